@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,10 +39,10 @@ if TYPE_CHECKING:
     metavar="NAME|FILE",
     help="One of the study's raters, needed where it has several; or a TOML file with the keys of one.",
 )
-@click.option("--variant", "variants", metavar="NAME", multiple=True, help="Only this way of asking; repeatable.")
-@click.option("--base-url", metavar="URL", help="Another address of the rater's endpoint, ending in /v1 as a rule.")
-@click.option("--dry-run", is_flag=True, help="Print what would be asked, in requests, tokens and money; ask nothing.")
-@click.option("--budget", type=Finite(min=0, min_open=True), help="Stop before more is spent, in all runs.")
+@click.option("--variant", "variants", metavar="NAME", multiple=True, help="Use only this variant; repeatable.")
+@click.option("--base-url", metavar="URL", help="Use another address of the rater's endpoint, usually ending in /v1.")
+@click.option("--dry-run", is_flag=True, help="Print the expected requests, tokens and cost without sending anything.")
+@click.option("--budget", type=Finite(min=0, min_open=True), help="Stop before all runs together spend more than this.")
 @click.option(
     "--prices",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -51,16 +52,16 @@ if TYPE_CHECKING:
     "--probe-injection",
     metavar="FORMS",
     type=click.IntRange(min=1),
-    help="Ask so many forms twice, once with a hostile line in an output, and tell how answers move.",
+    help="Ask this many forms twice, once with a hostile line in an output, and report how answers change.",
 )
 @click.option(
     "--probe/--no-probe",
     "probe",
     default=None,
-    help="Find out anew, or not at all, whether the endpoint does what the rater relies on. [default: the first time]",
+    help="Test again, or not at all, whether the endpoint supports what the rater uses. [default: test once]",
 )
-@click.option("--limit", type=click.IntRange(min=1), help="Only the first so many assignments, to try it out.")
-@click.option("--only", metavar="ASSIGNMENT", multiple=True, help="Only this assignment; repeatable.")
+@click.option("--limit", type=click.IntRange(min=1), help="Use only the first N assignments, for a trial.")
+@click.option("--only", metavar="ASSIGNMENT", multiple=True, help="Use only this assignment; repeatable.")
 @click.option(
     "--timeout",
     type=Finite(min=0, min_open=True),
@@ -69,16 +70,16 @@ if TYPE_CHECKING:
     help="Seconds to wait for one answer.",
 )
 @click.option("--store", metavar="PATH|URL", help="The store of `spa build`. [default: STUDY with the suffix .sqlite]")
-@click.option("--wait", is_flag=True, help="With batch files: look again until everything has come back.")
-@click.option("--simulate", is_flag=True, help="Start an endpoint on this machine whose answers are simulated.")
+@click.option("--wait", is_flag=True, help="With batch files: wait until all results are back.")
+@click.option("--simulate", is_flag=True, help="Start a local endpoint with simulated answers.")
 @simulation_options
-@click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def rate(**given: Any) -> None:
     """Let an LLM answer the assignments of STUDY.
 
-    What is answered is kept; the command can be stopped and run again, and asks only what is open.
-    The key is read from the environment variable that the rater names. --truth, --utility,
-    --likert-reversal and --seed are for --simulate.
+    Answers are kept; a stopped command can be run again and asks only what is open. The key is
+    read from the environment variable that the rater names. --truth, --utility, --likert-reversal
+    and --seed are for --simulate.
     """
     from spa.commands.rating import choose_rater, choose_variants, print_estimate, print_injection, print_summary
     from spa.commands.workspace import open_workspace
@@ -96,12 +97,12 @@ def rate(**given: Any) -> None:
             raise click.UsageError('--wait is for raters with provider = "batch"')
         prices = load_prices(options.prices, options.study)
         if options.dry_run:
-            ways = choose_variants(rater, options.variants)
-            visits = rater_visits(workspace.store, ways, limit=options.limit, only=options.only)
+            variants = choose_variants(rater, options.variants)
+            visits = rater_visits(workspace.store, variants, limit=options.limit, only=options.only)
             print_estimate(workspace, visits, PromptWriter(workspace.texts), prices, as_json=options.as_json)
             return
         with exclusive_run(workspace.store.name, rater.id, workspace.store.reading):
-            visits, summary = ask(workspace, rater, prices, options)
+            visits, summary = rate_open_visits(workspace, rater, prices, options)
         if options.probe_injection is not None:
             print_injection(workspace, visits, summary, as_json=options.as_json)
         else:
@@ -145,21 +146,23 @@ def refuse_contradictions(options: RateOptions) -> None:
         raise click.UsageError("--truth, --utility and --likert-reversal are for --simulate")
 
 
-def ask(
+def rate_open_visits(
     workspace: Workspace, rater: Rater, prices: PriceTable, options: RateOptions
 ) -> tuple[Sequence[RaterVisit], RatingSummary]:
-    """Let the rater answer what is open, and return which visits were meant and what they came to."""
-    from spa.commands.rating import budget_of, check_capabilities, choose_variants, probes_of, progress_of
+    """Let the rater answer the open visits, and return all visits chosen and a summary."""
+    from spa.commands.rating import budget_of, check_capabilities, choose_variants, open_endpoint, progress_of
+    from spa.raters.injection import injection_visits
     from spa.raters.visits import rater_visits
 
     with configured_rater(workspace, rater, options) as changed:
-        ways = choose_variants(changed, options.variants)
-        visits = rater_visits(workspace.store, ways, limit=options.limit, only=options.only)
+        variants = choose_variants(changed, options.variants)
+        visits = rater_visits(workspace.store, variants, limit=options.limit, only=options.only)
         if options.probe_injection is not None:
-            visits = probes_of(workspace.store, ways, options.probe_injection)
+            forms = list(islice(workspace.store.assignments(), options.probe_injection))
+            visits = injection_visits(forms, variants[0])
         rater_budget = budget_of(workspace.store, changed, prices)
         capabilities, notes = check_capabilities(
-            workspace, changed, ways, rater_budget, timeout=options.timeout, wanted=options.probe
+            workspace, changed, variants, rater_budget, timeout=options.timeout, wanted=options.probe
         )
         endpoint = open_endpoint(changed, options.timeout, options.study.parent)
         with progress_of(changed, len(visits), prices.currency, hidden=options.as_json) as progress:
@@ -225,21 +228,6 @@ def run_visits(
     )
 
 
-def open_endpoint(rater: Rater, timeout: float, folder: Path) -> LLMEndpoint:
-    """Return the connection that a rater's provider wants; ``folder`` is where those of models begin."""
-    if rater.provider == "local":
-        from spa.raters.local.endpoint import LocalEndpoint
-
-        return LocalEndpoint(rater, base=folder)
-    if rater.provider == "responses":
-        from spa.raters.endpoints.responses import ResponsesEndpoint
-
-        return ResponsesEndpoint(rater, timeout=timeout)
-    from spa.raters.endpoints.chat import ChatEndpoint
-
-    return ChatEndpoint(rater, timeout=timeout)
-
-
 def simulated_endpoint(
     workspace: Workspace, rater: Rater, truth: TrueUtilities, temperament: Temperament, seed: int, limit: int | None
 ) -> AbstractContextManager[str]:
@@ -250,13 +238,13 @@ def simulated_endpoint(
     from spa.study.raters import rater_variants
 
     store = workspace.store
-    ways = rater_variants(rater)
-    made = {asked.form_key: asked for asked in ways}.values()
+    variants = rater_variants(rater)
+    by_form = {asked.form_key: asked for asked in variants}.values()
     forms = (
         (workspace.form(name, asked.protocol), store.key(name))
         for name in store.assignment_ids()[:limit]
-        for asked in made
+        for asked in by_form
     )
-    put = all_prompts(workspace.texts, ways)
-    model = SimulatedModel(forms, put, truth, temperament=temperament, seed=seed, rater_id=rater.id)
+    prompts = all_prompts(workspace.texts, variants)
+    model = SimulatedModel(forms, prompts, truth, temperament=temperament, seed=seed, rater_id=rater.id)
     return serve_on_loopback(create_endpoint(model))

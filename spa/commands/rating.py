@@ -1,4 +1,4 @@
-"""What ``spa rate`` chooses, counts and tells."""
+"""The parts of ``spa rate``: choosing a rater, opening its endpoint, checking and reporting."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from spa.errors import StudyError
 if TYPE_CHECKING:
     from spa.commands.workspace import Workspace
     from spa.raters.budget import PriceTable, RaterBudget
+    from spa.raters.endpoints.endpoint import LLMEndpoint
+    from spa.raters.endpoints.http_endpoint import HTTPEndpoint
     from spa.raters.prompt_messages import PromptWriter
     from spa.raters.summary import RatingSummary
     from spa.raters.visits import RaterVisit
@@ -78,7 +80,7 @@ def rater_of_file(path: Path, study: Study) -> Rater:
     except OSError as error:
         raise StudyError(f"{path}: expected a file with a rater, got {error.strerror}; check its name") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise StudyError(f"{path}: expected TOML, got a mistake: {error}; correct it") from error
+        raise StudyError(f"{path}: expected TOML, got: {error}; correct it") from error
     except ValidationError as error:
         raise StudyError(
             *(f"{path}: {'.'.join(map(str, each['loc'])) or 'rater'}: {each['msg'].lower()}" for each in error.errors())
@@ -91,16 +93,16 @@ def rater_of_file(path: Path, study: Study) -> Rater:
 
 
 def choose_variants(rater: Rater, names: Sequence[str]) -> tuple[RaterVariant, ...]:
-    """Return the rater's ways of asking, or only the variants named."""
+    """Return the rater's variants, or only those named."""
     from spa.study.raters import rater_variants
 
-    ways = rater_variants(rater)
-    known = [asked.variant for asked in ways if asked.variant is not None]
+    variants = rater_variants(rater)
+    known = [asked.variant for asked in variants if asked.variant is not None]
     unknown = [name for name in names if name not in known]
     if unknown:
         offered = ", ".join(known) or "none"
         raise StudyError(f"--variant {unknown[0]}: expected a variant of {rater.id!r} ({offered}), got another")
-    return tuple(asked for asked in ways if not names or asked.variant in names)
+    return tuple(asked for asked in variants if not names or asked.variant in names)
 
 
 def budget_of(store: Store, rater: Rater, prices: PriceTable) -> RaterBudget:
@@ -114,10 +116,27 @@ def budget_of(store: Store, rater: Rater, prices: PriceTable) -> RaterBudget:
     return RaterBudget(price, budget=rater.budget, spent=spent, batch=rater.provider == "batch")
 
 
+def open_endpoint(rater: Rater, timeout: float, folder: Path) -> LLMEndpoint:
+    """Return the connection for a rater's provider; relative paths of local models begin at ``folder``."""
+    if rater.provider == "local":
+        from spa.raters.local.endpoint import LocalEndpoint
+
+        return LocalEndpoint(rater, base=folder)
+    return open_http_endpoint(rater, timeout)
+
+
+def open_http_endpoint(rater: Rater, timeout: float) -> HTTPEndpoint:
+    """Return the connection to an endpoint over HTTP."""
+    from spa.raters.endpoints.chat import ChatEndpoint
+    from spa.raters.endpoints.responses import ResponsesEndpoint
+
+    return (ResponsesEndpoint if rater.provider == "responses" else ChatEndpoint)(rater, timeout=timeout)
+
+
 def check_capabilities(
     workspace: Workspace,
     rater: Rater,
-    ways: Sequence[RaterVariant],
+    variants: Sequence[RaterVariant],
     rater_budget: RaterBudget,
     *,
     timeout: float,
@@ -135,20 +154,17 @@ def check_capabilities(
     from spa.errors import PlatformError
     from spa.journal import Journal
     from spa.raters import capabilities
-    from spa.raters.endpoints.chat import ChatEndpoint
-    from spa.raters.endpoints.responses import ResponsesEndpoint
     from spa.simulation.simulated_endpoint import MODEL
 
     if rater.provider == "local" or rater.model == MODEL:
         return {}, []
-    kind = ResponsesEndpoint if rater.provider == "responses" else ChatEndpoint
-    endpoint = kind(rater, timeout=timeout)
+    endpoint = open_http_endpoint(rater, timeout)
     journal = Journal(workspace.store)
     if wanted is False:
         capabilities.skip(endpoint, journal)
         return capabilities.as_record(None), ["the endpoint was not probed (--no-probe)"]
-    found = capabilities.probe(endpoint, ways, journal, rater_budget, again=wanted is True)
-    errors, warnings = capabilities.problems(found, rater, ways, endpoint.shown)
+    found = capabilities.probe(endpoint, variants, journal, rater_budget, again=wanted is True)
+    errors, warnings = capabilities.problems(found, rater, variants, endpoint.shown)
     if errors:
         raise PlatformError(*errors)
     return capabilities.as_record(found), warnings
@@ -213,7 +229,7 @@ def print_estimate(
     if as_json:
         click.echo(json.dumps({**asdict(found), "currency": prices.currency}, indent=2))
         return
-    click.echo(f"{found.visits} forms to answer, {found.finished} answered already")
+    click.echo(f"{found.visits} forms to answer, {found.finished} already answered")
     click.echo(f"  {found.requests:,} requests")
     click.echo(f"  about {found.prompt_tokens:,} tokens read, {found.completion_tokens:,} written ({found.basis})")
     if found.cost is not None:
@@ -238,11 +254,11 @@ def print_summary(summary: RatingSummary, currency: str, *, as_json: bool) -> No
     for reason, questions in summary.missing.most_common():
         click.echo(f"    {questions} x {reason}")
     if summary.waiting:
-        click.echo(f"  {summary.waiting} assignments are under way in batch files")
+        click.echo(f"  {summary.waiting} assignments are in progress in batch files")
     if summary.cut_prompts:
         click.echo(
             f"  note: in {summary.cut_prompts} of {summary.requests} requests the endpoint read far fewer tokens than "
-            "it was sent: these answers are about a part of the form; set a longer context at the server (Ollama: "
+            "it was sent, so these answers are about a part of the form; set a longer context at the server (Ollama: "
             "OLLAMA_CONTEXT_LENGTH), and ask again under another id"
         )
     for note in summary.notes:
@@ -254,15 +270,6 @@ def print_summary(summary: RatingSummary, currency: str, *, as_json: bool) -> No
     tokens = f"{summary.prompt_tokens} tokens read, {summary.completion_tokens} written"
     cost = "" if summary.cost is None else f", {summary.cost:.4f} {currency}"
     click.echo(f"  {summary.requests} requests{failed}, {tokens}{cost}")
-
-
-def probes_of(store: Store, ways: Sequence[RaterVariant], forms: int) -> Sequence[RaterVisit]:
-    """Return the visits that try a rater out, in its first way, on the first so many assignments."""
-    from itertools import islice
-
-    from spa.raters.injection import probes
-
-    return probes(list(islice(store.assignments(), forms)), ways[0])
 
 
 def print_injection(
@@ -293,4 +300,4 @@ def print_injection(
         click.echo(f"  {found.obeyed} reached the end of the scale only with the line; mean shift {shift}")
     if found.unread:
         click.echo(f"  {found.unread} had no usable answer with the line")
-    click.echo("  What moves against the system shows how much answers vary without a cause.")
+    click.echo("  Moves against the system show how much answers vary by chance.")

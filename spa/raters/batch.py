@@ -1,7 +1,7 @@
-"""A rater that is asked through batch files: ``provider = "batch"``.
+"""A rater asked through batch files: ``provider = "batch"``.
 
-A run collects what has come back, and submits what is open. Whatever happens in between, each
-request is on record before its file is uploaded, and is made once an attempt.
+A run collects finished results and submits open requests. Each request is recorded before its file is uploaded, and is
+made once per attempt.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ NOT_SENT = "not_sent"  # outcome of a request whose file never arrived
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchRequest:
-    """One request that is to stand in a file."""
+    """One request of a batch file."""
 
     lease: Lease
     turn: PromptTurn
@@ -60,14 +60,14 @@ def rate_in_batches(
     progress: Progress | None = None,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> RatingSummary:
-    """Collect what has come back of a rater's batch files, and submit what is open.
+    """Collect the results of a rater's batch files, and submit open requests.
 
     Parameters
     ----------
     forms, visits, prompts, endpoint, rater_budget, progress
         As :func:`spa.raters.run.rate_visits` takes them; the endpoint is closed on return.
     wait : bool
-        Look again until nothing is under way and nothing open.
+        Poll until nothing is pending or open.
     sleep : callable
         Waits between looks.
 
@@ -113,15 +113,15 @@ class BatchRun:
         self.summary = RatingSummary(rater=endpoint.rater.id, visits=len(visits))
 
     async def run(self, *, wait: bool, sleep: Callable[[float], Awaitable[None]]) -> RatingSummary:
-        """Recover, collect and submit, again and again where the user waits."""
-        for file in self._under_way():
+        """Recover, collect and submit; repeat where the user waits."""
+        for file in self._pending_files():
             self._rater_budget.add_reserved(file.expected)
         known = visit_states(self._forms.store, self._visits, lambda assignment_ids: None)
         self.summary.finished_before = sum(not visit_state.open for visit_state in known)
         async with self._endpoint:
             while True:
                 for file in files_of(self._journal, self._files.rater_id):
-                    await self._go_on(file)
+                    await self._advance(file)
                 if self.summary.problem is None:
                     await self._submit()
                 self._report()
@@ -130,25 +130,25 @@ class BatchRun:
                 await sleep(POLL)
 
     def _report(self) -> None:
-        under_way = {name.rsplit("|", 2)[0] for file in self._under_way() for name in file.custom_ids}
+        under_way = {name.rsplit("|", 2)[0] for file in self._pending_files() for name in file.custom_ids}
         self.summary.waiting = sum(visit.submission_id in under_way for visit in self._visits)
         if self._progress is not None:
             self._progress(self.summary)
 
-    def _under_way(self) -> list[BatchFile]:
+    def _pending_files(self) -> list[BatchFile]:
         return files_of(self._journal, self._files.rater_id)
 
-    async def _go_on(self, file: BatchFile) -> None:
-        """Take a file as far as it will go now."""
-        if file.upload.outcome == STARTED:  # a crash, or a connection that broke off
+    async def _advance(self, file: BatchFile) -> None:
+        """Advance a file as far as possible now."""
+        if file.upload.outcome == STARTED:  # a crash, or an interrupted connection
             found = await self._files.find_upload(file.digest)
             if found is None:
                 self._journal.finish(file.upload, NOT_SENT)
-                self._give_up(file, NOT_SENT)
+                self._reopen(file, NOT_SENT)
                 return
             file = replace(file, upload=self._journal.finish(file.upload, "ok", id=found))
         if file.upload.outcome != "ok" or file.file_id is None:
-            self._give_up(file, NOT_SENT)
+            self._reopen(file, NOT_SENT)
             return
         if file.create is not None and file.create.outcome == STARTED:
             found = await self._files.find_batch(file.digest)
@@ -157,35 +157,35 @@ class BatchRun:
             file = replace(file, create=self._journal.finish(file.create, outcome, **facts))
         if file.batch_id is None:
             file = replace(file, create=await self._files.create(file.digest, str(file.file_id)))
-        batch = await self._files.look(str(file.batch_id))
+        batch = await self._files.retrieve(str(file.batch_id))
         if batch.status in ENDED:
             await self._collect(file, batch)
 
-    def _give_up(self, file: BatchFile, outcome: str) -> None:
+    def _reopen(self, file: BatchFile, outcome: str) -> None:
         """Open the requests of a file again."""
-        self._settle(file, {}, outcome)
+        self._record_replies(file, {}, outcome)
         self._journal.finish(self._begin_collecting(file), outcome)
 
     def _begin_collecting(self, file: BatchFile) -> JournalEntry:
         return self._journal.begin(KIND, self._files.rater_id, f"collect {file.digest}", "{}")
 
     async def _collect(self, file: BatchFile, batch: Any) -> None:
-        """Read what a batch that has ended left; what it does not tell of is open again."""
+        """Read the results of a batch that has ended; requests without a result are open again."""
         begun = self._begin_collecting(file)
         replies: dict[str, LLMReply] = {}
         for file_id in (batch.output_file_id, batch.error_file_id):
             for line in await self._files.fetch(file_id):
                 replies[str(line.get("custom_id"))] = self._reply(line)
         left = "failed" if batch.status == "completed" else f"batch_{batch.status}"
-        self._settle(file, replies, left)
+        self._record_replies(file, replies, left)
         self._journal.finish(begun, str(batch.status), response=batch.to_json())
         if batch.status != "completed":
-            said = "; ".join(str(one.message) for one in (batch.errors.data or ()) if one) if batch.errors else ""
-            shown = self._endpoint.redacted(f" ({said})" if said else "")
-            mend = "put right what it names, then " if batch.status == "failed" else ""
+            errors = "; ".join(str(one.message) for one in (batch.errors.data or ()) if one) if batch.errors else ""
+            shown = self._endpoint.redacted(f" ({errors})" if errors else "")
+            fix = "correct what it names, then " if batch.status == "failed" else ""
             self.summary.problem = (
                 f"rater {self._files.rater_id!r}: the batch {batch.id} {batch.status}{shown}; "
-                f"{mend}run the command again to submit what is left"
+                f"{fix}run the command again to submit what is left"
             )
 
     def _reply(self, line: dict[str, Any]) -> LLMReply:
@@ -198,13 +198,13 @@ class BatchRun:
         outcome = f"http_{status}" if status else str(error.get("code") or "failed")
         return LLMReply(outcome=outcome, body=body, detail=self._endpoint.redacted(str(error.get("message") or "")))
 
-    def _settle(self, file: BatchFile, replies: dict[str, LLMReply], left: str) -> None:
-        """Write down what became of each request of a file, visit by visit."""
+    def _record_replies(self, file: BatchFile, replies: dict[str, LLMReply], left: str) -> None:
+        """Record the outcome of each request of a file, visit by visit."""
         visits = {visit.submission_id: visit for visit in self._visits_of(file)}
         each = file.expected / max(1, len(file.custom_ids))
         for submission_id, names in groupby(sorted(file.custom_ids), key=lambda name: name.rsplit("|", 2)[0]):
             if submission_id in visits:
-                self._settle_visit(visits[submission_id], list(names), replies, left, each)
+                self._record_visit(visits[submission_id], list(names), replies, left, each)
 
     def _visits_of(self, file: BatchFile) -> Iterator[RaterVisit]:
         """Yield the visits of a file, also those that this run is not to make: they are paid."""
@@ -212,7 +212,7 @@ class BatchRun:
         every = rater_visits(self._forms.store, rater_variants(self._endpoint.rater))
         return (visit for visit in (*self._visits, *every) if visit.submission_id in wanted)
 
-    def _settle_visit(
+    def _record_visit(
         self, visit: RaterVisit, names: Sequence[str], replies: dict[str, LLMReply], left: str, expected: float
     ) -> None:
         lease, conversation = self._open(visit)
@@ -223,7 +223,7 @@ class BatchRun:
                 _, turn_id, attempt = name.rsplit("|", 2)
                 begun = calls.get((turn_id, int(attempt)))
                 if begun is None or begun.outcome != STARTED:
-                    continue  # read by a run that was broken off
+                    continue  # already read by an interrupted run
                 reply = replies.get(name, LLMReply(outcome=left))
                 outcome = conversation.outcome_of(begun, reply)
                 cost = self._rater_budget.pay(expected, reply)
@@ -248,10 +248,10 @@ class BatchRun:
         return visit_state.lease, RaterConversation(form, visit_state.calls, visit)
 
     async def _submit(self) -> None:
-        """Upload what is open and not under way, in as many files as it takes."""
+        """Upload the open requests that are not pending, in as many files as needed."""
         waiting: list[BatchRequest] = []
         size = 0
-        for line in self._open_lines():
+        for line in self._open_requests():
             waiting.append(line)
             size += sum(len(str(message["content"])) for message in line.request.messages) + 4000
             if len(waiting) >= MAX_LINES or size >= MAX_BYTES:
@@ -260,8 +260,8 @@ class BatchRun:
         if waiting:
             await self._send(waiting)
 
-    def _open_lines(self) -> Iterator[BatchRequest]:
-        under_way = {name.rsplit("|", 1)[0] for file in self._under_way() for name in file.custom_ids}
+    def _open_requests(self) -> Iterator[BatchRequest]:
+        under_way = {name.rsplit("|", 1)[0] for file in self._pending_files() for name in file.custom_ids}
         for visit_state in visit_states(self._forms.store, self._visits, self._forms.expect):
             visit = visit_state.visit
             if not visit_state.open:
@@ -283,7 +283,7 @@ class BatchRun:
                 yield BatchRequest(lease=lease, turn=turn, request=request, expected=reserved)
 
     async def _send(self, lines: Sequence[BatchRequest]) -> None:
-        """Write every request down, then upload the file and have it worked on."""
+        """Record every request, then upload the file and create its batch."""
         with self._forms.store.transaction() as connection:
             bodies = []
             for line in lines:

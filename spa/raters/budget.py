@@ -76,7 +76,7 @@ def load_prices(path: Path | None, study: Path) -> PriceTable:
     except OSError as error:
         raise StudyError(f"{place}: expected a price table, got: {error.strerror}; see docs/llm-raters.md") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise StudyError(f"{place}: expected TOML, got a mistake: {error}; put it right") from error
+        raise StudyError(f"{place}: expected TOML, got: {error}; correct it") from error
     except ValidationError as error:
         raise StudyError(
             *(f"{place}: {'.'.join(map(str, each['loc']))}: {each['msg'].lower()}" for each in error.errors())
@@ -84,7 +84,7 @@ def load_prices(path: Path | None, study: Path) -> PriceTable:
 
 
 class RaterBudget:
-    """What one rater may spend: earlier runs count, and what is under way is set aside.
+    """What one rater may spend: earlier runs count, and costs of requests in progress are reserved.
 
     Parameters
     ----------
@@ -101,11 +101,11 @@ class RaterBudget:
     def __init__(self, price: Price | None, *, budget: float | None = None, spent: float = 0.0, batch: bool = False):
         if budget is not None and price is None:
             raise StudyError(
-                f"budget: expected the price of the model, found none; add it to {TABLE} beside the study file "
+                f"budget: expected the price of the model, got none; add it to {TABLE} beside the study file "
                 "(0 for a model that costs nothing), or name a table with --prices"
             )
         self._price = price
-        self._budget = budget
+        self.limit = budget  # the most that may be spent
         self._batch = batch
         self._reserved = 0.0
         self.spent = spent  # in all
@@ -117,43 +117,36 @@ class RaterBudget:
         return self._price is not None
 
     @property
-    def budget(self) -> float | None:
-        """The most that may be spent."""
-        return self._budget
-
-    @property
     def promised(self) -> str:
-        """Say what is set aside for requests that are not answered yet, if anything is."""
-        return f", and {self._reserved:.6g} set aside for requests under way" if self._reserved > 1e-12 else ""
+        """The amount reserved for requests in progress, in words; empty if none is."""
+        return f", and {self._reserved:.6g} reserved for requests in progress" if self._reserved > 1e-12 else ""
 
     def reserve(self, prompt_tokens: int, completion_tokens: int) -> float | None:
-        """Set aside what a request is expected to cost; ``None`` where the budget does not hold it."""
+        """Reserve the expected cost of a request; ``None`` where it would exceed the budget."""
         if self._price is None:
             return 0.0
         expected = self._price.cost(prompt_tokens, completion_tokens, batch=self._batch)
-        if self._budget is not None and self.spent + self._reserved + expected > self._budget:
+        if self.limit is not None and self.spent + self._reserved + expected > self.limit:
             return None
         self._reserved += expected
         return expected
 
     def add_reserved(self, amount: float) -> None:
-        """Set aside what an earlier run has asked for and nobody has paid yet."""
+        """Reserve the cost of requests of an earlier run that are not paid yet."""
         self._reserved += amount
 
     def pay(self, expected: float, reply: LLMReply) -> float | None:
-        """Take what a request cost in place of what was set aside; ``None`` where no price is known or nothing is due.
+        """Replace a reservation by the actual cost; ``None`` where no price is known or nothing is due.
 
-        Where the endpoint does not say what it counts, what was set aside counts as the cost.
+        Where the endpoint returns no token counts, the reservation counts as the cost.
         """
         self._reserved = max(0.0, self._reserved - expected)
         if self._price is None or not reply.model_replied:
             return None
-        if reply.prompt_tokens is None or reply.completion_tokens is None:
-            self.spent += expected
-            self.spent_now += expected
-            return expected
-        cached = min(reply.cached_tokens or 0, reply.prompt_tokens)
-        cost = self._price.cost(reply.prompt_tokens, reply.completion_tokens, cached=cached, batch=self._batch)
+        cost = expected
+        if reply.prompt_tokens is not None and reply.completion_tokens is not None:
+            cached = min(reply.cached_tokens or 0, reply.prompt_tokens)
+            cost = self._price.cost(reply.prompt_tokens, reply.completion_tokens, cached=cached, batch=self._batch)
         self.spent += cost
         self.spent_now += cost
         return cost
@@ -162,7 +155,7 @@ class RaterBudget:
 def budget_message(rater: Rater, rater_budget: RaterBudget) -> str:
     """Return one line: what is spent, and what to do."""
     return (
-        f"rater {rater.id!r}: the next request could pass the budget of {rater_budget.budget:g} "
+        f"rater {rater.id!r}: the next request could pass the budget of {rater_budget.limit:g} "
         f"({rater_budget.spent:.6g} is spent, {rater_budget.spent_now:.6g} of it by this run{rater_budget.promised}); "
         "raise it with --budget, what is answered is kept"
     )

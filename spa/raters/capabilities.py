@@ -1,7 +1,7 @@
-"""Whether an endpoint does what a rater relies on, found out with a few tiny requests.
+"""Whether an endpoint supports what a rater uses, found out with a few tiny requests.
 
-Some servers accept a key and ignore it, with a status of success. What they do is seen from their
-answers alone; these are kept in the journal, so that a rater is probed once.
+Some servers accept a parameter and ignore it. Only their answers show it; these are kept in the journal, so that a
+rater is probed once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from spa.forms.form import AnswerOption, OptionsAnswer, Question, RatingTarget
 from spa.journal import Journal, JournalEntry
 from spa.raters.budget import RaterBudget
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, listed, mapping, parts_of, read_body
-from spa.raters.endpoints.failures import failure_message, is_hopeless
+from spa.raters.endpoints.failures import failure_message, remedy_for
 from spa.raters.endpoints.http_endpoint import HTTPEndpoint
 from spa.study.raters import Rater, RaterProtocol, RaterVariant
 
@@ -65,10 +65,10 @@ class Probe:
     more: tuple[tuple[str, Any], ...] = ()
 
 
-def probes_for(rater: Rater, ways: Sequence[RaterVariant]) -> Iterator[Probe]:
-    """Yield the requests that show what the ways rely on, at most six."""
+def probes_for(rater: Rater, variants: Sequence[RaterVariant]) -> Iterator[Probe]:
+    """Yield the requests that show what the variants rely on, at most six."""
     chat = rater.provider != "responses"
-    used = [asked.protocol for asked in ways]
+    used = [asked.protocol for asked in variants]
     put = partial(_put, used[0])
     if any(protocol.answer_format == "schema" for protocol in used):
         yield Probe(key="schema", request=put(GREET, answer_format="schema", tokens=4 * TOKENS, held=True))
@@ -96,7 +96,7 @@ def _put(
 
 def probe(
     endpoint: HTTPEndpoint,
-    ways: Sequence[RaterVariant],
+    variants: Sequence[RaterVariant],
     journal: Journal,
     rater_budget: RaterBudget,
     *,
@@ -108,37 +108,34 @@ def probe(
     ----------
     endpoint : RemoteEndpoint
         Not opened yet; it is as it was on return.
-    ways : sequence of RaterVariant
+    variants : sequence of RaterVariant
         How the rater is asked.
     journal : Journal
         Where requests and answers are kept.
     rater_budget : RaterBudget
         What the rater may spend.
     again : bool
-        Ask anew.
+        Probe again.
 
     Raises
     ------
     PlatformError
         If the endpoint refuses for a reason that holds for every request, or the budget is reached.
     """
-    return asyncio.run(_probe(endpoint, ways, journal, rater_budget, again=again))
-
-
-async def _probe(
-    endpoint: HTTPEndpoint, ways: Sequence[RaterVariant], journal: Journal, rater_budget: RaterBudget, *, again: bool
-) -> Capabilities:
     scope = scope_of(endpoint)
-    made = 0
-    async with endpoint:
-        for trial in list(probes_for(endpoint.rater, ways))[:MAX_REQUESTS]:
-            known = _last(journal.calls(KIND, scope, trial.key))
-            if known is not None and not again:
-                continue
-            made += 1
-            await _try(endpoint, trial, journal, rater_budget)
+
+    async def send_probes() -> int:
+        sent = 0
+        async with endpoint:
+            for trial in list(probes_for(endpoint.rater, variants))[:MAX_REQUESTS]:
+                if again or not any(map(_is_informative, journal.calls(KIND, scope, trial.key))):
+                    sent += 1
+                    await _try(endpoint, trial, journal, rater_budget)
+        return sent
+
+    requests = asyncio.run(send_probes())
     calls = {call.key: call for call in journal.calls(KIND, scope) if _is_informative(call)}
-    return read_capabilities(calls, requests=made)
+    return read_capabilities(calls, requests=requests)
 
 
 async def _try(endpoint: HTTPEndpoint, trial: Probe, journal: Journal, rater_budget: RaterBudget) -> None:
@@ -151,7 +148,7 @@ async def _try(endpoint: HTTPEndpoint, trial: Probe, journal: Journal, rater_bud
     cost = rater_budget.pay(reserved, reply)
     facts = reply.facts if cost is None else {**reply.facts, "cost": cost}
     journal.finish(begun, reply.outcome, response=reply.body, **facts)
-    if is_hopeless(reply.outcome) and reply.outcome != "no_schema":
+    if remedy_for(reply.outcome).hopeless and reply.outcome != "no_schema":
         raise PlatformError(failure_message(reply, endpoint.rater, endpoint.shown))
 
 
@@ -165,11 +162,6 @@ def skip(endpoint: HTTPEndpoint, journal: Journal) -> None:
     journal.finish(journal.begin(KIND, scope_of(endpoint), SKIPPED, "{}"), SKIPPED)
 
 
-def _last(calls: Sequence[JournalEntry]) -> JournalEntry | None:
-    seen = [call for call in calls if _is_informative(call)]
-    return seen[-1] if seen else None
-
-
 def _is_informative(call: JournalEntry) -> bool:
     """Tell whether a call shows anything: an answer of no words does not, and is asked for again by the next run."""
     if call.outcome == "answered" and call.response is not None:
@@ -180,18 +172,18 @@ def _is_informative(call: JournalEntry) -> bool:
 
 def read_capabilities(calls: dict[str, JournalEntry], *, requests: int = 0) -> Capabilities:
     """Read what an endpoint does from the last response to each trial, by key."""
-    spoken = {key: call.response or "" for key, call in calls.items() if call.outcome in ("answered", "truncated")}
-    replies = {key: read_body(body) for key, body in spoken.items()}
-    said = {key: samples(reply) for key, reply in replies.items()}
-    drawn = [text for key in ("sample", "sample again", "seed") for text in said.get(key, ())]
+    bodies = {key: call.response or "" for key, call in calls.items() if call.outcome in ("answered", "truncated")}
+    replies = {key: read_body(body) for key, body in bodies.items()}
+    texts = {key: samples(reply) for key, reply in replies.items()}
+    drawn = [text for key in ("sample", "sample again", "seed") for text in texts.get(key, ())]
     varies = None if len(drawn) < 2 else len(set(drawn)) > 1
     return Capabilities(
         schema=_of_schema(calls.get("schema"), replies.get("schema")),
         temperature="unknown" if varies is None else _yes(varies),
-        seed=_equal(said, "seed", "seed again", varies),
-        top_p=_equal(said, "top_p", "top_p again", varies),
+        seed=_equal(texts, "seed", "seed again", varies),
+        top_p=_equal(texts, "top_p", "top_p again", varies),
         logprobs="unknown" if "logprobs" not in replies else _yes(_has_probabilities(replies["logprobs"])),
-        several="unknown" if "sample" not in said else _yes(len(said["sample"]) > 1),
+        several="unknown" if "sample" not in texts else _yes(len(texts["sample"]) > 1),
         usage="unknown" if not replies else _yes(all(one.prompt_tokens is not None for one in replies.values())),
         model=next((reply.model for reply in replies.values() if reply.model), None),
         requests=requests,
@@ -232,16 +224,16 @@ def _equal(said: dict[str, tuple[str, ...]], first: str, second: str, varies: bo
 
 def _has_probabilities(reply: LLMReply) -> bool:
     body = mapping(json.loads(reply.body or "{}"))
-    told_by_chat = [mapping(mapping(choice).get("logprobs")) for choice in listed(body.get("choices"))]
-    lists = [one.get("content") for one in told_by_chat] + [part.get("logprobs") for part in parts_of(body)]
+    of_chat = [mapping(mapping(choice).get("logprobs")) for choice in listed(body.get("choices"))]
+    lists = [one.get("content") for one in of_chat] + [part.get("logprobs") for part in parts_of(body)]
     return any(mapping(token).get("top_logprobs") for tokens in lists for token in listed(tokens))
 
 
 def problems(
-    found: Capabilities, rater: Rater, ways: Iterable[RaterVariant], shown: str
+    found: Capabilities, rater: Rater, variants: Iterable[RaterVariant], shown: str
 ) -> tuple[list[str], list[str]]:
     """Return what the rater cannot do without (errors) and what is to be known (warnings), a line each."""
-    used = [asked.protocol for asked in ways]
+    used = [asked.protocol for asked in variants]
     place = f"rater {rater.id!r}: {shown}"
     again = "; if the server has changed since, run the command with --probe"
     errors, warnings = [], []
@@ -250,10 +242,10 @@ def problems(
         errors.append(f'{place} {does} (response_format); set answer_format = "json" in the rater{again}')
     if any(protocol.readout == "logit" for protocol in used) and found.logprobs == "ignored":
         instead = 'set readout = "verbalised" (with answer_format = "json"), or run the model here'
-        errors.append(f'{place} accepts logprobs and tells none; {instead} (provider = "local"){again}')
+        errors.append(f'{place} accepts logprobs and returns none; {instead} (provider = "local"){again}')
     if found.temperature == "ignored" and any(protocol.temperature or protocol.repeats > 1 for protocol in used):
         warnings.append(
-            f"{place} ignores temperature: samples at temperature 1 are identical, so that repeats tell nothing new"
+            f"{place} ignores temperature: samples at temperature 1 are identical, so repeats add no information"
         )
     for name in ("seed", "top_p"):
         if any(getattr(protocol, name) is not None for protocol in used) and getattr(found, name) == "ignored":

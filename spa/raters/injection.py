@@ -44,7 +44,7 @@ class Injection:
     mean_shift: float | None
 
 
-def probes(assignments: Sequence[Assignment], asked: RaterVariant) -> list[RaterVisit]:
+def injection_visits(assignments: Sequence[Assignment], asked: RaterVariant) -> list[RaterVisit]:
     """Return two visits for each assignment: as it is, and with the line under one label, each label in turn."""
     visits = []
     for place, assignment in enumerate(assignments):
@@ -62,7 +62,7 @@ def injection(store: Store, visits: Sequence[RaterVisit], questions: dict[str, d
     store : Store
         Where the probes were recorded.
     visits : sequence of RaterVisit
-        Those of :func:`probes`.
+        Those of :func:`injection_visits`.
     questions : dict of str to dict
         For each assignment, its questions by id.
     """

@@ -1,4 +1,4 @@
-"""A rater answers the forms that people answer: each call on record, nothing asked that is answered.
+"""A rater answers the forms that people answer: every call is recorded, and nothing answered is asked again.
 
 A call is written to the journal before its request is sent, and what came of it together with
 the answers that follow from it. A rerun reads what is on record and asks only what is open.
@@ -25,7 +25,7 @@ from spa.journal import JournalEntry
 from spa.raters.budget import RaterBudget, budget_message, expected_tokens, is_cut
 from spa.raters.conversation import RaterConversation
 from spa.raters.endpoints.endpoint import LLMEndpoint, LLMReply, LLMRequest, samples_of
-from spa.raters.endpoints.failures import LONGEST_WAIT, backoff, failure_message, is_hopeless, is_refusal, is_transient
+from spa.raters.endpoints.failures import LONGEST_WAIT, backoff, failure_message, is_refusal, remedy_for
 from spa.raters.endpoints.rate_limiter import RateLimiter
 from spa.raters.prompt_messages import PromptWriter
 from spa.raters.summary import Progress, RatingSummary
@@ -146,14 +146,14 @@ class RatingRun:
         self._failed_visits = 0
         self._answered = 0  # requests of this run
         self._stopped = False
-        self._saving: set[asyncio.Future[None]] = set()  # records that nobody waits for yet
-        self._write_error: BaseException | None = None  # with which one of them could not be kept
+        self._saving: set[asyncio.Future[None]] = set()  # outcomes being written
+        self._write_error: BaseException | None = None  # why one of them could not be written
         # How the leases of visits are written, with their first call
         self._lease_writers: dict[str, Callable[[Connection, Lease], object]] = {}
         self.summary = RatingSummary(rater=rater.id)
 
     async def run(self, visits: Sequence[RaterVisit], most: int, progress: Progress | None) -> RatingSummary:
-        """Work through the visits, as many at once as the endpoint lets us and ``most`` at the most."""
+        """Answer the visits, as many at once as the endpoint allows, up to ``most``."""
         self.summary.visits = len(visits)
         self._limiter = RateLimiter(most, sleep=self._sleep)
         self._writer = writer_of(self._store, most)
@@ -168,7 +168,7 @@ class RatingRun:
                 try:
                     await self._rate(group)
                     whole = True
-                finally:  # the others finish what they have asked and paid for, and begin nothing new
+                finally:  # the other tasks finish their requests and begin nothing new
                     self._stopped = self._stopped or not whole
                 self._report()
 
@@ -178,7 +178,7 @@ class RatingRun:
                     ends = await asyncio.gather(*(work(waiting) for _ in range(most)), return_exceptions=True)
             finally:
                 await asyncio.gather(*self._saving, return_exceptions=True)
-            if self.summary.unfinished["budget"]:  # said when all that was under way is paid
+            if self.summary.unfinished["budget"]:  # reported when all requests in progress are paid
                 self.summary.problem = budget_message(self._rater, self._rater_budget)
             self._report()
         for end in ends:
@@ -188,13 +188,13 @@ class RatingRun:
         return self.summary
 
     def _raise_write_error(self) -> None:
-        """Raise the error with which an earlier record could not be kept."""
+        """Raise the error with which an earlier record could not be written."""
         if self._write_error is not None:
             raise self._write_error
 
     @contextmanager
     def _stop_on_interrupt(self) -> Iterator[None]:
-        """Let the first Ctrl-C end the run when the requests under way are answered; the second is as always."""
+        """Let the first Ctrl-C end the run once the requests under way are answered; the second acts at once."""
         loop = asyncio.get_running_loop()
         if threading.current_thread() is not threading.main_thread():
             yield
@@ -202,7 +202,7 @@ class RatingRun:
 
         def stop() -> None:
             self._stopped = True
-            self.summary.problem = "stopped by hand; run the command again to go on, what is answered is kept"
+            self.summary.problem = "stopped with Ctrl-C; run the command again to resume, what is answered is kept"
             loop.remove_signal_handler(signal.SIGINT)
 
         loop.add_signal_handler(signal.SIGINT, stop)
@@ -217,7 +217,7 @@ class RatingRun:
             self._progress(self.summary)
 
     async def _rate(self, group: Sequence[RaterVisitState]) -> None:
-        """Finish visits that may be asked together, or leave them for a rerun."""
+        """Finish visits that may share requests, or leave them for a rerun."""
         conversations: list[OpenConversation] = []
         for visit_state in group:
             visit, lease = visit_state.visit, visit_state.lease
@@ -250,7 +250,7 @@ class RatingRun:
         )
 
     async def _ask(self, conversations: list[OpenConversation]) -> tuple[list[OpenConversation], str | None]:
-        """Put what is open until the endpoint answers; return the outcome too where it does not."""
+        """Send the open turn until the endpoint answers; return the outcome too where it does not."""
         conversation = conversations[0][0]
         request = conversation.request(self._prompts)
         if len(conversations) > 1:
@@ -268,28 +268,28 @@ class RatingRun:
                 self._failed_visits = 0
                 self._answered += 1
                 return conversations, None
-            if len(conversations) > 1 and is_refusal(reply.outcome) and not is_hopeless(reply.outcome):
-                return conversations, None  # it may be several answers that it refuses; each is asked for alone
+            if len(conversations) > 1 and is_refusal(reply.outcome) and not remedy_for(reply.outcome).hopeless:
+                return conversations, None  # it may refuse several answers at once; retry one by one
             self.summary.problem = failure_message(reply, self._rater, self._endpoint.shown)
             tries = TRIES_BUSY if reply.outcome == "http_429" else TRIES
-            if trial >= tries - 1 or self._stopped or not is_transient(reply.outcome):
+            if trial >= tries - 1 or self._stopped or not remedy_for(reply.outcome).retry:
                 break
             wait = backoff(trial, self._rng)
-            if reply.retry_after is None or reply.retry_after < wait:  # a server may ask for no wait at all, for ever
+            if reply.retry_after is None or reply.retry_after < wait:  # a server may always say 0
                 await self._sleep(wait)
             elif reply.retry_after > LONGEST_WAIT:
                 self._stopped = True
                 break
         self._failed_visits += 1
-        shut = reply.outcome == "http_429" and self._answered == answered  # to everybody, for minutes
-        if shut or is_hopeless(reply.outcome) or self._failed_visits >= MAX_FAILED_VISITS:
+        shut = reply.outcome == "http_429" and self._answered == answered  # for all tasks, for minutes
+        if shut or remedy_for(reply.outcome).hopeless or self._failed_visits >= MAX_FAILED_VISITS:
             self._stopped = True
         return conversations, reply.outcome
 
     async def _call(
         self, conversations: Sequence[OpenConversation], request: LLMRequest, record: str, reserved: float
     ) -> tuple[list[OpenConversation], LLMReply]:
-        """Make one request, on record before and after; the last answer of a visit completes it."""
+        """Send one request, recorded before and after; the last answer of a visit completes it."""
 
         def begin(connection: Connection) -> list[JournalEntry]:
             begun = []
@@ -333,9 +333,9 @@ class RatingRun:
         return further, reply
 
     def _save(self, work: Callable[[Connection], None], count: Callable[[], None]) -> asyncio.Future[None]:
-        """Write down what came of a request, and count it when it is on disk.
+        """Record the outcome of a request, and count it once it is on disk.
 
-        It need not be waited for: the record of the next request is written after it, and waited for.
+        Callers need not wait: the record of the next request is written after it, and waited for.
         """
         saving = self._writer.write(work)
         self._saving.add(saving)
@@ -371,11 +371,7 @@ def next_asked(conversations: Sequence[OpenConversation]) -> tuple[list[OpenConv
 
 
 def writer_of(store: Store, most: int) -> Writer:
-    """Return what writes down the calls of ``most`` visits at once.
-
-    Nobody goes on before what is his is on disk, so that a file may be written in the loop itself, which takes less
-    CPU time than a thread. A database elsewhere is waited for, and a thread waits.
-    """
+    """Return the writer for ``most`` concurrent visits: in the event loop for a file, else in a thread."""
     pause = WRITE_PAUSE if most > 1 else 0.0
     return LoopWriter(store, pause=pause) if store.is_file else BatchedWriter(store, pause=pause)
 

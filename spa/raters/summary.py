@@ -1,4 +1,4 @@
-"""What a run of a rater came to: counted while it goes on, told at its end."""
+"""Counts of a rater's run, for its progress bar and its report."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Progress = Callable[["RatingSummary"], None]
 
 @dataclass(slots=True, kw_only=True)
 class RatingSummary:
-    """What a run of a rater came to, so far."""
+    """Counts of a run so far."""
 
     rater: str
-    visits: int = 0  # assignments, times the ways and repeats in which they are asked
+    visits: int = 0  # assignments, times variants and repeats
     finished_before: int = 0
     finished: int = 0
     answered: int = 0  # questions
@@ -35,7 +35,7 @@ class RatingSummary:
     cost: float | None = None  # of this run; None where no price is known
     seconds: float = 0.0
     notes: list[str] = field(default_factory=list)  # what is to be known of the endpoint
-    endpoint: dict[str, Any] = field(default_factory=dict)  # what it was seen to do; see probe.py
+    endpoint: dict[str, Any] = field(default_factory=dict)  # what it was seen to do; see capabilities.py
     problem: str | None = None  # why the run stopped early, or what the endpoint said last
 
     @property

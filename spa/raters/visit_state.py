@@ -1,7 +1,7 @@
-"""Where visits stand when a run comes to them, read from the store a few dozen at a time.
+"""The state of visits at the start of a run, read from the store a few dozen at a time.
 
-A visit is bound to its settings by an answer. Where nothing was answered it is asked with the settings of today, and
-an answer that broke off is asked again under a larger limit; the calls before are kept, and count as attempts only.
+An answer binds a visit to its settings. Without an answer it is asked with the current settings, and a truncated
+answer is asked again under a larger limit; earlier calls are kept, and count as attempts only.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def visit_states(
     visits : sequence of RaterVisit
         In the order in which they are made.
     expect : callable
-        Told the assignments of the visits that come next and are not completed.
+        Called with the assignments of the visits that come next and are not completed.
 
     Raises
     ------

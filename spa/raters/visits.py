@@ -1,4 +1,4 @@
-"""What a rater is to answer: assignments, each in every way and as often as it is asked."""
+"""What a rater is to answer: each assignment in every variant and repeat."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HOSTILE_LINE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaterVisit:
-    """One assignment answered once by one rater in one way."""
+    """One assignment answered once by one variant of a rater."""
 
     assignment_id: str
     asked: RaterVariant
@@ -32,7 +32,7 @@ class RaterVisit:
 
     @property
     def protocol(self) -> RaterProtocol:
-        """How this visit is asked: where the way has a seed, each repeat has one of its own, counted on from it."""
+        """How this visit is asked; each repeat adds its number to a seed."""
         protocol = self.asked.protocol
         return (
             protocol if protocol.seed is None else protocol.model_copy(update={"seed": protocol.seed + self.repeat - 1})

@@ -99,12 +99,12 @@ async def ratio(rater: Rater, form: Form) -> tuple[float, float, int]:
         model: Any = endpoint.running.model
         tokens = 0
         for _ in range(ROUNDS):
-            for manner in best:
-                model.manner = manner
+            for strategy in best:
+                model.strategy = strategy
                 model._forget()
                 start = time.perf_counter()
                 replies = [await endpoint.ask(request) for request in wanted]
-                best[manner] = min(best[manner], time.perf_counter() - start)
+                best[strategy] = min(best[strategy], time.perf_counter() - start)
                 tokens = max(reply.prompt_tokens or 0 for reply in replies)
     return best["copied"], best["packed"], tokens
 
@@ -138,8 +138,8 @@ async def pages_ratio(rater: Rater, form: Form) -> tuple[float, float, int]:
         model: Any = endpoint.running.model
         tokens = 0
         for _ in range(ROUNDS):
-            for manner in best:
-                model.manner = manner
+            for strategy in best:
+                model.strategy = strategy
                 model._forget()
                 before: list[tuple[PromptTurn, tuple[ReplyTurn, ...]]] = []
                 start = time.perf_counter()
@@ -150,7 +150,7 @@ async def pages_ratio(rater: Rater, form: Form) -> tuple[float, float, int]:
                     )
                     before.append((page, (ReplyTurn(text=reply.text, missing=()),)))
                     tokens = reply.prompt_tokens or 0
-                best[manner] = min(best[manner], time.perf_counter() - start)
+                best[strategy] = min(best[strategy], time.perf_counter() - start)
     return best["copied"], best["packed"], tokens
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from spa.forms.form import ExhibitsBlock, Form
 from spa.forms.prompt_turns import PromptTurn, turns_of
 from spa.forms.texts import load_texts
@@ -117,3 +119,10 @@ def rater_bench(folder: Path, *, assignments: int = 3) -> Iterator[Bench]:
         store = stack.enter_context(Store.create(folder / "s.sqlite"))
         store.save_build("f", draws)
         yield Bench(store=store, made=made, stack=stack, waits=[])
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    """Yield a store with three assignments."""
+    with rater_bench(tmp_path) as made:
+        yield made

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,15 +34,10 @@ from spa.simulation.simulated_endpoint import SimulatedFaults
 from spa.study.assignment import Assignment
 from spa.study.raters import Rater, RaterProtocol, rater_variants
 from tests.spa.hand_made import hand_made
-from tests.spa.rater_bench import KEY, Bench, rater_bench
+from tests.spa.rater_bench import KEY, Bench
+from tests.spa.rater_bench import bench as bench
 from tests.spa.scripted_server import Asked, Said, chat, http, middle, scripted
 from tests.spa.store_steps import lease_for_rater
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    with rater_bench(tmp_path) as bench:
-        yield bench
 
 
 def test_every_question_is_answered_once_and_a_rerun_asks_nothing(bench: Bench) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +19,10 @@ from spa.raters.visits import rater_visits
 from spa.responses.submission import Response
 from spa.study.raters import Rater, rater_variants
 from tests.spa.batch_server import BatchServer
-from tests.spa.rater_bench import Bench, PlainPrompts, rater_bench
+from tests.spa.rater_bench import Bench, PlainPrompts
+from tests.spa.rater_bench import bench as bench
 from tests.spa.rehearsed import built_example, spa
 from tests.spa.scripted_server import chat, scripted
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    with rater_bench(tmp_path) as made:
-        yield made
 
 
 def rate(
@@ -126,7 +120,7 @@ def test_a_run_that_is_broken_off_anywhere_asks_nothing_twice(bench: Bench, drop
 def test_a_file_that_never_arrived_is_sent_as_the_next_attempt(bench: Bench) -> None:
     server = BatchServer("LOST POST files")
     with scripted(server) as served:
-        with pytest.raises(PlatformError, match="broke the connection off"):
+        with pytest.raises(PlatformError, match="closed the connection"):
             rate(bench, served.url)
         assert rate(bench, served.url, wait=True).finished == 3
     assert [call.outcome for call in bench.calls()] == ["not_sent", "ok"]
@@ -216,7 +210,7 @@ def test_the_command_submits_then_collects(tmp_path: Path) -> None:
     with scripted(BatchServer()) as served:
         file.write_text(f'id = "judge"\nmodel = "m"\nprovider = "batch"\nbase_url = "{served.url}"\n')
         told = spa("rate", study, "--rater", file, "--no-probe").output
-        assert "2 assignments are under way in batch files" in told
+        assert "2 assignments are in progress in batch files" in told
         assert "2 requests submitted" in told
         done = json.loads(spa("rate", study, "--rater", file, "--no-probe", "--wait", "--json").output)
     assert (done["finished"], done["waiting"], done["missing"]) == (2, 0, {})

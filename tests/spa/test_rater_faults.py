@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from email.utils import formatdate
 from pathlib import Path
@@ -19,16 +19,11 @@ from spa.raters.endpoints.failures import LONGEST_WAIT, backoff
 from spa.raters.endpoints.rate_limit_headers import retry_after_seconds
 from spa.raters.summary import RatingSummary
 from spa.study.raters import Rater
-from tests.spa.rater_bench import KEY, Bench, rater_bench
+from tests.spa.rater_bench import KEY, Bench
+from tests.spa.rater_bench import bench as bench
 from tests.spa.scripted_server import Asked, Said, chat, http, middle, scripted
 
 DOCS = Path(__file__).parents[2] / "docs" / "llm-raters.md"
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    with rater_bench(tmp_path) as made:
-        yield made
 
 
 def error(status: int, message: str = "on purpose", code: str | None = None, **headers: str) -> Said:
@@ -63,13 +58,13 @@ FAULTS = [
           "http_502", 4, "(502 Bad Gateway)"),
     Fault("no answer in time", lambda a: hanging(), "timeout", 1, "did not answer in time", "rerun"),
     Fault("nobody is there", lambda a: Said(), "connection", 0, "cannot be reached", "stop"),
-    Fault("the connection breaks off", lambda a: Said(close=True), "dropped", 4, "broke the connection off"),
+    Fault("the connection breaks off", lambda a: Said(close=True), "dropped", 4, "closed the connection"),
     Fault("the connection breaks off",
           lambda a: Said(raw=b"HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n" + CUT, close=True), "dropped", 4),
     Fault("the connection breaks off",
           lambda a: Said(raw=b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nff\r\n{", close=True),
           "dropped", 4),
-    Fault("a success that is no JSON", lambda a: http(CUT[:40]), "garbled", 4, "no JSON"),
+    Fault("a success that is no JSON", lambda a: http(CUT[:40]), "garbled", 4, "did not answer with JSON"),
     Fault("a success that is no JSON", lambda a: http(""), "garbled", 4, "(the response is empty"),
     Fault("a success that is no JSON", lambda a: http("<html>Please log in</html>"), "garbled", 4, "API itself"),
     Fault("an error in a success (200)", lambda a: http({"error": {"message": "upstream died"}}), "failed", 4,
@@ -85,10 +80,10 @@ FAULTS = [
           lambda a: error(400, "'response_format' of type 'json_schema' is not supported"), "no_schema", 1,
           'set answer_format = "json"', "stop"),
     Fault("any other refusal of the request (400, 413, 422)", lambda a: error(400, "context too long"), "http_400", 1,
-          "(context too long); change what it names in the rater, the same would be refused again", "rerun"),
+          "(context too long); change what it names in the rater, a retry would be refused too", "rerun"),
     Fault("any other refusal of the request (400, 413, 422)",
           lambda a: error(400, "Use 'max_completion_tokens' instead."), "http_400", 1,
-          "set max_completion_tokens in place of max_tokens", "rerun"),
+          "set max_completion_tokens instead of max_tokens", "rerun"),
     Fault("content filter", lambda a: error(400, "flagged", code="content_filter"), "refused", 1, does="missing"),
     Fault("content filter", lambda a: http(chat("", finish="content_filter")), "refused", 1, does="missing"),
     Fault("refusal", lambda a: http(chat("", refusal="I cannot.")), "refused", 1, does="missing"),
@@ -173,7 +168,7 @@ def test_a_wait_that_is_too_long_ends_the_run(bench: Bench) -> None:
 
 
 def test_a_missing_key_is_told_before_anything_is_sent(bench: Bench) -> None:
-    with pytest.raises(PlatformError, match="found none"):
+    with pytest.raises(PlatformError, match="got none"):
         ChatEndpoint(Rater(id="judge", model="m", base_url="https://example.org/v1"), environment={})
     assert bench.calls() == ()
 

@@ -14,7 +14,7 @@ import pytest
 from spa.forms.form import Form, NumberAnswer, RatingTarget
 from spa.forms.texts import load_texts
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, read_body
-from spa.raters.injection import Injection, injection, probes
+from spa.raters.injection import Injection, injection, injection_visits
 from spa.raters.prompt_messages import PromptWriter
 from spa.raters.run import rate_visits
 from spa.raters.visits import HOSTILE_LINE, with_hostile_line
@@ -103,7 +103,7 @@ def made(tmp_path: Path) -> Iterator[Made]:
 
 def probe(made: Made, *, gullible: bool) -> tuple[Injection, int]:
     (asked,) = rater_variants(Rater(id=f"rater-{gullible}", model="m", base_url="http://127.0.0.1:1/v1"))
-    visits = probes(list(made.store.assignments()), asked)
+    visits = injection_visits(list(made.store.assignments()), asked)
     endpoint = Scripted(gullible=gullible)
     rate_visits(made, visits, PromptWriter(load_texts("en", {})), endpoint=endpoint)
     questions = {name: {q.question_id: q for q in made.form(name).questions("people")} for name in ("a00001", "a00002")}

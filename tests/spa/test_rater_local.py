@@ -374,18 +374,18 @@ def test_every_manner_of_looking_gives_the_same(models: Path) -> None:
     one = rater(made(models, "chat"), **LOGIT)
     loaded = load_model(one, Path())
     causal = CausalModel(loaded)
-    assert causal.manner == "packed"
+    assert causal.strategy == "packed"
     wanted = requests(hand_made()[0], rater_variants(one)[0].protocol)
     found: dict[str, list[dict[str, float]]] = {}
-    for manner, request in itertools.product(("packed", "in steps", "copied", "alone"), wanted):
-        causal.manner = manner  # type: ignore[assignment]
+    for strategy, request in itertools.product(("packed", "in steps", "copied", "alone"), wanted):
+        causal.strategy = strategy  # type: ignore[assignment]
         prompt = local_prompt(loaded, request.messages)
         options = answer_values(request.questions[0])
         tree = option_tree(prompt.text, options, lambda texts: loaded.tokenizer(texts)["input_ids"])
-        told = tree.distribution(causal.look(prompt, tree).log_probabilities)
-        found.setdefault(manner, []).append(dict(told.probabilities))
-    for manner in ("packed", "in steps", "copied"):
-        for one_told, right in zip(found[manner], found["alone"], strict=True):
+        told = tree.distribution(causal.score_options(prompt, tree).log_probabilities)
+        found.setdefault(strategy, []).append(dict(told.probabilities))
+    for strategy in ("packed", "in steps", "copied"):
+        for one_told, right in zip(found[strategy], found["alone"], strict=True):
             assert one_told == pytest.approx(right, abs=1e-5)  # sums of 32-bit numbers in another order
 
 

@@ -90,7 +90,7 @@ def test_an_estimate_comes_true_and_asks_nothing(tmp_path: Path) -> None:
     assert (after["finished"], after["requests"], after["cost"]) == (3, 0, 0)
     assert after["spent"] == pytest.approx(rated["cost"])
     shown = spa("rate", study, "--dry-run").output
-    assert "3 forms to answer, 3 answered already" in shown
+    assert "3 forms to answer, 3 already answered" in shown
     assert "spent by earlier runs" in shown
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +20,10 @@ from spa.raters.visits import rater_visits
 from spa.study.load import load_study
 from spa.study.raters import Rater, rater_variants
 from tests.spa.hand_made import FIVE
-from tests.spa.rater_bench import Bench, PlainPrompts, rater_bench
+from tests.spa.rater_bench import Bench, PlainPrompts
+from tests.spa.rater_bench import bench as bench
 from tests.spa.scripted_server import Asked, Said, http, middle, scripted
 from tests.spa.test_rater_distribution import question
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    with rater_bench(tmp_path) as made:
-        yield made
 
 
 def rate(bench: Bench, url: str, **fields: Any) -> RatingSummary:

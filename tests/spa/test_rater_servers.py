@@ -222,8 +222,8 @@ async def quick(seconds: float) -> None:
     ("fields", "environment", "said"),
     [
         ({"base_url": "https://x.org/v1?api-version=1"}, {}, 'query = { "api-version"'),
-        ({"headers": {"api-key": "env:AZURE_KEY"}, "api_key_env": "none"}, {}, "found none; set it (export AZURE_KEY"),
-        ({"query": {"key": "env:AZURE_KEY"}, "api_key_env": "none"}, {"AZURE_KEY": "short"}, "found fewer"),
+        ({"headers": {"api-key": "env:AZURE_KEY"}, "api_key_env": "none"}, {}, "got none; set it (export AZURE_KEY"),
+        ({"query": {"key": "env:AZURE_KEY"}, "api_key_env": "none"}, {"AZURE_KEY": "short"}, "got fewer"),
         ({"headers": {"x": "y"}, "api_key_env": "none"}, {}, "no such header"),
     ],
 )

@@ -89,28 +89,28 @@ class BatchFiles:
         return self._journal.finish(call, "ok", response=made.to_json(), id=made.id)
 
     async def find_upload(self, digest: str) -> str | None:
-        """Return the file at the endpoint of which nobody knows whether it arrived."""
+        """Return the id of a file that may have arrived, if it did."""
         async for file in await self._list(self._client.files.list(purpose="batch", limit=100)):
             if file.filename == f"{digest}.jsonl":
                 return str(file.id)
         return None
 
     async def create(self, digest: str, file_id: str) -> JournalEntry:
-        """Have a file worked on."""
+        """Create the batch of an uploaded file."""
         asked = {"input_file_id": file_id, "endpoint": PATH, "completion_window": "24h", "metadata": {OF_KEY: digest}}
         call = self._journal.begin(KIND, self.rater_id, f"create {digest}", json.dumps(asked, sort_keys=True))
         made = await self._request(lambda: self._client.batches.create(**asked), call)  # type: ignore[arg-type]
         return self._journal.finish(call, "ok", response=made.to_json(), id=made.id)
 
     async def find_batch(self, digest: str) -> str | None:
-        """Return the batch at the endpoint of which nobody knows whether it was made."""
+        """Return the id of a batch that may have been created, if it was."""
         async for batch in await self._list(self._client.batches.list(limit=100)):
             if mapping(batch.metadata).get(OF_KEY) == digest:
                 return str(batch.id)
         return None
 
-    async def look(self, batch_id: str) -> Any:
-        """Return a batch as it stands."""
+    async def retrieve(self, batch_id: str) -> Any:
+        """Return the current state of a batch."""
         return await self._request(lambda: self._client.batches.retrieve(batch_id))
 
     async def fetch(self, file_id: str | None) -> Iterator[dict[str, Any]]:
@@ -125,7 +125,7 @@ class BatchFiles:
         return await self._request(lambda: listing)
 
     async def _request(self, make: Callable[[], Awaitable[T]], call: JournalEntry | None = None) -> T:
-        """Make a call; what goes wrong becomes one line, and on record where it is known not to have taken effect."""
+        """Send a request; a failure becomes one line, and is recorded where it certainly had no effect."""
         try:
             return await make()
         except openai.APIStatusError as error:
@@ -144,7 +144,7 @@ def _line(text: str) -> dict[str, Any]:
         return mapping(json.loads(text))
     except ValueError as error:
         raise PlatformError(
-            f"a result file of a batch holds a line that is no JSON ({error}); run the command again to fetch it anew"
+            f"a result file of a batch holds a line that is not JSON ({error}); run the command again to fetch it"
         ) from error
 
 

@@ -43,7 +43,7 @@ class ChatEndpoint(HTTPEndpoint):
             sent["max_completion_tokens" if newer else "max_tokens"] = most
         return {**sent, **(protocol.extra_body or {})}
 
-    def spoken(self, request: LLMRequest) -> tuple[str, Sequence[Mapping[str, Any]]]:
+    def wire_messages(self, request: LLMRequest) -> tuple[str, Sequence[Mapping[str, Any]]]:
         """Return the messages, and what they are called."""
         return "messages", request.messages
 

@@ -110,8 +110,8 @@ def read_body(body: str) -> LLMReply:
         what = "not JSON" if body.strip() else "empty"
         return LLMReply(outcome="garbled", body=body, detail=f"the response is {what}: {error}")
     if found.get("error") and not found.get("choices") and not found.get("output"):
-        told = found["error"]
-        return read_error({"message": told} if isinstance(told, str) else mapping(told), body)
+        problem = found["error"]
+        return read_error({"message": problem} if isinstance(problem, str) else mapping(problem), body)
     return read_response(found, body) if found.get("object") == "response" else read_completion(found, body)
 
 

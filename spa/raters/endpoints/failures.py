@@ -1,34 +1,68 @@
-"""What an endpoint may do instead of answering: what is tried again, what is not, and how it is told."""
+"""What an endpoint may do instead of answering: which failures are retried, which end a run, and their messages."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from spa.raters.endpoints.endpoint import LLMReply
 from spa.study.raters import Rater
 
-TRANSIENT = ("connection", "dropped", "garbled", "failed", "http_408", "http_409", "http_425", "http_429")
-HOPELESS = (  # the same for every assignment
-    *("quota", "no_model", "no_schema", "connection", "http_401", "http_403", "http_404", "http_405"),
-    *("http_301", "http_302", "http_303", "http_307", "http_308"),
-)
 FIRST_WAIT = 1.0  # seconds before the second try, then double
 LONGEST_WAIT = 60.0  # an endpoint that wants a longer wait is left alone until the next run
 
 
-def is_transient(outcome: str) -> bool:
-    """Tell whether the same request may be answered in a moment; a timeout may have been paid, and is in no haste."""
-    return outcome in TRANSIENT or outcome.startswith("http_5")
+class Remedy(NamedTuple):
+    """What one outcome means for the run, and its message after the endpoint's name."""
+
+    message: str  # fields: {said}, {model}, {variable}, {status}, {longest}
+    retry: bool = False  # the same request may be answered in a moment
+    hopeless: bool = False  # every other request would fail alike
 
 
-def is_hopeless(outcome: str) -> bool:
-    """Tell whether every other request would come to the same."""
-    return outcome in HOPELESS
+KEY = Remedy("did not accept the key{said}; set the environment variable {variable} to a valid one", hopeless=True)
+MOVED = Remedy("redirects requests{said}; set base_url to the new address, redirects are not followed", hopeless=True)
+REFUSED = Remedy(
+    "refuses the request ({status}){said}; change what it names in the rater, a retry would be refused too"
+)
+OTHER = "answered {status}{said}; run the command again, what is answered is kept"
+FAILURES = {
+    "connection": Remedy("cannot be reached{said}; start the server or correct base_url", retry=True, hopeless=True),
+    "dropped": Remedy("closed the connection before its answer was complete{said}; run the command again", retry=True),
+    "garbled": Remedy("did not answer with JSON{said}; check that base_url leads to the API itself", retry=True),
+    "failed": Remedy("answered with an error{said}; run the command again, what is answered is kept", retry=True),
+    "timeout": Remedy("did not answer in time{said}; run the command again, or allow more with --timeout"),
+    "quota": Remedy("says that the account's quota is used up{said}; top it up and run again", hopeless=True),
+    "no_model": Remedy("does not know the model {model!r}{said}; correct model", hopeless=True),
+    "no_schema": Remedy(
+        'takes no JSON schema (response_format){said}; set answer_format = "json" in the rater', hopeless=True
+    ),
+    **dict.fromkeys(("http_401", "http_403"), KEY),
+    **dict.fromkeys(("http_301", "http_302", "http_303", "http_307", "http_308"), MOVED),
+    "http_404": Remedy(
+        "does not know the address or the model {model!r}{said}; correct base_url or model", hopeless=True
+    ),
+    "http_405": REFUSED._replace(hopeless=True),
+    **dict.fromkeys(("http_408", "http_409", "http_425"), Remedy(OTHER, retry=True)),
+    "http_429": Remedy(
+        "says that there are too many requests (429){said}, and says so again after waits of up to {longest:.0f} s; "
+        "lower concurrency, or run the command again when the account allows more",
+        retry=True,
+    ),
+}
+
+
+def remedy_for(outcome: str) -> Remedy:
+    """Return what an outcome means; a timeout may have been paid for, and is not retried at once."""
+    if outcome in FAILURES:
+        return FAILURES[outcome]
+    return REFUSED if outcome.startswith("http_4") else Remedy(OTHER, retry=outcome.startswith("http_5"))
 
 
 def is_refusal(outcome: str) -> bool:
-    """Tell whether the server will not have this request, however often it is sent."""
-    return outcome.startswith("http_4") and outcome not in TRANSIENT
+    """Tell whether the server rejects this request, however often it is sent."""
+    return outcome.startswith("http_4") and not remedy_for(outcome).retry
 
 
 def backoff(trial: int, rng: np.random.Generator) -> float:
@@ -45,41 +79,12 @@ def failure_message(reply: LLMReply, rater: Rater, shown: str) -> str:
     said = f" ({reply.detail})" if reply.detail else ""
     if reply.retry_after is not None and reply.retry_after > LONGEST_WAIT:
         return f"{place} asks to wait {reply.retry_after:.0f} s{said}; run the command again then"
-    match reply.outcome:
-        case "http_401" | "http_403":
-            variable = rater.api_key_env
-            return f"{place} did not accept the key{said}; set the environment variable {variable} to a valid one"
-        case "http_404":
-            return f"{place} does not know the address or the model {rater.model!r}{said}; correct base_url or model"
-        case "no_model":
-            return f"{place} does not know the model {rater.model!r}{said}; correct model"
-        case "no_schema":
-            return f'{place} takes no JSON schema (response_format){said}; set answer_format = "json" in the rater'
-        case "http_301" | "http_302" | "http_303" | "http_307" | "http_308":
-            return f"{place} sends requests elsewhere{said}; set base_url to where it is, nothing is sent on unasked"
-        case "garbled":
-            return f"{place} answered with something that is no JSON{said}; see that base_url leads to the API itself"
-        case "dropped":
-            return f"{place} broke the connection off before its answer was whole{said}; run the command again"
-        case "failed":
-            return f"{place} answered with an error of its own{said}; run the command again, what is answered is kept"
-        case "quota":
-            return f"{place} says that the account's quota is used up{said}; top it up and run the command again"
-        case "connection":
-            return f"{place} cannot be reached{said}; start the server or correct base_url"
-        case "timeout":
-            return f"{place} did not answer in time{said}; run the command again, or allow more with --timeout"
-        case "http_429":
-            return (
-                f"{place} says that there are too many requests (429){said}, and says so again after waits of up to "
-                f"{LONGEST_WAIT:.0f} s; lower concurrency, or run the command again when the account allows more"
-            )
-        case outcome if is_refusal(outcome):
-            change = "change what it names in the rater"
-            if "max_completion_tokens" in reply.detail:
-                change = "set max_completion_tokens in place of max_tokens"
-            status = outcome.removeprefix("http_")
-            return f"{place} refuses the request ({status}){said}; {change}, the same would be refused again"
-        case outcome:
-            status = outcome.removeprefix("http_")
-            return f"{place} answered {status}{said}; run the command again, what is answered is kept"
+    message = remedy_for(reply.outcome).message
+    if is_refusal(reply.outcome) and "max_completion_tokens" in reply.detail:
+        message = message.replace(
+            "change what it names in the rater", "set max_completion_tokens instead of max_tokens"
+        )
+    status = reply.outcome.removeprefix("http_")
+    return f"{place} " + message.format(
+        said=said, model=rater.model, variable=rater.api_key_env, status=status, longest=LONGEST_WAIT
+    )

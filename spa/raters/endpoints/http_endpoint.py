@@ -1,4 +1,4 @@
-"""What endpoints over HTTP have in common: one request, and what became of it as a record."""
+"""An OpenAI-compatible endpoint over HTTP: a request is sent, and its reply or failure returned as a record."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import re
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from importlib.metadata import version
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import aiohttp
 import httpx2
@@ -35,8 +34,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan
 MARKUP = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.IGNORECASE | re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SerializedRequest:
+class SerializedRequest(NamedTuple):
     """A request as text: what is sent, and the record of it."""
 
     content: bytes
@@ -74,7 +72,7 @@ class HTTPEndpoint(ABC):
         self._address = f"{self.base_url.rstrip('/')}{self.path}"  # whole: the library takes long to join a path to it
         more = {name: value for name in ("headers", "query") if (value := getattr(rater, name))}
         self._about = to_json({"base_url": self.shown, **more, "versions": versions})[1:]
-        self._lately: deque[tuple[LLMRequest, SerializedRequest]] = deque(maxlen=max(1, rater.concurrency))
+        self._recent: deque[tuple[LLMRequest, SerializedRequest]] = deque(maxlen=max(1, rater.concurrency))
         # Redirects are not followed: a request that is paid for goes where the study says, or nowhere.
         http = openai.DefaultAioHttpClient(trust_env=not is_loopback(self.base_url), follow_redirects=False)
         self.client = openai.AsyncOpenAI(
@@ -105,32 +103,32 @@ class HTTPEndpoint(ABC):
         """Return what is sent beside the messages."""
 
     @abstractmethod
-    def spoken(self, request: LLMRequest) -> tuple[str, Sequence[Mapping[str, Any]]]:
-        """Return the messages as they are sent, and what they are called."""
+    def wire_messages(self, request: LLMRequest) -> tuple[str, Sequence[Mapping[str, Any]]]:
+        """Return the name of the messages in the body, and the messages as they are sent."""
 
     def body(self, request: LLMRequest) -> dict[str, Any]:
         """Return all that is sent."""
-        name, messages = self.spoken(request)
+        name, messages = self.wire_messages(request)
         return {name: messages, **self.parameters(request)}
 
     def record(self, request: LLMRequest) -> str:
         """Return the request as JSON for the journal; an image is named by its digest."""
-        return self._written(request).record
+        return self._serialize(request).record
 
     async def ask(self, request: LLMRequest) -> LLMReply:
         """Send one request and return what became of it."""
-        return await self._send(self._written(request).content)
+        return await self._send(self._serialize(request).content)
 
     async def send(self, body: Mapping[str, Any]) -> LLMReply:
         """Send a body and return what became of it."""
         return await self._send(to_json(body).encode())
 
-    def _written(self, request: LLMRequest) -> SerializedRequest:
+    def _serialize(self, request: LLMRequest) -> SerializedRequest:
         """Return a request as text, which is made once for the record and for what is sent."""
-        for known, written in self._lately:
+        for known, written in self._recent:
             if known is request:
                 return written
-        name, messages = self.spoken(request)
+        name, messages = self.wire_messages(request)
         said, parameters = to_json(messages), to_json(self.parameters(request))
         if name != "messages" or any(isinstance(message["content"], list) for message in messages):
             shown = to_json([without_images(message) for message in request.messages])
@@ -140,7 +138,7 @@ class HTTPEndpoint(ABC):
             content=f'{{"{name}":{said},{parameters[1:]}'.encode(),
             record=f'{{"messages":{shown},"parameters":{parameters},{self._about}',
         )
-        self._lately.append((request, written))
+        self._recent.append((request, written))
         return written
 
     async def _send(self, content: bytes) -> LLMReply:
@@ -159,12 +157,12 @@ class HTTPEndpoint(ABC):
     def reply_to_status_error(self, error: openai.APIStatusError) -> LLMReply:
         """Return what a status other than success means."""
         body = self.redacted(error.response.text, cut=None)
-        told = mapping(error.body) if isinstance(error.body, dict) else {}
-        message = str(told.get("message") or told.get("detail") or "") or readable(body)
+        problem = mapping(error.body)
+        message = str(problem.get("message") or problem.get("detail") or "") or readable(body)
         location = error.response.headers.get("location")
         if location is not None and error.status_code < 400:
             message = f"go to {without_password(location)}"
-        outcome = refusal_of(error.status_code, str(error.code or told.get("type") or ""), message)
+        outcome = refusal_of(error.status_code, str(error.code or problem.get("type") or ""), message)
         if outcome == "refused":
             return read_body(body)
         return LLMReply(

@@ -16,10 +16,10 @@ SHORTEST_SECRET = 8  # characters; a shorter one could not be blotted out of a r
 
 def find_key(rater: Rater, base_url: str, environment: Mapping[str, str]) -> str:
     """Return the rater's key; a server on this machine needs none."""
-    place = f"rater {rater.id!r}"
+    place, variable = f"rater {rater.id!r}", rater.api_key_env
     if "?" in base_url:
         raise PlatformError(
-            f"{place}: expected a base_url without a query, found {without_password(base_url)}?...; put what comes "
+            f"{place}: expected a base_url without a query, got {without_password(base_url)}?...; put what comes "
             'after the "?" into the key query, such as query = { "api-version" = "2024-10-21" }'
         )
     key = "" if rater.api_key_env == NO_KEY else environment.get(rater.api_key_env, "").strip()
@@ -29,18 +29,17 @@ def find_key(rater: Rater, base_url: str, environment: Mapping[str, str]) -> str
             return NO_KEY
         if rater.api_key_env == NO_KEY:
             raise PlatformError(
-                f'{place}: api_key_env = "none" is for servers on this machine and for keys in headers, found base_url '
+                f'{place}: api_key_env = "none" is for servers on this machine and for keys in headers, got base_url '
                 f"{without_password(base_url)} and no such header; name the environment variable that holds the key"
             )
         raise PlatformError(
-            f"{place}: expected a key in the environment variable {rater.api_key_env}, found none; "
-            f"set it (export {rater.api_key_env}=...)"
+            f"{place}: expected a key in the environment variable {variable}, got none; set it (export {variable}=...)"
         )
-    return usable(key, place, rater.api_key_env)
+    return check_header_value(key, place, rater.api_key_env)
 
 
-def usable(key: str, place: str, variable: str) -> str:
-    """Return a key that can stand in a header."""
+def check_header_value(key: str, place: str, variable: str) -> str:
+    """Return a key that can be sent in a header."""
     if not key.isascii() or not key.isprintable() or " " in key:
         raise PlatformError(
             f"{place}: the environment variable {variable} holds characters that no key has; set it again"
@@ -61,9 +60,9 @@ def named_values(rater: Rater, table: Literal["headers", "query"], environment: 
         if len(held) < SHORTEST_SECRET:
             raise PlatformError(
                 f"{place}: expected a secret of {SHORTEST_SECRET} characters or more in the environment variable "
-                f"{secret[1]}, found {'fewer' if held else 'none'}; set it (export {secret[1]}=...)"
+                f"{secret[1]}, got {'fewer' if held else 'none'}; set it (export {secret[1]}=...)"
             )
-        usable(held.replace(" ", ""), place, secret[1])  # "Bearer ..." is two words
+        check_header_value(held.replace(" ", ""), place, secret[1])  # "Bearer ..." is two words
         found[name] = held
     return found
 

@@ -1,6 +1,6 @@
-"""How much an endpoint lets one run do: requests under way at once, and requests a second.
+"""Adaptive rate limiting: concurrent requests, and requests a second.
 
-Both are found out by trying, in the manner of TCP (Chiu and Jain 1989, Computer Networks and
+Both are found by trying, as in TCP (Chiu and Jain 1989, Computer Networks and
 ISDN Systems 17, 1-14): a little more with each answer, much less when the endpoint complains. An
 endpoint that is too slow or unavailable gets fewer requests at once; one that says "too many" gets
 the requests a second that it has been seen to answer.
@@ -39,7 +39,7 @@ class RequestSlot:
 
 
 class RateLimiter:
-    """What may be sent, shared by all tasks of a run.
+    """A rate limiter shared by all tasks of a run.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class RateLimiter:
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[RequestSlot]:
-        """Wait until a request may be sent; what becomes of it is noted on leaving."""
+        """Wait until a request may be sent; its reply adjusts the limits on leaving."""
         async with self._slots:
             await self._slots.wait_for(lambda: self._under_way < max(1, int(self.concurrency)))
             self._under_way += 1

@@ -40,7 +40,7 @@ class ResponsesEndpoint(HTTPEndpoint):
             sent["reasoning"] = {"effort": protocol.reasoning_effort}
         return {**sent, **(protocol.extra_body or {})}
 
-    def spoken(self, request: LLMRequest) -> tuple[str, Sequence[Mapping[str, Any]]]:
+    def wire_messages(self, request: LLMRequest) -> tuple[str, Sequence[Mapping[str, Any]]]:
         """Return the messages as this API takes them, and what they are called."""
         return "input", [as_input(message) for message in request.messages]
 

@@ -1,7 +1,7 @@
 """Models that write on from what they read: probabilities of what comes next, and what they write.
 
 What was read last is kept as key-value cache. Prompts of one form share instructions and texts, so
-that only what differs at the end is read anew.
+that only what differs at the end is computed.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from spa.raters.local.loading import LoadedModel
 from spa.raters.local.local_prompt import LocalPrompt
 from spa.raters.local.option_tree import OptionTree, Path
 
-Manner = Literal["packed", "in steps", "copied", "alone"]
-REUSING: tuple[Manner, ...] = ("packed", "in steps")
+CacheStrategy = Literal["packed", "in steps", "copied", "alone"]
+REUSING: tuple[CacheStrategy, ...] = ("packed", "in steps")
 LONG = 256  # tokens read in one plain pass before the places after them are looked at
 CLOSE = {"float32": 1e-4}  # most that a probability may change when a prefix is reused
 CLOSE_ROUGH = 2e-2  # for numbers of 16 bits
@@ -43,11 +43,10 @@ class GeneratedText:
 class CausalModel:
     """A causal model, of text or of images and text.
 
-    ``manner`` is how places after the prompt are looked at: "packed" (all in one pass, each seeing
-    what leads to it only), "in steps" (one after another, the cache cut back each time), "copied"
-    (each with a copy of the prompt's cache, which the next prompt does not use: for models that
-    forget, with sliding windows or recurrent) or "alone" (each with the whole prompt read anew). It
-    is the first that gives this model's own probabilities in a trial when it is loaded.
+    ``strategy`` is how positions after the prompt are scored: "packed" (all in one pass, each seeing only what leads to
+    it), "in steps" (one after another, the cache cropped each time), "copied" (each with a copy of the prompt's cache:
+    for models with sliding windows or recurrence) or "alone" (each with the whole prompt). It is the first that
+    reproduces the model's own probabilities in a trial when it is loaded.
     """
 
     def __init__(self, loaded: LoadedModel) -> None:
@@ -59,25 +58,25 @@ class CausalModel:
         self._plain_places = "mrope_section" not in json.dumps(loaded.model.config.to_dict(), default=str)
         self._known: tuple[object, ...] = ()
         self._cache: Any = None
-        self.manner: Manner = self._try_manners()
+        self.strategy: CacheStrategy = self._choose_strategy()
 
-    def look(self, prompt: LocalPrompt, tree: OptionTree) -> TokenScores:
+    def score_options(self, prompt: LocalPrompt, tree: OptionTree) -> TokenScores:
         """Return the logarithms of the probabilities of every token that leads on to an option."""
-        manner = self.manner if self._may_reuse(prompt) else "alone"
+        strategy = self.strategy if self._may_reuse(prompt) else "alone"
         cut = _cut(prompt, len(prompt.tokens) - tree.dropped)
-        found, reused = self._logits(cut, tree.inner, manner)
+        found, reused = self._logits(cut, tree.inner, strategy)
         chosen = {place: {token: float(row[token]) for token in tree.children(place)} for place, row in found.items()}
         return TokenScores(log_probabilities=chosen, reused=reused)
 
-    def write(self, prompt: LocalPrompt, generation: Any) -> GeneratedText:
+    def generate(self, prompt: LocalPrompt, generation: Any) -> GeneratedText:
         """Return what the model writes after a prompt."""
         import torch
 
         given: dict[str, Any] = dict(prompt.extra)
         reused = 0
-        reusing = self.manner in REUSING and self._may_reuse(prompt)
+        reusing = self.strategy in REUSING and self._may_reuse(prompt)
         if reusing:
-            reused = self._recall(prompt)
+            reused = self._reuse_prefix(prompt)
             given = {} if reused else given
         given = self._to_device(given)
         if reusing:
@@ -90,13 +89,15 @@ class CausalModel:
             self._keep(_keys(prompt.images, whole[:-1]))
         return GeneratedText(tokens=tuple(whole[len(prompt.tokens) :]), reused=reused)
 
-    def _logits(self, prompt: LocalPrompt, places: Sequence[Path], manner: Manner) -> tuple[dict[Path, Any], int]:
+    def _logits(
+        self, prompt: LocalPrompt, places: Sequence[Path], strategy: CacheStrategy
+    ) -> tuple[dict[Path, Any], int]:
         """Return log-probabilities over the vocabulary at each place, and the number of tokens known before."""
-        if manner == "alone":
-            return {place: self._fresh(prompt, place) for place in places}, 0
-        if manner == "copied":
+        if strategy == "alone":
+            return {place: self._without_cache(prompt, place) for place in places}, 0
+        if strategy == "copied":
             return self._copied(prompt, places), 0
-        reused = self._recall(prompt)
+        reused = self._reuse_prefix(prompt)
         rest: Sequence[int] = prompt.tokens[reused:]
         last = None
         if prompt.extra and not reused:
@@ -104,8 +105,8 @@ class CausalModel:
         elif len(rest) > LONG:
             self._read(rest[:-1])
             rest = rest[-1:]
-        look = self._packed if manner == "packed" else self._in_steps
-        found = look(rest, places, last)
+        compute = self._packed if strategy == "packed" else self._in_steps
+        found = compute(rest, places, last)
         self._keep(_keys(prompt.images, prompt.tokens))
         return found, reused
 
@@ -161,8 +162,8 @@ class CausalModel:
         self._forget()
         return found
 
-    def _fresh(self, prompt: LocalPrompt, place: Path) -> Any:
-        """Return log-probabilities at a place, everything before it read anew."""
+    def _without_cache(self, prompt: LocalPrompt, place: Path) -> Any:
+        """Return log-probabilities at a place, without a cache."""
         longer = _cut(prompt, len(prompt.tokens) + len(place))
         return self._forward((*prompt.tokens, *place), 1, use_cache=False, **self._to_device(longer.extra))[0]
 
@@ -181,11 +182,11 @@ class CausalModel:
             logits = self._model(input_ids=self._tensor(tokens), **given).logits
         return logits[0, -kept:].to("cpu", torch.float64).log_softmax(-1)
 
-    def _recall(self, prompt: LocalPrompt) -> int:
+    def _reuse_prefix(self, prompt: LocalPrompt) -> int:
         """Cut the cache back to what it shares with a prompt, and return how many tokens these are."""
         wanted = _keys(prompt.images, prompt.tokens)
         shared = 0
-        for one, other in zip(self._known, wanted[:-1], strict=False):  # one token at least is read anew
+        for one, other in zip(self._known, wanted[:-1], strict=False):  # at least one token is computed
             if one != other:
                 break
             shared += 1
@@ -217,7 +218,7 @@ class CausalModel:
         """Tell whether a prompt may be read on from a cache: with images, only where places are counted plainly."""
         return not prompt.images or (self._plain_places and bool(self._image_tokens))
 
-    def _try_manners(self) -> Manner:
+    def _choose_strategy(self) -> CacheStrategy:
         """Compare each manner with reading anew on a few tokens, and return the first that agrees."""
         size = min(self._model.get_input_embeddings().num_embeddings, 90)
         tokens = [number for number in range(size) if number not in self._image_tokens][-12:]
@@ -226,18 +227,18 @@ class CausalModel:
         places: list[Path] = [(), (tokens[1],), (tokens[2],), (tokens[2], tokens[-1])]
         right, _ = self._logits(second, places, "alone")
         plain = all(type(layer).__name__ == "DynamicLayer" for layer in self._empty().layers)
-        manners: tuple[Manner, ...] = (*(REUSING if plain else ()), "copied")
-        agreeing: Manner = "alone"
-        for manner in manners:
+        strategies: tuple[CacheStrategy, ...] = (*(REUSING if plain else ()), "copied")
+        agreeing: CacheStrategy = "alone"
+        for strategy in strategies:
             try:
-                self._logits(first, [()], manner)
-                found, _ = self._logits(second, places, manner)
-            except (RuntimeError, ValueError, TypeError, IndexError, AttributeError):  # a model that has no such way
+                self._logits(first, [()], strategy)
+                found, _ = self._logits(second, places, strategy)
+            except (RuntimeError, ValueError, TypeError, IndexError, AttributeError):  # a model without such a cache
                 self._forget()
                 continue
             self._forget()
             if all((found[place].exp() - right[place].exp()).abs().max() <= self._close for place in places):
-                agreeing = manner
+                agreeing = strategy
                 break
         return agreeing
 

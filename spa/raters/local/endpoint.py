@@ -1,7 +1,7 @@
-"""A model on this machine as a rater's endpoint: ``provider = "local"``.
+"""A local model as a rater's endpoint: ``provider = "local"``.
 
-The body on record is written here, in the shape of a chat completion, with what else decides
-about the answer: versions, device, settings, and the distribution where that is what was asked.
+The recorded body has the shape of a chat completion, with versions, device, settings, and the distribution where that
+was requested.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ import json
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from secrets import randbelow
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
-from spa.errors import PlatformError
+from spa.errors import PlatformError, StudyError
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, read_body
 from spa.raters.endpoints.http_endpoint import without_images
 from spa.raters.local.causal import CausalModel
@@ -26,7 +25,6 @@ from spa.raters.local.loading import (
     check_extra,
     choose_threads,
     load_model,
-    refuse_schema,
     versions,
 )
 from spa.raters.local.local_prompt import LocalPrompt, image_urls, local_prompt
@@ -39,9 +37,8 @@ MAX_TOKENS = 1024  # in an answer, where the rater sets no max_tokens
 SEEDS = 2**31
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunningModel:
-    """A model that is ready to be asked."""
+class RunningModel(NamedTuple):
+    """A loaded model with its settings."""
 
     loaded: LoadedModel
     model: CausalModel | EncoderDecoderModel
@@ -65,14 +62,17 @@ class LocalEndpoint:
     PlatformError
         If the extra ``local`` is not installed.
     StudyError
-        If the rater wants a schema, which only an endpoint elsewhere can enforce.
+        If the rater uses a schema, which only a remote endpoint can enforce.
     """
 
     def __init__(self, rater: Rater, *, base: Path | None = None) -> None:
         check_extra(rater)
         for asked in rater_variants(rater):
             if asked.protocol.answer_format == "schema":
-                refuse_schema(rater, asked.variant)
+                raise StudyError(
+                    f'rater {asked.name!r}: expected answer_format = "json" or "text" with provider = "local", got '
+                    '"schema", which only a remote endpoint can enforce; set one of them'
+                )
         self.rater = rater
         self._base = Path() if base is None else base
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="local model")
@@ -146,11 +146,11 @@ class LocalEndpoint:
         template = thinking_disabled(self.running.loaded) if protocol.readout == "logit" else {}
         try:
             prompt = local_prompt(self.running.loaded, request.messages, template)
-            told = self._distribution(request, prompt) if protocol.readout == "logit" else self._text(prompt, protocol)
+            logit = protocol.readout == "logit"
+            result = self._distribution(request, prompt) if logit else self._text(prompt, protocol)
         except PlatformError as error:
             raise PlatformError(f"rater {self.rater.id!r}, model {self.rater.model!r}: {error}") from error
-        body = json.dumps({**self._facts(), **told}, ensure_ascii=True)
-        return read_body(body)
+        return read_body(json.dumps({**self._facts(), **result}, ensure_ascii=True))
 
     def _facts(self) -> dict[str, Any]:
         """Return what every body says."""
@@ -165,7 +165,7 @@ class LocalEndpoint:
                 "device": running.loaded.device,
                 "dtype": running.loaded.dtype,
                 "threads": running.threads,
-                "reading": running.model.manner,
+                "reading": running.model.strategy,
                 "versions": versions(),
             },
         }
@@ -184,8 +184,8 @@ class LocalEndpoint:
                 lambda texts: tokenizer(list(texts), add_special_tokens=False)["input_ids"],
             )
         except SameTokens as error:
-            raise PlatformError(f"its tokeniser cannot tell the answers {error} apart; take another model") from error
-        looked = self.running.model.look(prompt, tree)
+            raise PlatformError(f"its tokeniser encodes {error} alike; use another model") from error
+        looked = self.running.model.score_options(prompt, tree)
         found = tree.distribution(looked.log_probabilities)
         return {
             "choices": [_choice(None, "stop")],
@@ -209,7 +209,7 @@ class LocalEndpoint:
         with torch.random.fork_rng(devices=[] if loaded.device == "cpu" else None):
             if seed is not None:
                 torch.manual_seed(seed)
-            spoken = self.running.model.write(prompt, _generation_config(loaded, settings))
+            spoken = self.running.model.generate(prompt, _generation_config(loaded, settings))
         ended = bool(spoken.tokens) and spoken.tokens[-1] in loaded.ends
         text = loaded.tokenizer.decode(spoken.tokens, skip_special_tokens=True)
         return {

@@ -13,11 +13,11 @@ from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any, Literal
 
-from spa.errors import PlatformError, StudyError, how_to_install
+from spa.errors import PlatformError, how_to_install
 from spa.study.raters import Rater
 
 Kind = Literal["causal", "encoder-decoder", "vision"]
-WANTED = ("torch", "transformers")
+REQUIRED = ("torch", "transformers")
 LIBRARIES = ("spa-eval", "torch", "transformers", "tokenizers", "gguf")
 # What is raised for what cannot be loaded; a file that breaks off is told by each library in its own way
 UNFIT = (OSError, ValueError, KeyError, ImportError, RuntimeError, EOFError, UnpicklingError)
@@ -67,11 +67,13 @@ def versions() -> dict[str, str]:
 
 def check_extra(rater: Rater) -> None:
     """Raise a ``PlatformError`` where the libraries for local models are not installed."""
-    missing = [name for name in WANTED if find_spec(name) is None]
+    _require(rater, "a model on this machine", *REQUIRED)
+
+
+def _require(rater: Rater, what: str, *libraries: str) -> None:
+    missing = [name for name in libraries if find_spec(name) is None]
     if missing:
-        raise PlatformError(
-            f"rater {rater.id!r}: a model on this machine needs {' and '.join(missing)}; {how_to_install('local')}"
-        )
+        raise PlatformError(f"rater {rater.id!r}: {what} needs {' and '.join(missing)}; {how_to_install('local')}")
 
 
 def load_model(rater: Rater, base: Path) -> LoadedModel:
@@ -98,15 +100,15 @@ def load_model(rater: Rater, base: Path) -> LoadedModel:
         source = {"pretrained_model_name_or_path": str(path), "local_files_only": True}
         gguf = path if path.suffix == ".gguf" else _only_gguf(path)
         if gguf is not None:
-            _check_gguf(rater)
+            _require(rater, "a GGUF file", "gguf")
             source |= {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": gguf.name}
     try:
         return _load(source, fingerprint_of(path) if path.exists() else None)
     except (*UNFIT, SafetensorError) as error:
-        told = " ".join(str(error).split())[:200] or type(error).__name__
+        problem = " ".join(str(error).split())[:200] or type(error).__name__
         raise PlatformError(
             f"rater {rater.id!r}: expected a folder with a model that transformers can load, or the name of one on the "
-            f"Hugging Face hub, found model = {rater.model!r} ({told})"
+            f"Hugging Face hub, got model = {rater.model!r} ({problem})"
         ) from error
 
 
@@ -128,7 +130,7 @@ def _load(source: Mapping[str, Any], fingerprint: str | None) -> LoadedModel:
         tokenizer = processor.tokenizer
     else:
         tokenizer = transformers.AutoTokenizer.from_pretrained(**source)
-    _hide_bars()
+    transformers.utils.logging.disable_progress_bar()  # the command has its own
     model, found = loader.from_pretrained(**source, dtype=dtype, output_loading_info=True)
     absent = sorted(found["missing_keys"])
     if absent:  # transformers draws them at random, with a warning only
@@ -160,24 +162,12 @@ def _kind_of(config: Any, transformers: Any) -> tuple[Kind, Any]:
     return "causal", transformers.AutoModelForCausalLM
 
 
-def _hide_bars() -> None:
-    """Show no bar while weights are read: the command has its own."""
-    from transformers.utils import logging as told
-
-    told.disable_progress_bar()
-
-
 def _only_gguf(path: Path) -> Path | None:
     """Return the GGUF file of a folder that holds nothing else to load."""
     if not path.is_dir() or (path / "config.json").exists():
         return None
     files = sorted(path.glob("*.gguf"))
     return files[0] if len(files) == 1 else None
-
-
-def _check_gguf(rater: Rater) -> None:
-    if find_spec("gguf") is None:
-        raise PlatformError(f"rater {rater.id!r}: a GGUF file needs gguf; {how_to_install('local')}")
 
 
 def fingerprint_of(path: Path) -> str:
@@ -195,7 +185,7 @@ def choose_threads() -> int:
     """Return how many threads to compute with: the processor's cores, less those at work already.
 
     More threads than free cores make a model many times slower, since each waits for all the others.
-    ``OMP_NUM_THREADS`` settles it where it is set.
+    ``OMP_NUM_THREADS`` overrides it.
     """
     import torch
 
@@ -205,12 +195,3 @@ def choose_threads() -> int:
     cores: int = torch.get_num_threads()  # physical ones
     busy = round(os.getloadavg()[0]) if hasattr(os, "getloadavg") else 0
     return max(1, cores - busy)
-
-
-def refuse_schema(rater: Rater, variant: str | None) -> None:
-    """Raise the ``StudyError`` for an answer format that cannot be enforced here."""
-    name = rater.id if variant is None else f"{rater.id}/{variant}"
-    raise StudyError(
-        f'rater {name!r}: expected answer_format = "json" or "text" with provider = "local", got "schema", '
-        "which only an endpoint can enforce; set one of them"
-    )

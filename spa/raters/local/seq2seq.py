@@ -13,7 +13,7 @@ from spa.raters.local.option_tree import OptionTree
 class EncoderDecoderModel:
     """An encoder-decoder model. Its encoder reads each prompt as a whole, so that no beginning is shared."""
 
-    manner = "encoder"
+    strategy = "encoder"
 
     def __init__(self, loaded: LoadedModel) -> None:
         self._model = loaded.model
@@ -21,7 +21,7 @@ class EncoderDecoderModel:
         given = loaded.model.generation_config.decoder_start_token_id
         self._start: int = given if given is not None else loaded.model.config.decoder_start_token_id
 
-    def look(self, prompt: LocalPrompt, tree: OptionTree) -> TokenScores:
+    def score_options(self, prompt: LocalPrompt, tree: OptionTree) -> TokenScores:
         """Return the logarithms of the probabilities of every token that leads on to an option."""
         import torch
 
@@ -42,7 +42,7 @@ class EncoderDecoderModel:
             found[place] = {token: float(row[token]) for token in tree.children(place)}
         return TokenScores(log_probabilities=found, reused=0)
 
-    def write(self, prompt: LocalPrompt, generation: Any) -> GeneratedText:
+    def generate(self, prompt: LocalPrompt, generation: Any) -> GeneratedText:
         """Return what the model writes after a prompt."""
         import torch
 

@@ -1,8 +1,7 @@
 """Probabilities of the answers as an answer: what ``readout = "logit"`` reads.
 
-A model on this machine tells the probability of every option (field ``distribution`` of the body);
-a chat endpoint tells those of the most probable first tokens (``top_logprobs``). Nothing that the
-model says in words is read here, and no probability is read where an answer in words was asked for.
+A local model records the probability of every option (field ``distribution`` of the body); a chat endpoint returns
+those of the most probable first tokens (``top_logprobs``).
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class Distribution:
         if not self.probabilities or not all(0 <= one <= 1 for one in self.probabilities.values()):
             raise ValueError("expected probabilities from 0 to 1")
         if abs(total - 1) > 1e-6 or not 0 <= self.mass <= 1 + 1e-6:
-            raise ValueError(f"expected probabilities that sum to 1, a mass from 0 to 1, found {total} and {self.mass}")
+            raise ValueError(f"expected probabilities that sum to 1, a mass from 0 to 1, got {total} and {self.mass}")
 
     @property
     def most_probable(self) -> tuple[str, ...]:
@@ -175,7 +174,7 @@ def distribution_from_top_logprobs(body: Mapping[str, Any], question: Question) 
     values = answer_values(question)
     listed = dict(_first_token(body))
     if not listed:
-        raise NoDistribution('the endpoint tells no probabilities (no "top_logprobs"); set readout = "verbalised"')
+        raise NoDistribution('the endpoint returns no probabilities (no "top_logprobs"); set readout = "verbalised"')
     if not values:
         raise NoDistribution("expected a question with a number or options, which have probabilities")
     tokens: dict[str, float] = {}
@@ -199,7 +198,12 @@ def distribution_from_top_logprobs(body: Mapping[str, Any], question: Question) 
 
 def _first_token(body: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     """Yield the tokens that might have come first, with their probabilities."""
-    content = _of_response(body) if body.get("object") == "response" else _of_completion(body)
+    if body.get("object") == "response":
+        content = next((part["logprobs"] for part in parts_of(body) if part.get("logprobs")), None)
+    else:
+        choices = body.get("choices")
+        first = mapping(choices[0]) if isinstance(choices, list) and choices else {}
+        content = mapping(first.get("logprobs")).get("content")
     said = mapping(content[0]) if isinstance(content, list) and content else {}
     top = said.get("top_logprobs")
     if not isinstance(top, list):
@@ -208,16 +212,6 @@ def _first_token(body: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         token, logprob = one.get("token"), one.get("logprob")
         if isinstance(token, str) and isinstance(logprob, int | float) and logprob <= 1e-6:
             yield token, math.exp(max(min(logprob, 0.0), -1e4))
-
-
-def _of_completion(body: Mapping[str, Any]) -> object:
-    choices = body.get("choices")
-    first = mapping(choices[0]) if isinstance(choices, list) and choices else {}
-    return mapping(first.get("logprobs")).get("content")
-
-
-def _of_response(body: Mapping[str, Any]) -> object:
-    return next((part["logprobs"] for part in parts_of(body) if part.get("logprobs")), None)
 
 
 def _only_begins(token: str, values: Sequence[str], tokens: Mapping[str, float]) -> bool:
@@ -256,12 +250,12 @@ def distribution_json(found: Distribution, question: Question) -> str:
     def shortened(number: float) -> float:
         return float(f"{number:.{DIGITS}g}")
 
-    told: dict[str, Any] = {"probabilities": {value: shortened(one) for value, one in found.probabilities.items()}}
-    told["mass"] = shortened(found.mass)
+    record: dict[str, Any] = {"probabilities": {value: shortened(one) for value, one in found.probabilities.items()}}
+    record["mass"] = shortened(found.mass)
     try:
         value = value_of(found, question)
     except NoDistribution:
         value = ""
     if isinstance(value, float):
-        told["mean"] = shortened(value)
-    return json.dumps(told, ensure_ascii=False)
+        record["mean"] = shortened(value)
+    return json.dumps(record, ensure_ascii=False)
