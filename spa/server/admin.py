@@ -1,7 +1,4 @@
-"""What the researcher may ask the running server: how the study stands, as JSON and for Prometheus.
-
-The routes exist only where a token is set, and answer only to it.
-"""
+"""The administrator's routes: the study's progress as JSON and as Prometheus metrics, behind a bearer token."""
 
 from __future__ import annotations
 
@@ -28,12 +25,12 @@ SHORTEST = 16  # characters
 
 
 def admin_token(environment: Mapping[str, str] | None = None) -> str | None:
-    """Return the token of the administrator from the environment; ``None`` where there is none.
+    """Return the administrator's token from the environment, or ``None``.
 
     Raises
     ------
     ResponseError
-        If it can be guessed.
+        If it is too short.
     """
     token = (os.environ if environment is None else environment).get(VARIABLE, "")
     if token and len(token) < SHORTEST:
@@ -60,11 +57,11 @@ class Admin:
         ]
 
     async def show_status(self, request: Request) -> Response:
-        """Say how the study stands, as `spa status --json` does."""
+        """Report the study's progress, as `spa status --json` does."""
         return await self._answer(request, lambda: JSONResponse(self._facts()))
 
     async def show_metrics(self, request: Request) -> Response:
-        """Say the same in the text format of Prometheus."""
+        """Report the same in the Prometheus text format."""
         version = "text/plain; version=0.0.4"
         return await self._answer(request, lambda: PlainTextResponse(self._metrics(), media_type=version))
 
@@ -96,14 +93,14 @@ class Admin:
 
 
 def metrics(status: Status, sizes: Mapping[str, int]) -> Iterator[str]:
-    """Yield the lines of the text format: a help line, a type line, and a sample or several for each metric."""
-    yield from _metric("spa_pages_received_total", "counter", "Pages that people sent.", sizes["pages_received"])
-    yield from _metric("spa_answers_total", "counter", "Answers of visits that have ended.", sizes["answers"])
+    """Yield the lines of the Prometheus text format."""
+    yield from _metric("spa_pages_received_total", "counter", "Pages received from people.", sizes["pages_received"])
+    yield from _metric("spa_answers_total", "counter", "Answers of finished visits.", sizes["answers"])
     yield from _metric("spa_assignments", "gauge", "Assignments built.", status.assignments)
-    yield from _metric("spa_places", "gauge", "Places to be completed.", status.places)
-    yield from _metric("spa_places_completed", "gauge", "Places that are done.", status.completed)
-    yield from _metric("spa_leases", "gauge", "Places that people hold who are at work.", status.at_work)
-    yield "# HELP spa_visits Visits by source, quota group and state; dropped: gave the place up before the end."
+    yield from _metric("spa_places", "gauge", "Submissions planned.", status.places)
+    yield from _metric("spa_places_completed", "gauge", "Submissions completed.", status.completed)
+    yield from _metric("spa_leases", "gauge", "Places held by annotators at work.", status.at_work)
+    yield "# HELP spa_visits Visits by source, quota group and state; dropped: left before the end."
     yield "# TYPE spa_visits gauge"
     for line in status.lines:
         for state in COUNTED[1:]:
@@ -111,11 +108,11 @@ def metrics(status: Status, sizes: Mapping[str, int]) -> Iterator[str]:
     yield from _metric("spa_minutes_median", "gauge", "Median minutes of completed visits.", status.median_minutes)
     pay = None if status.hourly_pay is None else float(status.hourly_pay)
     labels = f'{{currency="{_escaped(status.currency)}"}}'
-    yield from _metric("spa_hourly_pay", "gauge", "Pay an hour at the median, in major units.", pay, labels)
+    yield from _metric("spa_hourly_pay", "gauge", "Hourly pay at the median duration, in major units.", pay, labels)
 
 
 def _metric(name: str, kind: str, text: str, value: float | None, labels: str = "") -> Iterator[str]:
-    """Yield one metric; nothing where nobody knows its value yet."""
+    """Yield one metric, or nothing while its value is unknown."""
     if value is not None:
         yield f"# HELP {name} {text}"
         yield f"# TYPE {name} {kind}"

@@ -1,4 +1,4 @@
-"""The survey server: one person a link, one form a person, every page on disk before the next is shown."""
+"""The survey server's ASGI application: one link per person; every page is on disk before the next is shown."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from spa.server.survey_context import PlatformAdapter, SurveyContext
 from spa.server.survey_routes import Survey
 from spa.study.study import Study
 
-SWEEP = 30.0  # seconds between two looks for overdue places
+SWEEP = 30.0  # seconds between releases of overdue places
 log = logging.getLogger("uvicorn.error")
 
 
@@ -78,32 +78,32 @@ def create_app(
     workspace : OpenStudy
         The study, its texts and its store.
     annotator_kind : {"human", "simulated", "llm"}
-        What those who come are recorded as.
+        How visitors are recorded.
     source : str
-        Where those come from who come by a link, as the table of annotators says it.
+        The source recorded for visitors with a link.
     adapters : iterable of PlatformAdapter
-        How visitors of platforms come in; see :mod:`spa.server.survey_context`.
+        Entry routes of platforms; see :mod:`spa.server.survey_context`.
     public_url : str
-        Where people reach this server.
+        The address under which people reach this server.
     clock : callable
         Seconds since 1970.
     admin_token : str, optional
-        Opens ``/admin/status`` and ``/metrics``; without it they are not there.
+        Bearer token of ``/admin/status`` and ``/metrics``; without one these routes do not exist.
     trusted_proxies : sequence of networks
-        Whose ``X-Forwarded-*`` headers are believed.
+        Peers whose ``X-Forwarded-*`` headers are trusted.
     limits : Limits, optional
-        How much one link, and everybody together, may ask for.
+        Rate limits per link and for new visits.
     log_requests : bool
-        Note every request, without whose it is; see :mod:`spa.server.request_log`.
+        Log every request without identifying anyone; see :mod:`spa.server.request_log`.
     links_only : bool
-        Close the open link, also where the study file does not.
+        Close the open link even if the study file leaves it open.
     reserved : int
-        Places that the open link does not give out until as many personal links were used.
+        Places kept for personal links.
 
     Returns
     -------
     FastAPI
-        An application that any ASGI server runs. While it runs, overdue places are given up.
+        Overdue places are released while it runs.
     """
     context = SurveyContext(
         study=workspace.study,
@@ -133,22 +133,6 @@ def create_app(
         context.allow_redirect_to(workspace.study.people.completion_url)
     for mount in adapters:
         mount(app, context)
-    protect(app, context, public_url=public_url, trusted_proxies=trusted_proxies, limits=limits)
-    if log_requests:
-        app.add_middleware(RequestLog)
-    explain_failures(app, context)
-    return app
-
-
-def protect(
-    app: FastAPI,
-    context: SurveyContext,
-    *,
-    public_url: str,
-    trusted_proxies: tuple[Network, ...],
-    limits: Limits | None,
-) -> None:
-    """Refuse what is too much or comes from elsewhere, and let browsers load only what the doors have named."""
     app.add_middleware(
         Guard,
         refuse=lambda name, status: send_notice(context.texts, name, status=status),
@@ -159,11 +143,15 @@ def protect(
     app.add_middleware(
         SecurityHeaders, policy=lambda: content_policy(context.redirect_sites, frames=context.frame_sites)
     )
+    if log_requests:
+        app.add_middleware(RequestLog)
+    explain_failures(app, context)
+    return app
 
 
 @asynccontextmanager
 async def running(queue: RequestQueue, context: SurveyContext) -> AsyncIterator[None]:
-    """Give up overdue places from time to time while the server runs, and finish what waits at its end."""
+    """Release overdue places while the server runs; finish queued work at shutdown."""
 
     async def sweep() -> None:
         while True:
@@ -186,7 +174,7 @@ async def running(queue: RequestQueue, context: SurveyContext) -> AsyncIterator[
 
 
 def family_of(study: Study, store: Store) -> StudyFamily | None:
-    """Open the store that the studies of a family share; ``None`` where the study belongs to none."""
+    """Open the store shared by a family of studies; ``None`` if the study is in no family."""
     people = study.people
     if people.family is None or people.family_store is None:
         return None
@@ -194,7 +182,7 @@ def family_of(study: Study, store: Store) -> StudyFamily | None:
 
 
 def explain_failures(app: FastAPI, context: SurveyContext) -> None:
-    """Answer failures with a page in the study's language, never with a traceback."""
+    """Answer every failure with a page in the study's language."""
     texts = context.texts
 
     def failed(request: Request, error: Exception) -> Response:

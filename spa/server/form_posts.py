@@ -1,4 +1,4 @@
-"""What a browser sends: read up to a limit, decoded strictly, refused as a whole where it is no form post of ours."""
+"""Read form posts: size-limited, strictly decoded, refused as a whole if malformed."""
 
 from __future__ import annotations
 

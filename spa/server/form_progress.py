@@ -1,4 +1,4 @@
-"""How far a person has come: which pages are answered, which one is due, what is handed in at the end.
+"""A person's progress through a form: answered pages, the page that is due, the submission.
 
 Everything is read from the stored payloads, so a reload, another device or a restart of the
 server changes nothing.

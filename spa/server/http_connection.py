@@ -1,4 +1,4 @@
-"""A connection to a server of ours: how much may come before the application is asked, and how slowly."""
+"""Size and time limits of an HTTP connection before the application sees the request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _TooLarge(Exception):
 
 
 class LimitedConnection(HttpToolsProtocol):
-    """Uvicorn's connection with limits that uvicorn itself has none of.
+    """Uvicorn's connection with limits on headers and slow clients, which uvicorn lacks.
 
     The parser joins a header that arrives in pieces, and copies what it has with each piece, before it says
     anything of it. What it was fed without saying anything is therefore counted here, as bytes.
@@ -58,7 +58,7 @@ class LimitedConnection(HttpToolsProtocol):
             self._wait(HEAD_SECONDS)
 
     def on_message_begin(self) -> None:
-        """Begin to count anew, and to wait for the end of the headers."""
+        """Reset the count and wait for the end of the headers."""
         self._head, self._in_head = 0, True
         self._wait(HEAD_SECONDS)
         super().on_message_begin()
@@ -85,7 +85,7 @@ class LimitedConnection(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """Wait no longer: the rest is ours to do."""
+        """Stop the timer: the request is complete."""
         self._told = True
         self._stop_waiting()
         super().on_message_complete()

@@ -1,6 +1,6 @@
 """The OpenAPI document of the survey server's own routes; not served, but written to ``docs/server-openapi.json``.
 
-``python -m spa.server.openapi > docs/server-openapi.json`` writes it anew.
+Regenerate it with ``python -m spa.server.openapi > docs/server-openapi.json``.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ Paths = dict[str, dict[str, dict[str, Any]]]
 HTML = "text/html"
 JSON = "application/json"
 CLOSED = "The open link is closed"
-GONE_OR_FULL = "The time is over, or all places are taken"
-COMMON: Answers = {429: "Too many requests by this link, or too many new visits", 503: "The store is locked or full"}
+GONE_OR_FULL = "The time limit has passed, or the study is full"
+COMMON: Answers = {429: "Too many requests with this link, or too many new visits", 503: "The store is locked or full"}
 UNKNOWN = "No such link or page"
 PLACES: dict[str, dict[str, Any]] = {
-    "token": {"description": "A person's link", "schema": {"type": "string", "minLength": 1}},
+    "token": {"description": "The annotator's personal link", "schema": {"type": "string", "minLength": 1}},
     "page_id": {"description": "A page of the person's form, such as p3", "schema": {"type": "string", "minLength": 1}},
     "exhibit_id": {"description": "An image of the person's form", "schema": {"type": "string", "minLength": 1}},
     "name": {
@@ -32,7 +32,7 @@ GO = {
     "name": "go",
     "in": "query",
     "required": False,
-    "description": "Where the person goes: on, back, nowhere (a draft), or out of the study at its consent page",
+    "description": "After saving: next page, previous page, stay (a draft), or decline on the consent page",
     "schema": {"type": "string", "enum": ["on", "back", "stay", "decline"], "default": "on"},
 }
 FIELDS = {
@@ -57,7 +57,7 @@ def describe(version: str) -> dict[str, Any]:
         "info": {
             "title": "The survey server of spa serve",
             "version": version,
-            "description": "Pages for browsers. The link is the key; a cookie only leads the open link back to it.",
+            "description": "HTML pages for browsers. The personal link is the credential; a cookie only remembers it.",
         },
         "paths": paths,
         "components": {"securitySchemes": {"administrator": {"type": "http", "scheme": "bearer"}}},
@@ -65,23 +65,24 @@ def describe(version: str) -> dict[str, Any]:
 
 
 def for_everybody() -> Paths:
-    """Return what needs no link: the open door, whether the server is well, and the files of its pages."""
+    """Return the public paths: start page, health check, assets."""
     return {
         "/": {
             "get": operation(
-                "The open door", {200: "A page with a button", 403: "The link names no group", 404: CLOSED}
+                "Start page of the open link",
+                {200: "A page with a button", 403: "The link names no group", 404: CLOSED},
             ),
             "post": operation(
-                "Become one person with a link",
+                "Create a personal link",
                 {
-                    303: "To the link, or back to the visit of this browser",
+                    303: "Redirect to the link, or to this browser's visit",
                     403: "Posted by another site, or the link names no group",
                     404: CLOSED,
                     410: GONE_OR_FULL,
                 },
             ),
         },
-        "/health": {"get": operation("Whether the server and its store answer", {200: "They do"}, media=JSON)},
+        "/health": {"get": operation("Health of the server and its store", {200: "Both respond"}, media=JSON)},
         "/static/{name}": {
             "get": operation("Style sheet and script", {200: "The file", 404: "No such file"}, media="*/*")
         },
@@ -89,11 +90,12 @@ def for_everybody() -> Paths:
 
 
 def for_a_person() -> Paths:
-    """Return what lies behind a person's link."""
+    """Return the paths of a personal link."""
     return {
         "/a/{token}": {
             "get": operation(
-                "Go to the page that is due", {303: "To the page", 403: "Not yet", 404: UNKNOWN, 410: GONE_OR_FULL}
+                "Redirect to the page that is due",
+                {303: "To the page", 403: "Not yet", 404: UNKNOWN, 410: GONE_OR_FULL},
             )
         },
         "/a/{token}/p/{page_id}": {
@@ -102,7 +104,7 @@ def for_a_person() -> Paths:
         },
         "/a/{token}/done": {
             "get": operation(
-                "The end",
+                "End of the visit",
                 {200: "How the visit ended", 303: "To the due page or the platform", 404: UNKNOWN, 410: GONE_OR_FULL},
             )
         },
@@ -116,20 +118,20 @@ def for_a_person() -> Paths:
 
 
 def saving_a_page() -> dict[str, Any]:
-    """Return the one operation that takes answers, with all that can be wrong with a post."""
+    """Return the operation that saves answers, with every way in which it can fail."""
     return operation(
         "Save a page",
         {
             204: "The draft is saved",
             303: "Saved; to the next page",
-            400: "Saved as it came, but the fields are not those of the page; or no form post",
+            400: "Saved, but the fields are not those of the page; or the form data is malformed",
             403: "Posted by another site",
             404: UNKNOWN,
             408: "The body did not arrive in time",
             410: GONE_OR_FULL,
-            413: "Larger than any answer",
-            415: "Not a form post",
-            422: "Saved; the page again, with what is missing",
+            413: "The body is too large",
+            415: "Not a form post (content type)",
+            422: "Saved; the page again, with missing answers marked",
         },
         parameters=[GO],
         body=FIELDS,
@@ -137,11 +139,11 @@ def saving_a_page() -> dict[str, Any]:
 
 
 def for_the_administrator() -> Paths:
-    """Return what opens with the administrator's token only."""
-    closed: Answers = {200: "The numbers", 401: "Without the administrator's token"}
+    """Return the paths that need the administrator's token."""
+    closed: Answers = {200: "The numbers", 401: "The administrator's token is missing or wrong"}
     return {
-        "/admin/status": {"get": operation("How the study stands", closed, media=JSON, secured=True)},
-        "/metrics": {"get": operation("The same for Prometheus", closed, media="text/plain", secured=True)},
+        "/admin/status": {"get": operation("Progress of the study", closed, media=JSON, secured=True)},
+        "/metrics": {"get": operation("Progress as Prometheus metrics", closed, media="text/plain", secured=True)},
     }
 
 

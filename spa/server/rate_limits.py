@@ -1,4 +1,4 @@
-"""How much of the server one person may use: token buckets, in memory only."""
+"""Rate limits: token buckets in memory."""
 
 from __future__ import annotations
 

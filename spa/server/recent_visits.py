@@ -1,4 +1,4 @@
-"""Visits whose page was taken a moment ago, kept for the request that follows."""
+"""A short-lived cache of visits, so that the redirect after a page needs no query."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ MOST_JUST_TAKEN = 2_000
 
 
 class RecentVisits:
-    """Visits whose page was taken a moment ago: the browser follows at once to the next page, which need no look.
+    """Visits whose page was saved within the last two seconds.
 
-    Only where one process serves the study (``kept``): elsewhere another may have taken a page since.
+    Used only if one process serves the study (``kept``): otherwise another may have saved a page since.
     """
 
     def __init__(self, *, kept: bool, clock: Callable[[], float] = time.monotonic) -> None:

@@ -1,8 +1,8 @@
-"""What stands before all routes: no site but ours may post to them, and nobody may ask without end.
+"""Middleware before all routes: same-origin posts, trusted proxies and rate limits.
 
 A form post that a browser sends says where it comes from (``Sec-Fetch-Site``, ``Origin``); one from
-another site is refused. Programs, such as a platform's webhooks, send neither header and are none of
-a browser's business: they cannot borrow a person's address, which no cookie stands for.
+another site is refused. Programs such as webhooks send neither header; they cannot act for
+a person, since no cookie identifies one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the server says about itself while it runs: a line of JSON each, without anything that leads to a person."""
+"""Structured logs of the server: one JSON object a line, without anything that identifies a person."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class JsonLines(logging.Formatter):
     """One JSON object a record."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Write a record; what could lead to a person is left out, wherever it stands."""
+        """Format a record; anything that could identify a person is removed."""
         facts: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -37,7 +37,7 @@ class JsonLines(logging.Formatter):
 
 
 class RequestLog:
-    """Notes every request with the pattern of its address, never with what stood in its places."""
+    """Logs every request with the pattern of its route, never with the values in it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

@@ -22,15 +22,15 @@ def content_policy(places: Iterable[str] = (), *, frames: Iterable[str] = ()) ->
 
 
 class SecurityHeaders:
-    """Adds the headers to every answer, errors included; an answer's own value of one of them stands.
+    """Adds the headers to every answer, errors included; a header that the response sets itself is kept.
 
-    The token in the address is the credential; the one cookie only leads the open link back to it. No other site
-    is told the address: ``same-origin`` keeps it from where the last page leads, and the policy from everything else.
+    The token in the address is the credential; the one cookie only leads the open link back to it. No other
+    site learns the address: ``same-origin`` hides it from the completion page, and the policy from everything else.
     """
 
     def __init__(self, app: ASGIApp, *, policy: Callable[[], str]) -> None:
         self.app = app
-        self.policy = policy  # doors learn of sites while the server runs
+        self.policy = policy  # adapters add sites while the server runs
         self.headers = [
             (b"x-content-type-options", b"nosniff"),
             (b"referrer-policy", b"same-origin"),  # "no-referrer" would hide from us where our own forms come from

@@ -1,8 +1,7 @@
-"""How a platform's visitors come into the survey server, and where they go when they are done.
+"""What a platform adapter may use of the survey server.
 
-A *door* is a callable ``mount(app, context)`` registered under the entry-point group ``spa.routes``.
-It adds routes to the application (under a path of its own, such as ``/prolific``), asks its platform
-who is there, and lets the ``context`` do the rest::
+A *platform adapter* is a callable ``mount(app, context)`` registered under the entry-point group ``spa.routes``.
+It adds routes under its own path (such as ``/prolific``), verifies visitors with its platform and calls ``context``::
 
     def mount(app: FastAPI, context: SurveyContext) -> None:
         if not context.study.bridges["prolific"]:
@@ -10,17 +9,17 @@ who is there, and lets the ``context`` do the rest::
 
         @app.get("/prolific")
         def enter(pid: str, submission: str) -> Response:
-            ...  # ask the platform whether this is so
+            ...  # verify with the platform
             return context.admit(source="prolific", person=pid, external_id=submission)
 
-        house.on_finish("prolific", lambda visit, outcome: house.leave("https://..."))
+        context.on_finish("prolific", lambda visit, outcome: context.redirect("https://..."))
 
-Routes that touch the store are plain functions, which the framework runs in threads.
+Routes that use the store are plain functions, which the framework runs in threads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
 from urllib.parse import urlsplit
@@ -48,25 +47,25 @@ Finish = Callable[[PersonVisit, Outcome], Response]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurveyContext:
-    """What a door may use of the survey server."""
+    """The study, its store and the hooks that a platform adapter may use."""
 
     study: Study
     texts: Texts
     store: Store
-    public_url: str  # where people reach this server, without a slash at the end; "" where nobody said
+    public_url: str  # where people reach this server, without a slash at the end; "" if unknown
     clock: Callable[[], float]  # seconds since 1970
     form: Callable[[str], Form]  # assignment_id -> its form
     annotator_kind: AnnotatorKind = "human"
-    links_only: bool = False  # nobody comes by the open link
+    links_only: bool = False  # the open link is closed
     reserved: int = 0  # places for personal links
-    family: StudyFamily | None = None  # studies that take each person once
-    finish_handlers: dict[str, Finish] = field(default_factory=dict)  # source -> what happens at the end
-    redirect_sites: set[str] = field(default_factory=set)  # addresses elsewhere that the end of a visit may lead to
-    frame_sites: set[str] = field(default_factory=set)  # sites elsewhere that may show this server in a frame
+    family: StudyFamily | None = None  # studies that accept each person once
+    finish_handlers: dict[str, Finish] = field(default_factory=dict)  # source -> response at the end of a visit
+    redirect_sites: set[str] = field(default_factory=set)  # other sites that a finished visit may be redirected to
+    frame_sites: set[str] = field(default_factory=set)  # other sites that may show this server in a frame
 
     @property
     def rules(self) -> AdmissionRules:
-        """What the study says about who may come."""
+        """The study's admission rules."""
         return replace(AdmissionRules.of(self.study.people), reserved=self.reserved)
 
     def admit(
@@ -79,16 +78,15 @@ class SurveyContext:
         group: str | None = None,
         minutes_allowed: float | None = None,
     ) -> Response:
-        """Let a person in whom the platform vouches for, or tell them politely why not.
+        """Admit a person whom the platform has verified; the parameters are those of ``Store.admit``.
 
-        Parameters are those of ``Store.admit``; ``minutes_allowed`` is the study's unless it is given. A visit
-        of the platform's stands by where all places are taken but not all are done.
+        ``minutes_allowed`` defaults to the study's. With an ``external_id`` a visit waits in reserve if every place
+        is taken but not all are completed.
 
         Returns
         -------
         Response
-            A redirect to the visit, which shows the page that is due, or how the visit ended; or a page
-            that says that all places are taken, that the time is over, or that they took part already.
+            A redirect to the visit, or a notice: the study is full, the time is over, or the person took part before.
         """
         now, new = self.clock(), False
         try:
@@ -109,15 +107,14 @@ class SurveyContext:
                 now=now,
             )
         except AdmissionRefused as refusal:
-            if (
-                new and self.family is not None and isinstance(refusal, NoneLeft | QuotaFull)
-            ):  # another study may have a place for them
+            # another study of the family may still have a place
+            if new and self.family is not None and isinstance(refusal, NoneLeft | QuotaFull):
                 self.family.leave(source, person)
             return self.refuse(refusal)
         return to(f"/a/{lease.token}")
 
     def group_of(self, parameters: Mapping[str, str]) -> str | None:
-        """Return the quota group that the parameters of a link name; ``None`` where the study asks for none.
+        """Return the quota group that a link's parameters name; ``None`` if the study has none by parameter.
 
         Raises
         ------
@@ -130,11 +127,11 @@ class SurveyContext:
                 return group.name
         if by_parameter:
             names = ", ".join(dict.fromkeys(str(group.parameter) for group in by_parameter))
-            raise UnknownGroup(f"the link wants the parameter {names} with a value of [[people.groups]]")
+            raise UnknownGroup(f"the link: expected the parameter {names} with a value from [[people.groups]]")
         return None
 
     def refuse(self, refusal: AdmissionRefused) -> Response:
-        """Tell a person why they cannot take part."""
+        """Return the page that explains why a person cannot take part."""
         return self.notice(refusal.notice, STATUS.get(refusal.notice, FORBIDDEN))
 
     def notice(self, name: str, status: int = 200, *, link: str | None = None) -> Response:
@@ -142,28 +139,25 @@ class SurveyContext:
         return send_notice(self.texts, name, status=status, link=link)
 
     def on_finish(self, source: str, finish: Finish) -> None:
-        """Say what is shown, or where the browser goes, when a visit of this source has ended.
+        """Register what visitors from a source get when their visit has ended.
 
-        ``finish(visit, outcome)`` is called each time the person asks for the end of the visit, when everything
-        is on disk; ``visit.completion_code`` is that of the outcome (``Store.outcome_codes(source)``).
+        ``finish(visit, outcome)`` runs each time the end page is requested, after everything is on disk;
+        ``visit.completion_code`` is the code of the outcome (``Store.outcome_codes(source)``).
         """
         self.finish_handlers[source] = finish
 
     def allow_redirect_to(self, address: str) -> None:
-        """Allow the last page to lead to another site, such as ``https://app.prolific.com``.
-
-        Browsers hold a form to the content policy through all redirects.
-        """
+        """Allow redirects to another site after the last page: browsers apply ``form-action`` to every redirect."""
         parts = urlsplit(address)
         self.redirect_sites.add(f"{parts.scheme}://{parts.netloc}")
 
     def allow_framing_by(self, address: str) -> None:
-        """Allow a site to show this server's pages in a frame. Nobody else may."""
+        """Allow a site to show this server's pages in a frame."""
         parts = urlsplit(address)
         self.frame_sites.add(f"{parts.scheme}://{parts.netloc}")
 
     def redirect(self, address: str) -> Response:
-        """Send the browser to another site, one that :meth:`allow_redirect_to` named."""
+        """Redirect to a site allowed by :meth:`allow_redirect_to`."""
         return RedirectResponse(address, status_code=303)
 
 
@@ -171,8 +165,5 @@ PlatformAdapter = Callable[[FastAPI, SurveyContext], None]
 
 
 def installed_adapters() -> tuple[PlatformAdapter, ...]:
-    """Return the doors of all installed packages."""
-    doors: Iterable[PlatformAdapter] = (
-        point.load() for point in sorted(entry_points(group=GROUP), key=lambda each: each.name)
-    )
-    return tuple(doors)
+    """Return the platform adapters of all installed packages, in the order of their names."""
+    return tuple(point.load() for point in sorted(entry_points(group=GROUP), key=lambda each: each.name))

@@ -1,8 +1,4 @@
-"""The routes of people: the start, the pages of their form, the end.
-
-Each request is one piece of work for the :class:`~spa.server.request_queue.RequestQueue`; what is shown is put
-together afterwards, when the work is on disk.
-"""
+"""The annotators' routes: start, pages, end; responses are rendered after the queued write is on disk."""
 
 from __future__ import annotations
 
@@ -67,7 +63,7 @@ class Survey:
 
     @property
     def routes(self) -> list[Route]:
-        """Return the routes: bare ones, since what the framework adds to them costs more than the work itself."""
+        """Return plain Starlette routes: FastAPI's overhead would exceed the work itself."""
         open_link = [Route("/", self.show_start, methods=["GET"]), Route("/", self.start, methods=["POST"])]
         return [
             *([] if self.context.links_only else open_link),
@@ -82,13 +78,13 @@ class Survey:
         ]
 
     async def show_start(self, request: Request) -> Response:
-        """Show the open door: whoever presses the button becomes one person with a link of their own."""
+        """Show the open link's start page; its button creates a personal link."""
         self.context.group_of(request.query_params)
         lines, action = [self.texts.say("page.start_text")], f"/?{request.url.query}" if request.url.query else "/"
         return HTMLResponse(render_notice("start", self.texts, title=self.study.title, lines=lines, action=action))
 
     async def start(self, request: Request) -> Response:
-        """Make a link and go there, or to the visit that this browser has already."""
+        """Create a link and redirect to it, or to this browser's existing visit."""
         group = self.context.group_of(request.query_params)
         earlier = request.cookies.get(self._cookie, "")
         if is_token(earlier) and await self.queue.read(lambda connection: self._goes_on(connection, earlier)):
@@ -104,7 +100,7 @@ class Survey:
         return to(f"/a/{token}")
 
     async def report_health(self, request: Request) -> Response:
-        """Say that the server and its store answer."""
+        """Report that the server and its store respond."""
         fingerprint = await asyncio.to_thread(lambda: self.store.fingerprint)
         return JSONResponse({"status": "ok", "study": self.study.id, "fingerprint": fingerprint})
 
@@ -113,7 +109,7 @@ class Survey:
         return send_asset(request.path_params["name"])
 
     async def enter(self, request: Request) -> Response:
-        """Go to the page that is due."""
+        """Redirect to the page that is due."""
         token = request.path_params["token"]
         visit = await self._visit(token, request.query_params)
         if visit.lease.released:  # the page that is open in a browser may still be sent, and is kept
@@ -126,7 +122,7 @@ class Survey:
         return due
 
     async def show_page(self, request: Request) -> Response:
-        """Show a page with the answers given there before; a page that lies ahead leads back to the due one."""
+        """Show a page with its saved answers; a page beyond the due one redirects back."""
         token, page_id = request.path_params["token"], request.path_params["page_id"]
         visit = self._just_taken.pop(token) or await self._visit(token)
         page = visit.page(page_id)
@@ -137,7 +133,7 @@ class Survey:
         return self._render(token, visit, page)
 
     async def take_page(self, request: Request) -> Response:
-        """Save what was sent, then go on, back, or point at the gaps."""
+        """Save a page, then redirect forward or back, or show it again with its gaps marked."""
         token, page_id = request.path_params["token"], request.path_params["page_id"]
         go = GOING.get(request.query_params.get("go", "on"))
         if go is None:
@@ -165,7 +161,7 @@ class Survey:
         return to(f"/a/{token}/p/{(visit.due if last else visit.neighbour(page, 1)).page_id}")
 
     async def show_done(self, request: Request) -> Response:
-        """Show how the visit ended, with its code, or go where the study or the platform says."""
+        """Show the outcome and its code, or redirect to the study's or the platform's completion page."""
         token = request.path_params["token"]
         visit = await self._visit(token)
         outcome = visit.lease.outcome
@@ -200,7 +196,7 @@ class Survey:
         )
 
     async def begin_session(self, request: Request) -> Response:
-        """Begin the next session of a study in several; a second press changes nothing."""
+        """Begin the next session of a study with several; repeating the request changes nothing."""
         token = request.path_params["token"]
         await self._visit(token)  # refuses a link of nobody
 
@@ -218,15 +214,13 @@ class Survey:
         exhibit = find_image(visit.form, request.path_params["exhibit_id"])
         return await asyncio.to_thread(send_image, exhibit)
 
-    # Who is there
-
     def _goes_on(self, connection: Connection, token: str) -> bool:
-        """Whether somebody who presses the open link's button again is led to the visit that they have."""
+        """Whether the open link's button returns to the existing visit."""
         lease = lease_of_token(connection, token)
         return lease is not None and not (lease.finished and self.study.people.repeat)
 
     async def _visit(self, token: str, parameters: Mapping[str, str] = NO_PARAMETERS) -> FormProgress:
-        """Return the visit of a person, who is given an assignment when they come for the first time."""
+        """Return a person's visit; the first request assigns a form."""
         if not is_token(token):
             raise HTTPException(404)
         found = await self.queue.read(lambda connection: self._taking.look(connection, token))
@@ -236,10 +230,8 @@ class Survey:
             return await self.queue.write(lambda connection: self._taking.let_in(connection, token, parameters))
         return found
 
-    # What is shown
-
     def _leave(self, visit: FormProgress, outcome: Outcome) -> Response:
-        """Let the platform's door say where to go; it may ask the store and the platform."""
+        """Let the platform adapter answer; it may query the store and the platform."""
         known = self.store.visit(visit.lease.submission_id)
         if known is None:
             raise HTTPException(404)

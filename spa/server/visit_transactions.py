@@ -1,8 +1,4 @@
-"""What a request of a person does to their visit: coming in, pages taken, the end.
-
-All of it runs inside one transaction of the
-:class:`~spa.server.request_queue.RequestQueue`; nothing here shows anything.
-"""
+"""How a request changes a visit: admission, saved pages, the end; each runs in one transaction."""
 
 from __future__ import annotations
 
@@ -45,12 +41,12 @@ Found = FormProgress | Literal["let in", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class PageOutcome:
-    """What came of a page that was sent, when all of it is on disk."""
+    """The result of a page that was sent and is on disk."""
 
     visit: FormProgress
     page: Page | None  # None: the form has no such page
     ended: bool
-    strange: bool = False  # fields that the page does not have: kept, and told
+    strange: bool = False  # fields that the page does not have: stored and reported
 
 
 class VisitTransactions:
@@ -65,7 +61,7 @@ class VisitTransactions:
         self.source = source
 
     def look(self, connection: Connection, token: str) -> Found:
-        """Return a visit that can be gone on with as it stands."""
+        """Return the visit if it can continue without admission."""
         lease = lease_of_token(connection, token)
         if lease is None:
             return "let in" if has_token(connection, token) else "unknown"
@@ -74,7 +70,7 @@ class VisitTransactions:
         return self._visit_of(connection, lease)
 
     def let_in(self, connection: Connection, token: str, parameters: Mapping[str, str] = NO_PARAMETERS) -> FormProgress:
-        """Return the visit of a token: a new one at its first use, with its place again if it was late."""
+        """Return the visit of a token: a new one on first use; an expired one gets its place back if it is free."""
         lease, now = lease_of_token(connection, token), self.clock()
         if lease is None:
             lease = self.admit(connection, token, group=self.context.group_of(parameters))
@@ -84,7 +80,7 @@ class VisitTransactions:
         return self._visit_of(connection, lease)
 
     def admit(self, connection: Connection, token: str, *, session: int = 1, group: str | None = None) -> Lease:
-        """Give the person behind a token an assignment, or the visit that they have already."""
+        """Assign a form to the person with a token, or return their existing visit."""
         lock_leases(connection)
         arrival = Arrival(
             annotator_id=self.store.annotator_id(token),
@@ -102,7 +98,7 @@ class VisitTransactions:
         return FormProgress.from_payloads(form, lease, read_pages(connection, lease.submission_id))
 
     def take(self, connection: Connection, token: str, page_id: str, fields: Fields, go: Going) -> PageOutcome | None:
-        """Save a page verbatim before anything reads it, and end the visit where it was the last one."""
+        """Save a page verbatim before it is parsed; end the visit if it decides the outcome."""
         visit = self.look(connection, token)
         if visit == "let in":
             visit = self.let_in(connection, token)
@@ -134,7 +130,7 @@ class VisitTransactions:
         return PageOutcome(visit, page, ended=outcome is not None)
 
     def _outcome(self, connection: Connection, visit: FormProgress, page: Page) -> Outcome | None:
-        """Return how a visit ends with a page that was answered; ``None`` where it goes on."""
+        """Return the outcome that an answered page decides; ``None`` if the visit continues."""
         if visit.screened_out:
             return SCREENED_OUT
         most = self.study.people.end_after_failed_checks
@@ -145,7 +141,7 @@ class VisitTransactions:
         return COMPLETED if page is visit.form.pages[-1] and visit.all_answered else None
 
     def _has_group(self, connection: Connection, visit: FormProgress) -> bool:
-        """Put a person into the quota group that the answers to the screening name; false where it is full."""
+        """Join the quota group that the screening answers name; false if it is full."""
         asked = [group for group in self.study.people.groups if group.screening is not None]
         if not asked:
             return True

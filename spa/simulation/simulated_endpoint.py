@@ -1,8 +1,6 @@
-"""An OpenAI-compatible chat endpoint whose answers are simulated, and which says so.
+"""An OpenAI-compatible chat endpoint with simulated answers, for the demo and tests.
 
-It stands in for an LLM in the demo and in tests: the whole way from the form to the stored
-answers is the real one, over HTTP. The model is called ``simulated-rater``, so that nobody
-takes its answers for those of an LLM.
+The model is called ``simulated-rater``, so that its answers are never mistaken for an LLM's.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Answers served forms over HTTP, page by page, as a browser without script would.
+"""An HTTP client that answers served forms page by page, as a browser without script would.
 
-Nothing is taken from the server's inside: the page's own HTML says which fields there are and
-where they go. What is served is compared with the form, so that a page that asks something
-else is found out.
+It reads the fields from the HTML alone and compares them with the form.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompletedVisit:
-    """One person's visit, gone through to the end."""
+    """One completed visit."""
 
     token: str
     assignment_id: str
@@ -116,7 +114,9 @@ def visit(client: httpx2.Client, base_url: str, token: str, answering: Answering
         form, answers = answering(assignment_id)
         pages += 1
         if pages > MOST_STEPS * len(form.pages):
-            raise ResponseError(f"assignment {assignment_id}: the server leads in circles; {pages} pages were sent")
+            raise ResponseError(
+                f"assignment {assignment_id}: expected the visit to end, got a server that redirects in circles"
+            )
         payload = fill_in(shown.form, form, answers)
         response = _post(client, urljoin(str(response.url), shown.form.action), payload, origin)
     return CompletedVisit(token=token, assignment_id=assignment_id, completion_code=None, pages=pages)

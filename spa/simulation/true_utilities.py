@@ -1,4 +1,4 @@
-"""What simulated annotators read in an output: utilities that are known because we chose them."""
+"""True utilities: how good each output is, chosen for a simulation."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class TrueUtilities(SimulationTable):
 
     @model_validator(mode="after")
     def check(self) -> TrueUtilities:
-        """Refuse a scale without length and a truth about nothing."""
+        """Refuse an empty scale or no systems."""
         if not self.low < self.high:
             raise ValueError(f"low must be below high, got {self.low:g} and {self.high:g}")
         if not self.utilities:
@@ -120,7 +120,7 @@ def likert_reversal_truth(
         Points of the Likert scale, which is also the length of the utility scale.
     margin : float
         Distance from the whole number, between 0 and 0.25. Annotators whose noise is well below it
-        round as the construction wants.
+        round as the construction requires.
     samples : int
         Outputs that each system has for an item.
 

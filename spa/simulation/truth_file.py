@@ -1,4 +1,4 @@
-"""A truth file: what a simulation takes for true, and who its annotators are."""
+"""A truth file: the true utilities of a simulation and the temperament of its annotators."""
 
 from __future__ import annotations
 
