@@ -1,8 +1,6 @@
-"""Where the routes of the survey server hand in their work for the store.
+"""Group commit for requests: those that wait for the disk share the next transaction.
 
-Hundreds of people send pages in the same second. What waits while the disk is busy with the work
-before it shares the next transaction, so that one synchronisation of the disk serves them all, and
-nobody is answered before their own page is on disk.
+Nobody is answered before their own page is on disk.
 """
 
 from __future__ import annotations
@@ -26,18 +24,17 @@ class RequestQueue:
         self._writer = BatchedWriter(store)
 
     async def read(self, work: Callable[[Connection], T]) -> T:
-        """Run ``work`` on a connection to read from; it sees all that was acknowledged before."""
+        """Run ``work`` on a read connection; it sees every acknowledged write."""
         return await self._reader.read(work)
 
     async def write(self, work: Callable[[Connection], T]) -> T:
-        """Run ``work`` in a writing transaction and return its result when all of it is on disk.
+        """Run ``work`` in a write transaction and return its result once it is on disk.
 
-        It may be run again where another's work, or a conflict with another process, undid it; an error
-        of its own undoes it alone.
+        It may run again after a conflict; its own error rolls back only itself.
         """
         return await self._writer.write(work)
 
     def close(self) -> None:
-        """Finish what waits."""
+        """Finish the waiting work."""
         self._reader.close()
         self._writer.close()

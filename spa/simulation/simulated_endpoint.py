@@ -219,7 +219,7 @@ def wanted_questions(body: dict[str, Any]) -> list[str]:
 
 
 def wants_json(body: dict[str, Any], asked: Iterable[str]) -> bool:
-    """Tell whether a request asks for JSON: by a schema, or in words that quote the names of the questions."""
+    """Return whether a request asks for JSON: by a schema, or in words that quote the names of the questions."""
     messages = body.get("messages")
     said = json.dumps(messages[-1:], ensure_ascii=False) if isinstance(messages, list) else ""
     return "response_format" in body or any(f'\\"{name}\\"' in said for name in asked)
