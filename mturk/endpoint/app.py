@@ -76,20 +76,7 @@ class ProtocolHandler:
 
 
 def create_app(endpoint: MTurkService, host_key: bytes) -> FastAPI:
-    """Create the web application of an endpoint.
-
-    Parameters
-    ----------
-    endpoint : MTurkService
-        Store, clock and rules.
-    host_key : bytes
-        From which the requesters' secrets follow.
-
-    Returns
-    -------
-    FastAPI
-        An application that any ASGI server runs, in one process.
-    """
+    """Return the ASGI application of an endpoint, for one process; ``host_key`` derives the requesters' secrets."""
     app = FastAPI(title="MTurk endpoint", docs_url=None, redoc_url=None, openapi_url=None)
     handler = ProtocolHandler(endpoint, host_key)
     app.add_api_route("/", handler.handle, methods=["POST"], response_model=None)

@@ -1,4 +1,4 @@
-"""The endpoint as an emulator: a clock moved by hand, faults on demand, and workers who do as they are told.
+"""The endpoint as an emulator: a clock that is set, faults on demand, and workers under control.
 
 All of it is reached over ``/emulator/...`` by whoever reaches the port, without a key: an emulator listens on
 this machine only, and no page in a browser can send what these routes take (JSON).
@@ -7,7 +7,6 @@ this machine only, and no page in a browser can send what these routes take (JSO
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -16,6 +15,7 @@ from typing import Any, Literal, get_args
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sqlalchemy import delete, insert, select
 from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -25,6 +25,7 @@ from mturk.endpoint.assignments import HitAssignment
 from mturk.endpoint.errors import MTurkRequestError
 from mturk.endpoint.keys import IssuedKey, issue, reissued
 from mturk.endpoint.ledger import entries, fund
+from mturk.endpoint.protocol import CONTENT_TYPE, write_refusal
 from mturk.endpoint.schema import access_keys, meta, requesters
 from mturk.endpoint.service import MTurkService
 from mturk.endpoint.store import EndpointStore, get_meta
@@ -38,62 +39,58 @@ KINDS: tuple[str, ...] = get_args(Kind)
 EVERY_OPERATION = "*"
 
 
-@dataclass(slots=True, kw_only=True)
-class FaultRule:
-    """One order: which calls fail, and how.
+class FaultRule(BaseModel):
+    """Which calls fail, and how.
 
     ``skip`` calls pass first; then every ``every``-th fails, ``times`` in all. "after" means that the call took
-    effect and the client is not told; "slow" takes effect at once and answers after ``seconds``.
+    effect and the client gets no result; "slow" takes effect at once and answers after ``seconds``.
     """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     kind: Kind
     operation: str = EVERY_OPERATION
-    skip: int = 0
-    every: int = 1
-    times: int = 1
+    skip: int = Field(default=0, ge=0)
+    every: int = Field(default=1, ge=1)
+    times: int = Field(default=1, ge=0)
     seconds: float = 0.0
-    seen: int = 0
+    _seen: int = 0
 
     def strikes(self, operation: str) -> bool:
         """Count a call and say whether it fails."""
         if self.operation not in (operation, EVERY_OPERATION) or not self.times:
             return False
-        self.seen += 1
-        due = self.seen > self.skip and (self.seen - self.skip - 1) % self.every == 0
+        self._seen += 1
+        due = self._seen > self.skip and (self._seen - self.skip - 1) % self.every == 0
         self.times -= due
         return due
 
 
-def read_fault(given: dict[str, Any]) -> FaultRule:
-    """Return the fault that a test ordered.
-
-    Raise PlatformError if a field is unknown or has an impossible value.
-    """
-    known = {"kind": str, "operation": str, "skip": int, "every": int, "times": int, "seconds": (int, float)}
-    for name, value in given.items():
-        if name not in known or not isinstance(value, known[name]) or isinstance(value, bool):  # type: ignore[arg-type]
-            raise PlatformError(f"fault: expected {', '.join(known)}, got {name!r}: {str(value)[:40]!r}")
-    if given.get("kind") not in KINDS:
-        raise PlatformError(f"fault: expected a kind of {', '.join(KINDS)}, got {given.get('kind')!r}")
-    if given.get("every", 1) < 1 or given.get("skip", 0) < 0 or given.get("times", 1) < 0:
-        raise PlatformError("fault: every begins at 1, skip and times at 0")
-    return FaultRule(**given)
+def read_fault(given: object) -> FaultRule:
+    """Return the fault that a test ordered; raise PlatformError if a field is unknown or has an impossible value."""
+    try:
+        return FaultRule.model_validate(given)
+    except ValidationError as error:
+        found = error.errors()[0]
+        raise PlatformError(
+            f"fault: {'.'.join(map(str, found['loc']))}: {found['msg']}, got {str(found['input'])[:40]!r}"
+        ) from error
 
 
 class FaultMiddleware:
-    """Stands before the application and does what was ordered."""
+    """Lets requests fail as ordered."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
         self.orders: list[FaultRule] = []
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, unless an order strikes it."""
+        """Pass a request on, unless a rule applies to it."""
         fault = self._striking(scope) if scope["type"] == "http" and scope["path"] == "/" else None
         if fault is None:
             await self.app(scope, receive, send)
         elif fault.kind == "throttle":
-            await _answer(send, MTurkRequestError("ThrottlingException", None, "Rate exceeded"))
+            await _refusal(MTurkRequestError("ThrottlingException", None, "Rate exceeded"))(scope, receive, send)
         elif fault.kind == "slow":
             held: list[Message] = []
             await self.app(scope, receive, _keeper(held))
@@ -106,7 +103,9 @@ class FaultMiddleware:
             if fault.kind.startswith("drop"):
                 _drop(receive)
             else:
-                await _answer(send, MTurkRequestError("ServiceFault", None, "an ordered fault", status=500))
+                await _refusal(MTurkRequestError("ServiceFault", None, "an ordered fault", status=500))(
+                    scope, receive, send
+                )
 
     def _striking(self, scope: Scope) -> FaultRule | None:
         target = dict(scope["headers"]).get(b"x-amz-target", b"").decode("latin-1")
@@ -123,18 +122,15 @@ def _keeper(held: list[Message]) -> Send:
 
 
 def _drop(receive: Receive) -> None:
-    """Close the connection without a word; uvicorn's request knows its transport."""
+    """Close the connection without an answer; uvicorn's request knows its transport."""
     transport = getattr(getattr(receive, "__self__", None), "transport", None)
     if transport is None:
         raise PlatformError("fault: this server has no connection to drop")
     transport.abort()
 
 
-async def _answer(send: Send, refusal: MTurkRequestError) -> None:
-    body = json.dumps({"__type": refusal.kind, "message": refusal.message, "Message": refusal.message}).encode()
-    headers = [(b"content-type", b"application/x-amz-json-1.1"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+def _refusal(error: MTurkRequestError) -> Response:
+    return Response(write_refusal(error), error.status, media_type=CONTENT_TYPE)
 
 
 Given = dict[str, Any]
@@ -226,7 +222,7 @@ class Control:
     def show(self, given: Given) -> Any:
         """Return time, rules and faults."""
         rules = self._endpoint.rules
-        left = [asdict(fault) for fault in self._faults.orders if fault.times]
+        left = [fault.model_dump() for fault in self._faults.orders if fault.times]
         return {
             "now": self._clock(),
             "frozen": self._clock.frozen_at is not None,

@@ -11,19 +11,7 @@ NOT_SUPPORTED = "SpaEndpoint.NotSupported"
 
 
 class MTurkRequestError(PlatformError):
-    """A request that is answered with an error.
-
-    Parameters
-    ----------
-    kind : str
-        What travels as ``__type``: ``RequestError``, ``ParameterValidationError``, ``ThrottlingException``, ...
-    code : str or None
-        What travels as ``TurkErrorCode``.
-    message : str
-        One line for whoever reads the client's error.
-    status : int
-        HTTP status.
-    """
+    """A request that is answered with an error: ``kind`` travels as ``__type``, ``code`` as ``TurkErrorCode``."""
 
     def __init__(self, kind: str, code: str | None, message: str, *, status: int = 400) -> None:
         super().__init__(message)

@@ -47,15 +47,7 @@ class WebhookDestination:
 
 
 def check_destination(url: str, *, private: bool) -> str | None:
-    """Return what is wrong with a destination, or None.
-
-    Parameters
-    ----------
-    url : str
-        Where events shall be posted.
-    private : bool
-        Whether addresses of the host's own network are allowed.
-    """
+    """Return what is wrong with a URL for events, or None; ``private`` allows addresses of the host's own network."""
     found = resolve(url, private=private)
     return found if isinstance(found, str) else None
 
@@ -110,18 +102,9 @@ def sign(secret: str, body: bytes, at: int) -> str:
 
 
 def deliver_due(endpoint: MTurkService, host_key: bytes, client: httpx2.Client, *, wall: Callable[[], float]) -> int:
-    """Send the events that are due and write down what came of them; return how many were tried.
+    """Send the events that are due, record the outcomes, and return how many were tried.
 
-    Parameters
-    ----------
-    endpoint : MTurkService
-        Whose events.
-    host_key : bytes
-        From which the hook secrets follow.
-    client : httpx2.Client
-        That follows no redirects.
-    wall : callable
-        Seconds since 1970 of this machine's clock.
+    ``client`` must not follow redirects; ``wall`` is this machine's clock, seconds since 1970.
     """
     due = endpoint.call(lambda tx: _due(tx, wall()))
     for row in due:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Row, func, insert, or_, select, update
+from sqlalchemy import Row, Select, func, insert, or_, select, update
 
 from mturk.endpoint.errors import does_not_exist, invalid, refused
 from mturk.endpoint.hits import DISPOSED
@@ -70,14 +70,7 @@ def list_workers(call: OperationCall) -> Answer:
 
 def list_requests(call: OperationCall) -> Answer:
     """List what workers have requested and nobody has answered."""
-    query = (
-        select(qualification_requests.c.number.label("place"), qualification_requests)
-        .join(
-            qualification_types,
-            qualification_types.c.qualification_type_id == qualification_requests.c.qualification_type_id,
-        )
-        .where(qualification_types.c.requester_id == call.requester_id, qualification_requests.c.status == "Pending")
-    )
+    query = _own_requests(call).where(qualification_requests.c.status == "Pending")
     if "QualificationTypeId" in call.given:
         kind = find_qualification_type(call, call.given["QualificationTypeId"])
         query = query.where(qualification_requests.c.qualification_type_id == kind.qualification_type_id)
@@ -113,19 +106,16 @@ def _find(call: OperationCall, type_id: str, worker_id: str) -> Row[Any]:
     return row
 
 
+def _own_requests(call: OperationCall) -> Select[Any]:
+    own = qualification_types.c.qualification_type_id == qualification_requests.c.qualification_type_id
+    query = select(qualification_requests.c.number.label("place"), qualification_requests)
+    return query.join(qualification_types, own).where(qualification_types.c.requester_id == call.requester_id)
+
+
 def _find_request(call: OperationCall) -> Row[Any]:
     request_id = call.given["QualificationRequestId"]
-    row = call.tx.connection.execute(
-        select(qualification_requests)
-        .join(
-            qualification_types,
-            qualification_types.c.qualification_type_id == qualification_requests.c.qualification_type_id,
-        )
-        .where(
-            qualification_requests.c.request_id == request_id,
-            qualification_types.c.requester_id == call.requester_id,
-        )
-    ).first()
+    query = _own_requests(call).where(qualification_requests.c.request_id == request_id)
+    row = call.tx.connection.execute(query).first()
     if row is None:
         raise refused("QualificationRequestDoesNotExist", f"QualificationRequest {request_id[:64]} does not exist.")
     if row.status != "Pending":

@@ -24,26 +24,6 @@ from spa.errors import ResponseError
 from spa.server.http_server import Listener, server_config
 
 
-def create_site(endpoint: MTurkService, settings: SiteSettings) -> FastAPI:
-    """Create the worker site.
-
-    Parameters
-    ----------
-    endpoint : MTurkService
-        The store with its clock and rules.
-    settings : SiteSettings
-        Where the site and its frames are reached.
-
-    Returns
-    -------
-    FastAPI
-        An application for the origin ``settings.site_url``.
-    """
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    add_site(app, endpoint, settings)
-    return app
-
-
 def add_site(app: FastAPI, endpoint: MTurkService, settings: SiteSettings) -> None:
     """Add the pages of the site, and its headers, to an application that has routes of its own."""
     sign_in, tasks = SignInPages(endpoint, settings), TaskPages(endpoint, settings)

@@ -21,24 +21,12 @@ SHAPE = re.compile(r"(work|preview)-([A-Z0-9]{1,64})-([A-Z0-9]{1,64})-([0-9]{1,1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capability:
-    """What a frame may show, to whom and until when.
+    """What a frame may show, to whom and until when."""
 
-    Parameters
-    ----------
-    kind : {"work", "preview"}
-        An assignment that the worker holds, or a HIT that is only looked at.
-    name : str
-        The id of the assignment or of the HIT.
-    worker_id : str
-        For whom the address was made.
-    until : int
-        Seconds since 1970.
-    """
-
-    kind: Kind
-    name: str
-    worker_id: str
-    until: int
+    kind: Kind  # an assignment that the worker holds, or a HIT to preview
+    name: str  # id of the assignment or of the HIT
+    worker_id: str  # for whom the address was made
+    until: int  # seconds since 1970
 
 
 def sign(secret: bytes, capability: Capability) -> str:
@@ -98,24 +86,12 @@ OLD_HELPER = re.compile(r"(?:https?:)?//s3\.amazonaws\.com/mturk-public/external
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """An ``<iframe>`` of the site.
+    """An ``<iframe>`` of the site."""
 
-    Parameters
-    ----------
-    address : str
-        Its ``src``.
-    sandbox : str
-        Its ``sandbox``.
-    height : int
-        Pixels; 0 fills the window.
-    sources : str
-        What it may navigate to, for ``frame-src``.
-    """
-
-    address: str
+    address: str  # its src
     sandbox: str
-    height: int
-    sources: str
+    height: int  # pixels; 0 fills the window
+    sources: str  # what it may navigate to, for frame-src
 
 
 class FrameRefused(PlatformError):

@@ -61,23 +61,7 @@ def render(
     here: str = "",
     **context: Any,
 ) -> str:
-    """Render a page.
-
-    Parameters
-    ----------
-    template : str
-        File name.
-    texts : SiteTexts
-        The visitor's language.
-    place : str
-        What the site calls itself.
-    visitor : Visitor or None
-        Who is signed in.
-    here : str
-        Path of the page, which the navigation marks.
-    **context : Any
-        What the template itself uses.
-    """
+    """Return a page; ``place`` is the site's title, ``here`` the path that the navigation marks."""
     counts = {name: "" for name, _ in NAVIGATION}
     if visitor is not None:
         counts |= {"work": str(visitor.in_hand or ""), "messages": str(visitor.unread or "")}

@@ -57,17 +57,10 @@ def site_policy(frame_source: str) -> str:
 
 
 def is_same_origin(headers: Headers, origin: str) -> bool:
-    """Say whether a request comes from a page of this very origin, as the browser tells it.
+    """Say whether a page of the site at ``origin`` sent a request, as the browser reports it.
 
-    A frame without an origin sends ``null``, a page on another port of the same host sends its own address and
-    ``same-site``: both are strangers.
-
-    Parameters
-    ----------
-    headers : Headers
-        Of the request.
-    origin : str
-        Of this site, such as ``https://hits.example.org``.
+    A frame without an origin sends ``null``; a page on another port of the same host sends its own address and
+    ``same-site``: both are refused.
     """
     fetched = headers.get("sec-fetch-site")
     if fetched is not None and fetched != "same-origin":

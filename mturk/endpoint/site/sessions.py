@@ -54,19 +54,11 @@ def invite(tx: Transaction, worker_id: str, *, life: float = INVITATION_LIFE) ->
 
 
 def redeem(tx: Transaction, token: str, mark: str) -> str | None:
-    """Return the token of the session that an invitation opens in one browser; None where it opens nothing.
+    """Return the token of the session that an invitation opens in one browser; None if it opens nothing.
 
     The answer that carries a session may be lost when the session is on disk already (a server dies, a line breaks).
-    So the browser that used the invitation up is given the same session for a while, unless it was ended.
-
-    Parameters
-    ----------
-    tx : Transaction
-        One transaction at one time.
-    token : str
-        Of the invitation.
-    mark : str
-        What the browser was given when it was shown the invitation.
+    So the browser that used the invitation, known by its ``mark``, is given the same session for a while, unless the
+    session was ended.
     """
     used = tx.connection.execute(
         update(worker_tokens)

@@ -121,17 +121,8 @@ def language_names() -> tuple[tuple[str, str], ...]:
 
 
 def choose_language(chosen: str | None, accepted: str) -> str:
-    """Return the language of a visitor.
+    """Return a visitor's language: ``chosen`` here before, or the best of ``accepted`` (``Accept-Language``).
 
-    Parameters
-    ----------
-    chosen : str or None
-        What they chose here before.
-    accepted : str
-        What their browser asks for (``Accept-Language``).
-
-    Examples
-    --------
     >>> choose_language(None, "de-DE,ar-EG;q=0.8,en;q=0.3"), choose_language("zh", "ar"), choose_language("xx", "")
     ('ar', 'zh', 'en')
     """
