@@ -422,7 +422,10 @@ ODD = [
         {"rest": SPA + '[continuous]\nhigh = "Terrible!"\n'},
         '[continuous]: high end "Terrible!" seems to be reversed',
     ),
-    ({"rest": COUNTED + "[categories]\n[design]\nitems = 3\n"}, '[[criteria]] c, options: low end "Good" seems to run'),
+    (
+        {"rest": COUNTED + "[categories]\n[design]\nitems = 3\n"},
+        '[[criteria]] c, options: low end "Good" seems to be reversed',
+    ),
     ({"outputs": OUTPUTS + 'item_text = "source"\n'}, "1 of 6 items repeat the text of an earlier item: i5 (as i4)"),
     (
         {"rest": SPA + "[people]\npay = 0.001\nminutes = 6\n"},
