@@ -135,3 +135,9 @@ def test_every_document_has_a_place_in_the_site() -> None:
     nav = (ROOT / "mkdocs.yml").read_text()
     documents = [path.name for path in sorted((ROOT / "docs").glob("*.md"))]
     assert [name for name in documents if not re.search(rf"(- |: ){re.escape(name)}$", nav, flags=re.M)] == []
+
+
+def test_the_documents_stay_short() -> None:
+    pages = list((ROOT / "docs").glob("*.md"))
+    assert len(pages) <= 15
+    assert sum(len(page.read_text().split()) for page in pages) <= 25_000
