@@ -17,6 +17,8 @@ from tests.guides.participants import Participants
 from tests.guides.reader import GuideReader, reader_in
 from tests.guides.walking import init, table, walk
 from tests.guides.workers import answer_hits
+from tests.postgres import postgres_cluster as postgres_cluster
+from tests.postgres import postgres_url as postgres_url
 
 
 def test_your_own_people(tmp_path: Path, postgres_url: str) -> None:
