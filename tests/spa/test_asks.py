@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from spa.forms.form import ChoiceTarget, ExhibitsBlock, RatingTarget
-from spa.forms.form_text import spoken
+from spa.forms.form_text import form_text
 from spa.forms.prompt import TextPart, render_ask, render_prompt
 from spa.forms.prompt_turns import PromptTurn, turns_of
 from spa.study.outputs import Outputs
@@ -61,7 +61,7 @@ def test_page_by_page_says_what_the_whole_form_says(case: tuple[Study, Outputs])
 @settings(max_examples=30, deadline=None)
 def test_a_question_alone_comes_last_after_what_it_is_about_and_no_other_output(case: tuple[Study, Outputs]) -> None:
     for form in forms_of(*case, 2):
-        said = list(spoken(form, "everybody"))
+        said = list(form_text(form, "everybody"))
         for ask in turns_of(form, "question"):
             (question,) = ask.questions
             assert ask.alone

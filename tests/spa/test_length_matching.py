@@ -70,4 +70,4 @@ def test_the_reference_is_cut_to_the_longest_other_output(tmp_path: Path) -> Non
 def test_too_few_items_after_matching_say_so(tmp_path: Path) -> None:
     rows = long_rows({"emptied": {"x": "A sentence that is long.", "y": "short"}})
     (problem,) = output_problems(tmp_path, rows, outputs=OUTPUTS + 'match_length_of = "x"\n')
-    assert "found 0 (1 left out: 1 by match_length_of)" in problem
+    assert "got 0 (1 left out: 1 by match_length_of)" in problem

@@ -135,7 +135,7 @@ def test_a_strange_cookie_is_that_of_nobody(workspace: Workspace, cookie: str) -
         (["--links", "l.txt"], ["--reserve", "0"], "open link: http", [200] * 6 + [410]),
         ([], ["--reserve", "2"], "2 places are reserved", [200] * 4 + [410] * 3),
         ([], ["--reserve", "7"], "--reserve: expected at most 6, the personal links of", []),
-        (["--links", "l.txt"], ["--links-only"], "open link: closed, only personal links lead in", [404] * 7),
+        (["--links", "l.txt"], ["--links-only"], "open link: closed, personal links only", [404] * 7),
     ],
 )
 def test_what_serve_says_and_keeps(
