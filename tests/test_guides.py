@@ -90,10 +90,17 @@ def test_the_demo_finds_what_the_readme_prints(tmp_path: Path) -> None:
     found = (tmp_path / "demo-out" / "report" / "report.md").read_text().replace("\\", "").replace("%", " %")
     readme = (ROOT / "README.md").read_text()
     quoted = " ".join(line.removeprefix("> ") for line in readme.splitlines() if line.startswith("> "))
-    answer, _, others = quoted.partition(" Likert by ")
-    assert f"**{answer}**" in found
-    told = re.findall(r"the same on (\d of \d) shared pairs", found)
-    assert re.findall(r"\d of \d", others) == told
+    lines = re.findall(r"\*\*([^*]+)\*\*: (.*?)(?= \*\*|$)", quoted)
+    assert [title for title, _ in lines] == [
+        "Who wins",
+        "How sure",
+        "May an LLM stand in",
+        "Worst problems of the data",
+    ]
+    assert f"**{lines[0][1]}**" in found
+    assert all(f"- **{title}**: {text}" in found for title, text in lines[1:])
+    same = re.findall(r"the same on (\d of \d) shared pairs", found)
+    assert re.findall(r"(\d of \d)(?: pairs|\.)", readme) == same
     places = re.findall(r"^\|.*\| \d \|$", readme, flags=re.M)
     assert len(places) == 4
     assert all(row in found for row in places)
