@@ -42,7 +42,7 @@ def html_question(form: Form, texts: PageTexts, *, origins: tuple[str, ...]) -> 
 
 
 def external_question(public_url: str) -> ExternalQuestion:
-    """Return the question of a HIT that shows the survey server's door."""
+    """Return the question of a HIT that shows the survey server in a frame."""
     return ExternalQuestion(url=public_url.rstrip("/") + ENTRY_PATH, frame_height=0)
 
 

@@ -29,14 +29,14 @@ def address_problem(public_url: str, fingerprint: str, *, allow_http: bool) -> s
     base = public_url.rstrip("/")
     try:
         with httpx2.Client(timeout=SECONDS, trust_env=not is_loopback(public_url)) as client:
-            health, door = client.get(f"{base}/health"), client.get(f"{base}{ENTRY_PATH}/health")
+            health, entry = client.get(f"{base}/health"), client.get(f"{base}{ENTRY_PATH}/health")
     except httpx2.HTTPError as error:
         return f"{public_url} cannot be reached ({type(error).__name__}); is `spa serve` running there?"
-    for name, answer in (("/health", health), (f"{ENTRY_PATH}/health", door)):
+    for name, answer in (("/health", health), (f"{ENTRY_PATH}/health", entry)):
         if answer.status_code != 200:
             return f"{base}{name} answers HTTP {answer.status_code}; expected `spa serve` of this study there"
     try:
-        served, opened = health.json(), door.json()
+        served, opened = health.json(), entry.json()
     except ValueError:
         return f"{base}/health is not that of `spa serve`"
     if not isinstance(served, dict) or served.get("fingerprint") != fingerprint:

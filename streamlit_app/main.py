@@ -1,4 +1,4 @@
-"""The application that ``spa dashboard`` starts: the door, and the way to each page."""
+"""The application that ``spa dashboard`` starts: the login, and the way to each page."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ def report(
         tables = _from_files(paths, given)
     results = analyse(tables, plan, study=facts, observed_power=observed_power)
     if out is not None:
-        from analysis.report.writing import write_results
+        from analysis.report.files import write_results
 
         write_results(results, out)
     if as_json:

@@ -70,7 +70,7 @@ def choose_truth(
     likert_reversal: tuple[str, str] | None,
     otherwise: Temperament,
 ) -> tuple[TrueUtilities, Temperament, str]:
-    """Return what is taken for true, who answers, and both in words.
+    """Return the true utilities, who answers, and both in words.
 
     Without any option, each system is a little better than the one listed before it. What is in
     an output comes from the study's seed, so that people and raters read the same outputs.

@@ -92,7 +92,7 @@ class AdmissionRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrival:
-    """Somebody at the door."""
+    """Somebody who arrives."""
 
     annotator_id: str
     source: str
@@ -112,7 +112,7 @@ class Arrival:
 
 
 def admit(connection: Connection, who: Arrival, rules: AdmissionRules, *, now: float) -> Lease:
-    """Find or make the visit of somebody at the door; see ``Store.admit``."""
+    """Find or make the visit of somebody who arrives; see ``Store.admit``."""
     release_overdue(connection, now=now)
     known = _same_visit(connection, who)
     if known is not None:

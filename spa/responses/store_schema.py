@@ -92,7 +92,7 @@ tokens = Table(
     Column("token", String, nullable=False, unique=True),
     Column(
         "personal", Boolean, nullable=False, server_default=false()
-    ),  # made with an assignment, to be handed out; else made at the door
+    ),  # made with an assignment, to be handed out; else made on arrival
     Column("submission_id", String, index=True),  # the visit that it opens; none before its first use
 )
 

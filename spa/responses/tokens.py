@@ -34,7 +34,7 @@ def is_token(token: str) -> bool:
 
 
 def add_token(connection: Connection, token: str) -> None:
-    """Record a link that is made at the door."""
+    """Record a link that is made on arrival."""
     connection.execute(insert(tokens), {"token": token, "personal": False})
 
 

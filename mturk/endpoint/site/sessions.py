@@ -1,6 +1,6 @@
 """Who may come in: invitations that work once, in one browser, and the sessions that they open.
 
-What a browser holds is random; the store knows it by its hash alone, so a copy of the store opens no door. A session
+What a browser holds is random; the store knows it by its hash alone, so a copy of the store signs nobody in. A session
 follows from its invitation and the browser's mark, so that a browser which never got the answer can be given it again.
 """
 
