@@ -244,7 +244,7 @@ def test_another_address_wants_the_token_of_the_link(tab: Tab, deciding: Dashboa
 
 
 def test_tables_of_another_tool_are_shown_without_a_store(tab: Tab, shared_data: Path, tmp_path: Path) -> None:
-    from tests.spa.test_importing import POTATO
+    from tests.spa.test_importers import POTATO
 
     (tmp_path / "import.toml").write_text(POTATO)
     folder = shared_data / "sottana" / "potato_simplification"

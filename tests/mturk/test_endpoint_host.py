@@ -84,7 +84,7 @@ def test_what_is_no_store_of_an_endpoint_is_told(tmp_path: Path) -> None:
         store.call(
             lambda connection: connection.execute(text("update endpoint_meta set value = '99' where name = 'version'"))
         )
-    with pytest.raises(ResponseError, match="version 2 or earlier, found version 99"), open_store(made):
+    with pytest.raises(ResponseError, match="version 2 or earlier, got version 99"), open_store(made):
         pass
 
 
