@@ -8,12 +8,12 @@ from pydantic import Field, StrictStr
 from sqlalchemy import Row, insert, select
 
 from prolific.emulator import schema, wallet
-from prolific.emulator.calls import RouteRequest, RouteResponse, Routes, page_of
+from prolific.emulator.errors import EmulatorRequestError, not_found
+from prolific.emulator.fees import whole
 from prolific.emulator.ids import new_id
-from prolific.emulator.refusals import EmulatorRequestError, not_found
 from prolific.emulator.request_transaction import RequestTransaction, save_row, setting
+from prolific.emulator.routing import RouteRequest, RouteResponse, Routes, paginate
 from prolific.emulator.study_body import RequestBody
-from prolific.emulator.tariff import whole
 
 routes = Routes()
 EMAIL = "researcher@example.org"
@@ -36,33 +36,33 @@ class TitleBody(RequestBody):
     naivety_distribution_rate: Annotated[float | None, Field(ge=0, le=1)] = None
 
 
-def find_workspace(turn: RequestTransaction, workspace_id: str) -> Row[Any]:
+def find_workspace(tx: RequestTransaction, workspace_id: str) -> Row[Any]:
     """Return a workspace, or refuse."""
     query = select(schema.workspaces).where(schema.workspaces.c.id == workspace_id)
-    row = turn.connection.execute(query).one_or_none()
+    row = tx.connection.execute(query).one_or_none()
     if row is None:
         raise not_found("Workspace", workspace_id)
     return row
 
 
-def find_project(turn: RequestTransaction, project_id: str) -> Row[Any]:
+def find_project(tx: RequestTransaction, project_id: str) -> Row[Any]:
     """Return a project, or refuse."""
-    row = turn.connection.execute(select(schema.projects).where(schema.projects.c.id == project_id)).one_or_none()
+    row = tx.connection.execute(select(schema.projects).where(schema.projects.c.id == project_id)).one_or_none()
     if row is None:
         raise not_found("Project", project_id)
     return row
 
 
 @routes.add("GetUser", "GET", "/api/v1/users/me/")
-def show_user(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def show_user(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Show whose token it is."""
-    workspace = turn.connection.execute(select(schema.workspaces).order_by(schema.workspaces.c.number)).first()
+    workspace = tx.connection.execute(select(schema.workspaces).order_by(schema.workspaces.c.number)).first()
     if workspace is None:
         raise EmulatorRequestError(404, "There is no workspace")
-    balance = wallet.balance(turn, workspace)
+    balance = wallet.balance(tx, workspace)
     return RouteResponse(
         body={
-            "id": setting(turn.connection, "user"),
+            "id": setting(tx.connection, "user"),
             "email": EMAIL,
             "name": "Emulated researcher",
             "currency_code": workspace.currency,
@@ -73,107 +73,105 @@ def show_user(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
 
 
 @routes.add("GetWorkspaces", "GET", "/api/v1/workspaces/")
-def list_workspaces(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def list_workspaces(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """List workspaces."""
-    rows = turn.connection.execute(select(schema.workspaces).order_by(schema.workspaces.c.number)).all()
-    return page_of(turn, call, rows, lambda row: _short(turn, row))
+    rows = tx.connection.execute(select(schema.workspaces).order_by(schema.workspaces.c.number)).all()
+    return paginate(tx, call, rows, lambda row: _short(tx, row))
 
 
 @routes.add("CreateWorkspace", "POST", "/api/v1/workspaces/")
-def create_workspace(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def create_workspace(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Keep a new workspace, with an empty wallet."""
     asked = call.read(WorkspaceBody)
     workspace = new_id()
-    turn.connection.execute(
+    tx.connection.execute(
         insert(schema.workspaces).values(
             id=workspace, title=asked.title, description="", currency=asked.currency_code, paid_in=0
         )
     )
-    return RouteResponse(status=201, body=_shown(turn, find_workspace(turn, workspace)))
+    return RouteResponse(status=201, body=_shown(tx, find_workspace(tx, workspace)))
 
 
 @routes.add("GetWorkspace", "GET", "/api/v1/workspaces/{workspace_id}/")
-def show_workspace(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def show_workspace(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Show a workspace."""
-    return RouteResponse(body=_shown(turn, find_workspace(turn, call.path["workspace_id"])))
+    return RouteResponse(body=_shown(tx, find_workspace(tx, call.path["workspace_id"])))
 
 
 @routes.add("UpdateWorkspace", "PATCH", "/api/v1/workspaces/{workspace_id}/")
-def change_workspace(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def change_workspace(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Change what a workspace is called."""
-    row = find_workspace(turn, call.path["workspace_id"])
-    _rename(turn, schema.workspaces, row.id, call.read(TitleBody))
-    return RouteResponse(body=_shown(turn, find_workspace(turn, row.id)))
+    row = find_workspace(tx, call.path["workspace_id"])
+    _rename(tx, schema.workspaces, row.id, call.read(TitleBody))
+    return RouteResponse(body=_shown(tx, find_workspace(tx, row.id)))
 
 
 @routes.add("GetWorkspaceBalance", "GET", "/api/v1/workspaces/{workspace_id}/balance/")
-def show_balance(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def show_balance(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Show the money of a workspace."""
-    row = find_workspace(turn, call.path["workspace_id"])
-    balance = wallet.balance(turn, row)
+    row = find_workspace(tx, call.path["workspace_id"])
+    balance = wallet.balance(tx, row)
     return RouteResponse(
         body={
             "currency_code": row.currency,
             "total_balance": whole(balance.total),
-            "balance_breakdown": wallet.parts(turn, balance.total),
+            "balance_breakdown": wallet.parts(tx, balance.total),
             "available_balance": whole(balance.available),
-            "available_balance_breakdown": wallet.parts(turn, balance.available),
+            "available_balance_breakdown": wallet.parts(tx, balance.available),
         }
     )
 
 
 @routes.add("GetProjects", "GET", "/api/v1/workspaces/{workspace_id}/projects/")
-def list_projects(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def list_projects(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """List the projects of a workspace."""
-    workspace = find_workspace(turn, call.path["workspace_id"])
+    workspace = find_workspace(tx, call.path["workspace_id"])
     c = schema.projects.c
-    rows = turn.connection.execute(
-        select(schema.projects).where(c.workspace_id == workspace.id).order_by(c.number)
-    ).all()
-    return page_of(turn, call, rows, lambda row: _short(turn, row))
+    rows = tx.connection.execute(select(schema.projects).where(c.workspace_id == workspace.id).order_by(c.number)).all()
+    return paginate(tx, call, rows, lambda row: _short(tx, row))
 
 
 @routes.add("CreateProject", "POST", "/api/v1/workspaces/{workspace_id}/projects/")
-def create_project(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def create_project(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Keep a new project."""
-    workspace = find_workspace(turn, call.path["workspace_id"])
+    workspace = find_workspace(tx, call.path["workspace_id"])
     asked = call.read(TitleBody)
     if asked.title is None:
         raise EmulatorRequestError(400, {"title": ["This field is required."]})
     project = new_id()
-    turn.connection.execute(
+    tx.connection.execute(
         insert(schema.projects).values(
             id=project, workspace_id=workspace.id, title=asked.title, description=asked.description or ""
         )
     )
-    return RouteResponse(status=201, body=_project(turn, find_project(turn, project)))
+    return RouteResponse(status=201, body=_project(tx, find_project(tx, project)))
 
 
 @routes.add("GetProject", "GET", "/api/v1/projects/{project_id}/")
-def show_project(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def show_project(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Show a project."""
-    return RouteResponse(body=_project(turn, find_project(turn, call.path["project_id"])))
+    return RouteResponse(body=_project(tx, find_project(tx, call.path["project_id"])))
 
 
 @routes.add("UpdateProject", "PATCH", "/api/v1/projects/{project_id}/")
-def change_project(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def change_project(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Change what a project is called."""
-    row = find_project(turn, call.path["project_id"])
-    _rename(turn, schema.projects, row.id, call.read(TitleBody))
-    return RouteResponse(body=_project(turn, find_project(turn, row.id)))
+    row = find_project(tx, call.path["project_id"])
+    _rename(tx, schema.projects, row.id, call.read(TitleBody))
+    return RouteResponse(body=_project(tx, find_project(tx, row.id)))
 
 
-def _rename(turn: RequestTransaction, table: Any, row_id: str, asked: TitleBody) -> None:
+def _rename(tx: RequestTransaction, table: Any, row_id: str, asked: TitleBody) -> None:
     if asked.id not in (None, row_id):
         raise EmulatorRequestError(400, {"id": ["This cannot be changed."]})
     named = {"title": asked.title, "description": asked.description}
     values = {name: value for name, value in named.items() if value is not None}
     if values:
-        save_row(turn.connection, table, row_id, **values)
+        save_row(tx.connection, table, row_id, **values)
 
 
-def _short(turn: RequestTransaction, row: Row[Any]) -> dict[str, Any]:
-    user = setting(turn.connection, "user")
+def _short(tx: RequestTransaction, row: Row[Any]) -> dict[str, Any]:
+    user = setting(tx.connection, "user")
     people = [{"id": user, "name": "Emulated researcher", "email": EMAIL, "roles": ["WORKSPACE_ADMIN"]}]
     return {
         "id": row.id,
@@ -185,11 +183,11 @@ def _short(turn: RequestTransaction, row: Row[Any]) -> dict[str, Any]:
     }
 
 
-def _shown(turn: RequestTransaction, row: Row[Any]) -> dict[str, Any]:
+def _shown(tx: RequestTransaction, row: Row[Any]) -> dict[str, Any]:
     c = schema.projects.c
-    projects = turn.connection.execute(select(schema.projects).where(c.workspace_id == row.id).order_by(c.number))
-    return {**_short(turn, row), "projects": [_short(turn, one) for one in projects.all()], "wallet": row.id}
+    projects = tx.connection.execute(select(schema.projects).where(c.workspace_id == row.id).order_by(c.number))
+    return {**_short(tx, row), "projects": [_short(tx, one) for one in projects.all()], "wallet": row.id}
 
 
-def _project(turn: RequestTransaction, row: Row[Any]) -> dict[str, Any]:
-    return {**_short(turn, row), "workspace": row.workspace_id}
+def _project(tx: RequestTransaction, row: Row[Any]) -> dict[str, Any]:
+    return {**_short(tx, row), "workspace": row.workspace_id}

@@ -13,14 +13,14 @@ from sqlalchemy import insert, update
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
-from prolific.emulator import control_routes, schema, site_routes
-from prolific.emulator.calls import Route, RouteRequest, RouteResponse
+from prolific.emulator import control_routes, participant_site, schema
 from prolific.emulator.contract import Contract
+from prolific.emulator.errors import EmulatorRequestError, error_body
 from prolific.emulator.faults import BEFORE, InjectedFault, next_fault
 from prolific.emulator.operations import API_ROUTES, UNPUBLISHED
 from prolific.emulator.platform import Platform
-from prolific.emulator.refusals import EmulatorRequestError, error_body
 from prolific.emulator.request_transaction import RequestTransaction
+from prolific.emulator.routing import Route, RouteRequest, RouteResponse
 
 LARGEST_BODY = 10_000_000
 ADVANCE_MOST = 400 * 86_400.0
@@ -46,7 +46,7 @@ def create_app(platform: Platform, contract: Contract | None = None) -> FastAPI:
     for route in API_ROUTES:
         endpoint = EmulatedOperation(platform, route, contract).answer
         app.add_api_route(route.path, endpoint, methods=[route.method], response_model=None)
-    for route in (*control_routes.routes.all, *site_routes.routes.all):
+    for route in (*control_routes.routes.all, *participant_site.routes.all):
         endpoint = ControlEndpoint(platform, route).answer
         app.add_api_route(route.path, endpoint, methods=[route.method], response_model=None)
     app.add_api_route("/emulator/clock/", _advancing(platform), methods=["POST"], response_model=None)
@@ -55,7 +55,7 @@ def create_app(platform: Platform, contract: Contract | None = None) -> FastAPI:
 
 
 class EmulatedOperation:
-    """One operation of the API: its faults, its turn and its answer."""
+    """One operation of the API: its faults, its transaction and its answer."""
 
     def __init__(self, platform: Platform, route: Route, contract: Contract | None) -> None:
         self.platform = platform
@@ -76,17 +76,17 @@ class EmulatedOperation:
         return _response(answer)
 
     def _work(self, request: Request, body: bytes) -> tuple[RouteResponse, InjectedFault | None]:
-        with self.platform.turn() as turn:
-            fault = next_fault(turn, self.route.operation)
-            number = _log(turn, self.route.operation, request, body, fault)
-            form = turn.behaviour.error_form
+        with self.platform.transaction() as tx:
+            fault = next_fault(tx, self.route.operation)
+            number = _log(tx, self.route.operation, request, body, fault)
+            form = tx.behaviour.error_form
         try:
             self._check_token(request)
             if fault is not None and fault.kind in BEFORE:
                 raise _planned(fault)
             call = read_call(request, body)
-            with self.platform.turn(counts=False, wakes=False, settles=False) as turn:
-                answer = self._held_to_contract(call, self.route.handler(turn, call))
+            with self.platform.transaction(counts=False, wakes=False, applies_changes=False) as tx:
+                answer = self._held_to_contract(call, self.route.handler(tx, call))
             if fault is not None and fault.kind == "500_after_effect":
                 raise EmulatorRequestError(500, "Something went wrong")
         except EmulatorRequestError as refusal:
@@ -95,8 +95,8 @@ class EmulatedOperation:
             if self.contract is not None and form == "documented":
                 self._check_answer(answer)
         silent = fault is not None and fault.kind in ("drop", "drop_after_effect", "timeout_after_effect")
-        with self.platform.turn(counts=False, settles=False) as turn:
-            turn.connection.execute(
+        with self.platform.transaction(counts=False, applies_changes=False) as tx:
+            tx.connection.execute(
                 update(schema.requests)
                 .where(schema.requests.c.number == number)
                 .values(status=None if silent else answer.status)
@@ -141,8 +141,8 @@ class ControlEndpoint:
 
     def _work(self, request: Request, body: bytes) -> RouteResponse:
         try:
-            with self.platform.turn(counts=False) as turn:
-                return self.route.handler(turn, read_call(request, body))
+            with self.platform.transaction(counts=False) as tx:
+                return self.route.handler(tx, read_call(request, body))
         except EmulatorRequestError as refusal:
             return RouteResponse(status=refusal.status, body={"refused": refusal.detail})
 
@@ -181,10 +181,10 @@ def read_call(request: Request, body: bytes) -> RouteRequest:
     )
 
 
-def _log(turn: RequestTransaction, operation: str, request: Request, body: bytes, fault: InjectedFault | None) -> int:
-    key = turn.connection.execute(
+def _log(tx: RequestTransaction, operation: str, request: Request, body: bytes, fault: InjectedFault | None) -> int:
+    key = tx.connection.execute(
         insert(schema.requests).values(
-            at=turn.now,
+            at=tx.now,
             operation=operation,
             method=request.method,
             path=str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),
@@ -199,7 +199,7 @@ def _planned(fault: InjectedFault) -> EmulatorRequestError:
     if fault.kind == "429":
         wait = fault.details.get("retry_after")
         headers = {} if wait is None else {"Retry-After": str(wait)}
-        return EmulatorRequestError(429, "Too many requests; try again later", headers=headers)
+        return EmulatorRequestError(429, "Too many requests; try again schedule_job", headers=headers)
     if fault.kind == "wallet_short":
         return EmulatorRequestError(400, "Your available balance does not cover this; please top up")
     return EmulatorRequestError(500, "Something went wrong")

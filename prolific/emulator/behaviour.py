@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from prolific.emulator.refusals import EmulatorRequestError, ErrorForm
+from prolific.emulator.errors import EmulatorRequestError, ErrorForm
 
 Percent = Annotated[Decimal, Field(ge=0, le=100)]
 Cents = Annotated[int, Field(ge=0)]

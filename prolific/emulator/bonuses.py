@@ -8,17 +8,17 @@ from typing import Any
 from sqlalchemy import insert, select, update
 
 from prolific.emulator import schema, studies, wallet
+from prolific.emulator.background_jobs import schedule_job
+from prolific.emulator.errors import EmulatorRequestError, not_found
+from prolific.emulator.fees import Cost, number, payment
 from prolific.emulator.ids import new_id
-from prolific.emulator.jobs import later
-from prolific.emulator.refusals import EmulatorRequestError, not_found
 from prolific.emulator.request_transaction import RequestTransaction
-from prolific.emulator.tariff import Cost, number, payment
 
 
-def set_up(turn: RequestTransaction, study_id: str, csv_bonuses: str) -> dict[str, Any]:
+def set_up(tx: RequestTransaction, study_id: str, csv_bonuses: str) -> dict[str, Any]:
     """Check a list of people and amounts, and say what paying it will cost. Nothing is paid."""
-    study = studies.find(turn, study_id)
-    rows = [_read_line(turn, study.id, line) for line in csv_bonuses.splitlines() if line.strip()]
+    study = studies.find(tx, study_id)
+    rows = [_read_line(tx, study.id, line) for line in csv_bonuses.splitlines() if line.strip()]
     if not rows:
         raise EmulatorRequestError(400, {"csv_bonuses": ["This field may not be blank."]})
     wrong = [line for line, read in rows if read is None]
@@ -28,10 +28,8 @@ def set_up(turn: RequestTransaction, study_id: str, csv_bonuses: str) -> dict[st
         )
     kept = [read for _, read in rows if read is not None]
     bonus_id = new_id()
-    turn.connection.execute(
-        insert(schema.bonuses).values(id=bonus_id, study_id=study.id, rows=kept, created_at=turn.now)
-    )
-    cost = _cost(turn, kept)
+    tx.connection.execute(insert(schema.bonuses).values(id=bonus_id, study_id=study.id, rows=kept, created_at=tx.now))
+    cost = _cost(tx, kept)
     return {
         "id": bonus_id,
         "study": study.id,
@@ -42,7 +40,7 @@ def set_up(turn: RequestTransaction, study_id: str, csv_bonuses: str) -> dict[st
     }
 
 
-def _read_line(turn: RequestTransaction, study_id: str, line: str) -> tuple[str, tuple[str, int] | None]:
+def _read_line(tx: RequestTransaction, study_id: str, line: str) -> tuple[str, tuple[str, int] | None]:
     """Return a line beside its submission and its cents; the amount is in whole units, with decimals."""
     who, comma, amount = (part.strip() for part in line.partition(","))
     try:
@@ -52,7 +50,7 @@ def _read_line(turn: RequestTransaction, study_id: str, line: str) -> tuple[str,
     if not comma or not cents.is_finite() or cents <= 0 or cents != cents.to_integral_value():
         return line, None
     c = schema.submissions.c
-    found = turn.connection.scalar(
+    found = tx.connection.scalar(
         select(c.id)
         .where(c.study_id == study_id, (c.id == who) | (c.participant_id == who))
         .order_by(c.number.desc())
@@ -61,29 +59,29 @@ def _read_line(turn: RequestTransaction, study_id: str, line: str) -> tuple[str,
     return line, None if found is None else (found, int(cents))
 
 
-def pay(turn: RequestTransaction, bonus_id: str) -> None:
+def pay(tx: RequestTransaction, bonus_id: str) -> None:
     """Promise to pay a list, once more for every time that it is asked: the platform does not notice a repeat."""
-    bonus = turn.connection.execute(select(schema.bonuses).where(schema.bonuses.c.id == bonus_id)).one_or_none()
+    bonus = tx.connection.execute(select(schema.bonuses).where(schema.bonuses.c.id == bonus_id)).one_or_none()
     if bonus is None:
         raise not_found("Bulk bonus payment", bonus_id)
-    study = studies.find(turn, bonus.study_id)
-    wallet.require(turn, study.workspace_id, _cost(turn, bonus.rows).total)
+    study = studies.find(tx, bonus.study_id)
+    wallet.require(tx, study.workspace_id, _cost(tx, bonus.rows).total)
     numbers = [
-        turn.connection.execute(
+        tx.connection.execute(
             insert(schema.bonus_payments).values(
-                bonus_id=bonus.id, submission_id=submission_id, cents=cents, asked_at=turn.now
+                bonus_id=bonus.id, submission_id=submission_id, cents=cents, asked_at=tx.now
             )
         ).inserted_primary_key
         for submission_id, cents in bonus.rows
     ]
-    later(turn, "pay", [key[0] for key in numbers if key is not None])
+    schedule_job(tx, "pay", [key[0] for key in numbers if key is not None])
 
 
-def carry_out(turn: RequestTransaction, numbers: list[int]) -> None:
+def carry_out(tx: RequestTransaction, numbers: list[int]) -> None:
     """Pay what was promised."""
     c = schema.bonus_payments.c
-    turn.connection.execute(update(schema.bonus_payments).where(c.number.in_(numbers)).values(paid_at=turn.now))
+    tx.connection.execute(update(schema.bonus_payments).where(c.number.in_(numbers)).values(paid_at=tx.now))
 
 
-def _cost(turn: RequestTransaction, rows: list[Any]) -> Cost:
-    return sum((payment(cents, turn.behaviour) for _, cents in rows), Cost())
+def _cost(tx: RequestTransaction, rows: list[Any]) -> Cost:
+    return sum((payment(cents, tx.behaviour) for _, cents in rows), Cost())

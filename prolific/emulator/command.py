@@ -46,9 +46,9 @@ def emulate(port: int, store: Path, project: str | None, currency: str, clock: s
     """
     from prolific.emulator.app import create_app
     from prolific.emulator.contract import Contract
-    from prolific.emulator.courier import delivering
     from prolific.emulator.ids import PATTERN
     from prolific.emulator.platform import ClockMode, Platform
+    from prolific.emulator.webhook_delivery import deliver_webhooks
     from spa.server.http_server import listen, run
 
     if project is not None and not re.fullmatch(PATTERN, project):
@@ -63,6 +63,6 @@ def emulate(port: int, store: Path, project: str | None, currency: str, clock: s
         click.echo("In another terminal:")
         click.echo(f"  export PROLIFIC_API_URL={listener.address} PROLIFIC_API_TOKEN=emulated")
         click.echo("Nothing here is real money. Ctrl-C stops it.")
-        with delivering(platform):
+        with deliver_webhooks(platform):
             run(create_app(platform, contract), listener)
         platform.close()

@@ -10,23 +10,23 @@ from typing import Any
 from sqlalchemy import select
 
 from prolific.emulator import schema, submissions
-from prolific.emulator.audience import offered
 from prolific.emulator.ids import moment
+from prolific.emulator.participant_pool import offered
 from prolific.emulator.request_transaction import RequestTransaction
 
 USUAL = ("age", "sex", "first-language", "current-country-of-residence", "nationality")
 HEAD = ("Submission id", "Participant id", "Status", "Started at", "Completed at", "Reviewed at", "Time taken")
 
 
-def as_csv(turn: RequestTransaction, study_id: str, names: Sequence[str] | None) -> str:
+def as_csv(tx: RequestTransaction, study_id: str, names: Sequence[str] | None) -> str:
     """Return one row a submission, with what people said about themselves."""
-    known = offered(turn)
+    known = offered(tx)
     asked = [name for name in names or USUAL if name in known]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*HEAD, "Completion code", *(known[name]["title"] for name in asked)])
-    for row in submissions.of_study(turn, study_id):
-        person = turn.connection.scalar(
+    for row in submissions.of_study(tx, study_id):
+        person = tx.connection.scalar(
             select(schema.participants.c.attributes).where(schema.participants.c.id == row.participant_id)
         )
         times = [moment(row.started_at), moment(row.completed_at), moment(row.reviewed_at)]

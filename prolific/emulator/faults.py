@@ -10,7 +10,7 @@ from pydantic import Field, StrictStr
 from sqlalchemy import select, update
 
 from prolific.emulator import schema
-from prolific.emulator.refusals import EmulatorRequestError
+from prolific.emulator.errors import EmulatorRequestError
 from prolific.emulator.request_transaction import RequestTransaction
 from prolific.emulator.study_body import RequestBody
 
@@ -27,7 +27,7 @@ Kind = Literal[
     "wallet_short",  # refused as if the wallet did not cover it
     "duplicate",  # of webhooks: delivered once more although it was taken
     "reorder",  # of webhooks: the next one overtakes it
-    "lose",  # of webhooks: not sent, and tried again later
+    "lose",  # of webhooks: not sent, and tried again schedule_job
 ]
 BEFORE = frozenset({"429", "500", "drop", "wallet_short"})
 
@@ -62,18 +62,18 @@ def check_operation(operation: str) -> None:
         )
 
 
-def next_fault(turn: RequestTransaction, operation: str) -> InjectedFault | None:
+def next_fault(tx: RequestTransaction, operation: str) -> InjectedFault | None:
     """Return what goes wrong with this request, and count it."""
     c = schema.faults.c
     among = [operation] if operation == WEBHOOKS else [operation, ANY]
-    rows = turn.connection.execute(
+    rows = tx.connection.execute(
         select(schema.faults).where(c.operation.in_(among), c.remaining > 0).order_by(c.number)
     ).all()
     for row in rows:
         if row.skip:
-            turn.connection.execute(update(schema.faults).where(c.number == row.number).values(skip=row.skip - 1))
+            tx.connection.execute(update(schema.faults).where(c.number == row.number).values(skip=row.skip - 1))
             continue
-        turn.connection.execute(
+        tx.connection.execute(
             update(schema.faults)
             .where(c.number == row.number)
             .values(remaining=row.remaining - 1, happened=row.happened + 1)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from prolific.emulator import (
     account_routes,
-    audience_routes,
     collection_routes,
-    hook_routes,
+    participant_routes,
     study_routes,
     submission_routes,
+    webhook_routes,
 )
-from prolific.emulator.calls import Route
+from prolific.emulator.routing import Route
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,9 +27,9 @@ API_ROUTES: tuple[Route, ...] = (
     *account_routes.routes.all,
     *study_routes.routes.all,
     *submission_routes.routes.all,
-    *audience_routes.routes.all,
+    *participant_routes.routes.all,
     *collection_routes.routes.all,
-    *hook_routes.routes.all,
+    *webhook_routes.routes.all,
 )
 UNPUBLISHED = frozenset({"ScreenOutSubmissions"})
 OPERATIONS = tuple(

@@ -21,9 +21,9 @@ from sqlalchemy.pool import QueuePool
 
 from prolific.emulator import schema
 from prolific.emulator.behaviour import Behaviour
-from prolific.emulator.due import do_what_is_due
 from prolific.emulator.ids import new_id
 from prolific.emulator.request_transaction import RequestTransaction, save_setting, setting
+from prolific.emulator.scheduled_changes import apply_scheduled_changes
 from spa.errors import PlatformError
 
 ClockMode = Literal["manual", "real"]
@@ -72,8 +72,10 @@ class Platform:
         return self._now if self.clock == "manual" else time.time() + self._ahead
 
     @contextmanager
-    def turn(self, *, counts: bool = True, wakes: bool = True, settles: bool = True) -> Iterator[RequestTransaction]:
-        """Yield a turn; all that fell due before it has been done, and its changes are on disk on leaving.
+    def transaction(
+        self, *, counts: bool = True, wakes: bool = True, applies_changes: bool = True
+    ) -> Iterator[RequestTransaction]:
+        """Yield a transaction; scheduled changes that were due are applied first, and it is committed on leaving.
 
         Parameters
         ----------
@@ -81,16 +83,16 @@ class Platform:
             Whether it is a request to the API, after some of which work that lags is done.
         wakes : bool
             Whether whoever delivers events is to look for new ones.
-        settles : bool
+        applies_changes : bool
             Whether what fell due is to be done first.
         """
         with self._lock:
             with self._begin() as connection:
-                turn = self._turn(connection, counts=counts)
-                if settles:
-                    do_what_is_due(turn)
+                tx = self._transaction(connection, counts=counts)
+                if applies_changes:
+                    apply_scheduled_changes(tx)
             with self._begin() as connection:
-                yield replace(turn, connection=connection)
+                yield replace(tx, connection=connection)
         if wakes:
             self.woken.set()
 
@@ -106,8 +108,8 @@ class Platform:
                 save_setting(connection, "now", now)
                 save_setting(connection, "ahead", ahead)
             self._now, self._ahead = now, ahead
-            with self.turn(counts=False) as turn:
-                return turn.now
+            with self.transaction(counts=False) as tx:
+                return tx.now
 
     def projects(self) -> dict[str, str]:
         """Return the ids of all projects, each with the currency in which its workspace pays."""
@@ -120,7 +122,7 @@ class Platform:
         """Let go of the store."""
         self._engine.dispose()
 
-    def _turn(self, connection: Connection, *, counts: bool) -> RequestTransaction:
+    def _transaction(self, connection: Connection, *, counts: bool) -> RequestTransaction:
         request = setting(connection, "requests") + (1 if counts else 0)
         if counts:
             save_setting(connection, "requests", request)

@@ -22,7 +22,7 @@ class RequestTransaction:
     behaviour: Behaviour
 
     def at(self, moment: float) -> RequestTransaction:
-        """Return the same turn at another moment: things fall due in their order, not when somebody looks."""
+        """Return the same transaction at another time: things fall due in their order, not when somebody looks."""
         return replace(self, now=moment)
 
 
@@ -37,9 +37,9 @@ def save_setting(connection: Connection, name: str, value: Any) -> None:
     connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_={"value": value}))
 
 
-def save_behaviour(turn: RequestTransaction, behaviour: Behaviour) -> None:
+def save_behaviour(tx: RequestTransaction, behaviour: Behaviour) -> None:
     """Save how the platform behaves from the next request on."""
-    save_setting(turn.connection, "behaviour", behaviour.model_dump(mode="json"))
+    save_setting(tx.connection, "behaviour", behaviour.model_dump(mode="json"))
 
 
 def save_row(connection: Connection, table: Any, row_id: str, **values: Any) -> None:

@@ -8,14 +8,14 @@ from typing import Any, cast
 
 from sqlalchemy import Row, func, insert, select
 
-from prolific.emulator import events, schema, wallet
-from prolific.emulator.audience import check_filters, excluded
+from prolific.emulator import schema, wallet, webhook_events
+from prolific.emulator.background_jobs import schedule_job
+from prolific.emulator.errors import EmulatorRequestError, not_found
+from prolific.emulator.fees import number
 from prolific.emulator.ids import moment, new_id
-from prolific.emulator.jobs import later
-from prolific.emulator.refusals import EmulatorRequestError, not_found
+from prolific.emulator.participant_pool import check_filters, excluded
 from prolific.emulator.request_transaction import RequestTransaction, save_row
 from prolific.emulator.study_body import OpenStudyBody, StudyBody, check_https
-from prolific.emulator.tariff import number
 from prolific.emulator.validation import read_body
 
 TAKEN = ("RESERVED", "ACTIVE", "PROCESSING", "AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED")
@@ -23,45 +23,45 @@ RUNNING = ("RESERVED", "ACTIVE", "PROCESSING")
 Study = Row[Any]
 
 
-def find(turn: RequestTransaction, study_id: str) -> Study:
+def find(tx: RequestTransaction, study_id: str) -> Study:
     """Return a study, or refuse."""
-    row = turn.connection.execute(select(schema.studies).where(schema.studies.c.id == study_id)).one_or_none()
+    row = tx.connection.execute(select(schema.studies).where(schema.studies.c.id == study_id)).one_or_none()
     if row is None:
         raise not_found("Study", study_id)
     return row
 
 
-def create(turn: RequestTransaction, body: Mapping[str, Any]) -> Study:
+def create(tx: RequestTransaction, body: Mapping[str, Any]) -> Study:
     """Keep a draft."""
     study = read_body(StudyBody, body)
-    project = _project(turn, study.project)
-    kept = _kept(turn, study)
+    project = _project(tx, study.project)
+    kept = _kept(tx, study)
     study_id = new_id()
-    turn.connection.execute(
+    tx.connection.execute(
         insert(schema.studies).values(
             id=study_id,
             project_id=project.id,
             workspace_id=project.workspace_id,
             status="UNPUBLISHED",
-            created_at=turn.now,
+            created_at=tx.now,
             excluded=[],
             body={**kept, "project": project.id},
         )
     )
-    return find(turn, study_id)
+    return find(tx, study_id)
 
 
-def _kept(turn: RequestTransaction, study: StudyBody) -> dict[str, Any]:
-    for url in study.addresses() if turn.behaviour.public_https_required else ():
+def _kept(tx: RequestTransaction, study: StudyBody) -> dict[str, Any]:
+    for url in study.addresses() if tx.behaviour.public_https_required else ():
         try:
             check_https(url, loopback=False)
         except ValueError as error:
             raise EmulatorRequestError(400, {"external_study_url": [str(error)]}) from None
-    check_filters(turn, [one.model_dump(exclude_none=True) for one in study.filters or []])
+    check_filters(tx, [one.model_dump(exclude_none=True) for one in study.filters or []])
     for code in study.completion_codes:
         for action in code.actions:
             if action.participant_group is not None:
-                known = turn.connection.scalar(
+                known = tx.connection.scalar(
                     select(schema.groups.c.id).where(schema.groups.c.id == action.participant_group)
                 )
                 if known is None:
@@ -75,20 +75,20 @@ def _kept(turn: RequestTransaction, study: StudyBody) -> dict[str, Any]:
     return kept
 
 
-def _project(turn: RequestTransaction, project_id: str | None) -> Row[Any]:
+def _project(tx: RequestTransaction, project_id: str | None) -> Row[Any]:
     """Return the project named; where none is, the first, as the platform does."""
     query = select(schema.projects).order_by(schema.projects.c.number)
     if project_id is not None:
         query = query.where(schema.projects.c.id == project_id)
-    row = turn.connection.execute(query.limit(1)).one_or_none()
+    row = tx.connection.execute(query.limit(1)).one_or_none()
     if row is None:
         raise EmulatorRequestError(400, {"project": [f"Project with id {project_id} does not exist"]})
     return row
 
 
-def change(turn: RequestTransaction, study_id: str, body: Mapping[str, Any]) -> Study:
+def change(tx: RequestTransaction, study_id: str, body: Mapping[str, Any]) -> Study:
     """Change a draft in any field, a published study in the few that stay open."""
-    row = find(turn, study_id)
+    row = find(tx, study_id)
     if row.status == "UNPUBLISHED":
         kept = {name: value for name, value in row.body.items() if value is not None}
         if "access_details" in body:
@@ -96,39 +96,39 @@ def change(turn: RequestTransaction, study_id: str, body: Mapping[str, Any]) -> 
         if "external_study_url" in body:
             kept.pop("access_details", None)
         study = read_body(StudyBody, {**kept, **body})
-        save_row(turn.connection, schema.studies, study_id, body={**_kept(turn, study), "project": row.project_id})
-        return find(turn, study_id)
-    return _change_published(turn, row, body)
+        save_row(tx.connection, schema.studies, study_id, body={**_kept(tx, study), "project": row.project_id})
+        return find(tx, study_id)
+    return _change_published(tx, row, body)
 
 
-def _change_published(turn: RequestTransaction, row: Study, body: Mapping[str, Any]) -> Study:
+def _change_published(tx: RequestTransaction, row: Study, body: Mapping[str, Any]) -> Study:
     asked = read_body(OpenStudyBody, body)
     kept: dict[str, Any] = dict(row.body)
     if asked.reward is not None:
-        kept["reward"] = _raised_reward(turn, row, asked.reward)
+        kept["reward"] = _raised_reward(tx, row, asked.reward)
     if "internal_name" in body:
         kept["internal_name"] = asked.internal_name
     if asked.submissions_config is not None:
         kept["submissions_config"] = asked.submissions_config.model_dump(mode="json")
     places = _more_places(kept, asked)
     kept["total_available_places"] = places
-    more = wallet.places_cost(turn, kept, places) - wallet.places_cost(turn, row.body, _places(row))
+    more = wallet.places_cost(tx, kept, places) - wallet.places_cost(tx, row.body, _places(row))
     if more.total > 0:
         if row.status == "COMPLETED":  # nothing is set aside any more: all free places are to be paid for
-            more = wallet.places_cost(turn, kept, places - places_taken(turn, row.id))
-        wallet.require(turn, row.workspace_id, more.total)
-    save_row(turn.connection, schema.studies, row.id, body=kept)
+            more = wallet.places_cost(tx, kept, places - places_taken(tx, row.id))
+        wallet.require(tx, row.workspace_id, more.total)
+    save_row(tx.connection, schema.studies, row.id, body=kept)
     if places > _places(row):
-        save_row(turn.connection, schema.studies, row.id, stopped=0)
+        save_row(tx.connection, schema.studies, row.id, stopped=0)
         if row.status in ("AWAITING REVIEW", "COMPLETED"):
-            set_status(turn, find(turn, row.id), "ACTIVE")
-    refresh(turn, row.id)
-    return find(turn, row.id)
+            set_status(tx, find(tx, row.id), "ACTIVE")
+    refresh(tx, row.id)
+    return find(tx, row.id)
 
 
-def _raised_reward(turn: RequestTransaction, row: Study, reward: int) -> int:
+def _raised_reward(tx: RequestTransaction, row: Study, reward: int) -> int:
     paid = schema.submissions.c
-    approved = turn.connection.scalar(select(func.count()).where(paid.study_id == row.id, paid.paid > 0))
+    approved = tx.connection.scalar(select(func.count()).where(paid.study_id == row.id, paid.paid > 0))
     if row.status != "PAUSED" or approved or reward < row.body["reward"]:
         raise EmulatorRequestError(
             400, {"reward": ["can be raised only, while the study is paused and nobody is approved"]}
@@ -161,29 +161,29 @@ def _more_places(kept: dict[str, Any], asked: OpenStudyBody) -> int:
     return asked.total_available_places
 
 
-def delete(turn: RequestTransaction, study_id: str) -> None:
+def delete(tx: RequestTransaction, study_id: str) -> None:
     """Delete a draft."""
-    row = find(turn, study_id)
+    row = find(tx, study_id)
     if row.status != "UNPUBLISHED":
         raise EmulatorRequestError(400, "Only unpublished studies can be deleted")
-    turn.connection.execute(schema.studies.delete().where(schema.studies.c.id == study_id))
+    tx.connection.execute(schema.studies.delete().where(schema.studies.c.id == study_id))
 
 
-def clone(turn: RequestTransaction, study_id: str, *, block_previous: bool) -> Study:
+def clone(tx: RequestTransaction, study_id: str, *, block_previous: bool) -> Study:
     """Keep a draft that says what another study says."""
-    row = find(turn, study_id)
+    row = find(tx, study_id)
     body = {**row.body, "name": f"{row.body['name']} Copy"}
     if block_previous:
         body["filters"] = [
             *(body["filters"] or []),
             {"filter_id": "previous_studies_blocklist", "selected_values": [row.id]},
         ]
-    return create(turn, {name: value for name, value in body.items() if value is not None})
+    return create(tx, {name: value for name, value in body.items() if value is not None})
 
 
-def transition(turn: RequestTransaction, study_id: str, action: str) -> Study:
+def transition(tx: RequestTransaction, study_id: str, action: str) -> Study:
     """Publish, pause, start or stop a study."""
-    row = find(turn, study_id)
+    row = find(tx, study_id)
     allowed = {
         "PUBLISH": ("UNPUBLISHED",),
         "PAUSE": ("ACTIVE",),
@@ -195,70 +195,72 @@ def transition(turn: RequestTransaction, study_id: str, action: str) -> Study:
     if row.status not in allowed[action]:
         raise EmulatorRequestError(400, f"{action} is not possible while the study is {row.status}")
     if action == "PUBLISH":
-        publish(turn, row)
+        publish(tx, row)
     elif action == "PAUSE":
-        set_status(turn, row, "PAUSED")
+        set_status(tx, row, "PAUSED")
     elif action == "START":
-        if row.status == "AWAITING REVIEW" and (row.stopped or places_taken(turn, row.id) >= _places(row)):
+        if row.status == "AWAITING REVIEW" and (row.stopped or places_taken(tx, row.id) >= _places(row)):
             raise EmulatorRequestError(400, "No places are free; increase total_available_places")
-        set_status(turn, row, "ACTIVE")
+        set_status(tx, row, "ACTIVE")
     else:
-        save_row(turn.connection, schema.studies, row.id, stopped=1)
-        set_status(turn, row, "AWAITING REVIEW")
-    refresh(turn, study_id)
-    return find(turn, study_id)
+        save_row(tx.connection, schema.studies, row.id, stopped=1)
+        set_status(tx, row, "AWAITING REVIEW")
+    refresh(tx, study_id)
+    return find(tx, study_id)
 
 
-def publish(turn: RequestTransaction, row: Study) -> None:
+def publish(tx: RequestTransaction, row: Study) -> None:
     """Set the money for all places aside and make the study public soon."""
-    wallet.require(turn, row.workspace_id, wallet.places_cost(turn, row.body, _places(row)).total)
-    save_row(turn.connection, schema.studies, row.id, excluded=excluded(turn, row.body["filters"] or []))
-    set_status(turn, row, "PUBLISHING")
-    later(turn, "publish", row.id)
+    wallet.require(tx, row.workspace_id, wallet.places_cost(tx, row.body, _places(row)).total)
+    save_row(tx.connection, schema.studies, row.id, excluded=excluded(tx, row.body["filters"] or []))
+    set_status(tx, row, "PUBLISHING")
+    schedule_job(tx, "publish", row.id)
 
 
-def become_active(turn: RequestTransaction, study_id: str) -> None:
+def become_active(tx: RequestTransaction, study_id: str) -> None:
     """Finish a publication."""
-    row = find(turn, study_id)
+    row = find(tx, study_id)
     if row.status == "PUBLISHING":
-        save_row(turn.connection, schema.studies, row.id, published_at=turn.now)
-        set_status(turn, row, "ACTIVE")
+        save_row(tx.connection, schema.studies, row.id, published_at=tx.now)
+        set_status(tx, row, "ACTIVE")
 
 
-def set_status(turn: RequestTransaction, row: Study, status: str) -> None:
+def set_status(tx: RequestTransaction, row: Study, status: str) -> None:
     """Change a study's status and tell whoever wants to know."""
     if row.status == status:
         return
-    save_row(turn.connection, schema.studies, row.id, status=status)
-    events.tell(turn, row.workspace_id, "study.status.change", row.id, status=status, metadata=row.body.get("metadata"))
+    save_row(tx.connection, schema.studies, row.id, status=status)
+    webhook_events.tell(
+        tx, row.workspace_id, "study.status.change", row.id, status=status, metadata=row.body.get("metadata")
+    )
 
 
-def refresh(turn: RequestTransaction, study_id: str) -> None:
+def refresh(tx: RequestTransaction, study_id: str) -> None:
     """Let a study go on to the state that its submissions leave it in."""
-    row = find(turn, study_id)
+    row = find(tx, study_id)
     if row.test_of is not None:
         return
-    found = counts(turn, study_id)
+    found = counts(tx, study_id)
     running = sum(found[status] for status in RUNNING)
     full = sum(found[status] for status in TAKEN) >= _places(row)
-    if row.status == "ACTIVE" and full and (not running or turn.behaviour.awaiting_review_when_full):
-        set_status(turn, row, "AWAITING REVIEW")
-        row = find(turn, study_id)
+    if row.status == "ACTIVE" and full and (not running or tx.behaviour.awaiting_review_when_full):
+        set_status(tx, row, "AWAITING REVIEW")
+        row = find(tx, study_id)
     finished = (full or row.stopped) and not running and not found["AWAITING REVIEW"]
     if row.status == "AWAITING REVIEW" and finished:
-        set_status(turn, row, "COMPLETED")
+        set_status(tx, row, "COMPLETED")
 
 
-def counts(turn: RequestTransaction, study_id: str) -> Counter[str]:
+def counts(tx: RequestTransaction, study_id: str) -> Counter[str]:
     """Return how many submissions of a study have each status."""
     c = schema.submissions.c
     query = select(c.status, func.count()).where(c.study_id == study_id).group_by(c.status)
-    return Counter({row[0]: row[1] for row in turn.connection.execute(query)})
+    return Counter({row[0]: row[1] for row in tx.connection.execute(query)})
 
 
-def places_taken(turn: RequestTransaction, study_id: str) -> int:
+def places_taken(tx: RequestTransaction, study_id: str) -> int:
     """Return how many places of a study are taken."""
-    found = counts(turn, study_id)
+    found = counts(tx, study_id)
     return sum(found[status] for status in TAKEN)
 
 
@@ -266,21 +268,21 @@ def _places(row: Study) -> int:
     return cast(int, row.body["total_available_places"])
 
 
-def shown(turn: RequestTransaction, row: Study) -> dict[str, Any]:
+def shown(tx: RequestTransaction, row: Study) -> dict[str, Any]:
     """Return a study as the platform shows it."""
     gone = {"external_study_url", "access_details", "content_warning_details"}
     body = {name: value for name, value in row.body.items() if value is not None or name not in gone}
-    return {**body, **_facts(turn, row), "filter_set_id": None, "filter_set_version": None}
+    return {**body, **_facts(tx, row), "filter_set_id": None, "filter_set_version": None}
 
 
-def shown_short(turn: RequestTransaction, row: Study) -> dict[str, Any]:
+def shown_short(tx: RequestTransaction, row: Study) -> dict[str, Any]:
     """Return a study as a list shows it."""
     names = ("name", "internal_name", "study_type", "total_available_places", "reward", "metadata")
-    return {**{name: row.body.get(name) for name in names}, **_facts(turn, row)}
+    return {**{name: row.body.get(name) for name in names}, **_facts(tx, row)}
 
 
-def _facts(turn: RequestTransaction, row: Study) -> dict[str, Any]:
-    found = counts(turn, row.id)
+def _facts(tx: RequestTransaction, row: Study) -> dict[str, Any]:
+    found = counts(tx, row.id)
     return {
         "id": row.id,
         "status": row.status,
@@ -288,7 +290,7 @@ def _facts(turn: RequestTransaction, row: Study) -> dict[str, Any]:
         "workspace": row.workspace_id,
         "places_taken": sum(found[status] for status in TAKEN),
         "number_of_submissions": found.total(),
-        "total_cost": number(wallet.places_cost(turn, row.body, _places(row)).total),
+        "total_cost": number(wallet.places_cost(tx, row.body, _places(row)).total),
         "date_created": moment(row.created_at),
         "published_at": moment(row.published_at),
         "publish_at": None,

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 from pydantic import Field, StrictStr
 from sqlalchemy import Row, insert, select
 
-from prolific.emulator import bonuses, groups, reviewing, schema, studies, submissions
-from prolific.emulator.calls import RouteRequest, RouteResponse, Routes, page_of
+from prolific.emulator import bonuses, participant_groups, schema, studies, submission_review, submissions
+from prolific.emulator.errors import EmulatorRequestError
 from prolific.emulator.ids import moment, new_id
-from prolific.emulator.refusals import EmulatorRequestError
 from prolific.emulator.request_transaction import RequestTransaction
+from prolific.emulator.routing import RouteRequest, RouteResponse, Routes, paginate
 from prolific.emulator.study_body import RequestBody
 
 routes = Routes()
@@ -69,12 +69,12 @@ class GroupMessageBody(RequestBody):
 
 
 @routes.add("GetSubmissions", "GET", "/api/v1/submissions/")
-def list_submissions(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def list_submissions(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """List submissions of all studies, or of those that the query asks for."""
     c = schema.submissions.c
-    query = select(schema.submissions).where(c.listed_from <= turn.request)
+    query = select(schema.submissions).where(c.listed_from <= tx.request)
     if "study" in call.query:
-        query = query.where(c.study_id == studies.find(turn, call.query["study"]).id)
+        query = query.where(c.study_id == studies.find(tx, call.query["study"]).id)
     status = call.query.get("status")
     if status is not None:
         if status not in STATUSES:
@@ -88,8 +88,8 @@ def list_submissions(turn: RequestTransaction, call: RouteRequest) -> RouteRespo
         query = query.where(c.completed_at >= _day(call.query["submitted_from"], "submitted_from"))
     if "submitted_before" in call.query:
         query = query.where(c.completed_at < _day(call.query["submitted_before"], "submitted_before"))
-    rows = turn.connection.execute(query.order_by(*_order(call))).all()
-    return page_of(turn, call, rows, lambda row: submissions.shown_short(turn, row))
+    rows = tx.connection.execute(query.order_by(*_order(call))).all()
+    return paginate(tx, call, rows, lambda row: submissions.shown_short(tx, row))
 
 
 def _order(call: RouteRequest) -> Sequence[Any]:
@@ -110,76 +110,76 @@ def _day(text: str, name: str) -> float:
 
 
 @routes.add("GetSubmission", "GET", "/api/v1/submissions/{id}/")
-def show_submission(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def show_submission(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Show a submission."""
-    return RouteResponse(body=submissions.shown(turn, submissions.find(turn, call.path["id"])))
+    return RouteResponse(body=submissions.shown(tx, submissions.find(tx, call.path["id"])))
 
 
 @routes.add("TransitionSubmission", "POST", "/api/v1/submissions/{id}/transition/")
-def move_submission(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def move_submission(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Approve, reject, complete or screen out."""
-    row = reviewing.transition(turn, call.path["id"], call.read(reviewing.SubmissionTransitionBody))
-    return RouteResponse(body=submissions.shown(turn, row))
+    row = submission_review.transition(tx, call.path["id"], call.read(submission_review.SubmissionTransitionBody))
+    return RouteResponse(body=submissions.shown(tx, row))
 
 
 @routes.add("RequestSubmissionReturn", "POST", "/api/v1/submissions/{id}/request-return/")
-def request_return(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def request_return(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Ask somebody to return their submission."""
-    row = reviewing.ask_to_return(turn, call.path["id"], call.read(ReturnBody).request_return_reasons)
+    row = submission_review.ask_to_return(tx, call.path["id"], call.read(ReturnBody).request_return_reasons)
     names = ("id", "status", "participant", "return_requested")
-    shown = submissions.shown(turn, row)
+    shown = submissions.shown(tx, row)
     return RouteResponse(body={name: shown[name] for name in names})
 
 
 @routes.add("BulkApproveSubmissions", "POST", "/api/v1/submissions/bulk-approve/")
-def approve_in_bulk(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def approve_in_bulk(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Take a list of submissions that are approved soon."""
-    reviewing.ask_bulk_approval(turn, call.read(reviewing.BulkBody))
+    submission_review.ask_bulk_approval(tx, call.read(submission_review.BulkBody))
     return RouteResponse(body="The request to bulk approve has been made successfully.")
 
 
 @routes.add("CreateBonusPayments", "POST", "/api/v1/submissions/bonus-payments/")
-def set_up_bonuses(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def set_up_bonuses(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Price a list of bonuses."""
     asked = call.read(BonusBody)
-    return RouteResponse(status=201, body=bonuses.set_up(turn, asked.study_id, asked.csv_bonuses))
+    return RouteResponse(status=201, body=bonuses.set_up(tx, asked.study_id, asked.csv_bonuses))
 
 
 @routes.add("PayBonusPayments", "POST", "/api/v1/bulk-bonus-payments/{id}/pay/")
-def pay_bonuses(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def pay_bonuses(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Pay a list of bonuses, however often it was paid before."""
-    bonuses.pay(turn, call.path["id"])
+    bonuses.pay(tx, call.path["id"])
     return RouteResponse(status=202, body="The bonuses will be paid.")
 
 
 @routes.add("SendMessage", "POST", "/api/v1/messages/")
-def send_message(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def send_message(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Send a message to somebody who took part."""
     asked = call.read(MessageBody)
-    _send(turn, [asked.recipient_id], asked.body, asked.study_id)
+    _send(tx, [asked.recipient_id], asked.body, asked.study_id)
     return RouteResponse(status=204)
 
 
 @routes.add("BulkMessageParticipants", "POST", "/api/v1/messages/bulk/")
-def send_messages(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def send_messages(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Send a message to several people who took part."""
     asked = call.read(BulkMessageBody)
-    _send(turn, asked.ids, asked.body, asked.study_id)
+    _send(tx, asked.ids, asked.body, asked.study_id)
     return RouteResponse(status=204)
 
 
 @routes.add("SendMessageToParticipantGroup", "POST", "/api/v1/messages/participant-group/")
-def send_group_message(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def send_group_message(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Send a message to everybody in a group."""
     asked = call.read(GroupMessageBody)
-    group = groups.find(turn, asked.participant_group_id)
-    people = [one["participant_id"] for one in groups.members(turn, group.id)]
-    _keep(turn, people, asked.body, asked.study_id)
+    group = participant_groups.find(tx, asked.participant_group_id)
+    people = [one["participant_id"] for one in participant_groups.members(tx, group.id)]
+    _keep(tx, people, asked.body, asked.study_id)
     return RouteResponse(status=204)
 
 
 @routes.add("GetMessages", "GET", "/api/v1/messages/")
-def list_messages(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def list_messages(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """List messages, of one person where it is asked for."""
     c = schema.messages.c
     query = select(schema.messages).order_by(c.number)
@@ -187,33 +187,33 @@ def list_messages(turn: RequestTransaction, call: RouteRequest) -> RouteResponse
         query = query.where(c.recipient_id == call.query["user_id"])
     elif "created_after" not in call.query:
         raise EmulatorRequestError(400, {"user_id": ["expected user_id or created_after"]})
-    rows = turn.connection.execute(query).all()
+    rows = tx.connection.execute(query).all()
     return RouteResponse(body={"results": [_shown(row) for row in rows]})
 
 
 @routes.add("GetUnreadMessages", "GET", "/api/v1/messages/unread/")
-def list_unread_messages(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def list_unread_messages(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """List messages from people; the emulated ones never write."""
     return RouteResponse(body={"results": []})
 
 
-def _send(turn: RequestTransaction, people: Sequence[str], text: str, study_id: str) -> None:
-    study = studies.find(turn, study_id)
+def _send(tx: RequestTransaction, people: Sequence[str], text: str, study_id: str) -> None:
+    study = studies.find(tx, study_id)
     c = schema.submissions.c
-    known = set(turn.connection.scalars(select(c.participant_id).where(c.study_id == study.id)))
+    known = set(tx.connection.scalars(select(c.participant_id).where(c.study_id == study.id)))
     strangers = sorted(set(people) - known)
     if strangers:
         raise EmulatorRequestError(
             400, {"recipient_id": [f"{person} did not take part in this study" for person in strangers]}
         )
-    _keep(turn, people, text, study.id)
+    _keep(tx, people, text, study.id)
 
 
-def _keep(turn: RequestTransaction, people: Sequence[str], text: str, study_id: str | None) -> None:
+def _keep(tx: RequestTransaction, people: Sequence[str], text: str, study_id: str | None) -> None:
     for person in people:
-        turn.connection.execute(
+        tx.connection.execute(
             insert(schema.messages).values(
-                id=new_id(), recipient_id=person, study_id=study_id, body=text, sent_at=turn.now
+                id=new_id(), recipient_id=person, study_id=study_id, body=text, sent_at=tx.now
             )
         )
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from sqlalchemy import Row, func, insert, select
 
-from prolific.emulator import events, schema, studies
-from prolific.emulator.audience import admits, took_part
+from prolific.emulator import schema, studies, webhook_events
+from prolific.emulator.background_jobs import schedule_job
+from prolific.emulator.errors import EmulatorRequestError, not_found
 from prolific.emulator.ids import moment, new_id
-from prolific.emulator.jobs import later
-from prolific.emulator.refusals import EmulatorRequestError, not_found
+from prolific.emulator.participant_pool import admits, took_part
 from prolific.emulator.request_transaction import RequestTransaction, save_row
 
 Submission = Row[Any]
@@ -31,9 +31,9 @@ STATUSES = (
 )
 
 
-def find(turn: RequestTransaction, submission_id: str) -> Submission:
+def find(tx: RequestTransaction, submission_id: str) -> Submission:
     """Return a submission, or refuse."""
-    row = turn.connection.execute(
+    row = tx.connection.execute(
         select(schema.submissions).where(schema.submissions.c.id == submission_id)
     ).one_or_none()
     if row is None:
@@ -41,15 +41,15 @@ def find(turn: RequestTransaction, submission_id: str) -> Submission:
     return row
 
 
-def of_study(turn: RequestTransaction, study_id: str) -> list[Submission]:
+def of_study(tx: RequestTransaction, study_id: str) -> list[Submission]:
     """Return all submissions of a study in the order in which their places were taken."""
     c = schema.submissions.c
     return list(
-        turn.connection.execute(select(schema.submissions).where(c.study_id == study_id).order_by(c.number)).all()
+        tx.connection.execute(select(schema.submissions).where(c.study_id == study_id).order_by(c.number)).all()
     )
 
 
-def take(turn: RequestTransaction, study_id: str, participant_id: str, *, device: str = "desktop") -> Submission:
+def take(tx: RequestTransaction, study_id: str, participant_id: str, *, device: str = "desktop") -> Submission:
     """Hold a place for somebody.
 
     Raises
@@ -57,8 +57,8 @@ def take(turn: RequestTransaction, study_id: str, participant_id: str, *, device
     EmulatorRequestError
         If the study is not open, full, or not for this person.
     """
-    study = studies.find(turn, study_id)
-    person = turn.connection.execute(
+    study = studies.find(tx, study_id)
+    person = tx.connection.execute(
         select(schema.participants).where(schema.participants.c.id == participant_id)
     ).one_or_none()
     if person is None:
@@ -72,34 +72,34 @@ def take(turn: RequestTransaction, study_id: str, participant_id: str, *, device
         raise EmulatorRequestError(409, f"This study is for {', '.join(allowed)}, not for {device}")
     if (study.test_of is not None) != (person.email is not None):
         raise EmulatorRequestError(409, "Test studies are for test participants, and other studies are not")
-    if participant_id in study.excluded or not admits(turn, study.body["filters"], person.id, person.attributes):
+    if participant_id in study.excluded or not admits(tx, study.body["filters"], person.id, person.attributes):
         raise EmulatorRequestError(409, "This person is not eligible")
-    _check_often(turn, study, participant_id)
-    _check_collections(turn, study, participant_id)
-    if studies.places_taken(turn, study_id) >= study.body["total_available_places"]:
+    _check_often(tx, study, participant_id)
+    _check_collections(tx, study, participant_id)
+    if studies.places_taken(tx, study_id) >= study.body["total_available_places"]:
         raise EmulatorRequestError(409, "This study is full")
     submission_id = new_id()
-    turn.connection.execute(
+    tx.connection.execute(
         insert(schema.submissions).values(
             id=submission_id,
             study_id=study_id,
             participant_id=participant_id,
             status="RESERVED",
-            place_url=_place_url(turn, study),
-            listed_from=turn.request + turn.behaviour.list_lag_requests,
-            reserved_at=turn.now,
+            place_url=_place_url(tx, study),
+            listed_from=tx.request + tx.behaviour.list_lag_requests,
+            reserved_at=tx.now,
             review={},
         )
     )
-    row = find(turn, submission_id)
-    _tell(turn, row)
-    studies.refresh(turn, study_id)
+    row = find(tx, submission_id)
+    _tell(tx, row)
+    studies.refresh(tx, study_id)
     return row
 
 
-def _check_often(turn: RequestTransaction, study: Row[Any], participant_id: str) -> None:
+def _check_often(tx: RequestTransaction, study: Row[Any], participant_id: str) -> None:
     c = schema.submissions.c
-    own = turn.connection.scalars(
+    own = tx.connection.scalars(
         select(c.status).where(c.study_id == study.id, c.participant_id == participant_id)
     ).all()
     config = study.body["submissions_config"]
@@ -108,32 +108,32 @@ def _check_often(turn: RequestTransaction, study: Row[Any], participant_id: str)
         raise EmulatorRequestError(409, "This person is taking part already")
     if most != -1 and len(own) >= most:
         raise EmulatorRequestError(409, "This person has taken part already")
-    running = turn.connection.scalar(select(func.count()).where(c.study_id == study.id, c.status.in_(studies.RUNNING)))
+    running = tx.connection.scalar(select(func.count()).where(c.study_id == study.id, c.status.in_(studies.RUNNING)))
     if at_once not in (None, -1) and (running or 0) >= at_once:
         raise EmulatorRequestError(409, "As many people as allowed are taking part at this moment")
 
 
-def _check_collections(turn: RequestTransaction, study: Row[Any], participant_id: str) -> None:
+def _check_collections(tx: RequestTransaction, study: Row[Any], participant_id: str) -> None:
     c = schema.collections.c
     others: set[str] = set()
-    for study_ids in turn.connection.scalars(select(c.study_ids).where(c.deleted == 0)):
+    for study_ids in tx.connection.scalars(select(c.study_ids).where(c.deleted == 0)):
         if study.id in study_ids:
             others |= {*study_ids} - {study.id}
-    if participant_id in took_part(turn, sorted(others)):
+    if participant_id in took_part(tx, sorted(others)):
         raise EmulatorRequestError(409, "This person has taken part in a study that excludes this one")
 
 
-def _place_url(turn: RequestTransaction, study: Row[Any]) -> str | None:
+def _place_url(tx: RequestTransaction, study: Row[Any]) -> str | None:
     """Return the address of a study of several that is furthest from having its share; None for a single one."""
     if study.body.get("access_details") is None:
         return None
-    taken = allocated(turn, study)
+    taken = allocated(tx, study)
     free = [one for one in study.body["access_details"] if taken.get(one["external_url"], 0) < one["total_allocation"]]
     chosen = min(free, key=lambda one: taken.get(one["external_url"], 0) / one["total_allocation"])
     return str(chosen["external_url"])
 
 
-def allocated(turn: RequestTransaction, study: Row[Any]) -> dict[str, int]:
+def allocated(tx: RequestTransaction, study: Row[Any]) -> dict[str, int]:
     """Return how many places of each address are taken."""
     c = schema.submissions.c
     query = (
@@ -141,119 +141,117 @@ def allocated(turn: RequestTransaction, study: Row[Any]) -> dict[str, int]:
         .where(c.study_id == study.id, c.status.in_(studies.TAKEN))
         .group_by(c.place_url)
     )
-    return {row[0]: row[1] for row in turn.connection.execute(query)}
+    return {row[0]: row[1] for row in tx.connection.execute(query)}
 
 
-def start(turn: RequestTransaction, submission_id: str) -> Submission:
+def start(tx: RequestTransaction, submission_id: str) -> Submission:
     """Let somebody open the study; opening it again changes nothing."""
-    row = find(turn, submission_id)
+    row = find(tx, submission_id)
     if row.status == "RESERVED":
-        save_row(turn.connection, schema.submissions, row.id, started_at=turn.now)
-        return set_status(turn, row, "ACTIVE")
+        save_row(tx.connection, schema.submissions, row.id, started_at=tx.now)
+        return set_status(tx, row, "ACTIVE")
     return row
 
 
-def complete(
-    turn: RequestTransaction, submission_id: str, code: str | None, *, actor: str = "participant"
-) -> Submission:
+def complete(tx: RequestTransaction, submission_id: str, code: str | None, *, actor: str = "participant") -> Submission:
     """Take a code that was entered; ``None`` for a person who says that they were given none.
 
     An unknown code is kept as it is and waits for a review, like none at all.
     """
-    row = find(turn, submission_id)
-    late = row.status == "TIMED-OUT" and turn.behaviour.late_code_accepted
+    row = find(tx, submission_id)
+    late = row.status == "TIMED-OUT" and tx.behaviour.late_code_accepted
     if row.status != "ACTIVE" and not late:
         raise EmulatorRequestError(409, f"No code is taken while the submission is {row.status}")
-    study = studies.find(turn, row.study_id)
+    study = studies.find(tx, row.study_id)
     entered = NO_CODE if code is None else code
-    save_row(turn.connection, schema.submissions, row.id, entered_code=entered, completed_at=turn.now)
+    save_row(tx.connection, schema.submissions, row.id, entered_code=entered, completed_at=tx.now)
     known = next((one for one in study.body["completion_codes"] if one["code"] == code and one["actor"] == actor), None)
-    if turn.behaviour.processing_status:
-        later(turn, "leave_processing", [row.id, code, actor])
-        return set_status(turn, row, "PROCESSING")
-    return carry_out(turn, find(turn, row.id), known["actions"] if known is not None else [])
+    if tx.behaviour.processing_status:
+        schedule_job(tx, "leave_processing", [row.id, code, actor])
+        return set_status(tx, row, "PROCESSING")
+    return carry_out(tx, find(tx, row.id), known["actions"] if known is not None else [])
 
 
-def leave_processing(turn: RequestTransaction, submission_id: str, code: str | None, actor: str) -> None:
+def leave_processing(tx: RequestTransaction, submission_id: str, code: str | None, actor: str) -> None:
     """Do what a code says when the short-lived state that hides it is over."""
-    row = find(turn, submission_id)
+    row = find(tx, submission_id)
     if row.status == "PROCESSING":
-        codes = studies.find(turn, row.study_id).body["completion_codes"]
+        codes = studies.find(tx, row.study_id).body["completion_codes"]
         known = next((one for one in codes if one["code"] == code and one["actor"] == actor), None)
-        carry_out(turn, row, known["actions"] if known is not None else [])
+        carry_out(tx, row, known["actions"] if known is not None else [])
 
 
-def carry_out(turn: RequestTransaction, row: Submission, actions: list[dict[str, Any]]) -> Submission:
+def carry_out(tx: RequestTransaction, row: Submission, actions: list[dict[str, Any]]) -> Submission:
     """Do what a code says."""
-    from prolific.emulator.groups import add_member, remove_member
+    from prolific.emulator.participant_groups import add_member, remove_member
 
     status, changes = "AWAITING REVIEW", dict[str, Any]()
     pause = False
     for action in actions:
         match action["action"]:
             case "AUTOMATICALLY_APPROVE":
-                reward = studies.find(turn, row.study_id).body["reward"]
-                status, changes = "APPROVED", {"paid": reward, "reviewed_at": turn.now}
+                reward = studies.find(tx, row.study_id).body["reward"]
+                status, changes = "APPROVED", {"paid": reward, "reviewed_at": tx.now}
             case "ADD_TO_PARTICIPANT_GROUP":
-                add_member(turn, action["participant_group"], row.participant_id)
+                add_member(tx, action["participant_group"], row.participant_id)
             case "REMOVE_FROM_PARTICIPANT_GROUP":
-                remove_member(turn, action["participant_group"], row.participant_id)
+                remove_member(tx, action["participant_group"], row.participant_id)
             case "REQUEST_RETURN":
-                changes = {**changes, "return_requested": turn.now}
+                changes = {**changes, "return_requested": tx.now}
             case "FIXED_SCREEN_OUT_PAYMENT":
-                used = studies.counts(turn, row.study_id)["SCREENED OUT"] + 1
+                used = studies.counts(tx, row.study_id)["SCREENED OUT"] + 1
                 status, pause = "SCREENED OUT", used >= action["slots"]
-                changes = {"paid": action["fixed_screen_out_reward"], "reviewed_at": turn.now}
+                changes = {"paid": action["fixed_screen_out_reward"], "reviewed_at": tx.now}
     if changes:
-        save_row(turn.connection, schema.submissions, row.id, **changes)
-    done = set_status(turn, row, status)
-    study = studies.find(turn, row.study_id)
+        save_row(tx.connection, schema.submissions, row.id, **changes)
+    done = set_status(tx, row, status)
+    study = studies.find(tx, row.study_id)
     if pause and study.status == "ACTIVE":
-        studies.set_status(turn, study, "PAUSED")
+        studies.set_status(tx, study, "PAUSED")
     return done
 
 
-def give_back(turn: RequestTransaction, submission_id: str) -> Submission:
+def give_back(tx: RequestTransaction, submission_id: str) -> Submission:
     """Let somebody return their place."""
-    row = find(turn, submission_id)
+    row = find(tx, submission_id)
     if row.status == "RETURNED":
         return row
     if row.status not in (*OPEN, "AWAITING REVIEW"):
         raise EmulatorRequestError(409, f"A submission that is {row.status} cannot be returned")
-    return set_status(turn, row, "RETURNED")
+    return set_status(tx, row, "RETURNED")
 
 
-def time_out(turn: RequestTransaction, submission_id: str) -> Submission:
+def time_out(tx: RequestTransaction, submission_id: str) -> Submission:
     """Take a place away from somebody who took too long."""
-    row = find(turn, submission_id)
+    row = find(tx, submission_id)
     if row.status not in OPEN:
         raise EmulatorRequestError(409, f"A submission that is {row.status} cannot time out")
-    return set_status(turn, row, "TIMED-OUT")
+    return set_status(tx, row, "TIMED-OUT")
 
 
-def set_status(turn: RequestTransaction, row: Submission, status: str) -> Submission:
+def set_status(tx: RequestTransaction, row: Submission, status: str) -> Submission:
     """Change a submission's status, tell whoever wants to know, and let the study follow."""
     if row.status != status:
-        save_row(turn.connection, schema.submissions, row.id, status=status)
-        _tell(turn, find(turn, row.id))
-        studies.refresh(turn, row.study_id)
-    return find(turn, row.id)
+        save_row(tx.connection, schema.submissions, row.id, status=status)
+        _tell(tx, find(tx, row.id))
+        studies.refresh(tx, row.study_id)
+    return find(tx, row.id)
 
 
-def _tell(turn: RequestTransaction, row: Submission) -> None:
-    study = studies.find(turn, row.study_id)
+def _tell(tx: RequestTransaction, row: Submission) -> None:
+    study = studies.find(tx, row.study_id)
     facts = {"participant_id": row.participant_id, "status": row.status}
-    events.tell(turn, study.workspace_id, "submission.status.change", row.id, **facts)
-    taken = studies.places_taken(turn, study.id)
+    webhook_events.tell(tx, study.workspace_id, "submission.status.change", row.id, **facts)
+    taken = studies.places_taken(tx, study.id)
     total = study.body["total_available_places"]
-    events.tell(
-        turn, study.workspace_id, "study.progress.change", study.id, places_taken=taken, total_available_places=total
+    webhook_events.tell(
+        tx, study.workspace_id, "study.progress.change", study.id, places_taken=taken, total_available_places=total
     )
 
 
-def study_url(turn: RequestTransaction, row: Submission) -> str:
+def study_url(tx: RequestTransaction, row: Submission) -> str:
     """Return the address that a person's browser opens, with its placeholders filled in."""
-    study = studies.find(turn, row.study_id)
+    study = studies.find(tx, row.study_id)
     url = str(row.place_url or study.body["external_study_url"])
     known = {"PROLIFIC_PID": row.participant_id, "STUDY_ID": row.study_id, "SESSION_ID": row.id}
     for name, value in known.items():
@@ -261,21 +259,21 @@ def study_url(turn: RequestTransaction, row: Submission) -> str:
     return url
 
 
-def ends_at(turn: RequestTransaction, row: Submission) -> float | None:
+def ends_at(tx: RequestTransaction, row: Submission) -> float | None:
     """Return when the person's time is up; None once it does not matter any more."""
     if row.status == "RESERVED":
-        return float(row.reserved_at + turn.behaviour.reservation_seconds)
+        return float(row.reserved_at + tx.behaviour.reservation_seconds)
     if row.status == "ACTIVE":
-        minutes = studies.find(turn, row.study_id).body["maximum_allowed_time"]
+        minutes = studies.find(tx, row.study_id).body["maximum_allowed_time"]
         return float(row.started_at + minutes * MINUTE)
     return None
 
 
-def bonuses(turn: RequestTransaction, submission_id: str) -> list[int]:
+def bonuses(tx: RequestTransaction, submission_id: str) -> list[int]:
     """Return the bonuses that were paid to a submission, in cents."""
     c = schema.bonus_payments.c
     query = select(c.cents).where(c.submission_id == submission_id, c.paid_at.is_not(None)).order_by(c.number)
-    return list(turn.connection.scalars(query))
+    return list(tx.connection.scalars(query))
 
 
 def began(row: Submission) -> float:
@@ -288,7 +286,7 @@ def seconds_taken(row: Submission) -> int | None:
     return None if row.completed_at is None else int(row.completed_at - began(row))
 
 
-def shown(turn: RequestTransaction, row: Submission) -> dict[str, Any]:
+def shown(tx: RequestTransaction, row: Submission) -> dict[str, Any]:
     """Return a submission as the platform shows a single one."""
     return {
         "id": row.id,
@@ -299,14 +297,14 @@ def shown(turn: RequestTransaction, row: Submission) -> dict[str, Any]:
         "completed_at": moment(row.completed_at),
         "entered_code": row.entered_code,
         "return_requested": moment(row.return_requested),
-        "bonus_payments": bonuses(turn, row.id),
+        "bonus_payments": bonuses(tx, row.id),
         "parent_study_id": None,
         "time_taken": seconds_taken(row),
         "reward": row.paid,
     }
 
 
-def shown_short(turn: RequestTransaction, row: Submission) -> dict[str, Any]:
+def shown_short(tx: RequestTransaction, row: Submission) -> dict[str, Any]:
     """Return a submission as a list shows it, under other names."""
     return {
         "id": row.id,
@@ -320,7 +318,7 @@ def shown_short(turn: RequestTransaction, row: Submission) -> dict[str, Any]:
         "has_siblings": False,
         "time_taken": seconds_taken(row),
         "reward": row.paid,
-        "bonus_payments": bonuses(turn, row.id),
+        "bonus_payments": bonuses(tx, row.id),
         "star_awarded": False,
         "strata": {},
         "ip": "",

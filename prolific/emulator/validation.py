@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from prolific.emulator.refusals import EmulatorRequestError
+from prolific.emulator.errors import EmulatorRequestError
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -10,9 +10,9 @@ from typing import Any
 from sqlalchemy import Row, func, select
 
 from prolific.emulator import schema
-from prolific.emulator.refusals import EmulatorRequestError
+from prolific.emulator.errors import EmulatorRequestError
+from prolific.emulator.fees import Cost, payment, whole
 from prolific.emulator.request_transaction import RequestTransaction
-from prolific.emulator.tariff import Cost, payment, whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,17 +23,17 @@ class Wallet:
     available: Decimal
 
 
-def places_cost(turn: RequestTransaction, body: dict[str, Any], places: int) -> Cost:
+def places_cost(tx: RequestTransaction, body: dict[str, Any], places: int) -> Cost:
     """Return what so many places of a study cost, with what its paid screen-outs may cost."""
-    cost = payment(body["reward"], turn.behaviour).times(places)
+    cost = payment(body["reward"], tx.behaviour).times(places)
     for code in body["completion_codes"]:
         for action in code["actions"]:
             if action["action"] == "FIXED_SCREEN_OUT_PAYMENT":
-                cost += payment(action["fixed_screen_out_reward"], turn.behaviour).times(action["slots"])
+                cost += payment(action["fixed_screen_out_reward"], tx.behaviour).times(action["slots"])
     return cost
 
 
-def spent_rewards(turn: RequestTransaction, study_ids: Iterable[str]) -> dict[str, Cost]:
+def spent_rewards(tx: RequestTransaction, study_ids: Iterable[str]) -> dict[str, Cost]:
     """Return what each study has paid out in rewards."""
     c = schema.submissions.c
     query = (
@@ -42,47 +42,47 @@ def spent_rewards(turn: RequestTransaction, study_ids: Iterable[str]) -> dict[st
         .group_by(c.study_id, c.paid)
     )
     spent: dict[str, Cost] = {}
-    for study_id, paid, times in turn.connection.execute(query):
-        spent[study_id] = spent.get(study_id, Cost()) + payment(paid, turn.behaviour).times(times)
+    for study_id, paid, times in tx.connection.execute(query):
+        spent[study_id] = spent.get(study_id, Cost()) + payment(paid, tx.behaviour).times(times)
     return spent
 
 
-def bonuses_of(turn: RequestTransaction, study_ids: Iterable[str]) -> tuple[Cost, Cost]:
+def bonuses_of(tx: RequestTransaction, study_ids: Iterable[str]) -> tuple[Cost, Cost]:
     """Return the cost of the bonuses that studies were asked to pay, and of those that were paid."""
     c, b = schema.bonus_payments.c, schema.bonuses.c
     query = select(c.cents, c.paid_at).join(schema.bonuses, b.id == c.bonus_id).where(b.study_id.in_(list(study_ids)))
     asked, paid = Cost(), Cost()
-    for cents, paid_at in turn.connection.execute(query):
-        asked += payment(cents, turn.behaviour)
-        paid += payment(cents, turn.behaviour) if paid_at is not None else Cost()
+    for cents, paid_at in tx.connection.execute(query):
+        asked += payment(cents, tx.behaviour)
+        paid += payment(cents, tx.behaviour) if paid_at is not None else Cost()
     return asked, paid
 
 
-def balance(turn: RequestTransaction, workspace: Row[Any]) -> Wallet:
+def balance(tx: RequestTransaction, workspace: Row[Any]) -> Wallet:
     """Return the balance of a workspace."""
     c = schema.studies.c
-    rows = turn.connection.execute(
+    rows = tx.connection.execute(
         select(c.id, c.status, c.body).where(
             c.workspace_id == workspace.id, c.status != "UNPUBLISHED", c.test_of.is_(None)
         )
     ).all()
-    spent = spent_rewards(turn, [row.id for row in rows])
+    spent = spent_rewards(tx, [row.id for row in rows])
     gone, aside = Decimal(0), Decimal(0)
     for row in rows:
         own = spent.get(row.id, Cost()).total
         gone += own
         if row.status != "COMPLETED":
-            planned = places_cost(turn, row.body, row.body["total_available_places"]).total
+            planned = places_cost(tx, row.body, row.body["total_available_places"]).total
             aside += max(planned - own, Decimal(0))
-    asked, paid = bonuses_of(turn, [row.id for row in rows])
+    asked, paid = bonuses_of(tx, [row.id for row in rows])
     total = workspace.paid_in - gone - paid.total
     return Wallet(total=total, available=workspace.paid_in - gone - asked.total - aside)
 
 
-def require(turn: RequestTransaction, workspace_id: str, cost: Decimal) -> None:
+def require(tx: RequestTransaction, workspace_id: str, cost: Decimal) -> None:
     """Refuse what the wallet cannot pay."""
-    workspace = turn.connection.execute(select(schema.workspaces).where(schema.workspaces.c.id == workspace_id)).one()
-    available = balance(turn, workspace).available
+    workspace = tx.connection.execute(select(schema.workspaces).where(schema.workspaces.c.id == workspace_id)).one()
+    available = balance(tx, workspace).available
     if available < cost:
         raise EmulatorRequestError(
             400,
@@ -91,10 +91,10 @@ def require(turn: RequestTransaction, workspace_id: str, cost: Decimal) -> None:
         )
 
 
-def parts(turn: RequestTransaction, amount: Decimal) -> dict[str, int]:
+def parts(tx: RequestTransaction, amount: Decimal) -> dict[str, int]:
     """Split a balance into the rewards it is good for, and the fees and tax on them."""
-    fee = turn.behaviour.fee_percent / 100
-    vat = fee * turn.behaviour.vat_percent / 100
+    fee = tx.behaviour.fee_percent / 100
+    vat = fee * tx.behaviour.vat_percent / 100
     rewards = whole(amount / (1 + fee + vat))
     taxes = whole(amount * vat / (1 + fee + vat))
     return {"rewards": rewards, "fees": whole(amount) - rewards - taxes, "vat": taxes}

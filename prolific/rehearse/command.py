@@ -72,7 +72,7 @@ def rehearse(
     what they have not done. The last page says what happened, what it would have cost, and what is left to do.
     Broken off, it goes on where it was when the command is run again.
     """
-    from prolific.rehearse.production import RehearsalOptions, put_on
+    from prolific.rehearse.rehearsal import RehearsalOptions, run_rehearsal
 
     wanted = RehearsalOptions(
         study=study,
@@ -85,7 +85,7 @@ def rehearse(
         seed=seed,
         openapi=openapi,
     )
-    content = put_on(wanted, show_progress=not as_json)
+    content = run_rehearsal(wanted, show_progress=not as_json)
     if as_json:
         click.echo(json.dumps(_summary(content), indent=2, ensure_ascii=False, default=str))
         return

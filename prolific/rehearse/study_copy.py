@@ -19,7 +19,7 @@ FAMILY_STORE = "family.sqlite"  # beside the copy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Copy:
+class StudyCopy:
     """What is rehearsed, and how it is not what the study file says: filled in, or left out."""
 
     text: str
@@ -33,7 +33,7 @@ class Copy:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
-def copy_of(study_path: Path, *, annotators: int | None, seed: int) -> Copy:
+def copy_study(study_path: Path, *, annotators: int | None, seed: int) -> StudyCopy:
     """Return the copy of a study that is to be rehearsed.
 
     Parameters
@@ -83,7 +83,7 @@ def copy_of(study_path: Path, *, annotators: int | None, seed: int) -> Copy:
     if study.people.minutes is None and "minutes" not in prolific:
         filled_in.append(f"[people] minutes: the study says nothing; rehearsed with {MINUTES:g}")
         people["minutes"] = MINUTES
-    return Copy(
+    return StudyCopy(
         text=toml_text(document),
         project=str(prolific["project"]),
         currency=study.people.currency,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 
-from prolific.emulator.audience import fitting
+from prolific.emulator.participant_pool import fitting
 from spa.commands.workspace import open_workspace
 from tests.guides.others import rows
 from tests.guides.reader import GuideReader

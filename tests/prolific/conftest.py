@@ -14,8 +14,8 @@ import pytest
 
 from prolific.emulator.app import create_app
 from prolific.emulator.contract import Contract
-from prolific.emulator.courier import delivering
 from prolific.emulator.platform import ClockMode, Platform
+from prolific.emulator.webhook_delivery import deliver_webhooks
 from spa.server.loopback import serve_on_loopback
 from tests.postgres import database as database
 from tests.postgres import postgres_cluster as postgres_cluster
@@ -47,7 +47,7 @@ def running(path: Path, *, clock: ClockMode = "manual", token: str | None = None
     platform = Platform(path, clock=clock, token=token)
     try:
         with (
-            delivering(platform, rng=random.Random(1)),
+            deliver_webhooks(platform, rng=random.Random(1)),
             serve_on_loopback(create_app(platform, contract())) as url,
             People.at(url) as people,
             httpx2.Client(base_url=url, headers={"Authorization": "Token any"}, timeout=30, trust_env=False) as api,

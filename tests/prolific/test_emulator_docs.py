@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 from typing import get_args
 
-from prolific.emulator import control_routes, site_routes
+from prolific.emulator import control_routes, participant_site
 from prolific.emulator.behaviour import Behaviour
 from prolific.emulator.faults import Kind
 from prolific.emulator.operations import API_ROUTES, OPERATIONS
-from prolific.rehearse.cast import FATES
 from prolific.rehearse.command import rehearse
+from prolific.rehearse.participants import SCENARIOS
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs" / "data" / "prolific-emulator.md").read_text()
@@ -44,7 +44,7 @@ def test_every_fault_names_a_test_that_exists() -> None:
 
 def test_the_other_side_can_never_be_taken_for_the_api() -> None:
     """Only the page that takes codes is outside ``/emulator/``; nothing of the other side is under ``/api/``."""
-    paths = {route.path for route in (*control_routes.routes.all, *site_routes.routes.all)}
+    paths = {route.path for route in (*control_routes.routes.all, *participant_site.routes.all)}
     assert {path for path in paths if not path.startswith("/emulator/")} == {"/submissions/complete"}
     assert all(route.path.startswith("/api/v1/") for route in API_ROUTES)
 
@@ -53,4 +53,4 @@ def test_the_command_names_every_fate() -> None:
     """What people may do can be chosen, and the help says so."""
     (option,) = [one for one in rehearse.params if one.name == "given"]
     told = str(getattr(option, "help", ""))
-    assert [one for one in FATES if one != "completes" and one.replace(" ", "-") not in told] == []
+    assert [one for one in SCENARIOS if one != "completes" and one.replace(" ", "-") not in told] == []

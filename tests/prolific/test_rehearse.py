@@ -19,8 +19,8 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prolific.rehearse.cast import FATES, SHARES, person, read_shares
-from prolific.rehearse.study_copy import copy_of
+from prolific.rehearse.participants import SCENARIOS, SHARES, person, read_shares
+from prolific.rehearse.study_copy import copy_study
 from prolific.rehearse.toml_text import toml_text
 from spa.cli import main
 from spa.errors import StudyError
@@ -81,7 +81,7 @@ def test_people_are_drawn_with_their_shares_and_always_the_same() -> None:
     assert drawn[:50] == [person(5, number, shares) for number in range(50)]
     assert len({one.participant_id for one in drawn}) == 2000
     fates = Counter(one.fate for one in drawn)
-    for fate in FATES:
+    for fate in SCENARIOS:
         share = shares.get(fate, 1 - sum(shares.values()))
         assert abs(fates[fate] / 2000 - share) <= 4 * (share * (1 - share) / 2000) ** 0.5
     assert {one.fate for one in (person(6, number, {}) for number in range(20))} == {"completes"}
@@ -99,7 +99,7 @@ def test_shares_that_cannot_be_are_refused_or_none() -> None:
 def test_the_copy_leaves_the_study_as_it_is_and_names_its_files(tmp_path: Path) -> None:
     """Files have their full names, the number is changed, and a real family's store is not touched."""
     study = written(tmp_path)
-    copy = copy_of(study, annotators=4, seed=1)
+    copy = copy_study(study, annotators=4, seed=1)
     document = tomllib.loads(copy.text)
     assert document["outputs"]["files"] == [str(tmp_path / "outputs.jsonl")]
     assert document["consent"]["file"] == str(tmp_path / "consent.md")
@@ -111,7 +111,7 @@ def test_the_copy_leaves_the_study_as_it_is_and_names_its_files(tmp_path: Path) 
     assert study.read_text() == STUDY
     bare = STUDY.partition("[prolific]")[0].replace('pay = "2.50"', "")
     study.write_text(bare)
-    assert ["[prolific]" in one or "pay" in one for one in copy_of(study, annotators=None, seed=1).filled_in] == [
+    assert ["[prolific]" in one or "pay" in one for one in copy_study(study, annotators=None, seed=1).filled_in] == [
         True,
         True,
     ]

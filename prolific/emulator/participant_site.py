@@ -8,10 +8,10 @@ from urllib.parse import quote
 
 from sqlalchemy import select
 
-from prolific.emulator import audience, schema, submissions
-from prolific.emulator.calls import RouteRequest, RouteResponse, Routes
-from prolific.emulator.refusals import EmulatorRequestError
+from prolific.emulator import participant_pool, schema, submissions
+from prolific.emulator.errors import EmulatorRequestError
 from prolific.emulator.request_transaction import RequestTransaction
+from prolific.emulator.routing import RouteRequest, RouteResponse, Routes
 
 routes = Routes()
 COOKIE = "emulated_submission"
@@ -24,10 +24,10 @@ STYLE = (
 
 
 @routes.add("ShowSite", "GET", "/emulator/")
-def show_site(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def show_site(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Show the studies that are open, each with a way in for a new person."""
     c = schema.studies.c
-    rows = turn.connection.execute(select(schema.studies).where(c.status == "ACTIVE").order_by(c.number)).all()
+    rows = tx.connection.execute(select(schema.studies).where(c.status == "ACTIVE").order_by(c.number)).all()
     items = "".join(
         f"<li>{escape(row.body['name'])}: {row.body['reward'] / 100:.2f}, about "
         f"{row.body['estimated_completion_time']:g} minutes "
@@ -38,38 +38,38 @@ def show_site(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
 
 
 @routes.add("ShowStudyDoor", "GET", "/emulator/studies/{id}/")
-def walk_in(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def walk_in(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Let somebody new take part: whoever fits the study's filters, with a cookie that says who they are."""
-    study = turn.connection.execute(select(schema.studies).where(schema.studies.c.id == call.path["id"])).one_or_none()
+    study = tx.connection.execute(select(schema.studies).where(schema.studies.c.id == call.path["id"])).one_or_none()
     if study is None:
         raise EmulatorRequestError(404, "There is no such study.")
-    person = audience.add_participant(
-        turn,
-        audience.fitting(study.body["filters"] or []),
-        email=f"{turn.request}.{turn.now}@test" if study.test_of is not None else None,
+    person = participant_pool.add_participant(
+        tx,
+        participant_pool.fitting(study.body["filters"] or []),
+        email=f"{tx.request}.{tx.now}@test" if study.test_of is not None else None,
     )
-    row = submissions.start(turn, submissions.take(turn, study.id, person).id)
-    headers = {"Location": submissions.study_url(turn, row), "Set-Cookie": cookie(row.id)}
+    row = submissions.start(tx, submissions.take(tx, study.id, person).id)
+    headers = {"Location": submissions.study_url(tx, row), "Set-Cookie": cookie(row.id)}
     return RouteResponse(status=303, text="", media_type=HTML, headers=headers)
 
 
 @routes.add("GoToStudy", "GET", "/emulator/submissions/{id}/go/")
-def go(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def go(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Send the browser of somebody who holds a place to the study."""
-    row = submissions.start(turn, call.path["id"])
-    headers = {"Location": submissions.study_url(turn, row), "Set-Cookie": cookie(row.id)}
+    row = submissions.start(tx, call.path["id"])
+    headers = {"Location": submissions.study_url(tx, row), "Set-Cookie": cookie(row.id)}
     return RouteResponse(status=303, text="", media_type=HTML, headers=headers)
 
 
 @routes.add("TakeCode", "GET", "/submissions/complete")
-def take_code(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def take_code(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Take the code that the browser brings back, as the platform's own page does."""
     submission_id, code = _from_cookie(call), call.query.get("cc")
     if submission_id is None:
         return _page("Who is this?", "<p>This browser did not come from a study of this platform.</p>", 400)
-    row = submissions.find(turn, submission_id)
+    row = submissions.find(tx, submission_id)
     if row.entered_code is None:
-        row = submissions.complete(turn, row.id, code)
+        row = submissions.complete(tx, row.id, code)
     shown = f"<p>Your submission is {escape(row.status)}; the code taken was {escape(row.entered_code or 'none')}.</p>"
     return _page("Thank you", shown)
 

@@ -32,7 +32,7 @@ LOOK_EVERY = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parcel:
+class WebhookDelivery:
     """One delivery to be made: where to, what, and under which id."""
 
     event_id: str
@@ -51,10 +51,10 @@ def sign(secret: str, timestamp: str, body: bytes) -> str:
 
 
 @contextmanager
-def delivering(platform: Platform, *, rng: random.Random | None = None) -> Iterator[None]:
+def deliver_webhooks(platform: Platform, *, rng: random.Random | None = None) -> Iterator[None]:
     """Deliver a platform's events while a block runs."""
     stopping = threading.Event()
-    courier = Courier(platform, rng or random.Random())
+    courier = WebhookSender(platform, rng or random.Random())
     thread = threading.Thread(target=courier.run, args=(stopping,), daemon=True)
     thread.start()
     try:
@@ -65,7 +65,7 @@ def delivering(platform: Platform, *, rng: random.Random | None = None) -> Itera
         thread.join()
 
 
-class Courier:
+class WebhookSender:
     """Delivers the events of one platform, one after another."""
 
     def __init__(self, platform: Platform, rng: random.Random) -> None:
@@ -83,52 +83,50 @@ class Courier:
                         return
                     self._settle(parcel, None if parcel.lost else _post(client, parcel))
 
-    def _due(self) -> list[Parcel]:
-        with self.platform.turn(counts=False, wakes=False) as turn:
+    def _due(self) -> list[WebhookDelivery]:
+        with self.platform.transaction(counts=False, wakes=False) as tx:
             e, s = schema.events.c, schema.subscriptions.c
-            rows = turn.connection.execute(
+            rows = tx.connection.execute(
                 select(schema.events, s.target_url, schema.secrets.c.value)
                 .join(schema.subscriptions, s.id == e.subscription_id)
                 .join(schema.secrets, schema.secrets.c.workspace_id == s.workspace_id)
-                .where(e.status == "PENDING", e.due_at <= turn.now, s.enabled == 1)
+                .where(e.status == "PENDING", e.due_at <= tx.now, s.enabled == 1)
                 .order_by(e.due_at, e.number)
             ).all()
-            return _with_faults(turn, rows)
+            return _with_faults(tx, rows)
 
-    def _settle(self, parcel: Parcel, status: int | None) -> None:
+    def _settle(self, parcel: WebhookDelivery, status: int | None) -> None:
         taken = status is not None and 200 <= status < 300
-        with self.platform.turn(counts=False, wakes=False) as turn:
-            turn.connection.execute(
-                insert(schema.deliveries).values(event_id=parcel.event_id, at=turn.now, status=status)
-            )
+        with self.platform.transaction(counts=False, wakes=False) as tx:
+            tx.connection.execute(insert(schema.deliveries).values(event_id=parcel.event_id, at=tx.now, status=status))
             e, s = schema.events.c, schema.subscriptions.c
-            row = turn.connection.execute(select(schema.events).where(e.id == parcel.event_id)).one()
-            changes: dict[str, Any] = {"attempts": row.attempts + 1, "updated_at": turn.now}
+            row = tx.connection.execute(select(schema.events).where(e.id == parcel.event_id)).one()
+            changes: dict[str, Any] = {"attempts": row.attempts + 1, "updated_at": tx.now}
             if taken:
                 changes["status"] = "SUCCEEDED"
             elif row.status == "PENDING":
                 wait = self.rng.uniform(0, FIRST_WAIT * 2**row.attempts)
-                changes |= {"due_at": turn.now + wait} if row.attempts < RETRIES else {"status": "FAILED"}
-            turn.connection.execute(update(schema.events).where(e.id == row.id).values(**changes))
+                changes |= {"due_at": tx.now + wait} if row.attempts < RETRIES else {"status": "FAILED"}
+            tx.connection.execute(update(schema.events).where(e.id == row.id).values(**changes))
             own = update(schema.subscriptions).where(s.id == parcel.subscription_id)
             if taken:
-                turn.connection.execute(own.values(failing_since=None))
+                tx.connection.execute(own.values(failing_since=None))
                 return
-            turn.connection.execute(own.where(s.failing_since.is_(None)).values(failing_since=turn.now))
-            turn.connection.execute(own.where(s.failing_since <= turn.now - GIVE_UP_AFTER).values(enabled=0))
+            tx.connection.execute(own.where(s.failing_since.is_(None)).values(failing_since=tx.now))
+            tx.connection.execute(own.where(s.failing_since <= tx.now - GIVE_UP_AFTER).values(enabled=0))
 
 
-def _with_faults(turn: RequestTransaction, rows: Sequence[Any]) -> list[Parcel]:
+def _with_faults(tx: RequestTransaction, rows: Sequence[Any]) -> list[WebhookDelivery]:
     """Return the deliveries to be made, with those that are planned to go wrong."""
-    parcels: list[Parcel] = []
-    overtaken: list[Parcel] = []
+    parcels: list[WebhookDelivery] = []
+    overtaken: list[WebhookDelivery] = []
     for number, row in enumerate(rows):
-        fault = next_fault(turn, WEBHOOKS)
+        fault = next_fault(tx, WEBHOOKS)
         kind = fault.kind if fault is not None else None
         parcel = _parcel(row, lost=kind == "lose")
         if kind == "reorder" and number == len(rows) - 1:  # nothing to be overtaken by yet
-            turn.connection.execute(
-                update(schema.events).where(schema.events.c.id == row.id).values(due_at=turn.now + OVERTAKEN)
+            tx.connection.execute(
+                update(schema.events).where(schema.events.c.id == row.id).values(due_at=tx.now + OVERTAKEN)
             )
         elif kind == "reorder":
             overtaken.append(parcel)
@@ -140,8 +138,8 @@ def _with_faults(turn: RequestTransaction, rows: Sequence[Any]) -> list[Parcel]:
     return parcels
 
 
-def _parcel(row: Any, *, lost: bool) -> Parcel:
-    return Parcel(
+def _parcel(row: Any, *, lost: bool) -> WebhookDelivery:
+    return WebhookDelivery(
         event_id=row.id,
         subscription_id=row.subscription_id,
         url=row.target_url,
@@ -152,7 +150,7 @@ def _parcel(row: Any, *, lost: bool) -> Parcel:
     )
 
 
-def _post(client: httpx2.Client, parcel: Parcel) -> int | None:
+def _post(client: httpx2.Client, parcel: WebhookDelivery) -> int | None:
     """Return the status of the answer; None where there was none. The time in the headers is the real one."""
     timestamp = str(int(time.time()))
     headers = {

@@ -12,13 +12,13 @@ from typing import Any
 import click
 
 from prolific.emulator.contract import Contract
-from prolific.rehearse.bill import Bill, make_bill
-from prolific.rehearse.casting import cast
-from prolific.rehearse.page import facts, write_page
-from prolific.rehearse.play import Rehearsal
-from prolific.rehearse.script import Script
-from prolific.rehearse.stage import TOKEN, RehearsalEnvironment, emulating, free_port, staged
-from prolific.rehearse.study_copy import Copy, copy_of
+from prolific.rehearse.command_runner import CommandRunner
+from prolific.rehearse.environment import TOKEN, RehearsalEnvironment, free_port, run_emulator, run_survey_server
+from prolific.rehearse.invoice import Invoice, fetch_invoice
+from prolific.rehearse.participant_plan import cast
+from prolific.rehearse.report_page import facts, write_page
+from prolific.rehearse.scenario_runner import ScenarioRunner
+from prolific.rehearse.study_copy import StudyCopy, copy_study
 from spa.errors import StudyError
 from spa.files import written_whole
 from spa.study.load import load_study
@@ -62,7 +62,7 @@ class RehearsalOptions:
         return self.out / "study.toml"
 
 
-def put_on(wanted: RehearsalOptions, *, show_progress: bool) -> dict[str, Any]:
+def run_rehearsal(wanted: RehearsalOptions, *, show_progress: bool) -> dict[str, Any]:
     """Rehearse a study, or go on where it was broken off; write the last page and return what it says.
 
     Raises
@@ -70,8 +70,8 @@ def put_on(wanted: RehearsalOptions, *, show_progress: bool) -> dict[str, Any]:
     StudyError
         If the folder holds another rehearsal, or something else.
     """
-    copy = copy_of(wanted.study, annotators=wanted.annotators, seed=wanted.seed)
-    state, script = _settled(wanted, copy), Script()
+    copy = copy_study(wanted.study, annotators=wanted.annotators, seed=wanted.seed)
+    state, script = _settled(wanted, copy), CommandRunner()
     if not wanted.study_file.with_suffix(".sqlite").exists():
         script.run("check", wanted.study_file)
         script.run("build", wanted.study_file)
@@ -85,7 +85,7 @@ def put_on(wanted: RehearsalOptions, *, show_progress: bool) -> dict[str, Any]:
         bar.render_progress()
 
     with _opened(wanted, copy, state) as stage, bar:
-        rehearsal = Rehearsal(
+        rehearsal = ScenarioRunner(
             study=wanted.study_file,
             out=wanted.out,
             stage=stage,
@@ -104,7 +104,7 @@ def put_on(wanted: RehearsalOptions, *, show_progress: bool) -> dict[str, Any]:
     return content
 
 
-def _settled(wanted: RehearsalOptions, copy: Copy) -> dict[str, Any]:
+def _settled(wanted: RehearsalOptions, copy: StudyCopy) -> dict[str, Any]:
     """Return what a rehearsal keeps: its options and ports. A folder holds one rehearsal only."""
     out, path = wanted.out, wanted.out / STATE
     options = {
@@ -135,13 +135,13 @@ def _settled(wanted: RehearsalOptions, copy: Copy) -> dict[str, Any]:
 
 
 @contextmanager
-def _opened(wanted: RehearsalOptions, copy: Copy, state: Mapping[str, Any]) -> Iterator[RehearsalEnvironment]:
+def _opened(wanted: RehearsalOptions, copy: StudyCopy, state: Mapping[str, Any]) -> Iterator[RehearsalEnvironment]:
     """Run the platform and the survey server, with faults planned where they are asked for and not yet there."""
     contract = None if wanted.openapi is None else Contract(wanted.openapi)
     store, port = wanted.out / "platform.sqlite", state["platform_port"]
     with (
-        emulating(store, port, project=copy.project, contract=contract, currency=copy.currency) as (url, platform),
-        staged(wanted.study_file, url, state["survey_port"], clock=platform.time) as stage,
+        run_emulator(store, port, project=copy.project, contract=contract, currency=copy.currency) as (url, platform),
+        run_survey_server(wanted.study_file, url, state["survey_port"], clock=platform.time) as stage,
     ):
         if wanted.faults and not stage.people.faults():
             for operation, kind, details in FAULTS:
@@ -149,11 +149,11 @@ def _opened(wanted: RehearsalOptions, copy: Copy, state: Mapping[str, Any]) -> I
         yield stage
 
 
-def _billed(rehearsal: Rehearsal) -> Bill:
+def _billed(rehearsal: ScenarioRunner) -> Invoice:
     """Ask the platform what was paid, beside what was estimated at first."""
     stage, estimate = rehearsal.stage, rehearsal.estimates[0]
     studies = [crowd.study_id for crowd in rehearsal.crowds]
-    return make_bill(
+    return fetch_invoice(
         stage.platform_url,
         TOKEN,
         studies,

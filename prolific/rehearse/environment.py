@@ -16,8 +16,8 @@ from fastapi import FastAPI
 
 from prolific.emulator.app import create_app as create_platform
 from prolific.emulator.contract import Contract
-from prolific.emulator.courier import delivering
 from prolific.emulator.platform import Platform
+from prolific.emulator.webhook_delivery import deliver_webhooks
 from prolific.rehearse.emulator_control import EmulatorControl
 from prolific.routes import mount_with
 from spa.commands.workspace import Workspace, open_workspace
@@ -44,13 +44,13 @@ class RehearsalEnvironment:
 
 
 @contextmanager
-def emulating(
+def run_emulator(
     store: Path, port: int, *, project: str, currency: str, contract: Contract | None
 ) -> Iterator[tuple[str, Platform]]:
     """Run the emulated platform; yield its address and itself."""
     platform = Platform(store, clock="manual", project=project, currency=currency)
     try:
-        with listen("127.0.0.1", port) as listener, delivering(platform):
+        with listen("127.0.0.1", port) as listener, deliver_webhooks(platform):
             with _served(create_platform(platform, contract), listener):
                 yield listener.address, platform
     finally:
@@ -58,7 +58,9 @@ def emulating(
 
 
 @contextmanager
-def staged(study: Path, platform_url: str, port: int, *, clock: Callable[[], float]) -> Iterator[RehearsalEnvironment]:
+def run_survey_server(
+    study: Path, platform_url: str, port: int, *, clock: Callable[[], float]
+) -> Iterator[RehearsalEnvironment]:
     """Run the survey server of a study beside a running platform; its clock is that of the platform."""
     environment = {"PROLIFIC_API_URL": platform_url, "PROLIFIC_API_TOKEN": TOKEN}
 

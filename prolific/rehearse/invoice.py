@@ -15,7 +15,7 @@ CENT = Decimal("0.01")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bill:
+class Invoice:
     """Amounts in cents, with fractions where the platform charges some."""
 
     currency: str
@@ -57,9 +57,9 @@ class Bill:
         return "some were paid another amount, as those screened out for a fixed sum"
 
 
-def make_bill(
+def fetch_invoice(
     platform_url: str, token: str, study_ids: Iterable[str], *, estimate: int | None, currency: str, places: int
-) -> Bill:
+) -> Invoice:
     """Ask the platform what studies have cost.
 
     Raises
@@ -79,7 +79,7 @@ def make_bill(
             for name in parts:
                 parts[name] += Decimal(str(cost["rewards"][name]["amount"]))
                 bonuses += Decimal(str(cost["bonuses"][name]["amount"]))
-    return Bill(
+    return Invoice(
         currency=currency, estimate=estimate, bonuses=bonuses, places=places, paid=paid, studies=len(asked), **parts
     )
 

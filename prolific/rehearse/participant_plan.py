@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 
-from prolific.rehearse.cast import Fate, Person, read_shares
-from prolific.rehearse.crowd import Casting
-from prolific.rehearse.stage import RehearsalEnvironment
-from prolific.rehearse.visitor import Answering
+from prolific.rehearse.environment import RehearsalEnvironment
+from prolific.rehearse.http_client import AnswerSource
+from prolific.rehearse.participant_traffic import ParticipantPlan
+from prolific.rehearse.participants import Scenario, SimulatedParticipant, read_shares
 from spa.commands.workspace import Workspace
 from spa.forms.form import Form
 from spa.simulation.simulated_annotators import CROWD, SimulatedAnnotator, Temperament
 from spa.simulation.true_utilities import TrueUtilities, even_truth
 
 
-def cast(stage: RehearsalEnvironment, given: Mapping[str, float], *, browsers: int, seed: int) -> Casting:
+def cast(stage: RehearsalEnvironment, given: Mapping[str, float], *, browsers: int, seed: int) -> ParticipantPlan:
     """Return who comes to a study, how they answer, and who of them uses a real browser.
 
     Parameters
@@ -38,23 +38,23 @@ def cast(stage: RehearsalEnvironment, given: Mapping[str, float], *, browsers: i
     worse_when_higher = {criterion.id for criterion in study.criteria if criterion.lower_is_better}
     truth = truth.model_copy(update={"lower_is_better": truth.lower_is_better | worse_when_higher})
     answering = _answering(stage.workspace, truth, CROWD, seed)
-    in_browser: Callable[[Person, str], None] | None = None
+    in_browser: Callable[[SimulatedParticipant, str], None] | None = None
     if browsers:
-        from prolific.rehearse.browser import visit_in_browser
+        from prolific.rehearse.browser_client import visit_in_browser
 
-        def in_browser(one: Person, submission_id: str) -> None:
+        def in_browser(one: SimulatedParticipant, submission_id: str) -> None:
             visit_in_browser(submission_id, answering(one), stage.platform_url)
 
-    return Casting(seed=seed, shares=shares, answering=answering, in_browser=in_browser, browsers=browsers)
+    return ParticipantPlan(seed=seed, shares=shares, answering=answering, in_browser=in_browser, browsers=browsers)
 
 
 def _answering(
     workspace: Workspace, truth: TrueUtilities, temperament: Temperament, seed: int
-) -> Callable[[Person], Answering]:
+) -> Callable[[SimulatedParticipant], AnswerSource]:
     """Return how each person answers: who is to be screened out or to fail checks does, and nobody else."""
 
-    def of(one: Person) -> Answering:
-        fate: Fate = one.fate
+    def of(one: SimulatedParticipant) -> AnswerSource:
+        fate: Scenario = one.fate
         own = temperament.model_copy(
             update={
                 "not_eligible": 1.0 if fate == "screened out" else 0.0,

@@ -8,12 +8,12 @@ from typing import Annotated, Any
 from pydantic import Field, StrictStr
 from sqlalchemy import Row, select
 
-from prolific.emulator import groups, schema
+from prolific.emulator import participant_groups, schema
 from prolific.emulator.account_routes import find_workspace
-from prolific.emulator.audience import COUNTED_FROM, check_filters, eligible, offered
-from prolific.emulator.calls import RouteRequest, RouteResponse, Routes, page_of
-from prolific.emulator.refusals import EmulatorRequestError
+from prolific.emulator.errors import EmulatorRequestError
+from prolific.emulator.participant_pool import COUNTED_FROM, check_filters, eligible, offered
 from prolific.emulator.request_transaction import RequestTransaction, save_row, save_setting, setting
+from prolific.emulator.routing import RouteRequest, RouteResponse, Routes, paginate
 from prolific.emulator.study_body import RequestBody, SelectedFilter
 
 routes = Routes()
@@ -52,7 +52,7 @@ class ParticipantIdsBody(RequestBody):
 
 
 @routes.add("GetFilters", "GET", "/api/v1/filters/")
-def list_filters(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def list_filters(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """List filters with what they offer."""
     detailed = bool(call.yes("detailed"))
     tag = call.query.get("filter_tag")
@@ -60,15 +60,15 @@ def list_filters(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     named = {
         "ParticipantGroupID": {
             row.id: row.name
-            for row in turn.connection.execute(select(schema.groups).where(c.deleted == 0).order_by(c.number))
+            for row in tx.connection.execute(select(schema.groups).where(c.deleted == 0).order_by(c.number))
         },
         "StudyID": {
             row.id: row.body.get("internal_name") or row.body["name"]
-            for row in turn.connection.execute(select(schema.studies).order_by(schema.studies.c.number))
+            for row in tx.connection.execute(select(schema.studies).order_by(schema.studies.c.number))
         },
     }
     found = []
-    for number, one in enumerate(offered(turn).values()):
+    for number, one in enumerate(offered(tx).values()):
         if tag is not None and tag not in one.get("tags", []):
             continue
         shown = {name: value for name, value in one.items() if name != "tags"}
@@ -81,31 +81,31 @@ def list_filters(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
 
 
 @routes.add("GetEligibleCount", "POST", "/api/v1/eligibility-count/")
-def count_eligible(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def count_eligible(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Count the people whom filters admit; few of them are counted as none."""
     asked = call.read(CountBody)
     filters = [one.model_dump(exclude_none=True) for one in asked.filters]
-    check_filters(turn, filters)
+    check_filters(tx, filters)
     if asked.workspace_id is not None:
-        find_workspace(turn, asked.workspace_id)
-    known = setting(turn.connection, "eligible_counts") or {}
+        find_workspace(tx, asked.workspace_id)
+    known = setting(tx.connection, "eligible_counts") or {}
     key = json.dumps(filters, sort_keys=True)
-    if not turn.behaviour.eligible_counts_cached or key not in known:
-        count = len(eligible(turn, filters))
+    if not tx.behaviour.eligible_counts_cached or key not in known:
+        count = len(eligible(tx, filters))
         known = {**known, key: count if count >= COUNTED_FROM else 0}
-        save_setting(turn.connection, "eligible_counts", known)
+        save_setting(tx.connection, "eligible_counts", known)
     return RouteResponse(body={"count": known[key]})
 
 
 @routes.add("CalculateRewardRecommendations", "GET", "/api/v1/reward-recommendations/")
-def recommend_reward(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def recommend_reward(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Say what an hour should be paid, at least and better."""
     workspace, currency = call.query.get("workspace_id"), call.query.get("currency")
     if workspace is None or currency not in ("USD", "GBP"):
         raise EmulatorRequestError(400, {"currency": ["expected workspace_id, and currency as USD or GBP"]})
-    find_workspace(turn, workspace)
+    find_workspace(tx, workspace)
     pounds = currency == "GBP"  # the platform's figures for pounds are three quarters of those for dollars
-    least, better = turn.behaviour.minimum_hourly, turn.behaviour.recommended_hourly
+    least, better = tx.behaviour.minimum_hourly, tx.behaviour.recommended_hourly
     return RouteResponse(
         body=[
             {
@@ -118,80 +118,80 @@ def recommend_reward(turn: RequestTransaction, call: RouteRequest) -> RouteRespo
 
 
 @routes.add("GetParticipantGroups", "GET", "/api/v1/participant-groups/")
-def list_groups(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def list_groups(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """List the groups of a workspace."""
     c = schema.groups.c
     query = select(schema.groups).order_by(c.number)
     if "workspace_id" in call.query:
-        query = query.where(c.workspace_id == find_workspace(turn, call.query["workspace_id"]).id)
+        query = query.where(c.workspace_id == find_workspace(tx, call.query["workspace_id"]).id)
     elif "project_id" not in call.query:
         raise EmulatorRequestError(400, {"workspace_id": ["expected workspace_id or project_id"]})
     active = call.yes("active")
-    if active is not None and not turn.behaviour.deleted_groups_look_alive:
+    if active is not None and not tx.behaviour.deleted_groups_look_alive:
         query = query.where(c.deleted == (0 if active else 1))
-    rows = turn.connection.execute(query).all()
-    return page_of(turn, call, rows, lambda row: groups.shown(turn, row))
+    rows = tx.connection.execute(query).all()
+    return paginate(tx, call, rows, lambda row: participant_groups.shown(tx, row))
 
 
 @routes.add("CreateParticipantGroup", "POST", "/api/v1/participant-groups/")
-def create_group(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def create_group(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Keep a new group."""
     asked = call.read(GroupBody)
     if asked.workspace_id is None:
         raise EmulatorRequestError(400, {"workspace_id": ["This field is required."]})
-    workspace = find_workspace(turn, asked.workspace_id)
-    row = groups.create(turn, workspace.id, asked.name, asked.description, asked.participant_ids)
-    return RouteResponse(status=201, body=groups.shown(turn, row))
+    workspace = find_workspace(tx, asked.workspace_id)
+    row = participant_groups.create(tx, workspace.id, asked.name, asked.description, asked.participant_ids)
+    return RouteResponse(status=201, body=participant_groups.shown(tx, row))
 
 
 @routes.add("GetParticipantGroup", "GET", "/api/v1/participant-groups/{id}/")
-def show_group(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def show_group(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Show a group."""
-    return RouteResponse(body=groups.shown(turn, groups.find(turn, call.path["id"])))
+    return RouteResponse(body=participant_groups.shown(tx, participant_groups.find(tx, call.path["id"])))
 
 
 @routes.add("UpdateParticipantGroup", "PATCH", "/api/v1/participant-groups/{id}/")
-def change_group(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def change_group(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Change what a group is called, or who is in it."""
-    row, asked = groups.find(turn, call.path["id"]), call.read(GroupChange)
+    row, asked = participant_groups.find(tx, call.path["id"]), call.read(GroupChange)
     if asked.name is not None:
-        save_row(turn.connection, schema.groups, row.id, name=asked.name)
+        save_row(tx.connection, schema.groups, row.id, name=asked.name)
     if asked.participant_ids is not None:
-        for one in groups.members(turn, row.id):
-            groups.remove_member(turn, row.id, one["participant_id"])
-        groups.add(turn, row.id, asked.participant_ids)
-    return RouteResponse(body=groups.shown(turn, groups.find(turn, row.id)))
+        for one in participant_groups.members(tx, row.id):
+            participant_groups.remove_member(tx, row.id, one["participant_id"])
+        participant_groups.add(tx, row.id, asked.participant_ids)
+    return RouteResponse(body=participant_groups.shown(tx, participant_groups.find(tx, row.id)))
 
 
 @routes.add("DeleteParticipantGroup", "DELETE", "/api/v1/participant-groups/{id}/")
-def delete_group(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def delete_group(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Delete a group."""
-    save_row(turn.connection, schema.groups, groups.find(turn, call.path["id"]).id, deleted=1)
+    save_row(tx.connection, schema.groups, participant_groups.find(tx, call.path["id"]).id, deleted=1)
     return RouteResponse(status=204)
 
 
 @routes.add("GetParticipantGroupParticipants", "GET", "/api/v1/participant-groups/{id}/participants/")
-def list_members(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def list_members(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """List who is in a group."""
-    return _members(turn, groups.find(turn, call.path["id"]))
+    return _members(tx, participant_groups.find(tx, call.path["id"]))
 
 
 @routes.add("AddToParticipantGroup", "POST", "/api/v1/participant-groups/{id}/participants/")
-def add_members(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def add_members(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Add people to a group."""
-    row = groups.find(turn, call.path["id"])
-    groups.add(turn, row.id, call.read(ParticipantIdsBody).participant_ids)
-    return _members(turn, row)
+    row = participant_groups.find(tx, call.path["id"])
+    participant_groups.add(tx, row.id, call.read(ParticipantIdsBody).participant_ids)
+    return _members(tx, row)
 
 
 @routes.add("RemoveFromParticipantGroup", "DELETE", "/api/v1/participant-groups/{id}/participants/")
-def remove_members(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def remove_members(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Remove people from a group."""
-    row = groups.find(turn, call.path["id"])
+    row = participant_groups.find(tx, call.path["id"])
     for person in call.read(ParticipantIdsBody).participant_ids:
-        groups.remove_member(turn, row.id, person)
-    return _members(turn, row)
+        participant_groups.remove_member(tx, row.id, person)
+    return _members(tx, row)
 
 
-def _members(turn: RequestTransaction, row: Row[Any]) -> RouteResponse:
-    return RouteResponse(body={"results": groups.members(turn, row.id)})
+def _members(tx: RequestTransaction, row: Row[Any]) -> RouteResponse:
+    return RouteResponse(body={"results": participant_groups.members(tx, row.id)})

@@ -1,4 +1,4 @@
-"""Work that the platform promises and does a little later."""
+"""Work that the platform promises and does a little schedule_job."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from prolific.emulator import schema
 from prolific.emulator.request_transaction import RequestTransaction
 
 
-def later(turn: RequestTransaction, kind: str, subject: Any) -> None:
+def schedule_job(tx: RequestTransaction, kind: str, subject: Any) -> None:
     """Write down work that is done after a while, or after some further requests."""
-    turn.connection.execute(
+    tx.connection.execute(
         insert(schema.jobs).values(
             kind=kind,
             subject=subject,
-            due_at=turn.now + turn.behaviour.lag_seconds,
-            due_request=turn.request + turn.behaviour.lag_requests,
+            due_at=tx.now + tx.behaviour.lag_seconds,
+            due_request=tx.request + tx.behaviour.lag_requests,
         )
     )

@@ -10,11 +10,11 @@ from pydantic import Field, StrictBool, StrictStr
 from sqlalchemy import insert
 
 from prolific.emulator import schema, studies, submissions, wallet
+from prolific.emulator.errors import EmulatorRequestError
+from prolific.emulator.fees import payment
 from prolific.emulator.ids import new_id
-from prolific.emulator.refusals import EmulatorRequestError
 from prolific.emulator.request_transaction import RequestTransaction, save_row
 from prolific.emulator.study_body import RequestBody
-from prolific.emulator.tariff import payment
 
 HOUR = 3600
 
@@ -27,10 +27,10 @@ class ScreenOutBody(RequestBody):
     increase_places: StrictBool = False
 
 
-def screen_out_with_bonus(turn: RequestTransaction, study_id: str, asked: ScreenOutBody) -> dict[str, Any]:
+def screen_out_with_bonus(tx: RequestTransaction, study_id: str, asked: ScreenOutBody) -> dict[str, Any]:
     """Screen people out and pay them; refuse an amount that is too small for the time they took."""
-    study = studies.find(turn, study_id)
-    rows = [submissions.find(turn, one) for one in asked.submission_ids]
+    study = studies.find(tx, study_id)
+    rows = [submissions.find(tx, one) for one in asked.submission_ids]
     strangers = [row.id for row in rows if row.study_id != study.id or row.status != "AWAITING REVIEW"]
     if strangers:
         raise EmulatorRequestError(
@@ -38,27 +38,27 @@ def screen_out_with_bonus(turn: RequestTransaction, study_id: str, asked: Screen
         )
     cents = int(asked.bonus_per_submission * 100)
     seconds = median(submissions.seconds_taken(row) or 0 for row in rows)
-    least = turn.behaviour.minimum_hourly * seconds / HOUR
+    least = tx.behaviour.minimum_hourly * seconds / HOUR
     if cents < least:
         raise EmulatorRequestError(
             400, {"bonus_per_submission": [f"expected {least / 100:.2f} or more for the median time"]}
         )
-    wallet.require(turn, study.workspace_id, payment(cents, turn.behaviour).times(len(rows)).total)
+    wallet.require(tx, study.workspace_id, payment(cents, tx.behaviour).times(len(rows)).total)
     bonus_id = new_id()
-    turn.connection.execute(
+    tx.connection.execute(
         insert(schema.bonuses).values(
-            id=bonus_id, study_id=study.id, rows=[[row.id, cents] for row in rows], created_at=turn.now
+            id=bonus_id, study_id=study.id, rows=[[row.id, cents] for row in rows], created_at=tx.now
         )
     )
     for row in rows:
-        turn.connection.execute(
+        tx.connection.execute(
             insert(schema.bonus_payments).values(
-                bonus_id=bonus_id, submission_id=row.id, cents=cents, asked_at=turn.now, paid_at=turn.now
+                bonus_id=bonus_id, submission_id=row.id, cents=cents, asked_at=tx.now, paid_at=tx.now
             )
         )
-        save_row(turn.connection, schema.submissions, row.id, reviewed_at=turn.now)
-        submissions.set_status(turn, row, "SCREENED OUT")
+        save_row(tx.connection, schema.submissions, row.id, reviewed_at=tx.now)
+        submissions.set_status(tx, row, "SCREENED OUT")
     if asked.increase_places:
         places = study.body["total_available_places"] + len(rows)
-        studies.change(turn, study.id, {"total_available_places": places})
+        studies.change(tx, study.id, {"total_available_places": places})
     return {"message": "The request to screen out submissions has been made successfully."}

@@ -6,7 +6,7 @@ import re
 import shutil
 from typing import TYPE_CHECKING
 
-from prolific.rehearse.visitor import Answering
+from prolific.rehearse.http_client import AnswerSource
 from spa.errors import PlatformError, ResponseError
 from spa.forms.form import ConfirmAnswer, OptionsAnswer, Question
 
@@ -18,7 +18,7 @@ MILLISECONDS = 30_000
 MOST_PAGES = 1_000
 
 
-def visit_in_browser(submission_id: str, answering: Answering, platform_url: str) -> None:
+def visit_in_browser(submission_id: str, answering: AnswerSource, platform_url: str) -> None:
     """Go through the study of a submission as a person does, until the platform has taken the code.
 
     Parameters
@@ -58,7 +58,7 @@ def visit_in_browser(submission_id: str, answering: Answering, platform_url: str
         ) from error
 
 
-def _answer_pages(tab: Tab, answering: Answering, platform_url: str) -> None:
+def _answer_pages(tab: Tab, answering: AnswerSource, platform_url: str) -> None:
     for _ in range(MOST_PAGES):
         if tab.url.startswith(platform_url):
             return

@@ -9,67 +9,67 @@ from sqlalchemy import Row, delete, func, insert, select
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from prolific.emulator import schema
+from prolific.emulator.errors import EmulatorRequestError, not_found
 from prolific.emulator.ids import moment, new_id
-from prolific.emulator.refusals import EmulatorRequestError, not_found
 from prolific.emulator.request_transaction import RequestTransaction
 
 Group = Row[Any]
 
 
-def find(turn: RequestTransaction, group_id: str) -> Group:
+def find(tx: RequestTransaction, group_id: str) -> Group:
     """Return a group, or refuse."""
-    row = turn.connection.execute(select(schema.groups).where(schema.groups.c.id == group_id)).one_or_none()
-    if row is None or (row.deleted and not turn.behaviour.deleted_groups_look_alive):
+    row = tx.connection.execute(select(schema.groups).where(schema.groups.c.id == group_id)).one_or_none()
+    if row is None or (row.deleted and not tx.behaviour.deleted_groups_look_alive):
         raise not_found("Participant group", group_id)
     return row
 
 
 def create(
-    turn: RequestTransaction, workspace_id: str, name: str, description: str | None, people: Sequence[str]
+    tx: RequestTransaction, workspace_id: str, name: str, description: str | None, people: Sequence[str]
 ) -> Group:
     """Keep a new group."""
     group_id = new_id()
-    turn.connection.execute(
+    tx.connection.execute(
         insert(schema.groups).values(id=group_id, workspace_id=workspace_id, name=name, description=description)
     )
-    add(turn, group_id, people)
-    return find(turn, group_id)
+    add(tx, group_id, people)
+    return find(tx, group_id)
 
 
-def add(turn: RequestTransaction, group_id: str, people: Sequence[str]) -> None:
+def add(tx: RequestTransaction, group_id: str, people: Sequence[str]) -> None:
     """Add people who exist to a group; whoever is in it stays."""
     c = schema.participants.c
-    known = set(turn.connection.scalars(select(c.id).where(c.id.in_(list(people)))))
+    known = set(tx.connection.scalars(select(c.id).where(c.id.in_(list(people)))))
     unknown = sorted(set(people) - known)
     if unknown:
         raise EmulatorRequestError(400, {"participant_ids": [f"no participant {person}" for person in unknown]})
     for person in people:
-        add_member(turn, group_id, person)
+        add_member(tx, group_id, person)
 
 
-def add_member(turn: RequestTransaction, group_id: str, participant_id: str) -> None:
+def add_member(tx: RequestTransaction, group_id: str, participant_id: str) -> None:
     """Add one person to a group."""
-    statement = upsert(schema.members).values(group_id=group_id, participant_id=participant_id, since=turn.now)
-    turn.connection.execute(statement.on_conflict_do_nothing())
+    statement = upsert(schema.members).values(group_id=group_id, participant_id=participant_id, since=tx.now)
+    tx.connection.execute(statement.on_conflict_do_nothing())
 
 
-def remove_member(turn: RequestTransaction, group_id: str, participant_id: str) -> None:
+def remove_member(tx: RequestTransaction, group_id: str, participant_id: str) -> None:
     """Remove one person from a group."""
     c = schema.members.c
-    turn.connection.execute(delete(schema.members).where(c.group_id == group_id, c.participant_id == participant_id))
+    tx.connection.execute(delete(schema.members).where(c.group_id == group_id, c.participant_id == participant_id))
 
 
-def members(turn: RequestTransaction, group_id: str) -> list[dict[str, Any]]:
+def members(tx: RequestTransaction, group_id: str) -> list[dict[str, Any]]:
     """Return who is in a group as the platform lists them."""
     c = schema.members.c
-    rows = turn.connection.execute(select(schema.members).where(c.group_id == group_id).order_by(c.since))
+    rows = tx.connection.execute(select(schema.members).where(c.group_id == group_id).order_by(c.since))
     return [{"participant_id": row.participant_id, "datetime_created": moment(row.since)} for row in rows]
 
 
-def shown(turn: RequestTransaction, row: Group) -> dict[str, Any]:
+def shown(tx: RequestTransaction, row: Group) -> dict[str, Any]:
     """Return a group as the platform shows it."""
     c = schema.members.c
-    size = turn.connection.scalar(select(func.count()).where(c.group_id == row.id))
+    size = tx.connection.scalar(select(func.count()).where(c.group_id == row.id))
     return {
         "id": row.id,
         "name": row.name,
@@ -78,6 +78,6 @@ def shown(turn: RequestTransaction, row: Group) -> dict[str, Any]:
         "organisation_id": None,
         "description": row.description,
         "participant_count": size,
-        "is_deleted": bool(row.deleted) and not turn.behaviour.deleted_groups_look_alive,
+        "is_deleted": bool(row.deleted) and not tx.behaviour.deleted_groups_look_alive,
         "feeder_studies": [],
     }

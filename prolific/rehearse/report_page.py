@@ -9,22 +9,24 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from prolific.rehearse.bill import Bill
-from prolific.rehearse.cast import FATES, STORIES
-from prolific.rehearse.play import Rehearsal
+from prolific.rehearse.invoice import Invoice
+from prolific.rehearse.participants import SCENARIO_TEXTS, SCENARIOS
+from prolific.rehearse.scenario_runner import ScenarioRunner
 from prolific.study_ids import SOURCE
 from spa.files import written_whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToDo:
+class RemainingTask:
     """One thing that is left to do, with the command where there is one."""
 
     told: str
     command: str = ""
 
 
-def facts(rehearsal: Rehearsal, bill: Bill, *, title: str, original: Path, filled_in: Sequence[str]) -> dict[str, Any]:
+def facts(
+    rehearsal: ScenarioRunner, bill: Invoice, *, title: str, original: Path, filled_in: Sequence[str]
+) -> dict[str, Any]:
     """Return everything that the page says."""
     people = rehearsal.stage.people
     submissions = [one for crowd in rehearsal.crowds for one in people.submissions(crowd.study_id)]
@@ -61,39 +63,42 @@ def write_page(path: Path, content: dict[str, Any]) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def left_to_do(rehearsal: Rehearsal, *, original: Path, filled_in: Sequence[str]) -> list[ToDo]:
+def left_to_do(rehearsal: ScenarioRunner, *, original: Path, filled_in: Sequence[str]) -> list[RemainingTask]:
     """Return what has to be done before real people are asked, in order."""
     name = str(original)
-    found = [ToDo(told=f"In {name}: {one}.") for one in filled_in]
+    found = [RemainingTask(told=f"In {name}: {one}.") for one in filled_in]
     found.append(
-        ToDo(told="Put the id of your own project into [prolific] project; money belongs to its workspace.")
+        RemainingTask(told="Put the id of your own project into [prolific] project; money belongs to its workspace.")
         if filled_in
-        else ToDo(told="See that [prolific] project is the project that is to pay.")
+        else RemainingTask(told="See that [prolific] project is the project that is to pay.")
     )
     if rehearsal.invented:
         told = ", ".join(rehearsal.invented)
-        found.append(ToDo(told=f"See that Prolific knows these names; the emulation had to be told them: {told}."))
+        found.append(
+            RemainingTask(told=f"See that Prolific knows these names; the emulation had to be told them: {told}.")
+        )
     found += [
-        ToDo(told=f"The checklist was not content: {line['name']}: {line['told']}.") for line in rehearsal.accepted
+        RemainingTask(told=f"The checklist was not content: {line['name']}: {line['told']}.")
+        for line in rehearsal.accepted
     ]
     found += [
-        ToDo(told="Build the store that real answers go to.", command=f"spa build {name}"),
-        ToDo(told="Take a token from the workspace's settings.", command="export PROLIFIC_API_TOKEN=..."),
-        ToDo(
+        RemainingTask(told="Build the store that real answers go to.", command=f"spa build {name}"),
+        RemainingTask(told="Take a token from the workspace's settings.", command="export PROLIFIC_API_TOKEN=..."),
+        RemainingTask(
             told="Serve the forms where people reach them over https.",
             command=f"spa serve {name} --public-url https://YOUR-ADDRESS",
         ),
-        ToDo(
+        RemainingTask(
             told="Look at costs, pay and checklist once more, this time by the platform's own figures.",
             command=f"spa prolific plan {name} --public-url https://YOUR-ADDRESS",
         ),
-        ToDo(
+        RemainingTask(
             told="Make the draft, and look at it on the platform as a participant sees it.",
             command=f"spa prolific create {name} --public-url https://YOUR-ADDRESS",
         ),
-        ToDo(told="Publish a few places first, and look at their time and answers before you ask for more."),
-        ToDo(told="Publish.", command=f"spa prolific publish {name} --yes"),
-        ToDo(
+        RemainingTask(told="Publish a few places first, and look at their time and answers before you ask for more."),
+        RemainingTask(told="Publish.", command=f"spa prolific publish {name} --yes"),
+        RemainingTask(
             told="Within 21 days: collect, reconcile, approve. What nobody reviews is approved by itself.",
             command=f"spa prolific collect {name}",
         ),
@@ -101,11 +106,11 @@ def left_to_do(rehearsal: Rehearsal, *, original: Path, filled_in: Sequence[str]
     return found
 
 
-def _fates(rehearsal: Rehearsal, submissions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _fates(rehearsal: ScenarioRunner, submissions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     met = {name: one for crowd in rehearsal.crowds for name, one in crowd.met.items()}
     visits = {one.external_id: one for one in rehearsal.stage.workspace.store.visits(SOURCE)}
     rows = []
-    for fate in FATES:
+    for fate in SCENARIOS:
         own = [one for one in submissions if met[one["participant_id"]].fate == fate]
         if not own:
             continue
@@ -115,11 +120,13 @@ def _fates(rehearsal: Rehearsal, submissions: Sequence[dict[str, Any]]) -> list[
             outcome = "nothing" if visit is None else (visit.outcome or ("left" if visit.released else "open"))
             here[outcome + (", extra" if visit is not None and visit.extra else "")] += 1
         there = Counter(str(one["status"]) for one in own)
-        rows.append({"story": STORIES[fate], "submissions": len(own), "platform": _told(there), "store": _told(here)})
+        rows.append(
+            {"story": SCENARIO_TEXTS[fate], "submissions": len(own), "platform": _told(there), "store": _told(here)}
+        )
     return rows
 
 
-def _differences(rehearsal: Rehearsal) -> list[dict[str, Any]]:
+def _differences(rehearsal: ScenarioRunner) -> list[dict[str, Any]]:
     found: Counter[tuple[str, str]] = Counter()
     for session in rehearsal.script.read("prolific", "reconcile", rehearsal.study):
         found.update((one["kind"], one["remedy"]) for one in session["differences"])
@@ -129,7 +136,7 @@ def _differences(rehearsal: Rehearsal) -> list[dict[str, Any]]:
     ]
 
 
-def _once(rehearsal: Rehearsal) -> str:
+def _once(rehearsal: ScenarioRunner) -> str:
     """Say how many drafts and payments there are after everything that went wrong."""
     drafts = len(rehearsal.crowds)
     payments = len(rehearsal.stage.people.payments())

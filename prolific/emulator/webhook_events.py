@@ -18,21 +18,21 @@ EVENT_TYPES = {
 }
 
 
-def tell(turn: RequestTransaction, workspace_id: str, event_type: str, resource_id: str, **facts: Any) -> None:
+def tell(tx: RequestTransaction, workspace_id: str, event_type: str, resource_id: str, **facts: Any) -> None:
     """Write down an event for every subscription that is confirmed; it is delivered afterwards."""
     c = schema.subscriptions.c
-    for subscription in turn.connection.scalars(
+    for subscription in tx.connection.scalars(
         select(c.id).where(c.workspace_id == workspace_id, c.event_type == event_type, c.enabled == 1)
     ).all():
-        turn.connection.execute(
+        tx.connection.execute(
             insert(schema.events).values(
                 id=new_id(),
                 subscription_id=subscription,
-                created_at=turn.now,
-                updated_at=turn.now,
+                created_at=tx.now,
+                updated_at=tx.now,
                 resource_id=resource_id,
                 payload={"event_type": event_type, "resource_id": resource_id, **facts},
                 status="PENDING",
-                due_at=turn.now,
+                due_at=tx.now,
             )
         )

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from prolific.emulator.audience import fitting
+from prolific.emulator.participant_pool import fitting
 from prolific.prolific_study import open_prolific_study
-from prolific.rehearse.crowd import Casting, Crowd
-from prolific.rehearse.script import Script
-from prolific.rehearse.stage import RehearsalEnvironment
+from prolific.rehearse.command_runner import CommandRunner
+from prolific.rehearse.environment import RehearsalEnvironment
+from prolific.rehearse.participant_traffic import ParticipantPlan, ParticipantTraffic
 from prolific.screening import wanted_filters
 
 ROUNDS = 12  # of replacing those who were asked to return
@@ -26,18 +26,18 @@ NOT_OF_REHEARSALS = frozenset({"ok"})
 
 
 @dataclass(slots=True)
-class Rehearsal:
+class ScenarioRunner:
     """What happens, and what is known of it."""
 
     study: Path
     out: Path
     stage: RehearsalEnvironment
-    script: Script
-    casting: Casting
+    script: CommandRunner
+    casting: ParticipantPlan
     bonus: bool
     say: Callable[[str], None]
     progress: Callable[[int, int], None]
-    crowds: list[Crowd] = field(default_factory=list)
+    crowds: list[ParticipantTraffic] = field(default_factory=list)
     accepted: list[dict[str, str]] = field(default_factory=list)  # lines of the checklist that are not as they must be
     estimates: list[dict[str, Any]] = field(default_factory=list)
     invented: list[str] = field(default_factory=list)  # properties of people that the emulated platform did not know
@@ -65,7 +65,7 @@ class Rehearsal:
         self.script.run("export", self.study, "--out", self.out / "tables")
         self.script.run("report", self.study, "--out", self.out / "report")
 
-    def _session(self, session: int, minutes: float, *, among: tuple[str, ...] | None) -> Crowd:
+    def _session(self, session: int, minutes: float, *, among: tuple[str, ...] | None) -> ParticipantTraffic:
         which = ["--session", session] if session > 1 else []
         self.say(f"session {session}: draft, checklist, publication" if among else "draft, checklist, publication")
         url = ["--public-url", self.stage.survey_url]
@@ -78,7 +78,7 @@ class Rehearsal:
         if self.script.offered("prolific", "hooks") and session == 1:
             self.script.run("prolific", "hooks", self.study, *url)
         self.say("people come, answer and go")
-        crowd = Crowd(
+        crowd = ParticipantTraffic(
             stage=self.stage,
             casting=self.casting,
             study_id=study_id,
@@ -105,12 +105,12 @@ class Rehearsal:
         plan = self.script.read("prolific", "plan", self.study, *url, *which)
         self.estimates.append(plan["estimate"])
         accepted = [line for line in plan["checklist"] if line["state"] not in NOT_OF_REHEARSALS]
-        if not which:  # later sessions ask the people of the first, who are few
+        if not which:  # schedule_job sessions ask the people of the first, who are few
             self.accepted += [line for line in accepted if line not in self.accepted]
         despite = [word for line in accepted for word in ("--despite", line["name"])]
         self.script.run("prolific", "publish", self.study, *url, *which, *despite, "--yes")
 
-    def _review(self, crowd: Crowd) -> None:
+    def _review(self, crowd: ParticipantTraffic) -> None:
         """Collect, approve, and ask those to return of whom there are no answers; they do."""
         self.say("collect, approve, ask to return")
         self._collect(kept=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from spa.errors import StudyError
 
-Fate = Literal[
+Scenario = Literal[
     "completes",
     "second device",
     "declines",
@@ -25,8 +25,8 @@ Fate = Literal[
     "wrong code",
     "no answers",
 ]
-FATES: tuple[Fate, ...] = get_args(Fate)
-STORIES: Mapping[Fate, str] = {
+SCENARIOS: tuple[Scenario, ...] = get_args(Scenario)
+SCENARIO_TEXTS: Mapping[Scenario, str] = {
     "completes": "answers everything and comes back with the code",
     "second device": "opens the address a second time, on another device, and goes on there",
     "declines": "does not consent, and returns the place when asked to",
@@ -40,7 +40,7 @@ STORIES: Mapping[Fate, str] = {
     "wrong code": "answers everything, and types a wrong code",
     "no answers": "claims to be done without having answered",
 }
-SHARES: Mapping[Fate, float] = {  # of those who come; whoever is left completes
+SHARES: Mapping[Scenario, float] = {  # of those who come; whoever is left completes
     "second device": 0.08,
     "declines": 0.02,
     "screened out": 0.05,
@@ -58,12 +58,12 @@ SPREAD = 0.35  # sd of the logarithm of the time taken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Person:
+class SimulatedParticipant:
     """One simulated person; the same number and seed make the same one."""
 
     number: int
     participant_id: str
-    fate: Fate
+    fate: Scenario
     patience: float  # share of the way that somebody goes who leaves
     pace: float  # time taken, as a share of the estimate
     gap: float  # since the person before came, as a share of the mean
@@ -73,7 +73,7 @@ class Person:
         return np.random.default_rng([seed, self.number, 1])
 
 
-def person(seed: int, number: int, shares: Mapping[Fate, float]) -> Person:
+def person(seed: int, number: int, shares: Mapping[Scenario, float]) -> SimulatedParticipant:
     """Draw a person.
 
     >>> one = person(1, 5, {"late": 1.0})
@@ -82,13 +82,13 @@ def person(seed: int, number: int, shares: Mapping[Fate, float]) -> Person:
     """
     rng = np.random.default_rng([seed, number, 0])
     chance, patience, pace, gap = rng.random(), rng.uniform(0.2, 0.8), rng.normal(), rng.exponential()
-    fate: Fate = "completes"
+    fate: Scenario = "completes"
     for name, share in shares.items():
         if chance < share:
             fate = name
             break
         chance -= share
-    return Person(
+    return SimulatedParticipant(
         number=number,
         participant_id=hashlib.sha256(f"rehearsal {seed} {number}".encode()).hexdigest()[:24],
         fate=fate,
@@ -98,13 +98,13 @@ def person(seed: int, number: int, shares: Mapping[Fate, float]) -> Person:
     )
 
 
-def read_shares(given: Mapping[str, float], *, consent: bool, screening: bool, checks: bool) -> dict[Fate, float]:
+def read_shares(given: Mapping[str, float], *, consent: bool, screening: bool, checks: bool) -> dict[Scenario, float]:
     """Return the share of each fate, those given instead of the usual ones.
 
     Parameters
     ----------
     given : mapping
-        Fate -> share, as the user says it.
+        Scenario -> share, as the user says it.
     consent, screening, checks : bool
         Whether the study asks for consent, screens, and has attention checks: else nobody fails them.
 
@@ -113,12 +113,16 @@ def read_shares(given: Mapping[str, float], *, consent: bool, screening: bool, c
     StudyError
         If a fate is unknown, a share is none, or they add up to more than everybody.
     """
-    known = {name.replace(" ", "-"): name for name in FATES if name != "completes"}
+    known = {name.replace(" ", "-"): name for name in SCENARIOS if name != "completes"}
     unknown = [name for name in given if name not in known]
     if unknown:
         raise StudyError(f"--share: expected one of {', '.join(known)}, got {unknown[0]!r}")
-    impossible: dict[Fate, bool] = {"declines": not consent, "screened out": not screening, "fails checks": not checks}
-    shares: dict[Fate, float] = dict(SHARES)
+    impossible: dict[Scenario, bool] = {
+        "declines": not consent,
+        "screened out": not screening,
+        "fails checks": not checks,
+    }
+    shares: dict[Scenario, float] = dict(SHARES)
     shares.update({known[name]: share for name, share in given.items()})
     for name, share in shares.items():
         if not 0 <= share <= 1:

@@ -12,8 +12,8 @@ from typing import Any
 from sqlalchemy import insert, select
 
 from prolific.emulator import schema
+from prolific.emulator.errors import EmulatorRequestError
 from prolific.emulator.ids import new_id
-from prolific.emulator.refusals import EmulatorRequestError
 from prolific.emulator.request_transaction import RequestTransaction, save_setting, setting
 
 STUDY_LISTS = ("previous_studies_allowlist", "previous_studies_blocklist")
@@ -39,13 +39,13 @@ def catalogue() -> dict[str, dict[str, Any]]:
     return known
 
 
-def offered(turn: RequestTransaction) -> dict[str, dict[str, Any]]:
+def offered(tx: RequestTransaction) -> dict[str, dict[str, Any]]:
     """Return the filters of the catalogue with what was added to them."""
-    return {**catalogue(), **(setting(turn.connection, "filters") or {})}
+    return {**catalogue(), **(setting(tx.connection, "filters") or {})}
 
 
 def add_filter(
-    turn: RequestTransaction, names: Sequence[str], choices: Sequence[str], lowest: Any, highest: Any
+    tx: RequestTransaction, names: Sequence[str], choices: Sequence[str], lowest: Any, highest: Any
 ) -> list[str]:
     """See that a property can be asked for, and return what had to be added.
 
@@ -58,7 +58,7 @@ def add_filter(
     lowest, highest
         Ends of a new range.
     """
-    known = offered(turn)
+    known = offered(tx)
     wanted = {name.casefold() for name in names}
     found = next(
         (one for one in known.values() if {one["filter_id"].casefold(), one["title"].casefold()} & wanted), None
@@ -81,12 +81,12 @@ def add_filter(
         found = {**found, "choices": {**found["choices"], **more}}
         added += [f"{found['title']}: {name}" for name in missing]
     if added:
-        own = setting(turn.connection, "filters") or {}
-        save_setting(turn.connection, "filters", {**own, found["filter_id"]: found})
+        own = setting(tx.connection, "filters") or {}
+        save_setting(tx.connection, "filters", {**own, found["filter_id"]: found})
     return added
 
 
-def check_filters(turn: RequestTransaction, filters: Filters) -> None:
+def check_filters(tx: RequestTransaction, filters: Filters) -> None:
     """Refuse filters and choices that do not exist.
 
     Raises
@@ -94,14 +94,14 @@ def check_filters(turn: RequestTransaction, filters: Filters) -> None:
     EmulatorRequestError
         Naming the filter and what it offers.
     """
-    problems = [problem for one in filters if (problem := _problem(turn, one))]
+    problems = [problem for one in filters if (problem := _problem(tx, one))]
     if problems:
         raise EmulatorRequestError(400, {"filters": problems})
 
 
-def _problem(turn: RequestTransaction, one: Mapping[str, Any]) -> str | None:
+def _problem(tx: RequestTransaction, one: Mapping[str, Any]) -> str | None:
     filter_id, chosen = one["filter_id"], one.get("selected_values")
-    known = offered(turn).get(filter_id)
+    known = offered(tx).get(filter_id)
     if known is None:
         return f"Filter with id {filter_id} does not exist"
     if (known["type"] == "select") != (chosen is not None):
@@ -111,11 +111,11 @@ def _problem(turn: RequestTransaction, one: Mapping[str, Any]) -> str | None:
     if not chosen:
         return f"{filter_id}: expected one selected value or more"
     if filter_id in GROUP_LISTS:
-        selectable = {row.id for row in turn.connection.execute(select(schema.groups.c.id)) if row.id}
+        selectable = {row.id for row in tx.connection.execute(select(schema.groups.c.id)) if row.id}
     elif filter_id in STUDY_LISTS:
-        selectable = set(turn.connection.scalars(select(schema.studies.c.id)))
+        selectable = set(tx.connection.scalars(select(schema.studies.c.id)))
     elif filter_id in PERSON_LISTS:
-        selectable = set(turn.connection.scalars(select(schema.participants.c.id)))
+        selectable = set(tx.connection.scalars(select(schema.participants.c.id)))
     else:
         selectable = set(known["choices"])
     unknown = [value for value in chosen if value not in selectable]
@@ -134,18 +134,18 @@ def _range_problem(filter_id: str, known: Mapping[str, Any], selected: Mapping[s
     return None
 
 
-def admits(turn: RequestTransaction, filters: Filters, person_id: str, attributes: Mapping[str, Any]) -> bool:
+def admits(tx: RequestTransaction, filters: Filters, person_id: str, attributes: Mapping[str, Any]) -> bool:
     """Whether somebody passes every filter; a person of whom a thing is not known does not pass a filter on it."""
-    return all(_passes(turn, one, person_id, attributes) for one in filters)
+    return all(_passes(tx, one, person_id, attributes) for one in filters)
 
 
-def _passes(turn: RequestTransaction, one: Mapping[str, Any], person_id: str, attributes: Mapping[str, Any]) -> bool:
+def _passes(tx: RequestTransaction, one: Mapping[str, Any], person_id: str, attributes: Mapping[str, Any]) -> bool:
     filter_id: str = one["filter_id"]
     chosen: list[str] = one.get("selected_values") or []
     if filter_id in PERSON_LISTS:
         return (person_id in chosen) == filter_id.endswith("allowlist")
     if filter_id in GROUP_LISTS:  # groups are read as they are now
-        inside = turn.connection.scalar(
+        inside = tx.connection.scalar(
             select(schema.members.c.group_id)
             .where(schema.members.c.group_id.in_(chosen), schema.members.c.participant_id == person_id)
             .limit(1)
@@ -154,7 +154,7 @@ def _passes(turn: RequestTransaction, one: Mapping[str, Any], person_id: str, at
     if filter_id in STUDY_LISTS:
         if filter_id.endswith("blocklist"):
             return True  # read when the study was published: see ``excluded``
-        return person_id in took_part(turn, chosen)
+        return person_id in took_part(tx, chosen)
     value = attributes.get(filter_id)
     if value is None:
         return False
@@ -164,41 +164,41 @@ def _passes(turn: RequestTransaction, one: Mapping[str, Any], person_id: str, at
     return bool((lower is None or value >= lower) and (upper is None or value <= upper))
 
 
-def took_part(turn: RequestTransaction, study_ids: Sequence[str]) -> set[str]:
+def took_part(tx: RequestTransaction, study_ids: Sequence[str]) -> set[str]:
     """Return who has a submission in any of some studies."""
     c = schema.submissions.c
-    return set(turn.connection.scalars(select(c.participant_id).where(c.study_id.in_(study_ids))))
+    return set(tx.connection.scalars(select(c.participant_id).where(c.study_id.in_(study_ids))))
 
 
-def excluded(turn: RequestTransaction, filters: Filters) -> list[str]:
+def excluded(tx: RequestTransaction, filters: Filters) -> list[str]:
     """Return whom the blocklists of earlier studies name at this moment."""
     blocked = [one["selected_values"] for one in filters if one["filter_id"] == "previous_studies_blocklist"]
-    return sorted(took_part(turn, [study_id for chosen in blocked for study_id in chosen]))
+    return sorted(took_part(tx, [study_id for chosen in blocked for study_id in chosen]))
 
 
-def eligible(turn: RequestTransaction, filters: Filters) -> list[str]:
+def eligible(tx: RequestTransaction, filters: Filters) -> list[str]:
     """Return the ids of all whom some filters admit; test participants are nobody."""
-    gone = set(excluded(turn, filters))
-    rows = turn.connection.execute(select(schema.participants).where(schema.participants.c.email.is_(None)))
-    return [row.id for row in rows if row.id not in gone and admits(turn, filters, row.id, row.attributes)]
+    gone = set(excluded(tx, filters))
+    rows = tx.connection.execute(select(schema.participants).where(schema.participants.c.email.is_(None)))
+    return [row.id for row in rows if row.id not in gone and admits(tx, filters, row.id, row.attributes)]
 
 
 def add_participant(
-    turn: RequestTransaction,
+    tx: RequestTransaction,
     attributes: Mapping[str, Any],
     *,
     email: str | None = None,
     participant_id: str | None = None,
 ) -> str:
     """Let somebody join the platform and return their id."""
-    unknown = set(attributes) - set(offered(turn))
+    unknown = set(attributes) - set(offered(tx))
     if unknown:
         raise EmulatorRequestError(400, {"attributes": [f"no filter asks for {name}" for name in sorted(unknown)]})
     person = participant_id or new_id()
     c = schema.participants.c
-    if turn.connection.scalar(select(c.id).where(c.id == person)) is not None:
+    if tx.connection.scalar(select(c.id).where(c.id == person)) is not None:
         raise EmulatorRequestError(409, "This person has joined already")
-    turn.connection.execute(insert(schema.participants).values(id=person, email=email, attributes=dict(attributes)))
+    tx.connection.execute(insert(schema.participants).values(id=person, email=email, attributes=dict(attributes)))
     return person
 
 

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from pydantic import BaseModel
 
-from prolific.emulator.refusals import EmulatorRequestError
+from prolific.emulator.errors import EmulatorRequestError
 from prolific.emulator.request_transaction import RequestTransaction
 from prolific.emulator.validation import read_body
 
@@ -96,20 +96,20 @@ class Routes:
         return listed
 
 
-def page_of(turn: RequestTransaction, call: RouteRequest, rows: Sequence[R], show: Callable[[R], Any]) -> RouteResponse:
+def paginate(tx: RequestTransaction, call: RouteRequest, rows: Sequence[R], show: Callable[[R], Any]) -> RouteResponse:
     """Return one page of a list, with the links to its neighbours.
 
     ``page`` and ``page_size``, or ``limit`` and ``offset``; asking past the end is not found.
     """
-    largest = turn.behaviour.largest_page
-    by_offset = {"limit", "offset"} & set(call.query) and turn.behaviour.both_ways_of_paging
+    largest = tx.behaviour.largest_page
+    by_offset = {"limit", "offset"} & set(call.query) and tx.behaviour.both_ways_of_paging
     if by_offset:
         size = call.number("limit", DEFAULT_PAGE, least=1, most=largest)
         first = call.number("offset", 0, least=0, most=len(rows) + 1)
     else:
         size = call.number("page_size", DEFAULT_PAGE, least=1, most=largest)
         first = (call.number("page", 1, least=1, most=len(rows) + 2) - 1) * size
-    if first and first >= len(rows) and turn.behaviour.past_the_end_is_404:
+    if first and first >= len(rows) and tx.behaviour.past_the_end_is_404:
         raise EmulatorRequestError(404, "Invalid page.")
 
     def link(start: int | None) -> str | None:

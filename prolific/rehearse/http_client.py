@@ -16,11 +16,11 @@ from spa.simulation.survey_client import fill_in
 
 MOST_REDIRECTS = 10
 MOST_STEPS = 3  # requests a page, before a server that leads in circles is given up
-Answering = Callable[[str], tuple[Form, Mapping[str, str]]]
+AnswerSource = Callable[[str], tuple[Form, Mapping[str, str]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Landing:
+class VisitResult:
     """Where a person is: on a page of the form, at a notice, or sent back to the platform with a code."""
 
     url: str
@@ -29,9 +29,9 @@ class Landing:
     code: str | None = None
 
 
-def walk(
-    client: httpx2.Client, url: str, answering: Answering, *, share: float = 1.0, decline: bool = False
-) -> Landing:
+def visit_survey(
+    client: httpx2.Client, url: str, answering: AnswerSource, *, share: float = 1.0, decline: bool = False
+) -> VisitResult:
     """Open an address and answer page after page.
 
     Parameters
@@ -49,7 +49,7 @@ def walk(
 
     Returns
     -------
-    Landing
+    VisitResult
         Where it ended.
 
     Raises
@@ -66,7 +66,7 @@ def walk(
         ) from error
 
 
-def _walk(client: httpx2.Client, url: str, answering: Answering, *, share: float, decline: bool) -> Landing:
+def _walk(client: httpx2.Client, url: str, answering: AnswerSource, *, share: float, decline: bool) -> VisitResult:
     place = _follow(client, url)
     steps = 0
     while (served := place.form) is not None:
@@ -86,26 +86,26 @@ def _walk(client: httpx2.Client, url: str, answering: Answering, *, share: float
     return place
 
 
-def _follow(client: httpx2.Client, url: str) -> Landing:
+def _follow(client: httpx2.Client, url: str) -> VisitResult:
     origin = urlsplit(url).netloc
     for _ in range(MOST_REDIRECTS):
         parts = urlsplit(url)
         if parts.netloc != origin:
-            return Landing(url=url, code=next(iter(parse_qs(parts.query).get("cc", [])), None))
+            return VisitResult(url=url, code=next(iter(parse_qs(parts.query).get("cc", [])), None))
         response = client.get(url)
         if response.status_code not in (302, 303, 307):
             if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
                 raise ResponseError(f"{parts.path}: the survey server failed with {response.status_code}")
             shown = read_page(response.text)
             if shown.onward is None:
-                return Landing(url=url, status=response.status_code, form=shown.form)
+                return VisitResult(url=url, status=response.status_code, form=shown.form)
             url = urljoin(url, shown.onward)
             continue
         url = urljoin(url, response.headers.get("location", ""))
     raise ResponseError(f"{origin}: more than {MOST_REDIRECTS} redirects")
 
 
-def _send(client: httpx2.Client, action: str, payload: Mapping[str, str]) -> Landing:
+def _send(client: httpx2.Client, action: str, payload: Mapping[str, str]) -> VisitResult:
     response = client.post(action, data=dict(payload))
     if response.status_code != HTTPStatus.SEE_OTHER:
         raise ResponseError(f"{urlsplit(action).path}: expected the answers accepted, got {response.status_code}")

@@ -9,9 +9,9 @@ from pydantic import Field, StrictStr
 from sqlalchemy import insert, select
 
 from prolific.emulator import schema, studies, submissions
+from prolific.emulator.background_jobs import schedule_job
+from prolific.emulator.errors import EmulatorRequestError
 from prolific.emulator.ids import new_id
-from prolific.emulator.jobs import later
-from prolific.emulator.refusals import EmulatorRequestError
 from prolific.emulator.request_transaction import RequestTransaction, save_row
 from prolific.emulator.study_body import RequestBody
 from prolific.emulator.submissions import Submission
@@ -58,35 +58,35 @@ class BulkBody(RequestBody):
     participant_ids: list[StrictStr] | None = None
 
 
-def transition(turn: RequestTransaction, submission_id: str, asked: SubmissionTransitionBody) -> Submission:
+def transition(tx: RequestTransaction, submission_id: str, asked: SubmissionTransitionBody) -> Submission:
     """Do what a researcher decided; a repeat changes nothing."""
-    row = submissions.find(turn, submission_id)
+    row = submissions.find(tx, submission_id)
     match asked.action:
         case "APPROVE":
-            return approve(turn, row)
+            return approve(tx, row)
         case "REJECT":
-            return _reject(turn, row, asked)
+            return _reject(tx, row, asked)
         case "COMPLETE":
-            return _complete(turn, row, asked)
+            return _complete(tx, row, asked)
         case "SCREEN_OUT":
-            return _move(turn, row, "SCREENED OUT", {"ACTIVE", "AWAITING REVIEW"})
-        case "UNREJECT" if turn.behaviour.researcher_may_unreject:
-            return _move(turn, row, "AWAITING REVIEW", {"REJECTED"})
+            return _move(tx, row, "SCREENED OUT", {"ACTIVE", "AWAITING REVIEW"})
+        case "UNREJECT" if tx.behaviour.researcher_may_unreject:
+            return _move(tx, row, "AWAITING REVIEW", {"REJECTED"})
     raise EmulatorRequestError(403, f"You may not {asked.action} a submission")
 
 
-def approve(turn: RequestTransaction, row: Submission) -> Submission:
+def approve(tx: RequestTransaction, row: Submission) -> Submission:
     """Approve and pay."""
     if row.status == "APPROVED":
         return row
     if row.status != "AWAITING REVIEW":
         raise EmulatorRequestError(400, f"A submission that is {row.status} cannot be approved")
-    reward = studies.find(turn, row.study_id).body["reward"]
-    save_row(turn.connection, schema.submissions, row.id, paid=reward, reviewed_at=turn.now)
-    return submissions.set_status(turn, row, "APPROVED")
+    reward = studies.find(tx, row.study_id).body["reward"]
+    save_row(tx.connection, schema.submissions, row.id, paid=reward, reviewed_at=tx.now)
+    return submissions.set_status(tx, row, "APPROVED")
 
 
-def _reject(turn: RequestTransaction, row: Submission, asked: SubmissionTransitionBody) -> Submission:
+def _reject(tx: RequestTransaction, row: Submission, asked: SubmissionTransitionBody) -> Submission:
     problems = {}
     if asked.message is None or len(asked.message) < SHORTEST_REJECTION:
         problems["message"] = [f"Ensure this field has at least {SHORTEST_REJECTION} characters."]
@@ -99,59 +99,59 @@ def _reject(turn: RequestTransaction, row: Submission, asked: SubmissionTransiti
     if row.status != "AWAITING REVIEW":
         raise EmulatorRequestError(400, f"A submission that is {row.status} cannot be rejected")
     review = {"message": asked.message, "rejection_category": asked.rejection_category}
-    save_row(turn.connection, schema.submissions, row.id, review=review, reviewed_at=turn.now)
-    return submissions.set_status(turn, row, "REJECTED")
+    save_row(tx.connection, schema.submissions, row.id, review=review, reviewed_at=tx.now)
+    return submissions.set_status(tx, row, "REJECTED")
 
 
-def _complete(turn: RequestTransaction, row: Submission, asked: SubmissionTransitionBody) -> Submission:
-    study = studies.find(turn, row.study_id)
+def _complete(tx: RequestTransaction, row: Submission, asked: SubmissionTransitionBody) -> Submission:
+    study = studies.find(tx, row.study_id)
     own = [one for one in study.body["completion_codes"] if one["actor"] == "researcher"]
     code = next((one for one in own if one["code"] == asked.completion_code), None)
     if code is None:
         raise EmulatorRequestError(400, {"completion_code": ["no code of this study that a researcher may use"]})
     if row.status not in ("ACTIVE", "AWAITING REVIEW"):
         raise EmulatorRequestError(400, f"A submission that is {row.status} cannot be completed")
-    save_row(turn.connection, schema.submissions, row.id, entered_code=code["code"], completed_at=turn.now)
-    row = submissions.find(turn, row.id)
+    save_row(tx.connection, schema.submissions, row.id, entered_code=code["code"], completed_at=tx.now)
+    row = submissions.find(tx, row.id)
     if not any(action["action"] == "DYNAMIC_PAYMENT" for action in code["actions"]):
-        return submissions.carry_out(turn, row, code["actions"])
+        return submissions.carry_out(tx, row, code["actions"])
     share = asked.completion_code_data.percentage_of_reward if asked.completion_code_data else None
     if share is None:
         raise EmulatorRequestError(400, {"completion_code_data": ["percentage_of_reward is required"]})
     paid = round(study.body["reward"] * share / 100)
-    save_row(turn.connection, schema.submissions, row.id, paid=paid, reviewed_at=turn.now)
-    return submissions.set_status(turn, row, "PARTIALLY APPROVED")
+    save_row(tx.connection, schema.submissions, row.id, paid=paid, reviewed_at=tx.now)
+    return submissions.set_status(tx, row, "PARTIALLY APPROVED")
 
 
-def _move(turn: RequestTransaction, row: Submission, to: str, coming_from: set[str]) -> Submission:
+def _move(tx: RequestTransaction, row: Submission, to: str, coming_from: set[str]) -> Submission:
     if row.status == to:
         return row
     if row.status not in coming_from:
         raise EmulatorRequestError(400, f"A submission that is {row.status} cannot become {to}")
-    save_row(turn.connection, schema.submissions, row.id, reviewed_at=turn.now)
-    return submissions.set_status(turn, row, to)
+    save_row(tx.connection, schema.submissions, row.id, reviewed_at=tx.now)
+    return submissions.set_status(tx, row, to)
 
 
-def ask_bulk_approval(turn: RequestTransaction, asked: BulkBody) -> None:
+def ask_bulk_approval(tx: RequestTransaction, asked: BulkBody) -> None:
     """Take a list of submissions that are approved soon."""
     by_person = asked.study_id is not None or asked.participant_ids is not None
-    if asked.submission_ids is not None and by_person and turn.behaviour.mixed_bulk_approval_refused:
+    if asked.submission_ids is not None and by_person and tx.behaviour.mixed_bulk_approval_refused:
         raise EmulatorRequestError(400, "Give submission_ids, or study_id with participant_ids, not both")
     if asked.submission_ids is not None:
         ids = asked.submission_ids
     elif asked.study_id is not None and asked.participant_ids is not None:
-        ids = _by_person(turn, asked.study_id, asked.participant_ids)
+        ids = _by_person(tx, asked.study_id, asked.participant_ids)
     else:
         raise EmulatorRequestError(400, {"submission_ids": ["This field is required."]})
     for submission_id in ids:
-        submissions.find(turn, submission_id)
-    later(turn, "approve", ids)
+        submissions.find(tx, submission_id)
+    schedule_job(tx, "approve", ids)
 
 
-def _by_person(turn: RequestTransaction, study_id: str, people: Sequence[str]) -> list[str]:
-    studies.find(turn, study_id)
+def _by_person(tx: RequestTransaction, study_id: str, people: Sequence[str]) -> list[str]:
+    studies.find(tx, study_id)
     c = schema.submissions.c
-    rows = turn.connection.execute(
+    rows = tx.connection.execute(
         select(c.id, c.participant_id).where(c.study_id == study_id, c.participant_id.in_(list(people)))
     ).all()
     unknown = sorted(set(people) - {row.participant_id for row in rows})
@@ -160,29 +160,29 @@ def _by_person(turn: RequestTransaction, study_id: str, people: Sequence[str]) -
     return [row.id for row in rows]
 
 
-def approve_each(turn: RequestTransaction, submission_ids: Sequence[str]) -> None:
+def approve_each(tx: RequestTransaction, submission_ids: Sequence[str]) -> None:
     """Approve those of a list that wait for it; the others stay what they are, and nobody is told."""
     for submission_id in submission_ids:
-        row = submissions.find(turn, submission_id)
+        row = submissions.find(tx, submission_id)
         if row.status == "AWAITING REVIEW":
-            approve(turn, row)
+            approve(tx, row)
 
 
-def ask_to_return(turn: RequestTransaction, submission_id: str, reasons: Sequence[str]) -> Submission:
+def ask_to_return(tx: RequestTransaction, submission_id: str, reasons: Sequence[str]) -> Submission:
     """Ask somebody to return their submission; only they can."""
-    row = submissions.find(turn, submission_id)
+    row = submissions.find(tx, submission_id)
     if row.status not in ("ACTIVE", "AWAITING REVIEW", "TIMED-OUT"):
         raise EmulatorRequestError(400, f"A submission that is {row.status} cannot be asked for")
     if not reasons:
         raise EmulatorRequestError(400, {"request_return_reasons": ["This field is required."]})
-    save_row(turn.connection, schema.submissions, row.id, return_requested=turn.now)
-    turn.connection.execute(
+    save_row(tx.connection, schema.submissions, row.id, return_requested=tx.now)
+    tx.connection.execute(
         insert(schema.messages).values(
             id=new_id(),
             recipient_id=row.participant_id,
             study_id=row.study_id,
             body="Please return your submission: " + "; ".join(reasons),
-            sent_at=turn.now,
+            sent_at=tx.now,
         )
     )
-    return submissions.find(turn, submission_id)
+    return submissions.find(tx, submission_id)

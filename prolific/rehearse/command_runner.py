@@ -22,7 +22,7 @@ PAUSE = 0.5  # seconds before a command that failed is run again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class CommandRun:
     """One command that was run: what it printed, and what it said where it failed."""
 
     command: str
@@ -32,15 +32,15 @@ class Step:
     hopeless: bool  # it failed for what the study file says, and will fail again
 
 
-class Stuck(SpaError):
+class CommandFailedError(SpaError):
     """A command fails however often it is run."""
 
 
 @dataclass(slots=True)
-class Script:
+class CommandRunner:
     """Runs commands and keeps what they printed."""
 
-    steps: list[Step] = field(default_factory=list)
+    steps: list[CommandRun] = field(default_factory=list)
 
     def run(self, *arguments: object, kept: bool = True) -> str:
         """Run a command until it works, a few times at most, as a user would; return what it printed.
@@ -54,7 +54,7 @@ class Script:
 
         Raises
         ------
-        Stuck
+        CommandFailedError
             If it fails each time.
         """
         words = [str(argument) for argument in arguments]
@@ -68,7 +68,7 @@ class Script:
                 break
             if left:
                 time.sleep(PAUSE)
-        raise Stuck(f"{step.command}: {step.problem}")
+        raise CommandFailedError(f"{step.command}: {step.problem}")
 
     def read(self, *arguments: object) -> Any:
         """Run a command with ``--json`` and return what it printed."""
@@ -83,12 +83,12 @@ class Script:
 def _find(name: str) -> click.Command:
     points = entry_points(group=GROUP, name=name)
     if not points:
-        raise Stuck(f"spa {name}: there is no such command; install the whole package")
+        raise CommandFailedError(f"spa {name}: there is no such command; install the whole package")
     found: click.Command = next(iter(points)).load()
     return found
 
 
-def _run(words: Sequence[str]) -> Step:
+def _run(words: Sequence[str]) -> CommandRun:
     began = time.monotonic()
     output, problem, hopeless = io.StringIO(), None, False
     command = _find(words[0])
@@ -102,7 +102,7 @@ def _run(words: Sequence[str]) -> Step:
         except (click.exceptions.Exit, SystemExit) as error:
             code = error.exit_code if isinstance(error, click.exceptions.Exit) else error.code
             problem = None if code in (0, None) else f"exit code {code}"
-    return Step(
+    return CommandRun(
         command=f"spa {shlex.join(words)}",
         output=output.getvalue(),
         problem=problem,

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from prolific.rehearse.cast import Fate, Person, person
 from prolific.rehearse.emulator_control import ActionRefused
-from prolific.rehearse.stage import RehearsalEnvironment
-from prolific.rehearse.visitor import Answering, Landing, walk
+from prolific.rehearse.environment import RehearsalEnvironment
+from prolific.rehearse.http_client import AnswerSource, VisitResult, visit_survey
+from prolific.rehearse.participants import Scenario, SimulatedParticipant, person
 from spa.errors import ResponseError
 
 MINUTE = 60.0
@@ -30,28 +30,30 @@ Act = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Casting:
+class ParticipantPlan:
     """Who comes, and how they answer."""
 
     seed: int
-    shares: Mapping[Fate, float]
-    answering: Callable[[Person], Answering]
-    in_browser: Callable[[Person, str], None] | None = None  # visit of a submission in a real browser, to its end
+    shares: Mapping[Scenario, float]
+    answering: Callable[[SimulatedParticipant], AnswerSource]
+    in_browser: Callable[[SimulatedParticipant, str], None] | None = (
+        None  # visit of a submission in a real browser, to its end
+    )
     browsers: int = 0  # how many people use one
 
 
 @dataclass(slots=True)
-class Crowd:
+class ParticipantTraffic:
     """The people of one session of a study, until nobody is missing any more."""
 
     stage: RehearsalEnvironment
-    casting: Casting
+    casting: ParticipantPlan
     study_id: str
     minutes: float  # estimated
     progress: Callable[[int], None]
     collect: Callable[[], None]  # frees the places of those who left
     among: tuple[str, ...] | None = None  # only these people may come, each once; None: whoever
-    met: dict[str, Person] = field(default_factory=dict)  # participant id -> who came
+    met: dict[str, SimulatedParticipant] = field(default_factory=dict)  # participant id -> who came
     left_at_the_door: Counter[str] = field(default_factory=Counter)  # study is full there, or here
     _queue: list[tuple[float, int, Act]] = field(default_factory=list)
     _order: Iterator[int] = field(default_factory=itertools.count)
@@ -100,12 +102,12 @@ class Crowd:
                 self._number = number + 1
                 self._go_on(one, self._mine[one.participant_id])
 
-    def _draw(self, number: int) -> Person | None:
+    def _draw(self, number: int) -> SimulatedParticipant | None:
         drawn = person(self.casting.seed, number, self.casting.shares)
         if self.among is not None and drawn.participant_id not in self.among:
             limit = MOST_TRIES * (len(self.among) + 100)
-            for later in range(number + 1, limit):
-                drawn = person(self.casting.seed, later, self.casting.shares)
+            for schedule_job in range(number + 1, limit):
+                drawn = person(self.casting.seed, schedule_job, self.casting.shares)
                 if drawn.participant_id in self.among:
                     return drawn
             return None
@@ -129,8 +131,8 @@ class Crowd:
             self._come(one, study)
         self._at(self.stage.people.now() + one.gap * gap, self._next)
 
-    def _come(self, one: Person, study: Mapping[str, Any]) -> None:
-        from prolific.emulator.audience import fitting
+    def _come(self, one: SimulatedParticipant, study: Mapping[str, Any]) -> None:
+        from prolific.emulator.participant_pool import fitting
 
         people = self.stage.people
         people.join(one.participant_id, fitting(study["filters"]))
@@ -144,7 +146,7 @@ class Crowd:
 
     # What each does
 
-    def _go_on(self, one: Person, seen: Mapping[str, Any]) -> None:
+    def _go_on(self, one: SimulatedParticipant, seen: Mapping[str, Any]) -> None:
         """Plan what somebody does from where they are."""
         self.met[one.participant_id] = one
         submission_id, status = str(seen["id"]), seen["status"]
@@ -165,7 +167,7 @@ class Crowd:
         elif status == "AWAITING REVIEW" and seen["return_requested"]:
             self._obey(submission_id)
 
-    def _begin(self, one: Person, url: str) -> None:
+    def _begin(self, one: SimulatedParticipant, url: str) -> None:
         """Open the study and do some of it."""
         if one.fate in ("no answers", "never opens"):
             return
@@ -174,7 +176,7 @@ class Crowd:
         else:
             self._visit(one, url, share=0.0)
 
-    def _finish(self, one: Person, submission_id: str) -> None:
+    def _finish(self, one: SimulatedParticipant, submission_id: str) -> None:
         """Do the rest, and say so on the platform."""
         people = self.stage.people
         seen = people.see(submission_id)
@@ -195,7 +197,7 @@ class Crowd:
         if after["return_requested"] and one.fate in ("declines", "screened out"):
             self._at(people.now() + MINUTE, lambda: self._obey(submission_id))
 
-    def _late(self, one: Person, submission_id: str) -> None:
+    def _late(self, one: SimulatedParticipant, submission_id: str) -> None:
         """Come back when the time is up: those who drop out do not."""
         people = self.stage.people
         if one.fate != "late" or people.see(submission_id)["status"] != "TIMED-OUT":
@@ -210,11 +212,11 @@ class Crowd:
         if self.stage.people.see(submission_id)["status"] == "AWAITING REVIEW":
             self.stage.people.give_back(submission_id)
 
-    def _visit(self, one: Person, url: str, *, share: float = 1.0) -> Landing:
+    def _visit(self, one: SimulatedParticipant, url: str, *, share: float = 1.0) -> VisitResult:
         """Go to the survey server; where it has no place, look once more after places were freed."""
         answering = self.casting.answering(one)
         for last in (False, True):
-            place = walk(self.stage.browser, url, answering, share=share, decline=one.fate == "declines")
+            place = visit_survey(self.stage.browser, url, answering, share=share, decline=one.fate == "declines")
             if place.status < 400 or last:
                 break
             self.collect()

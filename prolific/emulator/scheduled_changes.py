@@ -1,0 +1,78 @@
+"""What happens by itself: promised work, places that run out, and approval after three weeks, each at its time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sqlalchemy import delete, select
+
+from prolific.emulator import bonuses, schema, studies, submission_review, submissions
+from prolific.emulator.request_transaction import RequestTransaction
+
+DAY = 86_400.0
+MINUTE = 60.0
+
+
+def apply_scheduled_changes(tx: RequestTransaction) -> None:
+    """Do everything that fell due, the earliest first, as if somebody had looked at each moment."""
+    while True:
+        found = [*_due_jobs(tx), *_due_places(tx), *_due_reviews(tx)]
+        if not found:
+            return
+        moment, kind, subject = min(found, key=lambda one: one[0])
+        _do(tx.at(moment), kind, subject)
+
+
+def _do(tx: RequestTransaction, kind: str, subject: Any) -> None:
+    if kind == "place":
+        submissions.time_out(tx, str(subject[0]))
+        return
+    if kind == "review":
+        submission_review.approve(tx, submissions.find(tx, str(subject[0])))
+        return
+    job = subject
+    tx.connection.execute(delete(schema.jobs).where(schema.jobs.c.number == job.number))
+    match job.kind:
+        case "publish":
+            studies.become_active(tx, job.subject)
+        case "approve":
+            submission_review.approve_each(tx, job.subject)
+        case "pay":
+            bonuses.carry_out(tx, job.subject)
+        case "leave_processing":
+            submissions.leave_processing(tx, *job.subject)
+
+
+Due = tuple[float, str, Any]
+
+
+def _due_jobs(tx: RequestTransaction) -> Iterator[Due]:
+    c = schema.jobs.c
+    query = select(schema.jobs).where((c.due_at <= tx.now) | (c.due_request < tx.request)).order_by(c.number)
+    for row in tx.connection.execute(query):
+        yield min(row.due_at, tx.now), "job", row
+
+
+def _due_places(tx: RequestTransaction) -> Iterator[Due]:
+    c, s = schema.submissions.c, schema.studies.c
+    query = (
+        select(c.id, c.status, c.reserved_at, c.started_at, s.body)
+        .join(schema.studies, s.id == c.study_id)
+        .where(c.status.in_(submissions.OPEN))
+    )
+    for row in tx.connection.execute(query):
+        if row.status == "RESERVED":
+            end = row.reserved_at + tx.behaviour.reservation_seconds
+        else:
+            end = row.started_at + row.body["maximum_allowed_time"] * MINUTE
+        if end <= tx.now:
+            yield end, "place", row
+
+
+def _due_reviews(tx: RequestTransaction) -> Iterator[Due]:
+    c = schema.submissions.c
+    wait = tx.behaviour.automatic_approval_days * DAY
+    query = select(c.id, c.completed_at).where(c.status == "AWAITING REVIEW", c.completed_at <= tx.now - wait)
+    for row in tx.connection.execute(query):
+        yield row.completed_at + wait, "review", row
