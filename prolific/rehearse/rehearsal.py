@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -152,12 +153,13 @@ def _opened(wanted: RehearsalOptions, copy: StudyCopy, state: Mapping[str, Any])
 def _billed(rehearsal: ScenarioRunner) -> Invoice:
     """Ask the platform what was paid, beside what was estimated at first."""
     stage, estimate = rehearsal.stage, rehearsal.estimates[0]
+    total = estimate["total_amount"]
     studies = [crowd.study_id for crowd in rehearsal.crowds]
     return fetch_invoice(
         stage.platform_url,
         TOKEN,
         studies,
-        estimate=estimate["total"],
+        estimate=None if total is None else int(Decimal(total) * 100),
         currency=estimate["currency"],
         places=sum(int(stage.people.study(study_id)["places"]) for study_id in studies),
     )
