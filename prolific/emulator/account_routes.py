@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from pydantic import Field, StrictStr
-from sqlalchemy import Row, insert, select
+from sqlalchemy import Row, select
 
 from prolific.emulator import schema, wallet
-from prolific.emulator.errors import EmulatorRequestError, not_found
+from prolific.emulator.errors import EmulatorRequestError
 from prolific.emulator.fees import whole
 from prolific.emulator.ids import new_id
-from prolific.emulator.request_transaction import RequestTransaction, save_row, setting
+from prolific.emulator.request_transaction import RequestTransaction, setting
 from prolific.emulator.routing import RouteRequest, RouteResponse, Routes, paginate
 from prolific.emulator.study_body import RequestBody
 
@@ -38,19 +38,12 @@ class TitleBody(RequestBody):
 
 def find_workspace(tx: RequestTransaction, workspace_id: str) -> Row[Any]:
     """Return a workspace, or refuse."""
-    query = select(schema.workspaces).where(schema.workspaces.c.id == workspace_id)
-    row = tx.connection.execute(query).one_or_none()
-    if row is None:
-        raise not_found("Workspace", workspace_id)
-    return row
+    return tx.find(schema.workspaces, workspace_id, "Workspace")
 
 
 def find_project(tx: RequestTransaction, project_id: str) -> Row[Any]:
     """Return a project, or refuse."""
-    row = tx.connection.execute(select(schema.projects).where(schema.projects.c.id == project_id)).one_or_none()
-    if row is None:
-        raise not_found("Project", project_id)
-    return row
+    return tx.find(schema.projects, project_id, "Project")
 
 
 @routes.add("GetUser", "GET", "/api/v1/users/me/")
@@ -84,10 +77,8 @@ def create_workspace(tx: RequestTransaction, call: RouteRequest) -> RouteRespons
     """Keep a new workspace, with an empty wallet."""
     asked = call.read(WorkspaceBody)
     workspace = new_id()
-    tx.connection.execute(
-        insert(schema.workspaces).values(
-            id=workspace, title=asked.title, description="", currency=asked.currency_code, paid_in=0
-        )
+    tx.insert(
+        schema.workspaces, id=workspace, title=asked.title, description="", currency=asked.currency_code, paid_in=0
     )
     return RouteResponse(status=201, body=_shown(tx, find_workspace(tx, workspace)))
 
@@ -139,10 +130,8 @@ def create_project(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     if asked.title is None:
         raise EmulatorRequestError(400, {"title": ["This field is required."]})
     project = new_id()
-    tx.connection.execute(
-        insert(schema.projects).values(
-            id=project, workspace_id=workspace.id, title=asked.title, description=asked.description or ""
-        )
+    tx.insert(
+        schema.projects, id=project, workspace_id=workspace.id, title=asked.title, description=asked.description or ""
     )
     return RouteResponse(status=201, body=_project(tx, find_project(tx, project)))
 
@@ -167,7 +156,7 @@ def _rename(tx: RequestTransaction, table: Any, row_id: str, asked: TitleBody) -
     named = {"title": asked.title, "description": asked.description}
     values = {name: value for name, value in named.items() if value is not None}
     if values:
-        save_row(tx.connection, table, row_id, **values)
+        tx.update(table, row_id, **values)
 
 
 def _short(tx: RequestTransaction, row: Row[Any]) -> dict[str, Any]:

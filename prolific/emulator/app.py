@@ -9,7 +9,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response
-from sqlalchemy import insert, update
+from sqlalchemy import update
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
@@ -182,17 +182,16 @@ def read_call(request: Request, body: bytes) -> RouteRequest:
 
 
 def _log(tx: RequestTransaction, operation: str, request: Request, body: bytes, fault: InjectedFault | None) -> int:
-    key = tx.connection.execute(
-        insert(schema.requests).values(
-            at=tx.now,
-            operation=operation,
-            method=request.method,
-            path=str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),
-            body=body.decode("utf-8", errors="replace"),
-            fault=fault.kind if fault is not None else None,
-        )
-    ).inserted_primary_key
-    return int(key[0]) if key is not None else 0
+    key = tx.insert(
+        schema.requests,
+        at=tx.now,
+        operation=operation,
+        method=request.method,
+        path=str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),
+        body=body.decode("utf-8", errors="replace"),
+        fault=fault.kind if fault is not None else None,
+    )
+    return int(key)
 
 
 def _planned(fault: InjectedFault) -> EmulatorRequestError:

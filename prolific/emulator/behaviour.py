@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from prolific.emulator.errors import EmulatorRequestError, ErrorForm
+from prolific.emulator.errors import ErrorForm
 
 Percent = Annotated[Decimal, Field(ge=0, le=100)]
 Cents = Annotated[int, Field(ge=0)]
@@ -49,18 +49,3 @@ class Behaviour(BaseModel):
     # how errors are told, and lists lag
     error_form: ErrorForm = "documented"
     list_lag_requests: int = Field(default=0, ge=0)  # a new submission is missing from lists for so many requests
-
-
-def changed(now: Behaviour, changes: dict[str, Any]) -> Behaviour:
-    """Return the behaviour with some fields changed.
-
-    Raises
-    ------
-    EmulatorRequestError
-        Naming the field that is unknown or whose value will not do.
-    """
-    try:
-        return Behaviour.model_validate({**now.model_dump(), **changes})
-    except ValidationError as error:
-        detail = {".".join(map(str, one["loc"])) or "body": [one["msg"]] for one in error.errors()}
-        raise EmulatorRequestError(400, detail) from error

@@ -1,18 +1,30 @@
-"""Bonuses in two steps: a list that is checked and priced, and its payment, which is repeated whenever it is asked."""
+"""Bonuses: a list is checked and priced, then paid each time it is asked for; and screening out with a payment."""
 
 from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from statistics import median
+from typing import Annotated, Any
 
-from sqlalchemy import insert, select, update
+from pydantic import Field, StrictBool, StrictStr
+from sqlalchemy import select, update
 
-from prolific.emulator import schema, studies, wallet
-from prolific.emulator.background_jobs import schedule_job
-from prolific.emulator.errors import EmulatorRequestError, not_found
+from prolific.emulator import schema, studies, submissions, wallet
+from prolific.emulator.errors import EmulatorRequestError
 from prolific.emulator.fees import Cost, number, payment
 from prolific.emulator.ids import new_id
 from prolific.emulator.request_transaction import RequestTransaction
+from prolific.emulator.study_body import RequestBody
+
+HOUR = 3600
+
+
+class ScreenOutBody(RequestBody):
+    """Whom to screen out, and what each gets, in whole units with decimals."""
+
+    submission_ids: Annotated[list[StrictStr], Field(min_length=1)]
+    bonus_per_submission: Annotated[Decimal, Field(ge=0)]
+    increase_places: StrictBool = False
 
 
 def set_up(tx: RequestTransaction, study_id: str, csv_bonuses: str) -> dict[str, Any]:
@@ -28,7 +40,7 @@ def set_up(tx: RequestTransaction, study_id: str, csv_bonuses: str) -> dict[str,
         )
     kept = [read for _, read in rows if read is not None]
     bonus_id = new_id()
-    tx.connection.execute(insert(schema.bonuses).values(id=bonus_id, study_id=study.id, rows=kept, created_at=tx.now))
+    tx.insert(schema.bonuses, id=bonus_id, study_id=study.id, rows=kept, created_at=tx.now)
     cost = _cost(tx, kept)
     return {
         "id": bonus_id,
@@ -61,20 +73,14 @@ def _read_line(tx: RequestTransaction, study_id: str, line: str) -> tuple[str, t
 
 def pay(tx: RequestTransaction, bonus_id: str) -> None:
     """Promise to pay a list, once more for every time that it is asked: the platform does not notice a repeat."""
-    bonus = tx.connection.execute(select(schema.bonuses).where(schema.bonuses.c.id == bonus_id)).one_or_none()
-    if bonus is None:
-        raise not_found("Bulk bonus payment", bonus_id)
+    bonus = tx.find(schema.bonuses, bonus_id, "Bulk bonus payment")
     study = studies.find(tx, bonus.study_id)
     wallet.require(tx, study.workspace_id, _cost(tx, bonus.rows).total)
     numbers = [
-        tx.connection.execute(
-            insert(schema.bonus_payments).values(
-                bonus_id=bonus.id, submission_id=submission_id, cents=cents, asked_at=tx.now
-            )
-        ).inserted_primary_key
+        tx.insert(schema.bonus_payments, bonus_id=bonus.id, submission_id=submission_id, cents=cents, asked_at=tx.now)
         for submission_id, cents in bonus.rows
     ]
-    schedule_job(tx, "pay", [key[0] for key in numbers if key is not None])
+    tx.schedule("pay", numbers)
 
 
 def carry_out(tx: RequestTransaction, numbers: list[int]) -> None:
@@ -85,3 +91,34 @@ def carry_out(tx: RequestTransaction, numbers: list[int]) -> None:
 
 def _cost(tx: RequestTransaction, rows: list[Any]) -> Cost:
     return sum((payment(cents, tx.behaviour) for _, cents in rows), Cost())
+
+
+def screen_out_with_bonus(tx: RequestTransaction, study_id: str, asked: ScreenOutBody) -> dict[str, Any]:
+    """Screen people out and pay them; refuse an amount that is too small for the time they took."""
+    study = studies.find(tx, study_id)
+    rows = [submissions.find(tx, one) for one in asked.submission_ids]
+    strangers = [row.id for row in rows if row.study_id != study.id or row.status != "AWAITING REVIEW"]
+    if strangers:
+        raise EmulatorRequestError(
+            400, {"submission_ids": [f"{one} does not wait for a review here" for one in strangers]}
+        )
+    cents = int(asked.bonus_per_submission * 100)
+    seconds = median(submissions.seconds_taken(row) or 0 for row in rows)
+    least = tx.behaviour.minimum_hourly * seconds / HOUR
+    if cents < least:
+        raise EmulatorRequestError(
+            400, {"bonus_per_submission": [f"expected {least / 100:.2f} or more for the median time"]}
+        )
+    wallet.require(tx, study.workspace_id, payment(cents, tx.behaviour).times(len(rows)).total)
+    bonus_id = new_id()
+    tx.insert(schema.bonuses, id=bonus_id, study_id=study.id, rows=[[row.id, cents] for row in rows], created_at=tx.now)
+    for row in rows:
+        tx.insert(
+            schema.bonus_payments, bonus_id=bonus_id, submission_id=row.id, cents=cents, asked_at=tx.now, paid_at=tx.now
+        )
+        tx.update(schema.submissions, row.id, reviewed_at=tx.now)
+        submissions.set_status(tx, row, "SCREENED OUT")
+    if asked.increase_places:
+        places = study.body["total_available_places"] + len(rows)
+        studies.change(tx, study.id, {"total_available_places": places})
+    return {"message": "The request to screen out submissions has been made successfully."}

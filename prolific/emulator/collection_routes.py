@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from pydantic import Field, StrictStr
-from sqlalchemy import Row, insert, select
+from sqlalchemy import Row, select
 
 from prolific.emulator import schema, studies, wallet
 from prolific.emulator.account_routes import find_project
 from prolific.emulator.errors import EmulatorRequestError, not_found
 from prolific.emulator.fees import Cost, whole
 from prolific.emulator.ids import new_id
-from prolific.emulator.request_transaction import RequestTransaction, save_row
+from prolific.emulator.request_transaction import RequestTransaction
 from prolific.emulator.routing import RouteRequest, RouteResponse, Routes
 from prolific.emulator.study_body import RequestBody
 
@@ -63,14 +63,13 @@ def create_collection(tx: RequestTransaction, call: RouteRequest) -> RouteRespon
     project = find_project(tx, asked.project_id)
     _check_drafts(tx, project.id, asked.study_ids)
     collection = new_id()
-    tx.connection.execute(
-        insert(schema.collections).values(
-            id=collection,
-            project_id=project.id,
-            name=asked.name,
-            description=asked.description,
-            study_ids=asked.study_ids,
-        )
+    tx.insert(
+        schema.collections,
+        id=collection,
+        project_id=project.id,
+        name=asked.name,
+        description=asked.description,
+        study_ids=asked.study_ids,
     )
     return RouteResponse(status=201, body=_short(tx, _find(tx, collection)))
 
@@ -90,7 +89,7 @@ def change_collection(tx: RequestTransaction, call: RouteRequest) -> RouteRespon
         _check_drafts(tx, row.project_id, row.study_ids)
         _check_drafts(tx, row.project_id, asked.study_ids)
     if changes:
-        save_row(tx.connection, schema.collections, row.id, **changes)
+        tx.update(schema.collections, row.id, **changes)
     return RouteResponse(body=_shown(tx, _find(tx, row.id)))
 
 
@@ -99,7 +98,7 @@ def delete_collection(tx: RequestTransaction, call: RouteRequest) -> RouteRespon
     """Forget a collection of drafts."""
     row = _find(tx, call.path["id"])
     _check_drafts(tx, row.project_id, row.study_ids)
-    save_row(tx.connection, schema.collections, row.id, deleted=1)
+    tx.update(schema.collections, row.id, deleted=1)
     return RouteResponse(status=204)
 
 
@@ -118,10 +117,8 @@ def publish_collection(tx: RequestTransaction, call: RouteRequest) -> RouteRespo
 
 
 def _find(tx: RequestTransaction, collection_id: str) -> Row[Any]:
-    c = schema.collections.c
-    query = select(schema.collections).where(c.id == collection_id, c.deleted == 0)
-    row = tx.connection.execute(query).one_or_none()
-    if row is None:
+    row = tx.find(schema.collections, collection_id, "Study collection")
+    if row.deleted:
         raise not_found("Study collection", collection_id)
     return row
 

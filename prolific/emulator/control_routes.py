@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from pydantic import Field, StrictFloat, StrictInt, StrictStr
-from sqlalchemy import Row, delete, insert, select
+from sqlalchemy import Row, delete, select
 
 from prolific.emulator import faults, participant_pool, schema, studies, submissions, wallet
 from prolific.emulator.account_routes import find_workspace
-from prolific.emulator.behaviour import changed
+from prolific.emulator.behaviour import Behaviour
 from prolific.emulator.errors import EmulatorRequestError
 from prolific.emulator.ids import PATTERN, moment
-from prolific.emulator.request_transaction import RequestTransaction, save_behaviour, save_row
-from prolific.emulator.routing import RouteRequest, RouteResponse, Routes
+from prolific.emulator.request_transaction import RequestTransaction, save_setting
+from prolific.emulator.routing import RouteRequest, RouteResponse, Routes, read_body
 from prolific.emulator.study_body import RequestBody
 
 routes = Routes()
@@ -163,9 +163,9 @@ def change_behaviour(tx: RequestTransaction, call: RouteRequest) -> RouteRespons
     """Switch oddities on and off."""
     if not isinstance(call.body, dict):
         raise EmulatorRequestError(400, "The body must be a JSON object")
-    behaviour = changed(tx.behaviour, call.body)
-    save_behaviour(tx, behaviour)
-    return RouteResponse(body=behaviour.model_dump(mode="json"))
+    behaviour = read_body(Behaviour, {**tx.behaviour.model_dump(), **call.body}).model_dump(mode="json")
+    save_setting(tx.connection, "behaviour", behaviour)
+    return RouteResponse(body=behaviour)
 
 
 @routes.add("ChangeWallet", "POST", "/emulator/wallet/")
@@ -176,7 +176,7 @@ def change_wallet(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     paid_in = row.paid_in + (asked.pay_in or 0)
     if asked.available is not None:
         paid_in += asked.available - int(wallet.balance(tx, row).available)
-    save_row(tx.connection, schema.workspaces, row.id, paid_in=paid_in)
+    tx.update(schema.workspaces, row.id, paid_in=paid_in)
     return RouteResponse(body={"available": int(wallet.balance(tx, find_workspace(tx, row.id)).available)})
 
 
@@ -212,16 +212,15 @@ def plan_fault(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Let something go wrong with requests to come."""
     asked = call.read(faults.FaultBody)
     faults.check_operation(asked.operation)
-    key = tx.connection.execute(
-        insert(schema.faults).values(
-            operation=asked.operation,
-            kind=asked.kind,
-            skip=asked.skip,
-            remaining=asked.count,
-            details=asked.model_dump(mode="json", include={"retry_after", "seconds"}),
-        )
-    ).inserted_primary_key
-    return RouteResponse(status=201, body={"number": key[0] if key is not None else None})
+    key = tx.insert(
+        schema.faults,
+        operation=asked.operation,
+        kind=asked.kind,
+        skip=asked.skip,
+        remaining=asked.count,
+        details=asked.model_dump(mode="json", include={"retry_after", "seconds"}),
+    )
+    return RouteResponse(status=201, body={"number": key})
 
 
 @routes.add("SeeFaults", "GET", "/emulator/faults/")

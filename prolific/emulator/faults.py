@@ -55,8 +55,7 @@ def check_operation(operation: str) -> None:
     """Refuse a fault of an operation that does not exist."""
     from prolific.emulator.operations import OPERATIONS
 
-    known = {one.id for one in OPERATIONS}
-    if operation not in known | {ANY, WEBHOOKS}:
+    if operation not in {*OPERATIONS, ANY, WEBHOOKS}:
         raise EmulatorRequestError(
             400, {"operation": [f"{operation} is no operation; expected {ANY}, {WEBHOOKS} or its id"]}
         )

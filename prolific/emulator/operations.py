@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from prolific.emulator import (
     account_routes,
     collection_routes,
@@ -14,15 +12,6 @@ from prolific.emulator import (
 )
 from prolific.emulator.routing import Route
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
-    """One operation of the published description (``published``), or beside it."""
-
-    id: str
-    published: bool = True
-
-
 API_ROUTES: tuple[Route, ...] = (
     *account_routes.routes.all,
     *study_routes.routes.all,
@@ -32,7 +21,4 @@ API_ROUTES: tuple[Route, ...] = (
     *webhook_routes.routes.all,
 )
 UNPUBLISHED = frozenset({"ScreenOutSubmissions"})
-OPERATIONS = tuple(
-    Operation(id=name, published=name not in UNPUBLISHED)
-    for name in dict.fromkeys(route.operation for route in API_ROUTES)
-)
+OPERATIONS = tuple(dict.fromkeys(route.operation for route in API_ROUTES))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Row, delete, func, insert, select
+from sqlalchemy import Row, delete, func, select
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from prolific.emulator import schema
@@ -18,8 +18,8 @@ Group = Row[Any]
 
 def find(tx: RequestTransaction, group_id: str) -> Group:
     """Return a group, or refuse."""
-    row = tx.connection.execute(select(schema.groups).where(schema.groups.c.id == group_id)).one_or_none()
-    if row is None or (row.deleted and not tx.behaviour.deleted_groups_look_alive):
+    row = tx.find(schema.groups, group_id, "Participant group")
+    if row.deleted and not tx.behaviour.deleted_groups_look_alive:
         raise not_found("Participant group", group_id)
     return row
 
@@ -29,9 +29,7 @@ def create(
 ) -> Group:
     """Keep a new group."""
     group_id = new_id()
-    tx.connection.execute(
-        insert(schema.groups).values(id=group_id, workspace_id=workspace_id, name=name, description=description)
-    )
+    tx.insert(schema.groups, id=group_id, workspace_id=workspace_id, name=name, description=description)
     add(tx, group_id, people)
     return find(tx, group_id)
 

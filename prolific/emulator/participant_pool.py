@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import select
 
 from prolific.emulator import schema
 from prolific.emulator.errors import EmulatorRequestError
@@ -198,7 +198,7 @@ def add_participant(
     c = schema.participants.c
     if tx.connection.scalar(select(c.id).where(c.id == person)) is not None:
         raise EmulatorRequestError(409, "This person has joined already")
-    tx.connection.execute(insert(schema.participants).values(id=person, email=email, attributes=dict(attributes)))
+    tx.insert(schema.participants, id=person, email=email, attributes=dict(attributes))
     return person
 
 

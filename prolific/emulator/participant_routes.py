@@ -12,7 +12,7 @@ from prolific.emulator import participant_groups, schema
 from prolific.emulator.account_routes import find_workspace
 from prolific.emulator.errors import EmulatorRequestError
 from prolific.emulator.participant_pool import COUNTED_FROM, check_filters, eligible, offered
-from prolific.emulator.request_transaction import RequestTransaction, save_row, save_setting, setting
+from prolific.emulator.request_transaction import RequestTransaction, save_setting, setting
 from prolific.emulator.routing import RouteRequest, RouteResponse, Routes, paginate
 from prolific.emulator.study_body import RequestBody, SelectedFilter
 
@@ -155,7 +155,7 @@ def change_group(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Change what a group is called, or who is in it."""
     row, asked = participant_groups.find(tx, call.path["id"]), call.read(GroupChange)
     if asked.name is not None:
-        save_row(tx.connection, schema.groups, row.id, name=asked.name)
+        tx.update(schema.groups, row.id, name=asked.name)
     if asked.participant_ids is not None:
         for one in participant_groups.members(tx, row.id):
             participant_groups.remove_member(tx, row.id, one["participant_id"])
@@ -166,7 +166,7 @@ def change_group(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
 @routes.add("DeleteParticipantGroup", "DELETE", "/api/v1/participant-groups/{id}/")
 def delete_group(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Delete a group."""
-    save_row(tx.connection, schema.groups, participant_groups.find(tx, call.path["id"]).id, deleted=1)
+    tx.update(schema.groups, participant_groups.find(tx, call.path["id"]).id, deleted=1)
     return RouteResponse(status=204)
 
 

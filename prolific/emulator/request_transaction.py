@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, Row, Table, insert, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from prolific.emulator import schema
 from prolific.emulator.behaviour import Behaviour
+from prolific.emulator.errors import not_found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +26,32 @@ class RequestTransaction:
         """Return the same transaction at another time: things fall due in their order, not when somebody looks."""
         return replace(self, now=moment)
 
+    def find(self, table: Table, row_id: str, name: str) -> Row[Any]:
+        """Return the row of an id, or refuse the request with 404."""
+        row = self.connection.execute(select(table).where(table.c.id == row_id)).one_or_none()
+        if row is None:
+            raise not_found(name, row_id)
+        return row
+
+    def insert(self, table: Table, **values: Any) -> Any:
+        """Insert a row and return its primary key."""
+        key = self.connection.execute(insert(table).values(**values)).inserted_primary_key
+        return None if key is None else key[0]
+
+    def update(self, table: Table, row_id: str, **values: Any) -> None:
+        """Change the row of an id."""
+        self.connection.execute(update(table).where(table.c.id == row_id).values(**values))
+
+    def schedule(self, kind: str, subject: Any) -> None:
+        """Schedule a change after the platform's lag, or after some further requests."""
+        self.insert(
+            schema.jobs,
+            kind=kind,
+            subject=subject,
+            due_at=self.now + self.behaviour.lag_seconds,
+            due_request=self.request + self.behaviour.lag_requests,
+        )
+
 
 def setting(connection: Connection, name: str) -> Any:
     """Return a setting of the store."""
@@ -35,13 +62,3 @@ def save_setting(connection: Connection, name: str, value: Any) -> None:
     """Save a setting of the store."""
     statement = upsert(schema.settings).values(name=name, value=value)
     connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_={"value": value}))
-
-
-def save_behaviour(tx: RequestTransaction, behaviour: Behaviour) -> None:
-    """Save how the platform behaves from the next request on."""
-    save_setting(tx.connection, "behaviour", behaviour.model_dump(mode="json"))
-
-
-def save_row(connection: Connection, table: Any, row_id: str, **values: Any) -> None:
-    """Change the row of an id."""
-    connection.execute(update(table).where(table.c.id == row_id).values(**values))

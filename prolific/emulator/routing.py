@@ -7,15 +7,28 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from prolific.emulator.errors import EmulatorRequestError
 from prolific.emulator.request_transaction import RequestTransaction
-from prolific.emulator.validation import read_body
 
 DEFAULT_PAGE = 20
 M = TypeVar("M", bound=BaseModel)
 R = TypeVar("R")
+
+
+def read_body(model: type[M], body: Any) -> M:
+    """Return a body as a record, or refuse it with the messages of each field."""
+    if not isinstance(body, dict):
+        raise EmulatorRequestError(400, "The body must be a JSON object")
+    try:
+        return model.model_validate(body)
+    except ValidationError as error:
+        fields: dict[str, list[str]] = {}
+        for one in error.errors():
+            place = ".".join(map(str, one["loc"])) or "non_field_errors"
+            fields.setdefault(place, []).append(one["msg"].removeprefix("Value error, "))
+        raise EmulatorRequestError(400, fields) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

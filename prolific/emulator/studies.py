@@ -6,17 +6,16 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, cast
 
-from sqlalchemy import Row, func, insert, select
+from sqlalchemy import Row, func, select
 
 from prolific.emulator import schema, wallet, webhook_events
-from prolific.emulator.background_jobs import schedule_job
-from prolific.emulator.errors import EmulatorRequestError, not_found
+from prolific.emulator.errors import EmulatorRequestError
 from prolific.emulator.fees import number
 from prolific.emulator.ids import moment, new_id
 from prolific.emulator.participant_pool import check_filters, excluded
-from prolific.emulator.request_transaction import RequestTransaction, save_row
+from prolific.emulator.request_transaction import RequestTransaction
+from prolific.emulator.routing import read_body
 from prolific.emulator.study_body import OpenStudyBody, StudyBody, check_https
-from prolific.emulator.validation import read_body
 
 TAKEN = ("RESERVED", "ACTIVE", "PROCESSING", "AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED")
 RUNNING = ("RESERVED", "ACTIVE", "PROCESSING")
@@ -25,10 +24,7 @@ Study = Row[Any]
 
 def find(tx: RequestTransaction, study_id: str) -> Study:
     """Return a study, or refuse."""
-    row = tx.connection.execute(select(schema.studies).where(schema.studies.c.id == study_id)).one_or_none()
-    if row is None:
-        raise not_found("Study", study_id)
-    return row
+    return tx.find(schema.studies, study_id, "Study")
 
 
 def create(tx: RequestTransaction, body: Mapping[str, Any]) -> Study:
@@ -37,16 +33,15 @@ def create(tx: RequestTransaction, body: Mapping[str, Any]) -> Study:
     project = _project(tx, study.project)
     kept = _kept(tx, study)
     study_id = new_id()
-    tx.connection.execute(
-        insert(schema.studies).values(
-            id=study_id,
-            project_id=project.id,
-            workspace_id=project.workspace_id,
-            status="UNPUBLISHED",
-            created_at=tx.now,
-            excluded=[],
-            body={**kept, "project": project.id},
-        )
+    tx.insert(
+        schema.studies,
+        id=study_id,
+        project_id=project.id,
+        workspace_id=project.workspace_id,
+        status="UNPUBLISHED",
+        created_at=tx.now,
+        excluded=[],
+        body={**kept, "project": project.id},
     )
     return find(tx, study_id)
 
@@ -96,7 +91,7 @@ def change(tx: RequestTransaction, study_id: str, body: Mapping[str, Any]) -> St
         if "external_study_url" in body:
             kept.pop("access_details", None)
         study = read_body(StudyBody, {**kept, **body})
-        save_row(tx.connection, schema.studies, study_id, body={**_kept(tx, study), "project": row.project_id})
+        tx.update(schema.studies, study_id, body={**_kept(tx, study), "project": row.project_id})
         return find(tx, study_id)
     return _change_published(tx, row, body)
 
@@ -117,9 +112,9 @@ def _change_published(tx: RequestTransaction, row: Study, body: Mapping[str, Any
         if row.status == "COMPLETED":  # nothing is set aside any more: all free places are to be paid for
             more = wallet.places_cost(tx, kept, places - places_taken(tx, row.id))
         wallet.require(tx, row.workspace_id, more.total)
-    save_row(tx.connection, schema.studies, row.id, body=kept)
+    tx.update(schema.studies, row.id, body=kept)
     if places > _places(row):
-        save_row(tx.connection, schema.studies, row.id, stopped=0)
+        tx.update(schema.studies, row.id, stopped=0)
         if row.status in ("AWAITING REVIEW", "COMPLETED"):
             set_status(tx, find(tx, row.id), "ACTIVE")
     refresh(tx, row.id)
@@ -203,7 +198,7 @@ def transition(tx: RequestTransaction, study_id: str, action: str) -> Study:
             raise EmulatorRequestError(400, "No places are free; increase total_available_places")
         set_status(tx, row, "ACTIVE")
     else:
-        save_row(tx.connection, schema.studies, row.id, stopped=1)
+        tx.update(schema.studies, row.id, stopped=1)
         set_status(tx, row, "AWAITING REVIEW")
     refresh(tx, study_id)
     return find(tx, study_id)
@@ -212,16 +207,16 @@ def transition(tx: RequestTransaction, study_id: str, action: str) -> Study:
 def publish(tx: RequestTransaction, row: Study) -> None:
     """Set the money for all places aside and make the study public soon."""
     wallet.require(tx, row.workspace_id, wallet.places_cost(tx, row.body, _places(row)).total)
-    save_row(tx.connection, schema.studies, row.id, excluded=excluded(tx, row.body["filters"] or []))
+    tx.update(schema.studies, row.id, excluded=excluded(tx, row.body["filters"] or []))
     set_status(tx, row, "PUBLISHING")
-    schedule_job(tx, "publish", row.id)
+    tx.schedule("publish", row.id)
 
 
 def become_active(tx: RequestTransaction, study_id: str) -> None:
     """Finish a publication."""
     row = find(tx, study_id)
     if row.status == "PUBLISHING":
-        save_row(tx.connection, schema.studies, row.id, published_at=tx.now)
+        tx.update(schema.studies, row.id, published_at=tx.now)
         set_status(tx, row, "ACTIVE")
 
 
@@ -229,7 +224,7 @@ def set_status(tx: RequestTransaction, row: Study, status: str) -> None:
     """Change a study's status and tell whoever wants to know."""
     if row.status == status:
         return
-    save_row(tx.connection, schema.studies, row.id, status=status)
+    tx.update(schema.studies, row.id, status=status)
     webhook_events.tell(
         tx, row.workspace_id, "study.status.change", row.id, status=status, metadata=row.body.get("metadata")
     )

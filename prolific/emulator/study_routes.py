@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
-from sqlalchemy import insert, select
+from sqlalchemy import select
 
-from prolific.emulator import schema, studies, submissions, wallet
+from prolific.emulator import bonuses, schema, studies, submissions, wallet
+from prolific.emulator.account_routes import find_project
 from prolific.emulator.demographics import as_csv
-from prolific.emulator.errors import EmulatorRequestError, not_found
+from prolific.emulator.errors import EmulatorRequestError
 from prolific.emulator.fees import Cost, number, payment
 from prolific.emulator.ids import new_id
 from prolific.emulator.participant_pool import add_participant
@@ -75,9 +76,7 @@ def list_studies(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
 @routes.add("GetProjectStudies", "GET", "/api/v1/projects/{project_id}/studies/")
 def list_project_studies(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """List the studies of a project."""
-    project = call.path["project_id"]
-    if tx.connection.scalar(select(schema.projects.c.id).where(schema.projects.c.id == project)) is None:
-        raise not_found("Project", project)
+    project = find_project(tx, call.path["project_id"]).id
     c = schema.studies.c
     rows = tx.connection.execute(
         select(schema.studies).where(c.project_id == project, c.test_of.is_(None)).order_by(c.number.desc())
@@ -139,16 +138,14 @@ def show_cost(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     spent = wallet.spent_rewards(tx, [row.id]).get(row.id, Cost())
     if call.yes("is_projected"):
         spent = wallet.places_cost(tx, row.body, row.body["total_available_places"])
-    currency = tx.connection.scalar(
-        select(schema.workspaces.c.currency).where(schema.workspaces.c.id == row.workspace_id)
-    )
-    _, bonuses = wallet.bonuses_of(tx, [row.id])
+    currency = tx.find(schema.workspaces, row.workspace_id, "Workspace").currency
+    _, paid = wallet.bonuses_of(tx, [row.id])
 
     def breakdown(cost: Cost) -> dict[str, object]:
         named = {"rewards": cost.rewards, "fees": cost.fees, "tax": cost.vat}
         return {name: {"amount": number(part), "currency": currency} for name, part in named.items()}
 
-    return RouteResponse(body={"rewards": breakdown(spent), "bonuses": breakdown(bonuses), "_links": {}})
+    return RouteResponse(body={"rewards": breakdown(spent), "bonuses": breakdown(paid), "_links": {}})
 
 
 @routes.add("CalculateStudyCost", "POST", "/api/v1/study-cost-calculator/")
@@ -192,18 +189,17 @@ def create_test_study(tx: RequestTransaction, call: RouteRequest) -> RouteRespon
     if row.status != "UNPUBLISHED":
         raise EmulatorRequestError(400, "Only a draft can be tested")
     test_id = new_id()
-    tx.connection.execute(
-        insert(schema.studies).values(
-            id=test_id,
-            project_id=row.project_id,
-            workspace_id=row.workspace_id,
-            status="ACTIVE",
-            created_at=tx.now,
-            published_at=tx.now,
-            excluded=[],
-            test_of=row.id,
-            body={**row.body, "filters": []},
-        )
+    tx.insert(
+        schema.studies,
+        id=test_id,
+        project_id=row.project_id,
+        workspace_id=row.workspace_id,
+        status="ACTIVE",
+        created_at=tx.now,
+        published_at=tx.now,
+        excluded=[],
+        test_of=row.id,
+        body={**row.body, "filters": []},
     )
     return RouteResponse(body={"study_id": test_id, "study_url": f"{call.base}/emulator/studies/{test_id}/"})
 
@@ -219,7 +215,7 @@ def export_demographics(tx: RequestTransaction, call: RouteRequest) -> RouteResp
     if kept not in earlier:
         if len(earlier) >= MOST_EXPORTS:
             raise EmulatorRequestError(400, f"Demographic data were exported {MOST_EXPORTS} times already")
-        tx.connection.execute(insert(schema.exports).values(study_id=row.id, filters=kept))
+        tx.insert(schema.exports, study_id=row.id, filters=kept)
     names = [one["filter_id"] for one in kept] or None
     return RouteResponse(text=as_csv(tx, row.id, names), media_type="text/csv")
 
@@ -236,8 +232,6 @@ def show_export_history(tx: RequestTransaction, call: RouteRequest) -> RouteResp
 @routes.add("ScreenOutSubmissions", "POST", "/api/v1/studies/{id}/screen-out-submissions/")
 def screen_out(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Screen people out with a payment; outside the published description."""
-    from prolific.emulator.screen_out import ScreenOutBody, screen_out_with_bonus
-
     if not tx.behaviour.screen_out_endpoint:
         raise EmulatorRequestError(404, "Not found.")
-    return RouteResponse(body=screen_out_with_bonus(tx, call.path["id"], call.read(ScreenOutBody)))
+    return RouteResponse(body=bonuses.screen_out_with_bonus(tx, call.path["id"], call.read(bonuses.ScreenOutBody)))

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field, StrictStr
-from sqlalchemy import insert, select
+from sqlalchemy import select
 
 from prolific.emulator import schema, studies, submissions
-from prolific.emulator.background_jobs import schedule_job
 from prolific.emulator.errors import EmulatorRequestError
 from prolific.emulator.ids import new_id
-from prolific.emulator.request_transaction import RequestTransaction, save_row
+from prolific.emulator.request_transaction import RequestTransaction
 from prolific.emulator.study_body import RequestBody
 from prolific.emulator.submissions import Submission
 
@@ -82,7 +81,7 @@ def approve(tx: RequestTransaction, row: Submission) -> Submission:
     if row.status != "AWAITING REVIEW":
         raise EmulatorRequestError(400, f"A submission that is {row.status} cannot be approved")
     reward = studies.find(tx, row.study_id).body["reward"]
-    save_row(tx.connection, schema.submissions, row.id, paid=reward, reviewed_at=tx.now)
+    tx.update(schema.submissions, row.id, paid=reward, reviewed_at=tx.now)
     return submissions.set_status(tx, row, "APPROVED")
 
 
@@ -99,7 +98,7 @@ def _reject(tx: RequestTransaction, row: Submission, asked: SubmissionTransition
     if row.status != "AWAITING REVIEW":
         raise EmulatorRequestError(400, f"A submission that is {row.status} cannot be rejected")
     review = {"message": asked.message, "rejection_category": asked.rejection_category}
-    save_row(tx.connection, schema.submissions, row.id, review=review, reviewed_at=tx.now)
+    tx.update(schema.submissions, row.id, review=review, reviewed_at=tx.now)
     return submissions.set_status(tx, row, "REJECTED")
 
 
@@ -111,7 +110,7 @@ def _complete(tx: RequestTransaction, row: Submission, asked: SubmissionTransiti
         raise EmulatorRequestError(400, {"completion_code": ["no code of this study that a researcher may use"]})
     if row.status not in ("ACTIVE", "AWAITING REVIEW"):
         raise EmulatorRequestError(400, f"A submission that is {row.status} cannot be completed")
-    save_row(tx.connection, schema.submissions, row.id, entered_code=code["code"], completed_at=tx.now)
+    tx.update(schema.submissions, row.id, entered_code=code["code"], completed_at=tx.now)
     row = submissions.find(tx, row.id)
     if not any(action["action"] == "DYNAMIC_PAYMENT" for action in code["actions"]):
         return submissions.carry_out(tx, row, code["actions"])
@@ -119,7 +118,7 @@ def _complete(tx: RequestTransaction, row: Submission, asked: SubmissionTransiti
     if share is None:
         raise EmulatorRequestError(400, {"completion_code_data": ["percentage_of_reward is required"]})
     paid = round(study.body["reward"] * share / 100)
-    save_row(tx.connection, schema.submissions, row.id, paid=paid, reviewed_at=tx.now)
+    tx.update(schema.submissions, row.id, paid=paid, reviewed_at=tx.now)
     return submissions.set_status(tx, row, "PARTIALLY APPROVED")
 
 
@@ -128,7 +127,7 @@ def _move(tx: RequestTransaction, row: Submission, to: str, coming_from: set[str
         return row
     if row.status not in coming_from:
         raise EmulatorRequestError(400, f"A submission that is {row.status} cannot become {to}")
-    save_row(tx.connection, schema.submissions, row.id, reviewed_at=tx.now)
+    tx.update(schema.submissions, row.id, reviewed_at=tx.now)
     return submissions.set_status(tx, row, to)
 
 
@@ -145,7 +144,7 @@ def ask_bulk_approval(tx: RequestTransaction, asked: BulkBody) -> None:
         raise EmulatorRequestError(400, {"submission_ids": ["This field is required."]})
     for submission_id in ids:
         submissions.find(tx, submission_id)
-    schedule_job(tx, "approve", ids)
+    tx.schedule("approve", ids)
 
 
 def _by_person(tx: RequestTransaction, study_id: str, people: Sequence[str]) -> list[str]:
@@ -175,14 +174,13 @@ def ask_to_return(tx: RequestTransaction, submission_id: str, reasons: Sequence[
         raise EmulatorRequestError(400, f"A submission that is {row.status} cannot be asked for")
     if not reasons:
         raise EmulatorRequestError(400, {"request_return_reasons": ["This field is required."]})
-    save_row(tx.connection, schema.submissions, row.id, return_requested=tx.now)
-    tx.connection.execute(
-        insert(schema.messages).values(
-            id=new_id(),
-            recipient_id=row.participant_id,
-            study_id=row.study_id,
-            body="Please return your submission: " + "; ".join(reasons),
-            sent_at=tx.now,
-        )
+    tx.update(schema.submissions, row.id, return_requested=tx.now)
+    tx.insert(
+        schema.messages,
+        id=new_id(),
+        recipient_id=row.participant_id,
+        study_id=row.study_id,
+        body="Please return your submission: " + "; ".join(reasons),
+        sent_at=tx.now,
     )
     return submissions.find(tx, submission_id)

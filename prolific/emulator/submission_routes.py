@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from pydantic import Field, StrictStr
-from sqlalchemy import Row, insert, select
+from sqlalchemy import Row, select
 
 from prolific.emulator import bonuses, participant_groups, schema, studies, submission_review, submissions
 from prolific.emulator.errors import EmulatorRequestError
@@ -211,11 +211,7 @@ def _send(tx: RequestTransaction, people: Sequence[str], text: str, study_id: st
 
 def _keep(tx: RequestTransaction, people: Sequence[str], text: str, study_id: str | None) -> None:
     for person in people:
-        tx.connection.execute(
-            insert(schema.messages).values(
-                id=new_id(), recipient_id=person, study_id=study_id, body=text, sent_at=tx.now
-            )
-        )
+        tx.insert(schema.messages, id=new_id(), recipient_id=person, study_id=study_id, body=text, sent_at=tx.now)
 
 
 def _shown(row: Row[tuple[object, ...]]) -> dict[str, object]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Row, func, insert, select
+from sqlalchemy import Row, func, select
 
 from prolific.emulator import schema, studies, webhook_events
-from prolific.emulator.background_jobs import schedule_job
-from prolific.emulator.errors import EmulatorRequestError, not_found
+from prolific.emulator.errors import EmulatorRequestError
 from prolific.emulator.ids import moment, new_id
 from prolific.emulator.participant_pool import admits, took_part
-from prolific.emulator.request_transaction import RequestTransaction, save_row
+from prolific.emulator.request_transaction import RequestTransaction
 
 Submission = Row[Any]
 NO_CODE = "NOCODE"
@@ -33,12 +32,7 @@ STATUSES = (
 
 def find(tx: RequestTransaction, submission_id: str) -> Submission:
     """Return a submission, or refuse."""
-    row = tx.connection.execute(
-        select(schema.submissions).where(schema.submissions.c.id == submission_id)
-    ).one_or_none()
-    if row is None:
-        raise not_found("Submission", submission_id)
-    return row
+    return tx.find(schema.submissions, submission_id, "Submission")
 
 
 def of_study(tx: RequestTransaction, study_id: str) -> list[Submission]:
@@ -58,11 +52,7 @@ def take(tx: RequestTransaction, study_id: str, participant_id: str, *, device: 
         If the study is not open, full, or not for this person.
     """
     study = studies.find(tx, study_id)
-    person = tx.connection.execute(
-        select(schema.participants).where(schema.participants.c.id == participant_id)
-    ).one_or_none()
-    if person is None:
-        raise not_found("Participant", participant_id)
+    person = tx.find(schema.participants, participant_id, "Participant")
     if device not in DEVICES:
         raise EmulatorRequestError(400, {"device": [f"expected one of {', '.join(DEVICES)}, got {device}"]})
     if study.status != "ACTIVE":
@@ -79,17 +69,16 @@ def take(tx: RequestTransaction, study_id: str, participant_id: str, *, device: 
     if studies.places_taken(tx, study_id) >= study.body["total_available_places"]:
         raise EmulatorRequestError(409, "This study is full")
     submission_id = new_id()
-    tx.connection.execute(
-        insert(schema.submissions).values(
-            id=submission_id,
-            study_id=study_id,
-            participant_id=participant_id,
-            status="RESERVED",
-            place_url=_place_url(tx, study),
-            listed_from=tx.request + tx.behaviour.list_lag_requests,
-            reserved_at=tx.now,
-            review={},
-        )
+    tx.insert(
+        schema.submissions,
+        id=submission_id,
+        study_id=study_id,
+        participant_id=participant_id,
+        status="RESERVED",
+        place_url=_place_url(tx, study),
+        listed_from=tx.request + tx.behaviour.list_lag_requests,
+        reserved_at=tx.now,
+        review={},
     )
     row = find(tx, submission_id)
     _tell(tx, row)
@@ -148,7 +137,7 @@ def start(tx: RequestTransaction, submission_id: str) -> Submission:
     """Let somebody open the study; opening it again changes nothing."""
     row = find(tx, submission_id)
     if row.status == "RESERVED":
-        save_row(tx.connection, schema.submissions, row.id, started_at=tx.now)
+        tx.update(schema.submissions, row.id, started_at=tx.now)
         return set_status(tx, row, "ACTIVE")
     return row
 
@@ -164,10 +153,10 @@ def complete(tx: RequestTransaction, submission_id: str, code: str | None, *, ac
         raise EmulatorRequestError(409, f"No code is taken while the submission is {row.status}")
     study = studies.find(tx, row.study_id)
     entered = NO_CODE if code is None else code
-    save_row(tx.connection, schema.submissions, row.id, entered_code=entered, completed_at=tx.now)
+    tx.update(schema.submissions, row.id, entered_code=entered, completed_at=tx.now)
     known = next((one for one in study.body["completion_codes"] if one["code"] == code and one["actor"] == actor), None)
     if tx.behaviour.processing_status:
-        schedule_job(tx, "leave_processing", [row.id, code, actor])
+        tx.schedule("leave_processing", [row.id, code, actor])
         return set_status(tx, row, "PROCESSING")
     return carry_out(tx, find(tx, row.id), known["actions"] if known is not None else [])
 
@@ -203,7 +192,7 @@ def carry_out(tx: RequestTransaction, row: Submission, actions: list[dict[str, A
                 status, pause = "SCREENED OUT", used >= action["slots"]
                 changes = {"paid": action["fixed_screen_out_reward"], "reviewed_at": tx.now}
     if changes:
-        save_row(tx.connection, schema.submissions, row.id, **changes)
+        tx.update(schema.submissions, row.id, **changes)
     done = set_status(tx, row, status)
     study = studies.find(tx, row.study_id)
     if pause and study.status == "ACTIVE":
@@ -232,7 +221,7 @@ def time_out(tx: RequestTransaction, submission_id: str) -> Submission:
 def set_status(tx: RequestTransaction, row: Submission, status: str) -> Submission:
     """Change a submission's status, tell whoever wants to know, and let the study follow."""
     if row.status != status:
-        save_row(tx.connection, schema.submissions, row.id, status=status)
+        tx.update(schema.submissions, row.id, status=status)
         _tell(tx, find(tx, row.id))
         studies.refresh(tx, row.study_id)
     return find(tx, row.id)

@@ -81,7 +81,7 @@ def balance(tx: RequestTransaction, workspace: Row[Any]) -> Wallet:
 
 def require(tx: RequestTransaction, workspace_id: str, cost: Decimal) -> None:
     """Refuse what the wallet cannot pay."""
-    workspace = tx.connection.execute(select(schema.workspaces).where(schema.workspaces.c.id == workspace_id)).one()
+    workspace = tx.find(schema.workspaces, workspace_id, "Workspace")
     available = balance(tx, workspace).available
     if available < cost:
         raise EmulatorRequestError(

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx2
-from sqlalchemy import insert, select, update
+from sqlalchemy import select, update
 
 from prolific.emulator import schema
 from prolific.emulator.faults import WEBHOOKS, next_fault
@@ -98,7 +98,7 @@ class WebhookSender:
     def _settle(self, parcel: WebhookDelivery, status: int | None) -> None:
         taken = status is not None and 200 <= status < 300
         with self.platform.transaction(counts=False, wakes=False) as tx:
-            tx.connection.execute(insert(schema.deliveries).values(event_id=parcel.event_id, at=tx.now, status=status))
+            tx.insert(schema.deliveries, event_id=parcel.event_id, at=tx.now, status=status)
             e, s = schema.events.c, schema.subscriptions.c
             row = tx.connection.execute(select(schema.events).where(e.id == parcel.event_id)).one()
             changes: dict[str, Any] = {"attempts": row.attempts + 1, "updated_at": tx.now}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import select
 
 from prolific.emulator import schema
 from prolific.emulator.ids import new_id
@@ -24,15 +24,14 @@ def tell(tx: RequestTransaction, workspace_id: str, event_type: str, resource_id
     for subscription in tx.connection.scalars(
         select(c.id).where(c.workspace_id == workspace_id, c.event_type == event_type, c.enabled == 1)
     ).all():
-        tx.connection.execute(
-            insert(schema.events).values(
-                id=new_id(),
-                subscription_id=subscription,
-                created_at=tx.now,
-                updated_at=tx.now,
-                resource_id=resource_id,
-                payload={"event_type": event_type, "resource_id": resource_id, **facts},
-                status="PENDING",
-                due_at=tx.now,
-            )
+        tx.insert(
+            schema.events,
+            id=new_id(),
+            subscription_id=subscription,
+            created_at=tx.now,
+            updated_at=tx.now,
+            resource_id=resource_id,
+            payload={"event_type": event_type, "resource_id": resource_id, **facts},
+            status="PENDING",
+            due_at=tx.now,
         )

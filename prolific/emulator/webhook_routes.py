@@ -7,13 +7,13 @@ import secrets
 from typing import Annotated, Any
 
 from pydantic import Field, StrictBool, StrictStr
-from sqlalchemy import Row, delete, insert, select
+from sqlalchemy import Row, delete, select
 
 from prolific.emulator import schema
 from prolific.emulator.account_routes import find_workspace
-from prolific.emulator.errors import EmulatorRequestError, not_found
+from prolific.emulator.errors import EmulatorRequestError
 from prolific.emulator.ids import moment, new_id
-from prolific.emulator.request_transaction import RequestTransaction, save_row
+from prolific.emulator.request_transaction import RequestTransaction
 from prolific.emulator.routing import RouteRequest, RouteResponse, Routes
 from prolific.emulator.study_body import RequestBody, check_https
 from prolific.emulator.webhook_events import EVENT_TYPES
@@ -76,7 +76,7 @@ def create_secret(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     workspace = find_workspace(tx, call.read(SecretBody).workspace_id)
     tx.connection.execute(delete(schema.secrets).where(schema.secrets.c.workspace_id == workspace.id))
     made = {"id": new_id(), "value": secrets.token_urlsafe(48), "workspace_id": workspace.id}
-    tx.connection.execute(insert(schema.secrets).values(**made))
+    tx.insert(schema.secrets, **made)
     return RouteResponse(status=201, body=made)
 
 
@@ -100,14 +100,13 @@ def subscribe(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
         raise EmulatorRequestError(400, "Create a secret for this workspace first")
     _check(tx, asked.event_type, asked.target_url)
     subscription, confirm = new_id(), secrets.token_urlsafe(96)
-    tx.connection.execute(
-        insert(schema.subscriptions).values(
-            id=subscription,
-            workspace_id=workspace.id,
-            event_type=asked.event_type,
-            target_url=asked.target_url,
-            confirm_secret=confirm,
-        )
+    tx.insert(
+        schema.subscriptions,
+        id=subscription,
+        workspace_id=workspace.id,
+        event_type=asked.event_type,
+        target_url=asked.target_url,
+        confirm_secret=confirm,
     )
     return RouteResponse(status=201, body=_shown(_find(tx, subscription)), headers={"X-Hook-Secret": confirm})
 
@@ -124,7 +123,7 @@ def confirm(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     row, asked = _find(tx, call.path["subscription_id"]), call.read(ConfirmBody)
     if not secrets.compare_digest(asked.secret.encode(), row.confirm_secret.encode()):
         raise EmulatorRequestError(400, {"secret": ["This is not the secret of the subscription."]})
-    save_row(tx.connection, schema.subscriptions, row.id, enabled=1)
+    tx.update(schema.subscriptions, row.id, enabled=1)
     return RouteResponse(body=_shown(_find(tx, row.id)), headers={"X-Hook-Secret": row.confirm_secret})
 
 
@@ -138,7 +137,7 @@ def change_subscription(tx: RequestTransaction, call: RouteRequest) -> RouteResp
     changes = {"event_type": event_type, "target_url": target, "enabled": enabled}
     if enabled and not row.enabled:
         changes["failing_since"] = None
-    save_row(tx.connection, schema.subscriptions, row.id, **changes)
+    tx.update(schema.subscriptions, row.id, **changes)
     return RouteResponse(body=_shown(_find(tx, row.id)))
 
 
@@ -191,11 +190,7 @@ def _check(tx: RequestTransaction, event_type: str, target: str) -> None:
 
 
 def _find(tx: RequestTransaction, subscription_id: str) -> Row[Any]:
-    c = schema.subscriptions.c
-    row = tx.connection.execute(select(schema.subscriptions).where(c.id == subscription_id)).one_or_none()
-    if row is None:
-        raise not_found("Subscription", subscription_id)
-    return row
+    return tx.find(schema.subscriptions, subscription_id, "Subscription")
 
 
 def _shown(row: Row[Any]) -> dict[str, Any]:
