@@ -16,6 +16,7 @@ from mturk.review_rules import SHORTEST_REASON
 from mturk.reviewing import IS_REJECTED
 from spa.cli import main
 from spa.platforms.review import PROPOSED, rules_for
+from spa.responses.admission import AdmissionRules, Arrival, take_in
 from spa.responses.decisions import Action, Decision, add_decision
 from tests.mturk.studies import Bench, answers_to
 from tests.mturk.test_hits_exactly_once import Killed, entries, handed_in, kill_at, order
@@ -275,9 +276,9 @@ def test_a_decision_on_a_visit_of_which_nothing_is_collected_waits(bench: Bench)
     """An annotator is still at work on the survey server, or what they handed in is not collected yet."""
     handed_in(bench)
     with bench.open() as workspace, workspace.store.transaction() as connection:
-        workspace.store.take_in_within(
-            connection, source="mturk", person="ALATE", external_id="3LATE", assignment_id="a00001", now=0.0
-        )
+        annotator_id = workspace.store.person_id("mturk", "ALATE")
+        arrival = Arrival(annotator_id=annotator_id, source="mturk", person="ALATE", external_id="3LATE")
+        take_in(connection, arrival, "a00001", AdmissionRules(), now=0.0)
     decide(bench, "3LATE", "bonus", amount=Decimal("0.25"), note="Thank you.")
     decide(bench, "3LATE", "propose_rejection", note=REASON)
     decide(bench, "3LATE", "message", note="Is it open still?")
