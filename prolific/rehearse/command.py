@@ -1,4 +1,4 @@
-"""``spa rehearse``: the whole of a study on Prolific, on this machine, without money."""
+"""``spa rehearse``: a whole Prolific study on this machine, without money."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 
 def parse_shares(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
-    """Read ``NAME=SHARE``, as often as it is given."""
+    """Parse repeated ``NAME=SHARE`` options."""
     shares: dict[str, float] = {}
     for text in given:
         name, equals, number = text.partition("=")
@@ -26,13 +26,15 @@ def parse_shares(context: click.Context, option: click.Parameter, given: tuple[s
 
 @click.command(epilog="Example: spa rehearse my-study/study.toml --annotators 30 --out rehearsal")
 @click.argument("study", type=click.Path(path_type=Path))
-@click.option("--annotators", type=click.IntRange(min=1), help="Places to fill. [default: as the study says]")
+@click.option(
+    "--annotators", type=click.IntRange(min=1), help="Places to fill. [default: the number in the study file]"
+)
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("rehearsal"),
     show_default=True,
-    help="Where everything goes; what is there already is gone on with.",
+    help="Output folder; a rehearsal that is already in it is resumed.",
 )
 @click.option(
     "--share",
@@ -40,17 +42,28 @@ def parse_shares(context: click.Context, option: click.Parameter, given: tuple[s
     multiple=True,
     metavar="NAME=SHARE",
     callback=parse_shares,
-    help="How many of those who come do this: drops-out, returns, never-opens, late, no-code, wrong-code, no-answers, "
-    "second-device, declines, screened-out, fails-checks.",
+    help="Share of participants who follow this scenario: drops-out, returns, never-opens, late, no-code, wrong-code, "
+    "no-answers, second-device, declines, screened-out, fails-checks.",
 )
-@click.option("--browsers", type=click.IntRange(min=0), default=0, help="So many people use a real browser (Chromium).")
-@click.option("--faults", is_flag=True, help="Let requests and webhooks go wrong, as they do on bad days.")
+@click.option(
+    "--browsers",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Number of participants who use a real browser (Chromium).",
+)
+@click.option("--faults", is_flag=True, help="Inject failures into API requests and webhooks.")
 @click.option("--bonus/--no-bonus", default=True, show_default=True, help="Pay bonuses as well.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Draws who comes.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Random seed of the simulated participants.",
+)
 @click.option(
     "--openapi",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The platform's published OpenAPI document, which every request is then held to.",
+    help="The platform's published OpenAPI document; every request is validated against it.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
 def rehearse(
@@ -65,12 +78,11 @@ def rehearse(
     openapi: Path | None,
     as_json: bool,
 ) -> None:
-    """Play a whole study on Prolific through on this machine: no token, no internet, no money.
+    """Run a whole Prolific study on this machine: no token, no internet, no money.
 
-    An emulated platform, the real survey server and simulated people; plan, draft, publication, answers,
-    review, bonuses, report and bill by the real commands. Of those who come some leave, come late, or claim
-    what they have not done. The last page says what happened, what it would have cost, and what is left to do.
-    Broken off, it goes on where it was when the command is run again.
+    Uses an emulated platform, the real survey server, simulated participants and the real commands, from the
+    plan to the report and the bill. Some participants leave, come late, or claim to have finished. The last
+    page says what happened, what it would have cost, and what is left to do. If interrupted, run it again to resume.
     """
     from prolific.rehearse.rehearsal import RehearsalOptions, run_rehearsal
 
@@ -94,7 +106,7 @@ def rehearse(
     click.echo(
         f"  estimate {_money(bill.estimate)}, bill {_money(bill.total)} {bill.currency}, bonuses {_money(bill.bonuses)}"
     )
-    click.echo(f"Look at {out / 'rehearsal.html'}: what happened, and what is left to do for the real run")
+    click.echo(f"Report, with what is left to do for the real run: {out / 'rehearsal.html'}")
 
 
 def _summary(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,7 +121,7 @@ def _summary(content: Mapping[str, Any]) -> dict[str, Any]:
         "fates": content["fates"],
         "differences": content["differences"],
         "faults": content["faults"],
-        "left_to_do": [one.told for one in content["to_do"]],
+        "left_to_do": [one.text for one in content["to_do"]],
     }
 
 

@@ -1,4 +1,4 @@
-"""Commands of the script, run as a user runs them and told as they were told."""
+"""Run ``spa`` commands as a user would and keep their output."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class CommandRun:
     output: str
     problem: str | None
     seconds: float
-    hopeless: bool  # it failed for what the study file says, and will fail again
+    permanent: bool  # it failed for what the study file says, and will fail again
 
 
 class CommandFailedError(SpaError):
@@ -50,7 +50,7 @@ class CommandRunner:
         *arguments : object
             The command line after ``spa``.
         kept : bool
-            Whether the command is told afterwards.
+            Whether the command appears in the report.
 
         Raises
         ------
@@ -64,7 +64,7 @@ class CommandRunner:
                 self.steps.append(step)
             if step.problem is None:
                 return step.output
-            if step.hopeless:
+            if step.permanent:
                 break
             if left:
                 time.sleep(PAUSE)
@@ -90,13 +90,13 @@ def _find(name: str) -> click.Command:
 
 def _run(words: Sequence[str]) -> CommandRun:
     began = time.monotonic()
-    output, problem, hopeless = io.StringIO(), None, False
+    output, problem, permanent = io.StringIO(), None, False
     command = _find(words[0])
     with redirect_stdout(output), redirect_stderr(output):
         try:
             command.main(args=list(words[1:]), prog_name=f"spa {words[0]}", standalone_mode=False)
         except SpaError as error:
-            problem, hopeless = "; ".join(error.problems), isinstance(error, StudyError)
+            problem, permanent = "; ".join(error.problems), isinstance(error, StudyError)
         except click.ClickException as error:
             problem = error.format_message()
         except (click.exceptions.Exit, SystemExit) as error:
@@ -107,5 +107,5 @@ def _run(words: Sequence[str]) -> CommandRun:
         output=output.getvalue(),
         problem=problem,
         seconds=time.monotonic() - began,
-        hopeless=hopeless,
+        permanent=permanent,
     )

@@ -1,4 +1,4 @@
-"""Where a rehearsal takes place: the emulated platform and the survey server, each on a port that it keeps."""
+"""The emulated platform and the survey server of a rehearsal, each on a fixed port."""
 
 from __future__ import annotations
 

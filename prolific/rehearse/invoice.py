@@ -1,4 +1,4 @@
-"""What a rehearsal would have cost: the platform's bill beside the estimate, and why they differ where they do."""
+"""What a rehearsal would have cost: the platform's bill beside the estimate, and why they differ."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from prolific.rehearse.emulator_control import ActionRefused
 from prolific.rehearse.environment import RehearsalEnvironment
-from prolific.rehearse.http_client import AnswerSource, VisitResult, visit_survey
-from prolific.rehearse.participants import Scenario, SimulatedParticipant, person
+from prolific.rehearse.http_client import VisitResult, visit_survey
+from prolific.rehearse.participants import ParticipantPlan, SimulatedParticipant, person
 from spa.errors import ResponseError
 
 MINUTE = 60.0
@@ -29,32 +29,19 @@ TYPED = "FORGOT1"
 Act = Callable[[], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParticipantPlan:
-    """Who comes, and how they answer."""
-
-    seed: int
-    shares: Mapping[Scenario, float]
-    answering: Callable[[SimulatedParticipant], AnswerSource]
-    in_browser: Callable[[SimulatedParticipant, str], None] | None = (
-        None  # visit of a submission in a real browser, to its end
-    )
-    browsers: int = 0  # how many people use one
-
-
 @dataclass(slots=True)
 class ParticipantTraffic:
     """The people of one session of a study, until nobody is missing any more."""
 
     stage: RehearsalEnvironment
-    casting: ParticipantPlan
+    plan: ParticipantPlan
     study_id: str
     minutes: float  # estimated
     progress: Callable[[int], None]
     collect: Callable[[], None]  # frees the places of those who left
     among: tuple[str, ...] | None = None  # only these people may come, each once; None: whoever
     met: dict[str, SimulatedParticipant] = field(default_factory=dict)  # participant id -> who came
-    left_at_the_door: Counter[str] = field(default_factory=Counter)  # study is full there, or here
+    turned_away: Counter[str] = field(default_factory=Counter)  # study is full there, or here
     _queue: list[tuple[float, int, Act]] = field(default_factory=list)
     _order: Iterator[int] = field(default_factory=itertools.count)
     _number: int = 0
@@ -64,9 +51,9 @@ class ParticipantTraffic:
         """Let people come until the study takes nobody in and nobody is at work."""
         people = self.stage.people
         self._mine = {one["participant_id"]: one for one in people.submissions(self.study_id)}
-        self._bring_back()
+        self._resume()
         if people.study(self.study_id)["status"] == "ACTIVE":
-            self._at(people.now(), self._next)
+            self._at(people.now(), self._admit_next)
         while self._queue:
             moment, _, act = heapq.heappop(self._queue)
             wait = moment - people.now()
@@ -90,30 +77,30 @@ class ParticipantTraffic:
 
     # Who comes next
 
-    def _bring_back(self) -> None:
+    def _resume(self) -> None:
         """Go on with whoever was on the way when an earlier run was broken off."""
         missing = set(self._mine)
         for number in range(MOST_TRIES * (len(missing) + 100)):
             if not missing:
                 return
-            one = person(self.casting.seed, number, self.casting.shares)
+            one = person(self.plan.seed, number, self.plan.shares)
             if one.participant_id in missing:
                 missing.discard(one.participant_id)
                 self._number = number + 1
-                self._go_on(one, self._mine[one.participant_id])
+                self._schedule(one, self._mine[one.participant_id])
 
     def _draw(self, number: int) -> SimulatedParticipant | None:
-        drawn = person(self.casting.seed, number, self.casting.shares)
+        drawn = person(self.plan.seed, number, self.plan.shares)
         if self.among is not None and drawn.participant_id not in self.among:
             limit = MOST_TRIES * (len(self.among) + 100)
-            for schedule_job in range(number + 1, limit):
-                drawn = person(self.casting.seed, schedule_job, self.casting.shares)
+            for candidate in range(number + 1, limit):
+                drawn = person(self.plan.seed, candidate, self.plan.shares)
                 if drawn.participant_id in self.among:
                     return drawn
             return None
         return drawn
 
-    def _next(self) -> None:
+    def _admit_next(self) -> None:
         """Let the next person come, where there is a place."""
         study = self.stage.people.study(self.study_id)
         if study["status"] != "ACTIVE":
@@ -121,17 +108,17 @@ class ParticipantTraffic:
         gap = RECRUITING * self.minutes * MINUTE / study["places"]
         if study["places_taken"] >= study["places"]:
             if self._queue:  # a place may become free with what happens next
-                self._at(self._queue[0][0] + MARGIN, self._next)
+                self._at(self._queue[0][0] + MARGIN, self._admit_next)
             return
         one = self._draw(self._number)
         if one is None or one.number > MOST_TRIES * (study["places"] + 10):
             return
         self._number = one.number + 1
         if one.participant_id not in self._mine:
-            self._come(one, study)
-        self._at(self.stage.people.now() + one.gap * gap, self._next)
+            self._take_place(one, study)
+        self._at(self.stage.people.now() + one.gap * gap, self._admit_next)
 
-    def _come(self, one: SimulatedParticipant, study: Mapping[str, Any]) -> None:
+    def _take_place(self, one: SimulatedParticipant, study: Mapping[str, Any]) -> None:
         from prolific.emulator.participant_pool import fitting
 
         people = self.stage.people
@@ -139,39 +126,39 @@ class ParticipantTraffic:
         try:
             taken = people.take(self.study_id, one.participant_id)
         except ActionRefused as refusal:
-            self.left_at_the_door[str(refusal).partition("refused")[2]] += 1
+            self.turned_away[str(refusal).partition("refused")[2]] += 1
             return
         self._mine[one.participant_id] = taken
-        self._go_on(one, taken)
+        self._schedule(one, taken)
 
     # What each does
 
-    def _go_on(self, one: SimulatedParticipant, seen: Mapping[str, Any]) -> None:
+    def _schedule(self, one: SimulatedParticipant, seen: Mapping[str, Any]) -> None:
         """Plan what somebody does from where they are."""
         self.met[one.participant_id] = one
         submission_id, status = str(seen["id"]), seen["status"]
         now = self.stage.people.now()
-        if status == "RESERVED" and one.fate == "never opens":
+        if status == "RESERVED" and one.scenario == "never opens":
             self._at(float(seen["ends_at"]) + MARGIN, lambda: None)
         elif status in OPEN:
             begun = self.stage.people.open(submission_id)
             ends_at = float(begun["started_at"]) + one.pace * self.minutes * MINUTE
             time_is_up = float(begun["ends_at"])
-            self._begin(one, str(begun["study_url"]))
-            if one.fate in ("drops out", "late"):
+            self._start_survey(one, str(begun["study_url"]))
+            if one.scenario in ("drops out", "late"):
                 self._at(time_is_up + MARGIN, lambda: self._late(one, submission_id))
             else:
                 self._at(min(max(ends_at, now), time_is_up - MARGIN), lambda: self._finish(one, submission_id))
-        elif status == "TIMED-OUT" and one.fate == "late":
+        elif status == "TIMED-OUT" and one.scenario == "late":
             self._late(one, submission_id)
         elif status == "AWAITING REVIEW" and seen["return_requested"]:
-            self._obey(submission_id)
+            self._return_if_asked(submission_id)
 
-    def _begin(self, one: SimulatedParticipant, url: str) -> None:
+    def _start_survey(self, one: SimulatedParticipant, url: str) -> None:
         """Open the study and do some of it."""
-        if one.fate in ("no answers", "never opens"):
+        if one.scenario in ("no answers", "never opens"):
             return
-        if one.fate in ("drops out", "returns", "second device"):
+        if one.scenario in ("drops out", "returns", "second device"):
             self._visit(one, url, share=one.patience)
         else:
             self._visit(one, url, share=0.0)
@@ -182,46 +169,46 @@ class ParticipantTraffic:
         seen = people.see(submission_id)
         if seen["status"] != "ACTIVE":
             return
-        if one.fate == "returns":
+        if one.scenario == "returns":
             people.give_back(submission_id)
             return
-        if one.fate == "no answers":
+        if one.scenario == "no answers":
             people.enter_code(submission_id, None)
             return
-        if self.casting.in_browser is not None and one.number < self.casting.browsers and one.fate == "completes":
-            self.casting.in_browser(one, submission_id)
+        if self.plan.in_browser is not None and one.number < self.plan.browsers and one.scenario == "completes":
+            self.plan.in_browser(one, submission_id)
             return
         code = self._visit(one, str(seen["study_url"])).code
-        entered = {"no code": None, "wrong code": TYPED}.get(one.fate, code)
+        entered = {"no code": None, "wrong code": TYPED}.get(one.scenario, code)
         after = people.enter_code(submission_id, entered)
-        if after["return_requested"] and one.fate in ("declines", "screened out"):
-            self._at(people.now() + MINUTE, lambda: self._obey(submission_id))
+        if after["return_requested"] and one.scenario in ("declines", "screened out"):
+            self._at(people.now() + MINUTE, lambda: self._return_if_asked(submission_id))
 
     def _late(self, one: SimulatedParticipant, submission_id: str) -> None:
         """Come back when the time is up: those who drop out do not."""
         people = self.stage.people
-        if one.fate != "late" or people.see(submission_id)["status"] != "TIMED-OUT":
+        if one.scenario != "late" or people.see(submission_id)["status"] != "TIMED-OUT":
             return
         code = self._visit(one, str(people.see(submission_id)["study_url"])).code
         try:
             people.enter_code(submission_id, code)
         except ActionRefused:
-            self.left_at_the_door["the platform took no late code"] += 1
+            self.turned_away["the platform took no late code"] += 1
 
-    def _obey(self, submission_id: str) -> None:
+    def _return_if_asked(self, submission_id: str) -> None:
         if self.stage.people.see(submission_id)["status"] == "AWAITING REVIEW":
             self.stage.people.give_back(submission_id)
 
     def _visit(self, one: SimulatedParticipant, url: str, *, share: float = 1.0) -> VisitResult:
         """Go to the survey server; where it has no place, look once more after places were freed."""
-        answering = self.casting.answering(one)
+        answering = self.plan.answering(one)
         for last in (False, True):
-            place = visit_survey(self.stage.browser, url, answering, share=share, decline=one.fate == "declines")
+            place = visit_survey(self.stage.browser, url, answering, share=share, decline=one.scenario == "declines")
             if place.status < 400 or last:
                 break
             self.collect()
         if place.status >= 400:
-            self.left_at_the_door[f"the survey server said {place.status}"] += 1
+            self.turned_away[f"the survey server said {place.status}"] += 1
         elif place.form is None and place.code is None:
             raise ResponseError(f"{place.url}: expected a page of the form or the way back, got another page")
         return place

@@ -1,15 +1,22 @@
-"""Who comes to a rehearsal: simulated people, most of them as one wishes and some as they are."""
+"""Simulated participants of a rehearsal: which scenario each follows and how each answers."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal, get_args
 
 import numpy as np
 
+from prolific.rehearse.environment import RehearsalEnvironment
+from prolific.rehearse.http_client import AnswerSource
+from spa.commands.workspace import Workspace
 from spa.errors import StudyError
+from spa.forms.form import Form
+from spa.simulation.simulated_annotators import CROWD, SimulatedAnnotator
+from spa.simulation.true_utilities import TrueUtilities, even_truth
 
 Scenario = Literal[
     "completes",
@@ -63,7 +70,7 @@ class SimulatedParticipant:
 
     number: int
     participant_id: str
-    fate: Scenario
+    scenario: Scenario
     patience: float  # share of the way that somebody goes who leaves
     pace: float  # time taken, as a share of the estimate
     gap: float  # since the person before came, as a share of the mean
@@ -77,21 +84,21 @@ def person(seed: int, number: int, shares: Mapping[Scenario, float]) -> Simulate
     """Draw a person.
 
     >>> one = person(1, 5, {"late": 1.0})
-    >>> one.fate, one == person(1, 5, {"late": 1.0}), len(one.participant_id)
+    >>> one.scenario, one == person(1, 5, {"late": 1.0}), len(one.participant_id)
     ('late', True, 24)
     """
     rng = np.random.default_rng([seed, number, 0])
     chance, patience, pace, gap = rng.random(), rng.uniform(0.2, 0.8), rng.normal(), rng.exponential()
-    fate: Scenario = "completes"
+    scenario: Scenario = "completes"
     for name, share in shares.items():
         if chance < share:
-            fate = name
+            scenario = name
             break
         chance -= share
     return SimulatedParticipant(
         number=number,
         participant_id=hashlib.sha256(f"rehearsal {seed} {number}".encode()).hexdigest()[:24],
-        fate=fate,
+        scenario=scenario,
         patience=float(patience),
         pace=float(np.clip(np.exp(SPREAD * pace), SHORTEST, LONGEST)),
         gap=float(gap),
@@ -99,7 +106,7 @@ def person(seed: int, number: int, shares: Mapping[Scenario, float]) -> Simulate
 
 
 def read_shares(given: Mapping[str, float], *, consent: bool, screening: bool, checks: bool) -> dict[Scenario, float]:
-    """Return the share of each fate, those given instead of the usual ones.
+    """Return the share of each scenario, those given instead of the usual ones.
 
     Parameters
     ----------
@@ -111,7 +118,7 @@ def read_shares(given: Mapping[str, float], *, consent: bool, screening: bool, c
     Raises
     ------
     StudyError
-        If a fate is unknown, a share is none, or they add up to more than everybody.
+        If a scenario is unknown, a share is none, or they add up to more than everybody.
     """
     known = {name.replace(" ", "-"): name for name in SCENARIOS if name != "completes"}
     unknown = [name for name in given if name not in known]
@@ -131,3 +138,75 @@ def read_shares(given: Mapping[str, float], *, consent: bool, screening: bool, c
     if sum(shares.values()) > 1:
         raise StudyError(f"--share: expected shares that add up to 1 at most, got {sum(shares.values()):g}")
     return shares
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParticipantPlan:
+    """Who comes, and how they answer."""
+
+    seed: int
+    shares: Mapping[Scenario, float]
+    answering: Callable[[SimulatedParticipant], AnswerSource]
+    in_browser: Callable[[SimulatedParticipant, str], None] | None = (
+        None  # visit of a submission in a real browser, to its end
+    )
+    browsers: int = 0  # how many people use one
+
+
+def plan_participants(
+    stage: RehearsalEnvironment, given: Mapping[str, float], *, browsers: int, seed: int
+) -> ParticipantPlan:
+    """Return who comes to a study, how they answer, and who uses a real browser.
+
+    Parameters
+    ----------
+    stage : RehearsalEnvironment
+        What the study is rehearsed on.
+    given : mapping of str to float
+        Scenario -> share of those who come; the others keep their defaults.
+    browsers, seed : int
+        How many people at most use a browser; the seed that draws people.
+    """
+    study = stage.workspace.study
+    shares = read_shares(
+        given,
+        consent=bool((study.consent.text or "").strip()),
+        screening=bool(study.screening),
+        checks=bool(study.attention_checks),
+    )
+    truth = even_truth([system.id for system in study.compared], seed=study.seed)
+    worse_when_higher = {criterion.id for criterion in study.criteria if criterion.lower_is_better}
+    truth = truth.model_copy(update={"lower_is_better": truth.lower_is_better | worse_when_higher})
+    answering = _answer_source(stage.workspace, truth, seed)
+    in_browser: Callable[[SimulatedParticipant, str], None] | None = None
+    if browsers:
+        from prolific.rehearse.browser_client import visit_in_browser
+
+        def in_browser(one: SimulatedParticipant, submission_id: str) -> None:
+            visit_in_browser(submission_id, answering(one), stage.platform_url)
+
+    return ParticipantPlan(seed=seed, shares=shares, answering=answering, in_browser=in_browser, browsers=browsers)
+
+
+def _answer_source(
+    workspace: Workspace, truth: TrueUtilities, seed: int
+) -> Callable[[SimulatedParticipant], AnswerSource]:
+    """Return how each person answers: only those whose scenario says so are screened out or fail checks."""
+
+    def of(one: SimulatedParticipant) -> AnswerSource:
+        temperament = CROWD.model_copy(
+            update={
+                "not_eligible": 1.0 if one.scenario == "screened out" else 0.0,
+                "failing_checks": 1.0 if one.scenario == "fails checks" else 0.0,
+            }
+        )
+
+        @cache
+        def answer(assignment_id: str) -> tuple[Form, Mapping[str, str]]:
+            form = workspace.form(assignment_id)
+            annotator = SimulatedAnnotator(truth, temperament, rng=one.rng(seed))
+            return form, annotator.answers(form, workspace.store.key(assignment_id))
+
+        return answer
+
+    return of

@@ -1,4 +1,4 @@
-"""A rehearsal put on: the folder that it keeps, platform and survey server, the play, and the bill in the end."""
+"""Run a rehearsal: its folder, the platform and survey server, the workflow, and the invoice."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from prolific.emulator.contract import Contract
 from prolific.rehearse.command_runner import CommandRunner
 from prolific.rehearse.environment import TOKEN, RehearsalEnvironment, free_port, run_emulator, run_survey_server
 from prolific.rehearse.invoice import Invoice, fetch_invoice
-from prolific.rehearse.participant_plan import cast
-from prolific.rehearse.report_page import facts, write_page
+from prolific.rehearse.participants import plan_participants
+from prolific.rehearse.report_page import report_content, write_page
 from prolific.rehearse.scenario_runner import ScenarioRunner
 from prolific.rehearse.study_copy import StudyCopy, copy_study
 from spa.errors import StudyError
@@ -45,7 +45,7 @@ FAULTS: tuple[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RehearsalOptions:
-    """What is to be rehearsed, where, and who comes with what in mind."""
+    """What to rehearse, where, and with which participants."""
 
     study: Path
     annotators: int | None  # places, where not as the study says
@@ -64,7 +64,7 @@ class RehearsalOptions:
 
 
 def run_rehearsal(wanted: RehearsalOptions, *, show_progress: bool) -> dict[str, Any]:
-    """Rehearse a study, or go on where it was broken off; write the last page and return what it says.
+    """Run or resume a rehearsal; write its report and return the content.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def run_rehearsal(wanted: RehearsalOptions, *, show_progress: bool) -> dict[str,
         If the folder holds another rehearsal, or something else.
     """
     copy = copy_study(wanted.study, annotators=wanted.annotators, seed=wanted.seed)
-    state, script = _settled(wanted, copy), CommandRunner()
+    state, script = _load_state(wanted, copy), CommandRunner()
     if not wanted.study_file.with_suffix(".sqlite").exists():
         script.run("check", wanted.study_file)
         script.run("build", wanted.study_file)
@@ -85,28 +85,28 @@ def run_rehearsal(wanted: RehearsalOptions, *, show_progress: bool) -> dict[str,
         bar.label = text
         bar.render_progress()
 
-    with _opened(wanted, copy, state) as stage, bar:
+    with _run_servers(wanted, copy, state) as stage, bar:
         rehearsal = ScenarioRunner(
             study=wanted.study_file,
             out=wanted.out,
             stage=stage,
             script=script,
-            casting=cast(stage, wanted.shares, browsers=wanted.browsers, seed=wanted.seed),
+            plan=plan_participants(stage, wanted.shares, browsers=wanted.browsers, seed=wanted.seed),
             bonus=wanted.bonus,
             say=say,
             progress=lambda taken, places: bar.update(taken - bar.pos),
         )
         rehearsal.play()
-        content = facts(
-            rehearsal, _billed(rehearsal), title=study.title, original=wanted.study, filled_in=copy.filled_in
+        content = report_content(
+            rehearsal, _fetch_invoice(rehearsal), title=study.title, original=wanted.study, filled_in=copy.filled_in
         )
         write_page(wanted.out / "rehearsal.html", content)
         bar.update(bar.length - bar.pos if bar.length else 0)
     return content
 
 
-def _settled(wanted: RehearsalOptions, copy: StudyCopy) -> dict[str, Any]:
-    """Return what a rehearsal keeps: its options and ports. A folder holds one rehearsal only."""
+def _load_state(wanted: RehearsalOptions, copy: StudyCopy) -> dict[str, Any]:
+    """Return the saved options and ports; a folder holds one rehearsal."""
     out, path = wanted.out, wanted.out / STATE
     options = {
         "study": copy.digest,
@@ -136,7 +136,7 @@ def _settled(wanted: RehearsalOptions, copy: StudyCopy) -> dict[str, Any]:
 
 
 @contextmanager
-def _opened(wanted: RehearsalOptions, copy: StudyCopy, state: Mapping[str, Any]) -> Iterator[RehearsalEnvironment]:
+def _run_servers(wanted: RehearsalOptions, copy: StudyCopy, state: Mapping[str, Any]) -> Iterator[RehearsalEnvironment]:
     """Run the platform and the survey server, with faults planned where they are asked for and not yet there."""
     contract = None if wanted.openapi is None else Contract(wanted.openapi)
     store, port = wanted.out / "platform.sqlite", state["platform_port"]
@@ -150,7 +150,7 @@ def _opened(wanted: RehearsalOptions, copy: StudyCopy, state: Mapping[str, Any])
         yield stage
 
 
-def _billed(rehearsal: ScenarioRunner) -> Invoice:
+def _fetch_invoice(rehearsal: ScenarioRunner) -> Invoice:
     """Ask the platform what was paid, beside what was estimated at first."""
     stage, estimate = rehearsal.stage, rehearsal.estimates[0]
     total = estimate["total_amount"]

@@ -1,4 +1,4 @@
-"""The last page of a rehearsal: what happened, what it would have cost, and what is left to do."""
+"""The report of a rehearsal: what happened, what it would have cost, and what is left to do."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from spa.files import written_whole
 class RemainingTask:
     """One thing that is left to do, with the command where there is one."""
 
-    told: str
+    text: str
     command: str = ""
 
 
-def facts(
+def report_content(
     rehearsal: ScenarioRunner, bill: Invoice, *, title: str, original: Path, filled_in: Sequence[str]
 ) -> dict[str, Any]:
     """Return everything that the page says."""
@@ -32,20 +32,20 @@ def facts(
     submissions = [one for crowd in rehearsal.crowds for one in people.submissions(crowd.study_id)]
     turned_away: Counter[str] = Counter()
     for crowd in rehearsal.crowds:
-        turned_away.update({_door(reason): n for reason, n in crowd.left_at_the_door.items()})
+        turned_away.update({_refusal_reason(reason): n for reason, n in crowd.turned_away.items()})
     return {
         "title": title,
         "places": bill.places // max(len(rehearsal.crowds), 1),
         "sessions": len(rehearsal.crowds),
         "came": len({one["participant_id"] for one in submissions}),
-        "seed": rehearsal.casting.seed,
+        "seed": rehearsal.plan.seed,
         "bill": bill,
-        "fates": _fates(rehearsal, submissions),
+        "fates": _scenario_rows(rehearsal, submissions),
         "asked_back": len(rehearsal.asked_back),
         "turned_away": sorted(turned_away.items()),
         "differences": _differences(rehearsal),
         "faults": [one for one in people.faults() if one["happened"]],
-        "checks": _once(rehearsal),
+        "checks": _count_once_only(rehearsal),
         "to_do": left_to_do(rehearsal, original=original, filled_in=filled_in),
         "steps": rehearsal.script.steps,
     }
@@ -66,52 +66,52 @@ def write_page(path: Path, content: dict[str, Any]) -> None:
 def left_to_do(rehearsal: ScenarioRunner, *, original: Path, filled_in: Sequence[str]) -> list[RemainingTask]:
     """Return what has to be done before real people are asked, in order."""
     name = str(original)
-    found = [RemainingTask(told=f"In {name}: {one}.") for one in filled_in]
+    found = [RemainingTask(text=f"In {name}: {one}.") for one in filled_in]
     found.append(
-        RemainingTask(told="Put the id of your own project into [prolific] project; money belongs to its workspace.")
+        RemainingTask(text="Set [prolific] project to the id of your own project; its workspace pays.")
         if filled_in
-        else RemainingTask(told="See that [prolific] project is the project that is to pay.")
+        else RemainingTask(text="Check that [prolific] project is the project that pays.")
     )
-    if rehearsal.invented:
-        told = ", ".join(rehearsal.invented)
+    if rehearsal.added_filters:
+        told = ", ".join(rehearsal.added_filters)
         found.append(
-            RemainingTask(told=f"See that Prolific knows these names; the emulation had to be told them: {told}.")
+            RemainingTask(text=f"Check that Prolific knows these names, which were added to the emulator: {told}.")
         )
     found += [
-        RemainingTask(told=f"The checklist was not content: {line['name']}: {line['told']}.")
+        RemainingTask(text=f"The checklist reported a problem: {line['name']}: {line['told']}.")
         for line in rehearsal.accepted
     ]
     found += [
-        RemainingTask(told="Build the store that real answers go to.", command=f"spa build {name}"),
-        RemainingTask(told="Take a token from the workspace's settings.", command="export PROLIFIC_API_TOKEN=..."),
+        RemainingTask(text="Build the store that real answers go to.", command=f"spa build {name}"),
+        RemainingTask(text="Take a token from the workspace's settings.", command="export PROLIFIC_API_TOKEN=..."),
         RemainingTask(
-            told="Serve the forms where people reach them over https.",
+            text="Serve the forms where people reach them over https.",
             command=f"spa serve {name} --public-url https://YOUR-ADDRESS",
         ),
         RemainingTask(
-            told="Look at costs, pay and checklist once more, this time by the platform's own figures.",
+            text="Check costs, pay and checklist again with the platform's own figures.",
             command=f"spa prolific plan {name} --public-url https://YOUR-ADDRESS",
         ),
         RemainingTask(
-            told="Make the draft, and look at it on the platform as a participant sees it.",
+            text="Create the draft, and preview it on the platform as a participant sees it.",
             command=f"spa prolific create {name} --public-url https://YOUR-ADDRESS",
         ),
-        RemainingTask(told="Publish a few places first, and look at their time and answers before you ask for more."),
-        RemainingTask(told="Publish.", command=f"spa prolific publish {name} --yes"),
+        RemainingTask(text="Publish a few places first, and check their times and answers before you add more."),
+        RemainingTask(text="Publish.", command=f"spa prolific publish {name} --yes"),
         RemainingTask(
-            told="Within 21 days: collect, reconcile, approve. What nobody reviews is approved by itself.",
+            text="Within 21 days: collect, reconcile, approve. Prolific approves the rest automatically.",
             command=f"spa prolific collect {name}",
         ),
     ]
     return found
 
 
-def _fates(rehearsal: ScenarioRunner, submissions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _scenario_rows(rehearsal: ScenarioRunner, submissions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     met = {name: one for crowd in rehearsal.crowds for name, one in crowd.met.items()}
     visits = {one.external_id: one for one in rehearsal.stage.workspace.store.visits(SOURCE)}
     rows = []
-    for fate in SCENARIOS:
-        own = [one for one in submissions if met[one["participant_id"]].fate == fate]
+    for scenario in SCENARIOS:
+        own = [one for one in submissions if met[one["participant_id"]].scenario == scenario]
         if not own:
             continue
         here: Counter[str] = Counter()
@@ -121,7 +121,12 @@ def _fates(rehearsal: ScenarioRunner, submissions: Sequence[dict[str, Any]]) -> 
             here[outcome + (", extra" if visit is not None and visit.extra else "")] += 1
         there = Counter(str(one["status"]) for one in own)
         rows.append(
-            {"story": SCENARIO_TEXTS[fate], "submissions": len(own), "platform": _told(there), "store": _told(here)}
+            {
+                "story": SCENARIO_TEXTS[scenario],
+                "submissions": len(own),
+                "platform": _format_counts(there),
+                "store": _format_counts(here),
+            }
         )
     return rows
 
@@ -136,21 +141,21 @@ def _differences(rehearsal: ScenarioRunner) -> list[dict[str, Any]]:
     ]
 
 
-def _once(rehearsal: ScenarioRunner) -> str:
+def _count_once_only(rehearsal: ScenarioRunner) -> str:
     """Say how many drafts and payments there are after everything that went wrong."""
     drafts = len(rehearsal.crowds)
     payments = len(rehearsal.stage.people.payments())
     return (
-        f"For all that, {drafts} {'study was' if drafts == 1 else 'studies were'} made, "
+        f"Despite the faults, {drafts} {'study was' if drafts == 1 else 'studies were'} created, "
         f"and {payments} {'bonus was' if payments == 1 else 'bonuses were'} paid, each once."
     )
 
 
-def _door(reason: str) -> str:
+def _refusal_reason(reason: str) -> str:
     return reason.strip('":{} \n').removesuffix(".") or "the study was closed to them"
 
 
-def _told(counts: Counter[str]) -> str:
+def _format_counts(counts: Counter[str]) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in sorted(counts.items()))
 
 

@@ -1,4 +1,4 @@
-"""A rehearsal from the plan to the bill: what a researcher does, while people come and go."""
+"""What a researcher does in a rehearsal, from the plan to the report, while participants come and go."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from prolific.emulator.participant_pool import fitting
 from prolific.prolific_study import open_prolific_study
 from prolific.rehearse.command_runner import CommandRunner
 from prolific.rehearse.environment import RehearsalEnvironment
-from prolific.rehearse.participant_traffic import ParticipantPlan, ParticipantTraffic
+from prolific.rehearse.participant_traffic import ParticipantTraffic
+from prolific.rehearse.participants import ParticipantPlan
 from prolific.screening import wanted_filters
 
 ROUNDS = 12  # of replacing those who were asked to return
@@ -33,14 +34,14 @@ class ScenarioRunner:
     out: Path
     stage: RehearsalEnvironment
     script: CommandRunner
-    casting: ParticipantPlan
+    plan: ParticipantPlan
     bonus: bool
     say: Callable[[str], None]
     progress: Callable[[int, int], None]
     crowds: list[ParticipantTraffic] = field(default_factory=list)
     accepted: list[dict[str, str]] = field(default_factory=list)  # lines of the checklist that are not as they must be
     estimates: list[dict[str, Any]] = field(default_factory=list)
-    invented: list[str] = field(default_factory=list)  # properties of people that the emulated platform did not know
+    added_filters: list[str] = field(default_factory=list)  # which the emulator did not know
     asked_back: set[str] = field(default_factory=set)
 
     def play(self) -> None:
@@ -48,7 +49,7 @@ class ScenarioRunner:
         with open_prolific_study(self.study, None, None) as prolific_study:
             sessions, minutes = prolific_study.offer.sessions, prolific_study.offer.minutes
             for one in wanted_filters(prolific_study.table):
-                self.invented += self.stage.people.offer(one.names, one.choices, one.lowest, one.highest)
+                self.added_filters += self.stage.people.offer(one.names, one.choices, one.lowest, one.highest)
         self.script.run("prolific", "plan", self.study, "--public-url", self.stage.survey_url)
         came: tuple[str, ...] | None = None
         for session in range(1, sessions + 1):
@@ -80,7 +81,7 @@ class ScenarioRunner:
         self.say("people come, answer and go")
         crowd = ParticipantTraffic(
             stage=self.stage,
-            casting=self.casting,
+            plan=self.plan,
             study_id=study_id,
             minutes=minutes,
             progress=lambda taken: self.progress(taken, places),

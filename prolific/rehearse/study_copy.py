@@ -68,12 +68,12 @@ def copy_study(study_path: Path, *, annotators: int | None, seed: int) -> StudyC
     if annotators is not None:
         prolific.pop("places", None)
     if not prolific:
-        filled_in.append("[prolific]: there is no such table; it needs project and description at least")
+        filled_in.append("[prolific]: missing table; it needs at least project and description")
         prolific["description"] = DESCRIPTION
     left_out = [name for name in ELSEWHERE if prolific.pop(name, None)]
     if left_out:
         filled_in.append(
-            f"[prolific] {', '.join(left_out)}: not rehearsed, for the emulated platform has no such groups and studies"
+            f"[prolific] {', '.join(left_out)}: not rehearsed; the emulator has no such groups and studies"
         )
     if "project" not in prolific:
         prolific["project"] = hashlib.sha256(f"project {seed}".encode()).hexdigest()[:24]

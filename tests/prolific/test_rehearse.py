@@ -80,11 +80,11 @@ def test_people_are_drawn_with_their_shares_and_always_the_same() -> None:
     drawn = [person(5, number, shares) for number in range(2000)]
     assert drawn[:50] == [person(5, number, shares) for number in range(50)]
     assert len({one.participant_id for one in drawn}) == 2000
-    fates = Counter(one.fate for one in drawn)
+    fates = Counter(one.scenario for one in drawn)
     for fate in SCENARIOS:
         share = shares.get(fate, 1 - sum(shares.values()))
         assert abs(fates[fate] / 2000 - share) <= 4 * (share * (1 - share) / 2000) ** 0.5
-    assert {one.fate for one in (person(6, number, {}) for number in range(20))} == {"completes"}
+    assert {one.scenario for one in (person(6, number, {}) for number in range(20))} == {"completes"}
 
 
 def test_shares_that_cannot_be_are_refused_or_none() -> None:
