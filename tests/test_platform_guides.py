@@ -63,7 +63,7 @@ def test_prolific(tmp_path: Path) -> None:
             },
         )
         (printed,) = [printed for text, printed in reader.printed.items() if text.startswith("spa prolific emulate")]
-        assert "project 60f6acb180a7b59ac0621f9e, which pays in GBP" in printed
+        assert "project 60f6acb180a7b59ac0621f9e, currency GBP" in printed
         assert people.paid() == 2
     for rehearsal in ("rehearsal", "rehearsal-on-a-bad-day"):
         assert (tmp_path / rehearsal / "rehearsal.html").is_file()

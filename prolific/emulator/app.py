@@ -84,14 +84,14 @@ class EmulatedOperation:
             self._check_token(request)
             if fault is not None and fault.kind in BEFORE:
                 raise _planned(fault)
-            call = read_call(request, body)
+            call = parse_request(request, body)
             with self.platform.transaction(counts=False, wakes=False, applies_changes=False) as tx:
-                answer = self._held_to_contract(call, self.route.handler(tx, call))
+                answer = self._check_contract(call, self.route.handler(tx, call))
             if fault is not None and fault.kind == "500_after_effect":
                 raise EmulatorRequestError(500, "Something went wrong")
         except EmulatorRequestError as refusal:
-            told = error_body(refusal.status, refusal.detail, operation=self.route.operation, form=form)
-            answer = RouteResponse(status=refusal.status, body=told, headers=refusal.headers)
+            error = error_body(refusal.status, refusal.detail, operation=self.route.operation, form=form)
+            answer = RouteResponse(status=refusal.status, body=error, headers=refusal.headers)
             if self.contract is not None and form == "documented":
                 self._check_answer(answer)
         silent = fault is not None and fault.kind in ("drop", "drop_after_effect", "timeout_after_effect")
@@ -103,7 +103,7 @@ class EmulatedOperation:
             )
         return answer, fault
 
-    def _held_to_contract(self, call: RouteRequest, answer: RouteResponse) -> RouteResponse:
+    def _check_contract(self, call: RouteRequest, answer: RouteResponse) -> RouteResponse:
         """Refuse a request that was understood here and is not as published; an answer that is not is a defect."""
         if self.contract is not None:
             problems = self.contract.request_problems(self.route.operation, call.query, call.body)
@@ -142,7 +142,7 @@ class ControlEndpoint:
     def _work(self, request: Request, body: bytes) -> RouteResponse:
         try:
             with self.platform.transaction(counts=False) as tx:
-                return self.route.handler(tx, read_call(request, body))
+                return self.route.handler(tx, parse_request(request, body))
         except EmulatorRequestError as refusal:
             return RouteResponse(status=refusal.status, body={"refused": refusal.detail})
 
@@ -156,14 +156,14 @@ def _advancing(platform: Platform) -> Callable[[Request], Any]:
             if isinstance(seconds, bool) or not 0 <= seconds <= ADVANCE_MOST:
                 raise ValueError
         except (ValueError, KeyError, TypeError):
-            told = f'expected {{"advance": seconds}} of 0 to {ADVANCE_MOST:.0f}'
-            return JSONResponse({"refused": told}, status_code=400)
+            problem = f'expected {{"advance": seconds}} of 0 to {ADVANCE_MOST:.0f}'
+            return JSONResponse({"refused": problem}, status_code=400)
         return JSONResponse({"now": await run_in_threadpool(platform.advance, float(seconds))})
 
     return advance
 
 
-def read_call(request: Request, body: bytes) -> RouteRequest:
+def parse_request(request: Request, body: bytes) -> RouteRequest:
     """Return what a route is given of a request, or refuse it."""
     if len(body) > LARGEST_BODY:
         raise EmulatorRequestError(400, "The body is too large")
@@ -198,7 +198,7 @@ def _planned(fault: InjectedFault) -> EmulatorRequestError:
     if fault.kind == "429":
         wait = fault.details.get("retry_after")
         headers = {} if wait is None else {"Retry-After": str(wait)}
-        return EmulatorRequestError(429, "Too many requests; try again schedule_job", headers=headers)
+        return EmulatorRequestError(429, "Too many requests; try again later", headers=headers)
     if fault.kind == "wallet_short":
         return EmulatorRequestError(400, "Your available balance does not cover this; please top up")
     return EmulatorRequestError(500, "Something went wrong")

@@ -1,4 +1,4 @@
-"""What can be switched: things that the platform does in ways that are unverified, odd, or a matter of tariff."""
+"""Settings of the platform: unverified or unusual behaviour, and fees."""
 
 from __future__ import annotations
 
@@ -46,6 +46,6 @@ class Behaviour(BaseModel):
     eligible_counts_cached: bool = False
     screen_out_endpoint: bool = False  # POST studies/{id}/screen-out-submissions/, outside the published description
 
-    # how errors are told, and lists lag
+    # form of errors, and lag of lists
     error_form: ErrorForm = "documented"
     list_lag_requests: int = Field(default=0, ge=0)  # a new submission is missing from lists for so many requests

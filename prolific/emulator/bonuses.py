@@ -83,7 +83,7 @@ def pay(tx: RequestTransaction, bonus_id: str) -> None:
     tx.schedule("pay", numbers)
 
 
-def carry_out(tx: RequestTransaction, numbers: list[int]) -> None:
+def mark_paid(tx: RequestTransaction, numbers: list[int]) -> None:
     """Pay what was promised."""
     c = schema.bonus_payments.c
     tx.connection.execute(update(schema.bonus_payments).where(c.number.in_(numbers)).values(paid_at=tx.now))

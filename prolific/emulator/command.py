@@ -15,33 +15,33 @@ import click
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("emulated-prolific.sqlite"),
     show_default=True,
-    help="Where the platform is kept; made if it is not there.",
+    help="Database file of the platform; created if missing.",
 )
-@click.option("--project", metavar="ID", help="Project that a new store begins with. [default: a random one]")
+@click.option("--project", metavar="ID", help="Id of the first project in a new store. [default: random]")
 @click.option(
     "--currency",
     type=click.Choice(["USD", "GBP"]),
     default="USD",
     show_default=True,
-    help="In which the account of a new store pays.",
+    help="Currency of a new account.",
 )
 @click.option(
     "--clock",
     type=click.Choice(["manual", "real"]),
     default="real",
     show_default=True,
-    help="A manual clock stands still until POST /emulator/clock/ puts it forward.",
+    help="A manual clock advances only with POST /emulator/clock/.",
 )
 @click.option(
     "--openapi",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The platform's published OpenAPI document: every request and every answer is held to it.",
+    help="The platform's published OpenAPI document; every request and response is validated against it.",
 )
 def emulate(port: int, store: Path, project: str | None, currency: str, clock: str, openapi: Path | None) -> None:
-    """Run a local counterpart of the Prolific API, with its money, its people and its faults.
+    """Emulate the Prolific API on this machine, with wallet, participants and injected faults.
 
-    It listens on this machine only and accepts any token. Studies, submissions and payments are kept
-    in --store. What people do, the clock, and what goes wrong are under /emulator/; see
+    Listens on this machine only and accepts any token. Studies, submissions and payments are kept in
+    --store. Participants, clock and faults are controlled under /emulator/; see
     docs/data/prolific-emulator.md.
     """
     from prolific.emulator.app import create_app
@@ -57,12 +57,12 @@ def emulate(port: int, store: Path, project: str | None, currency: str, clock: s
     with listen("127.0.0.1", port) as listener:
         mode: ClockMode = "manual" if clock == "manual" else "real"
         platform = Platform(store, clock=mode, project=project, currency=currency)
-        click.echo(f"emulated Prolific: {listener.address}, kept in {store}, {clock} clock")
+        click.echo(f"emulated Prolific: {listener.address}, store {store}, {clock} clock")
         for known, pays in platform.projects().items():
-            click.echo(f"project {known}, which pays in {pays}")
+            click.echo(f"project {known}, currency {pays}")
         click.echo("In another terminal:")
         click.echo(f"  export PROLIFIC_API_URL={listener.address} PROLIFIC_API_TOKEN=emulated")
-        click.echo("Nothing here is real money. Ctrl-C stops it.")
+        click.echo("No real money is involved. Press Ctrl-C to stop.")
         with deliver_webhooks(platform):
             run(create_app(platform, contract), listener)
         platform.close()

@@ -17,7 +17,7 @@ from spa.errors import PlatformError, how_to_install
 BASE = "urn:published-description"
 METHODS = frozenset({"get", "post", "put", "patch", "delete"})
 JSON = "application/json"
-MOST_TOLD = 5
+MAX_ERRORS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,12 +117,12 @@ class Contract:
                 problems += [f"{parameter['name']}: required"] if parameter.get("required") else []
                 continue
             value = _as_described(given, parameter["schema"])
-            told = self._told(f"{place}/parameters/{number}/schema", value)
-            problems += [f"{parameter['name']}: {one}" for one in told]
+            errors = self._schema_errors(f"{place}/parameters/{number}/schema", value)
+            problems += [f"{parameter['name']}: {one}" for one in errors]
         departure = self._departures.get((operation, "request"))
         if departure is None and described.get("requestBody") is not None and body is not None:
             pointer = f"{place}/requestBody/content/{_escaped(JSON)}/schema"
-            problems += self._told(pointer, _with_one_address(body))
+            problems += self._schema_errors(pointer, _with_one_address(body))
         return problems
 
     def answer_problems(self, operation: str, status: int, body: Any, media_type: str = JSON) -> list[str]:
@@ -130,7 +130,11 @@ class Contract:
         place, described = self.operations[operation]
         departure = self._departures.get((operation, str(status)))
         if departure is not None:
-            return [] if departure.instead is None else self._told(f"/components/schemas/{departure.instead}", body)
+            return (
+                []
+                if departure.instead is None
+                else self._schema_errors(f"/components/schemas/{departure.instead}", body)
+            )
         answers = described["responses"]
         key = str(status) if str(status) in answers else f"{status // 100}XX"
         if key not in answers:
@@ -141,11 +145,11 @@ class Contract:
         if media_type != JSON:
             return []
         pointer = f"{place}/responses/{key}/content/{_escaped(JSON)}/schema"
-        return self._told(pointer, _with_one_address(body))
+        return self._schema_errors(pointer, _with_one_address(body))
 
-    def _told(self, pointer: str, value: Any) -> list[str]:
+    def _schema_errors(self, pointer: str, value: Any) -> list[str]:
         found = sorted(self._validator(pointer).iter_errors(value), key=lambda error: list(map(str, error.path)))
-        return [f"{error.json_path}: {error.message[:200]}" for error in found[:MOST_TOLD]]
+        return [f"{error.json_path}: {error.message[:200]}" for error in found[:MAX_ERRORS]]
 
 
 def read_document(path: Path) -> dict[str, Any]:

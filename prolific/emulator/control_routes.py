@@ -1,4 +1,4 @@
-"""The other side: what people do, and what a rehearsal or a test does to the platform. All under ``/emulator/``."""
+"""Control routes under ``/emulator/``: participants' actions, clock, wallet, behaviour and faults."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from prolific.emulator import faults, participant_pool, schema, studies, submiss
 from prolific.emulator.account_routes import find_workspace
 from prolific.emulator.behaviour import Behaviour
 from prolific.emulator.errors import EmulatorRequestError
-from prolific.emulator.ids import PATTERN, moment
+from prolific.emulator.ids import PATTERN, iso_time
 from prolific.emulator.request_transaction import RequestTransaction, save_setting
 from prolific.emulator.routing import RouteRequest, RouteResponse, Routes, read_body
 from prolific.emulator.study_body import RequestBody
@@ -240,7 +240,7 @@ def forget_faults(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
 @routes.add("SeeClock", "GET", "/emulator/clock/")
 def see_clock(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Show what time it is."""
-    return RouteResponse(body={"now": tx.now, "shown": moment(tx.now), "requests": tx.request})
+    return RouteResponse(body={"now": tx.now, "shown": iso_time(tx.now), "requests": tx.request})
 
 
 def _person_view(tx: RequestTransaction, row: Row[Any]) -> dict[str, Any]:
@@ -259,7 +259,7 @@ def _person_view(tx: RequestTransaction, row: Row[Any]) -> dict[str, Any]:
         "study_url": submissions.study_url(tx, row),
         "entered_code": row.entered_code,
         "ends_at": submissions.ends_at(tx, row),
-        "return_requested": moment(row.return_requested),
+        "return_requested": iso_time(row.return_requested),
         "reward": row.paid,
         "bonuses": submissions.bonuses(tx, row.id),
     }

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import select
 
 from prolific.emulator import schema, submissions
-from prolific.emulator.ids import moment
+from prolific.emulator.ids import iso_time
 from prolific.emulator.participant_pool import offered
 from prolific.emulator.request_transaction import RequestTransaction
 
@@ -29,15 +29,15 @@ def as_csv(tx: RequestTransaction, study_id: str, names: Sequence[str] | None) -
         person = tx.connection.scalar(
             select(schema.participants.c.attributes).where(schema.participants.c.id == row.participant_id)
         )
-        times = [moment(row.started_at), moment(row.completed_at), moment(row.reviewed_at)]
-        told = [_told(known[name], (person or {}).get(name)) for name in asked]
+        times = [iso_time(row.started_at), iso_time(row.completed_at), iso_time(row.reviewed_at)]
+        answers = [_format_answer(known[name], (person or {}).get(name)) for name in asked]
         writer.writerow(
-            [row.id, row.participant_id, row.status, *times, submissions.seconds_taken(row), row.entered_code, *told]
+            [row.id, row.participant_id, row.status, *times, submissions.seconds_taken(row), row.entered_code, *answers]
         )
     return text.getvalue()
 
 
-def _told(asked: dict[str, Any], value: Any) -> str:
+def _format_answer(asked: dict[str, Any], value: Any) -> str:
     if value is None:
         return "DATA_EXPIRED"
     choices = asked.get("choices", {})

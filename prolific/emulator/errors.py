@@ -1,4 +1,4 @@
-"""What the platform says when it will not do something, in each of the forms in which it says so."""
+"""Errors of the API, in each form in which the platform writes them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ BARE = frozenset(
 
 
 class EmulatorRequestError(Exception):
-    """A request that the platform refuses; whatever it had begun to change is undone."""
+    """A request that the platform refuses; its transaction is rolled back."""
 
     def __init__(self, status: int, detail: Detail, *, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(f"{status}: {detail}")

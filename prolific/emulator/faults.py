@@ -1,4 +1,4 @@
-"""Things that go wrong on purpose: planned for an operation, so many times, after so many requests that pass."""
+"""Injected faults: planned for an operation, for ``count`` requests after ``skip`` others."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Kind = Literal[
     "wallet_short",  # refused as if the wallet did not cover it
     "duplicate",  # of webhooks: delivered once more although it was taken
     "reorder",  # of webhooks: the next one overtakes it
-    "lose",  # of webhooks: not sent, and tried again schedule_job
+    "lose",  # of webhooks: not sent, and tried again later
 ]
 BEFORE = frozenset({"429", "500", "drop", "wallet_short"})
 

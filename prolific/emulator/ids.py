@@ -1,4 +1,4 @@
-"""Names and moments as the platform writes them."""
+"""Ids and times in the platform's format."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ def new_id() -> str:
     return secrets.token_hex(12)
 
 
-def moment(seconds: float | None) -> str | None:
+def iso_time(seconds: float | None) -> str | None:
     """Return a time as the platform writes it.
 
-    >>> moment(0.25)
+    >>> iso_time(0.25)
     '1970-01-01T00:00:00.250000Z'
     """
     if seconds is None:

@@ -10,7 +10,7 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 
 from prolific.emulator import schema
 from prolific.emulator.errors import EmulatorRequestError, not_found
-from prolific.emulator.ids import moment, new_id
+from prolific.emulator.ids import iso_time, new_id
 from prolific.emulator.request_transaction import RequestTransaction
 
 Group = Row[Any]
@@ -61,7 +61,7 @@ def members(tx: RequestTransaction, group_id: str) -> list[dict[str, Any]]:
     """Return who is in a group as the platform lists them."""
     c = schema.members.c
     rows = tx.connection.execute(select(schema.members).where(c.group_id == group_id).order_by(c.since))
-    return [{"participant_id": row.participant_id, "datetime_created": moment(row.since)} for row in rows]
+    return [{"participant_id": row.participant_id, "datetime_created": iso_time(row.since)} for row in rows]
 
 
 def shown(tx: RequestTransaction, row: Group) -> dict[str, Any]:

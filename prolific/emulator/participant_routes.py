@@ -54,7 +54,7 @@ class ParticipantIdsBody(RequestBody):
 @routes.add("GetFilters", "GET", "/api/v1/filters/")
 def list_filters(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """List filters with what they offer."""
-    detailed = bool(call.yes("detailed"))
+    detailed = bool(call.boolean("detailed"))
     tag = call.query.get("filter_tag")
     c = schema.groups.c
     named = {
@@ -126,7 +126,7 @@ def list_groups(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
         query = query.where(c.workspace_id == find_workspace(tx, call.query["workspace_id"]).id)
     elif "project_id" not in call.query:
         raise EmulatorRequestError(400, {"workspace_id": ["expected workspace_id or project_id"]})
-    active = call.yes("active")
+    active = call.boolean("active")
     if active is not None and not tx.behaviour.deleted_groups_look_alive:
         query = query.where(c.deleted == (0 if active else 1))
     rows = tx.connection.execute(query).all()

@@ -1,4 +1,4 @@
-"""What a participant's browser sees of the platform: open studies, the way into one, and the page that takes codes."""
+"""The participant's pages: open studies, entering one, and the page that takes completion codes."""
 
 from __future__ import annotations
 

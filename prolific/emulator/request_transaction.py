@@ -1,4 +1,4 @@
-"""One request's share of the emulated platform, and the settings of its store."""
+"""The database transaction of one request, and the settings of the store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from prolific.emulator.errors import not_found
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestTransaction:
-    """One request's share of the platform: its transaction, its moment, and how the platform behaves."""
+    """The database transaction of one request, its time, and the platform's behaviour."""
 
     connection: Connection
     now: float  # seconds since 1970, by the emulated clock
@@ -23,7 +23,7 @@ class RequestTransaction:
     behaviour: Behaviour
 
     def at(self, moment: float) -> RequestTransaction:
-        """Return the same transaction at another time: things fall due in their order, not when somebody looks."""
+        """Return the same transaction at another time."""
         return replace(self, now=moment)
 
     def find(self, table: Table, row_id: str, name: str) -> Row[Any]:

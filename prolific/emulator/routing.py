@@ -46,7 +46,7 @@ class RouteRequest:
         """Return the body as a record, or refuse."""
         return read_body(model, self.body)
 
-    def number(self, name: str, default: int, *, least: int, most: int) -> int:
+    def integer(self, name: str, default: int, *, least: int, most: int) -> int:
         """Return a whole number of the query, or refuse."""
         given = self.query.get(name)
         if given is None:
@@ -59,7 +59,7 @@ class RouteRequest:
             raise EmulatorRequestError(400, {name: [f"Ensure this value is greater than or equal to {least}."]})
         return min(value, most)
 
-    def yes(self, name: str) -> bool | None:
+    def boolean(self, name: str) -> bool | None:
         """Return a switch of the query; None where it is not given."""
         given = self.query.get(name)
         if given is None:
@@ -117,11 +117,11 @@ def paginate(tx: RequestTransaction, call: RouteRequest, rows: Sequence[R], show
     largest = tx.behaviour.largest_page
     by_offset = {"limit", "offset"} & set(call.query) and tx.behaviour.both_ways_of_paging
     if by_offset:
-        size = call.number("limit", DEFAULT_PAGE, least=1, most=largest)
-        first = call.number("offset", 0, least=0, most=len(rows) + 1)
+        size = call.integer("limit", DEFAULT_PAGE, least=1, most=largest)
+        first = call.integer("offset", 0, least=0, most=len(rows) + 1)
     else:
-        size = call.number("page_size", DEFAULT_PAGE, least=1, most=largest)
-        first = (call.number("page", 1, least=1, most=len(rows) + 2) - 1) * size
+        size = call.integer("page_size", DEFAULT_PAGE, least=1, most=largest)
+        first = (call.integer("page", 1, least=1, most=len(rows) + 2) - 1) * size
     if first and first >= len(rows) and tx.behaviour.past_the_end_is_404:
         raise EmulatorRequestError(404, "Invalid page.")
 

@@ -1,4 +1,4 @@
-"""What happens by itself: promised work, places that run out, and approval after three weeks, each at its time."""
+"""Changes that happen on their own: delayed work, time-outs, and approval after three weeks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MINUTE = 60.0
 
 
 def apply_scheduled_changes(tx: RequestTransaction) -> None:
-    """Do everything that fell due, the earliest first, as if somebody had looked at each moment."""
+    """Apply all changes that are due, the earliest first, each at its own time."""
     while True:
         found = [*_due_jobs(tx), *_due_places(tx), *_due_reviews(tx)]
         if not found:
@@ -39,7 +39,7 @@ def _do(tx: RequestTransaction, kind: str, subject: Any) -> None:
         case "approve":
             submission_review.approve_each(tx, job.subject)
         case "pay":
-            bonuses.carry_out(tx, job.subject)
+            bonuses.mark_paid(tx, job.subject)
         case "leave_processing":
             submissions.leave_processing(tx, *job.subject)
 

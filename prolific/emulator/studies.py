@@ -11,7 +11,7 @@ from sqlalchemy import Row, func, select
 from prolific.emulator import schema, wallet, webhook_events
 from prolific.emulator.errors import EmulatorRequestError
 from prolific.emulator.fees import number
-from prolific.emulator.ids import moment, new_id
+from prolific.emulator.ids import iso_time, new_id
 from prolific.emulator.participant_pool import check_filters, excluded
 from prolific.emulator.request_transaction import RequestTransaction
 from prolific.emulator.routing import read_body
@@ -225,7 +225,7 @@ def set_status(tx: RequestTransaction, row: Study, status: str) -> None:
     if row.status == status:
         return
     tx.update(schema.studies, row.id, status=status)
-    webhook_events.tell(
+    webhook_events.publish(
         tx, row.workspace_id, "study.status.change", row.id, status=status, metadata=row.body.get("metadata")
     )
 
@@ -286,7 +286,7 @@ def _facts(tx: RequestTransaction, row: Study) -> dict[str, Any]:
         "places_taken": sum(found[status] for status in TAKEN),
         "number_of_submissions": found.total(),
         "total_cost": number(wallet.places_cost(tx, row.body, _places(row)).total),
-        "date_created": moment(row.created_at),
-        "published_at": moment(row.published_at),
+        "date_created": iso_time(row.created_at),
+        "published_at": iso_time(row.published_at),
         "publish_at": None,
     }

@@ -136,7 +136,7 @@ def show_cost(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Show what a study has cost, or will have cost when all its places are paid."""
     row = studies.find(tx, call.path["id"])
     spent = wallet.spent_rewards(tx, [row.id]).get(row.id, Cost())
-    if call.yes("is_projected"):
+    if call.boolean("is_projected"):
         spent = wallet.places_cost(tx, row.body, row.body["total_available_places"])
     currency = tx.find(schema.workspaces, row.workspace_id, "Workspace").currency
     _, paid = wallet.bonuses_of(tx, [row.id])

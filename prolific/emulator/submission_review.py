@@ -113,7 +113,7 @@ def _complete(tx: RequestTransaction, row: Submission, asked: SubmissionTransiti
     tx.update(schema.submissions, row.id, entered_code=code["code"], completed_at=tx.now)
     row = submissions.find(tx, row.id)
     if not any(action["action"] == "DYNAMIC_PAYMENT" for action in code["actions"]):
-        return submissions.carry_out(tx, row, code["actions"])
+        return submissions.apply_code_actions(tx, row, code["actions"])
     share = asked.completion_code_data.percentage_of_reward if asked.completion_code_data else None
     if share is None:
         raise EmulatorRequestError(400, {"completion_code_data": ["percentage_of_reward is required"]})

@@ -11,7 +11,7 @@ from sqlalchemy import Row, select
 
 from prolific.emulator import bonuses, participant_groups, schema, studies, submission_review, submissions
 from prolific.emulator.errors import EmulatorRequestError
-from prolific.emulator.ids import moment, new_id
+from prolific.emulator.ids import iso_time, new_id
 from prolific.emulator.request_transaction import RequestTransaction
 from prolific.emulator.routing import RouteRequest, RouteResponse, Routes, paginate
 from prolific.emulator.study_body import RequestBody
@@ -81,7 +81,7 @@ def list_submissions(tx: RequestTransaction, call: RouteRequest) -> RouteRespons
             raise EmulatorRequestError(400, {"status": [f"{status} is not one of {', '.join(STATUSES)}"]})
         query = query.where(c.status == STATUSES[status])
     for name, among in SWITCHES.items():
-        wanted = call.yes(name)
+        wanted = call.boolean(name)
         if wanted is not None:
             query = query.where(c.status.in_(among) if wanted else c.status.not_in(among))
     if "submitted_from" in call.query:
@@ -219,7 +219,7 @@ def _shown(row: Row[tuple[object, ...]]) -> dict[str, object]:
         "id": row.id,
         "sender_id": "researcher",
         "body": row.body,
-        "sent_at": moment(row.sent_at),
+        "sent_at": iso_time(row.sent_at),
         "type": "MESSAGE",
         "channel_id": row.recipient_id,
         "data": {"study_id": row.study_id or ""},

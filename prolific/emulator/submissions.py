@@ -8,7 +8,7 @@ from sqlalchemy import Row, func, select
 
 from prolific.emulator import schema, studies, webhook_events
 from prolific.emulator.errors import EmulatorRequestError
-from prolific.emulator.ids import moment, new_id
+from prolific.emulator.ids import iso_time, new_id
 from prolific.emulator.participant_pool import admits, took_part
 from prolific.emulator.request_transaction import RequestTransaction
 
@@ -81,7 +81,7 @@ def take(tx: RequestTransaction, study_id: str, participant_id: str, *, device: 
         review={},
     )
     row = find(tx, submission_id)
-    _tell(tx, row)
+    _publish_events(tx, row)
     studies.refresh(tx, study_id)
     return row
 
@@ -158,7 +158,7 @@ def complete(tx: RequestTransaction, submission_id: str, code: str | None, *, ac
     if tx.behaviour.processing_status:
         tx.schedule("leave_processing", [row.id, code, actor])
         return set_status(tx, row, "PROCESSING")
-    return carry_out(tx, find(tx, row.id), known["actions"] if known is not None else [])
+    return apply_code_actions(tx, find(tx, row.id), known["actions"] if known is not None else [])
 
 
 def leave_processing(tx: RequestTransaction, submission_id: str, code: str | None, actor: str) -> None:
@@ -167,11 +167,11 @@ def leave_processing(tx: RequestTransaction, submission_id: str, code: str | Non
     if row.status == "PROCESSING":
         codes = studies.find(tx, row.study_id).body["completion_codes"]
         known = next((one for one in codes if one["code"] == code and one["actor"] == actor), None)
-        carry_out(tx, row, known["actions"] if known is not None else [])
+        apply_code_actions(tx, row, known["actions"] if known is not None else [])
 
 
-def carry_out(tx: RequestTransaction, row: Submission, actions: list[dict[str, Any]]) -> Submission:
-    """Do what a code says."""
+def apply_code_actions(tx: RequestTransaction, row: Submission, actions: list[dict[str, Any]]) -> Submission:
+    """Apply the actions of a completion code."""
     from prolific.emulator.participant_groups import add_member, remove_member
 
     status, changes = "AWAITING REVIEW", dict[str, Any]()
@@ -222,18 +222,18 @@ def set_status(tx: RequestTransaction, row: Submission, status: str) -> Submissi
     """Change a submission's status, tell whoever wants to know, and let the study follow."""
     if row.status != status:
         tx.update(schema.submissions, row.id, status=status)
-        _tell(tx, find(tx, row.id))
+        _publish_events(tx, find(tx, row.id))
         studies.refresh(tx, row.study_id)
     return find(tx, row.id)
 
 
-def _tell(tx: RequestTransaction, row: Submission) -> None:
+def _publish_events(tx: RequestTransaction, row: Submission) -> None:
     study = studies.find(tx, row.study_id)
     facts = {"participant_id": row.participant_id, "status": row.status}
-    webhook_events.tell(tx, study.workspace_id, "submission.status.change", row.id, **facts)
+    webhook_events.publish(tx, study.workspace_id, "submission.status.change", row.id, **facts)
     taken = studies.places_taken(tx, study.id)
     total = study.body["total_available_places"]
-    webhook_events.tell(
+    webhook_events.publish(
         tx, study.workspace_id, "study.progress.change", study.id, places_taken=taken, total_available_places=total
     )
 
@@ -282,10 +282,10 @@ def shown(tx: RequestTransaction, row: Submission) -> dict[str, Any]:
         "participant": row.participant_id,
         "study_id": row.study_id,
         "status": row.status,
-        "started_at": moment(began(row)),
-        "completed_at": moment(row.completed_at),
+        "started_at": iso_time(began(row)),
+        "completed_at": iso_time(row.completed_at),
         "entered_code": row.entered_code,
-        "return_requested": moment(row.return_requested),
+        "return_requested": iso_time(row.return_requested),
         "bonus_payments": bonuses(tx, row.id),
         "parent_study_id": None,
         "time_taken": seconds_taken(row),
@@ -300,10 +300,10 @@ def shown_short(tx: RequestTransaction, row: Submission) -> dict[str, Any]:
         "participant_id": row.participant_id,
         "study_id": row.study_id,
         "status": row.status,
-        "started_at": moment(began(row)),
-        "completed_at": moment(row.completed_at),
+        "started_at": iso_time(began(row)),
+        "completed_at": iso_time(row.completed_at),
         "study_code": row.entered_code,
-        "return_requested": moment(row.return_requested),
+        "return_requested": iso_time(row.return_requested),
         "has_siblings": False,
         "time_taken": seconds_taken(row),
         "reward": row.paid,

@@ -1,4 +1,4 @@
-"""Deliver events to their subscribers over HTTP: signed, tried again, and sometimes twice or in another order."""
+"""Deliver webhook events over HTTP: signed, retried, and by fault duplicated or reordered."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sqlalchemy import select, update
 
 from prolific.emulator import schema
 from prolific.emulator.faults import WEBHOOKS, next_fault
-from prolific.emulator.ids import moment
+from prolific.emulator.ids import iso_time
 from prolific.emulator.platform import Platform
 from prolific.emulator.request_transaction import RequestTransaction
 
@@ -54,8 +54,8 @@ def sign(secret: str, timestamp: str, body: bytes) -> str:
 def deliver_webhooks(platform: Platform, *, rng: random.Random | None = None) -> Iterator[None]:
     """Deliver a platform's events while a block runs."""
     stopping = threading.Event()
-    courier = WebhookSender(platform, rng or random.Random())
-    thread = threading.Thread(target=courier.run, args=(stopping,), daemon=True)
+    sender = WebhookSender(platform, rng or random.Random())
+    thread = threading.Thread(target=sender.run, args=(stopping,), daemon=True)
     thread.start()
     try:
         yield
@@ -73,15 +73,15 @@ class WebhookSender:
         self.rng = rng
 
     def run(self, stopping: threading.Event) -> None:
-        """Deliver whatever falls due until told to stop."""
+        """Deliver due events until stopped."""
         with httpx2.Client(timeout=PATIENCE, trust_env=False) as client:
             while not stopping.is_set():
                 self.platform.woken.wait(LOOK_EVERY)
                 self.platform.woken.clear()
-                for parcel in self._due():
+                for delivery in self._due():
                     if stopping.is_set():
                         return
-                    self._settle(parcel, None if parcel.lost else _post(client, parcel))
+                    self._record_result(delivery, None if delivery.lost else _post(client, delivery))
 
     def _due(self) -> list[WebhookDelivery]:
         with self.platform.transaction(counts=False, wakes=False) as tx:
@@ -95,12 +95,12 @@ class WebhookSender:
             ).all()
             return _with_faults(tx, rows)
 
-    def _settle(self, parcel: WebhookDelivery, status: int | None) -> None:
+    def _record_result(self, delivery: WebhookDelivery, status: int | None) -> None:
         taken = status is not None and 200 <= status < 300
         with self.platform.transaction(counts=False, wakes=False) as tx:
-            tx.insert(schema.deliveries, event_id=parcel.event_id, at=tx.now, status=status)
+            tx.insert(schema.deliveries, event_id=delivery.event_id, at=tx.now, status=status)
             e, s = schema.events.c, schema.subscriptions.c
-            row = tx.connection.execute(select(schema.events).where(e.id == parcel.event_id)).one()
+            row = tx.connection.execute(select(schema.events).where(e.id == delivery.event_id)).one()
             changes: dict[str, Any] = {"attempts": row.attempts + 1, "updated_at": tx.now}
             if taken:
                 changes["status"] = "SUCCEEDED"
@@ -108,7 +108,7 @@ class WebhookSender:
                 wait = self.rng.uniform(0, FIRST_WAIT * 2**row.attempts)
                 changes |= {"due_at": tx.now + wait} if row.attempts < RETRIES else {"status": "FAILED"}
             tx.connection.execute(update(schema.events).where(e.id == row.id).values(**changes))
-            own = update(schema.subscriptions).where(s.id == parcel.subscription_id)
+            own = update(schema.subscriptions).where(s.id == delivery.subscription_id)
             if taken:
                 tx.connection.execute(own.values(failing_since=None))
                 return
@@ -118,27 +118,27 @@ class WebhookSender:
 
 def _with_faults(tx: RequestTransaction, rows: Sequence[Any]) -> list[WebhookDelivery]:
     """Return the deliveries to be made, with those that are planned to go wrong."""
-    parcels: list[WebhookDelivery] = []
+    deliveries: list[WebhookDelivery] = []
     overtaken: list[WebhookDelivery] = []
     for number, row in enumerate(rows):
         fault = next_fault(tx, WEBHOOKS)
         kind = fault.kind if fault is not None else None
-        parcel = _parcel(row, lost=kind == "lose")
+        delivery = _delivery(row, lost=kind == "lose")
         if kind == "reorder" and number == len(rows) - 1:  # nothing to be overtaken by yet
             tx.connection.execute(
                 update(schema.events).where(schema.events.c.id == row.id).values(due_at=tx.now + OVERTAKEN)
             )
         elif kind == "reorder":
-            overtaken.append(parcel)
+            overtaken.append(delivery)
             continue
         else:
-            parcels += [parcel] * (2 if kind == "duplicate" else 1)
-        parcels += overtaken
+            deliveries += [delivery] * (2 if kind == "duplicate" else 1)
+        deliveries += overtaken
         overtaken = []
-    return parcels
+    return deliveries
 
 
-def _parcel(row: Any, *, lost: bool) -> WebhookDelivery:
+def _delivery(row: Any, *, lost: bool) -> WebhookDelivery:
     return WebhookDelivery(
         event_id=row.id,
         subscription_id=row.subscription_id,
@@ -150,17 +150,17 @@ def _parcel(row: Any, *, lost: bool) -> WebhookDelivery:
     )
 
 
-def _post(client: httpx2.Client, parcel: WebhookDelivery) -> int | None:
+def _post(client: httpx2.Client, delivery: WebhookDelivery) -> int | None:
     """Return the status of the answer; None where there was none. The time in the headers is the real one."""
     timestamp = str(int(time.time()))
     headers = {
         "Content-Type": "application/json",
-        "X-Event-ID": parcel.event_id,
-        "X-Timestamp": moment(parcel.created_at) or "",
+        "X-Event-ID": delivery.event_id,
+        "X-Timestamp": iso_time(delivery.created_at) or "",
         "X-Prolific-Request-Timestamp": timestamp,
-        "X-Prolific-Request-Signature": sign(parcel.secret, timestamp, parcel.body),
+        "X-Prolific-Request-Signature": sign(delivery.secret, timestamp, delivery.body),
     }
     try:
-        return client.post(parcel.url, content=parcel.body, headers=headers).status_code
+        return client.post(delivery.url, content=delivery.body, headers=headers).status_code
     except httpx2.HTTPError:
         return None

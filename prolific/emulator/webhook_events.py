@@ -1,4 +1,4 @@
-"""What the platform tells its subscribers: an event for every change that somebody asked to hear of."""
+"""Webhook events: one for each change and each subscription to it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ EVENT_TYPES = {
 }
 
 
-def tell(tx: RequestTransaction, workspace_id: str, event_type: str, resource_id: str, **facts: Any) -> None:
-    """Write down an event for every subscription that is confirmed; it is delivered afterwards."""
+def publish(tx: RequestTransaction, workspace_id: str, event_type: str, resource_id: str, **facts: Any) -> None:
+    """Queue an event for every confirmed subscription."""
     c = schema.subscriptions.c
     for subscription in tx.connection.scalars(
         select(c.id).where(c.workspace_id == workspace_id, c.event_type == event_type, c.enabled == 1)

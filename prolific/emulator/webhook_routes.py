@@ -12,7 +12,7 @@ from sqlalchemy import Row, delete, select
 from prolific.emulator import schema
 from prolific.emulator.account_routes import find_workspace
 from prolific.emulator.errors import EmulatorRequestError
-from prolific.emulator.ids import moment, new_id
+from prolific.emulator.ids import iso_time, new_id
 from prolific.emulator.request_transaction import RequestTransaction
 from prolific.emulator.routing import RouteRequest, RouteResponse, Routes
 from prolific.emulator.study_body import RequestBody, check_https
@@ -84,7 +84,7 @@ def create_secret(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
 def list_subscriptions(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """List subscriptions; those that are enabled where nothing else is asked for."""
     c = schema.subscriptions.c
-    enabled = call.yes("is_enabled")
+    enabled = call.boolean("is_enabled")
     query = select(schema.subscriptions).where(c.enabled == (0 if enabled is False else 1)).order_by(c.number)
     if "workspace_id" in call.query:
         query = query.where(c.workspace_id == call.query["workspace_id"])
@@ -163,8 +163,8 @@ def list_events(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
         query = query.where(c.status.in_(_statuses(call.query["status"])))
     if "resource_id" in call.query:
         query = query.where(c.resource_id == call.query["resource_id"])
-    limit = call.number("limit", DEFAULT_EVENTS, least=1, most=MOST_EVENTS)
-    offset = call.number("offset", 0, least=0, most=10**9)
+    limit = call.integer("limit", DEFAULT_EVENTS, least=1, most=MOST_EVENTS)
+    offset = call.integer("offset", 0, least=0, most=10**9)
     rows = tx.connection.execute(query).all()
     shown = [_event(one, row) for one in rows[offset : offset + limit]]
     return RouteResponse(body={"results": shown, "_links": {}, "meta": {"count": len(rows)}})
@@ -201,8 +201,8 @@ def _shown(row: Row[Any]) -> dict[str, Any]:
 def _event(row: Row[Any], subscription: Row[Any]) -> dict[str, Any]:
     return {
         "id": row.id,
-        "datetime_created": moment(row.created_at),
-        "datetime_updated": moment(row.updated_at),
+        "datetime_created": iso_time(row.created_at),
+        "datetime_updated": iso_time(row.updated_at),
         "event_type": row.payload["event_type"],
         "resource_id": row.resource_id,
         "status": row.status,

@@ -106,7 +106,7 @@ class ScenarioRunner:
         plan = self.script.read("prolific", "plan", self.study, *url, *which)
         self.estimates.append(plan["estimate"])
         accepted = [line for line in plan["checklist"] if line["state"] not in NOT_OF_REHEARSALS]
-        if not which:  # schedule_job sessions ask the people of the first, who are few
+        if not which:  # later sessions ask the people of the first, who are few
             self.accepted += [line for line in accepted if line not in self.accepted]
         despite = [word for line in accepted for word in ("--despite", line["name"])]
         self.script.run("prolific", "publish", self.study, *url, *which, *despite, "--yes")
