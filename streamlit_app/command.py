@@ -1,4 +1,4 @@
-"""``spa dashboard``: watch a study, review what came in, understand what it says."""
+"""``spa dashboard``: monitor a study, review its submissions and explore its results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from spa.commands.options import port_option, store_option
+from spa.commands.options import host_option, port_option, store_option
 
 TOKEN_BYTES = 24
 
@@ -22,12 +22,12 @@ Examples:
 @click.argument("study", type=click.Path(path_type=Path), required=False)
 @click.option("--tables", type=click.Path(path_type=Path), help="Show a folder of tidy tables instead of a STUDY.")
 @click.option(
-    "--llm", "llms", multiple=True, metavar="ID", help="An annotator of the tables that is an LLM; repeatable."
+    "--llm", "llms", multiple=True, metavar="ID", help="With --tables: id of a rater that is an LLM; repeatable."
 )
-@click.option("--map", "mapping", multiple=True, metavar="OLD=NEW", help="Rename a column of the tables; repeatable.")
+@click.option("--map", "mapping", multiple=True, metavar="OLD=NEW", help="With --tables: rename a column; repeatable.")
 @store_option
-@click.option("--reviewer", metavar="NAME", help="Who decides on submissions; without a name nobody can.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; others than this need it.")
+@click.option("--reviewer", metavar="NAME", help="Your name, which enables decisions on submissions.")
+@host_option
 @port_option(8501)
 @click.option("--browser/--no-browser", default=False, help="Open the page in this machine's browser.")
 def dashboard(
@@ -43,8 +43,8 @@ def dashboard(
 ) -> None:
     """Show a study in the browser: progress, submissions, systems, annotators, raters, report and plan.
 
-    It reads the store of STUDY and pays nobody. Decisions are taken only with --reviewer; they are kept in the
-    store, and a platform's own commands carry them out. On another address than loopback a token is part of the link.
+    It pays nobody: decisions made with --reviewer are saved in the store and executed by the commands of the platform.
+    With a --host other than this machine, the link contains an access token.
     """
     import secrets
 
@@ -55,9 +55,9 @@ def dashboard(
     if not _installed():
         raise SpaError(f"spa dashboard needs the package streamlit: {how_to_install('dashboard')}")
     if reviewer is not None and not reviewer.strip():
-        raise click.UsageError("--reviewer: name required")
+        raise click.UsageError("--reviewer: expected a name, got an empty one")
     if (study is None) == (tables is None):
-        raise click.UsageError("expected a STUDY or --tables FOLDER, one of them")
+        raise click.UsageError("expected either STUDY or --tables FOLDER")
     if study is not None and (mapping or llms):
         raise click.UsageError("--map and --llm are for --tables; a study knows its own columns and raters")
     renamed = tuple(_split(text) for text in mapping)

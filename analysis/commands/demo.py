@@ -1,4 +1,4 @@
-"""The main job on the example study that ships with the package, offline, command by command."""
+"""``spa demo``: run all steps of a study on an example, offline."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 from spa.commands.init import EXAMPLES
 from spa.commands.options import seed_option
 
-# What is true of the stories: each writer is better than the next, by unequal steps (docs/study-file.md has the unit).
+# True utilities of the example's systems, in unequal steps; docs/study-file.md explains the unit.
 UTILITIES = {"novelist": 1.4, "formula": 0.6, "parrot": -0.4, "salad": -1.4}
 
 
@@ -28,21 +28,19 @@ UTILITIES = {"novelist": 1.4, "formula": 0.6, "parrot": -0.4, "salad": -1.4}
     show_default=True,
     help="New folder for the study, its store and the report.",
 )
-@click.option("--annotators", type=click.IntRange(min=2), help="Number of annotators.  [default: the study's]")
+@click.option("--annotators", type=click.IntRange(min=2), help="Number of annotators. [default: the study's]")
 @seed_option(7)
 def demo(example: str, out: Path, annotators: int | None, seed: int) -> None:
-    """Run a whole study on this machine: no key, no network, about half a minute.
+    """Run an example study on this machine, without keys or network, in about half a minute.
 
-    Simulated annotators answer an example study on the real survey server over HTTP; a simulated
-    rater answers the same forms through an OpenAI-compatible endpoint. Every step is a command
-    that you would type for a study of your own, and is printed before it runs.
+    Simulated annotators answer the study on the real survey server over HTTP; a simulated LLM answers the
+    same forms through an OpenAI-compatible endpoint. Each step is a command that you would use for your own
+    study, and is printed before it runs.
     """
     from spa.errors import StudyError
 
     if out.exists() and any(out.iterdir()):
-        raise StudyError(
-            f"{out}: expected a new or empty folder, got one with files in it; remove it or choose another --out"
-        )
+        raise StudyError(f"{out}: expected a new or empty folder, got files in it; remove it or choose another --out")
     study = out / "study" / "study.toml"
     utilities = UTILITIES if example == "stories" else {}
     truth = [word for system, utility in utilities.items() for word in ("--utility", f"{system}={utility}")]
@@ -60,7 +58,7 @@ def demo(example: str, out: Path, annotators: int | None, seed: int) -> None:
 
 
 def run(arguments: list[str]) -> None:
-    """Print a command of the ``spa`` script and run it; stop where it fails."""
+    """Print and run a ``spa`` command; stop if it fails."""
     from spa.cli import main
 
     click.secho(f"\n$ spa {' '.join(arguments)}", bold=True)

@@ -1,4 +1,4 @@
-"""``spa freeze`` and ``spa heds``: what is fixed beforehand, and the datasheet afterwards."""
+"""``spa freeze`` and ``spa heds``: the preregistered analysis plan and the datasheet."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from spa.commands.options import out_file_option, out_folder_option, store_optio
 @click.command(epilog="Example: spa freeze my-study/study.toml --out preregistration.json")
 @study_argument
 @store_option
-@out_file_option("Write the frozen plan to this file, for publication.")
+@out_file_option("Write the frozen plan to this file, for preregistration.")
 def freeze(study: Path, store: str | None, out: Path | None) -> None:
     """Freeze the analysis plan of STUDY before answers are collected.
 
-    The plan, the study as built and the number of annotators are kept in the store with their hash and the time.
-    The report then says what deviates from them. The first frozen plan stands.
+    The plan, the study as built and the number of annotators are saved in the store with a hash and the time; later
+    runs do not change them. The report lists all deviations.
     """
     import json
     import time
@@ -35,12 +35,12 @@ def freeze(study: Path, store: str | None, out: Path | None) -> None:
         content = planned(plan_of(workspace.study), fingerprint=workspace.store.fingerprint, annotators=annotators)
         frozen = keep(workspace.store, content, now=time.time())
     when = datetime.fromtimestamp(frozen.frozen_at, UTC)
-    click.echo(f"frozen on {when:%Y-%m-%d %H:%M:%S} UTC, {frozen.submissions} forms handed in by then")
+    click.echo(f"frozen on {when:%Y-%m-%d %H:%M:%S} UTC, with {frozen.submissions} submissions so far")
     click.echo(f"SHA-256 {frozen.sha256}")
     if out is not None:
         with written_whole(out) as temporary:
             temporary.write_text(json.dumps(asdict(frozen), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        click.echo(f"wrote {out}: publish it, or its hash, before collecting")
+        click.echo(f"wrote {out}: publish it, or its hash, before collecting answers")
 
 
 @click.command(epilog="Example: spa heds my-study/study.toml --out datasheet")
@@ -48,9 +48,9 @@ def freeze(study: Path, store: str | None, out: Path | None) -> None:
 @store_option
 @out_folder_option("Folder for the datasheets.", required=True)
 def heds(study: Path, store: str | None, out: Path) -> None:
-    """Fill in the human-evaluation datasheet (HEDS 3.0) of STUDY, one per quality criterion.
+    """Fill in the human-evaluation datasheet (HEDS 3.0) of STUDY, one sheet per quality criterion.
 
-    Questions that the study does not answer are left open and listed in heds-open.txt.
+    Questions without an answer in the study are left open and listed in heds-open.txt.
     """
     from analysis.answers.study_answers import answers_of
     from analysis.heds import datasheets, write_sheets
@@ -64,4 +64,4 @@ def heds(study: Path, store: str | None, out: Path) -> None:
     for path in write_sheets(sheets, out):
         click.echo(f"wrote {path}")
     left = len({field.number for sheet in sheets for field in sheet.left_open})
-    click.echo(f"{left} questions are left open, as the study does not answer them")
+    click.echo(f"{left} questions are left open because the study does not answer them")

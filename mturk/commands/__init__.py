@@ -1,4 +1,4 @@
-"""``spa mturk``: studies as HITs over the MTurk protocol, and the endpoint that hosts them."""
+"""``spa mturk``: run studies as HITs over the MTurk protocol, or host them on your own endpoint."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import click
 
 from spa.commands.lazy_group import LazyGroup
 
-COMMANDS = {  # name -> where it is, in the order of a study's life
+COMMANDS = {  # name -> function, in the order of use
     "plan": "mturk.commands.publishing:plan",
     "publish": "mturk.commands.publishing:publish",
     "status": "mturk.commands.publishing:status",
@@ -37,4 +37,4 @@ COMMANDS = {  # name -> where it is, in the order of a study's life
     epilog="Example: spa mturk plan my-study/study.toml --endpoint-url http://127.0.0.1:8470",
 )
 def mturk() -> None:
-    """Publish a study as HITs over the MTurk protocol, collect, review and pay; or host HITs yourself."""
+    """Publish a study as HITs over the MTurk protocol, collect, review and pay; or host the HITs yourself."""

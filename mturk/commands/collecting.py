@@ -8,17 +8,18 @@ from typing import Any
 
 import click
 
-from mturk.commands.hit_study import in_progress, open_hit_study, study_options, tell, when, yes_option
+from mturk.commands.hit_study import hit_option, in_progress, open_hit_study, study_options, tell, when
+from spa.commands.options import out_folder_option, yes_option
 
 
 @click.command(epilog="Example: spa mturk collect my-study/study.toml --endpoint-url http://127.0.0.1:8470")
 @study_options
-@click.option("--everything", is_flag=True, help="Look at every HIT, also where nothing can be new.")
+@click.option("--everything", is_flag=True, help="Query every HIT, including those with nothing new.")
 def collect(study: Path, store: str | None, endpoint_url: str | None, everything: bool, as_json: bool) -> None:
-    """Collect what annotators handed in for STUDY; each submission once, however often the command is run.
+    """Collect the submissions to STUDY; running it again collects only new ones.
 
-    Answers are checked by the rules that hold for everybody; one that cannot be used is missing with its reason,
-    and what arrived is kept. Whoever handed something in is kept from the study's other HITs.
+    Answers are validated like those of the survey server. An unusable answer is stored as missing, with the reason
+    and the original. Annotators who submitted are excluded from the study's other HITs.
     """
     from mturk.collecting import Collector
     from mturk.eligibility import find_family_type
@@ -47,31 +48,34 @@ def collect(study: Path, store: str | None, endpoint_url: str | None, everything
         "earliest_auto_approval": hit_status.earliest_auto_approval,
     }
     lines = [
-        f"{found.new} new submissions in {found.hits} HITs, {found.problems} of them with a problem; "
+        f"{found.new} new submissions in {found.hits} HITs, {found.problems} with a problem; "
         f"{found.changed} reviewed since the last run",
-        f"{found.excluded} annotators kept from the family's other HITs",
-        f"earliest approval by itself: {when(hit_status.earliest_auto_approval)}",
+        f"{found.excluded} annotators excluded from the family's other HITs",
+        f"earliest automatic approval: {when(hit_status.earliest_auto_approval)}",
     ]
     if found.unsubmitted:
         lines.append(
-            f"{found.unsubmitted} visits to the survey server were finished and never submitted at the endpoint: "
+            f"{found.unsubmitted} visits were completed on the survey server but not submitted at the endpoint: "
             "kept as extra, not analysed; their places are free again"
         )
     if found.gone:
-        lines.append(f"{len(found.gone)} HITs are no longer at the endpoint; what was collected of them is kept")
+        lines.append(f"{len(found.gone)} HITs no longer exist at the endpoint; their collected answers are kept")
     tell(lines, facts, as_json=as_json)
 
 
 @click.command(epilog="Example: spa mturk export my-study/study.toml --out archive")
 @study_options
-@click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="Folder for the files.")
+@out_folder_option("Folder for the files.", required=True)
 @click.option(
-    "--with-worker-ids", "worker_ids", is_flag=True, help="Name annotators as the endpoint does, not by our own ids."
+    "--with-worker-ids",
+    "worker_ids",
+    is_flag=True,
+    help="Include the endpoint's worker ids instead of the study's annotator ids.",
 )
 def export(
     study: Path, store: str | None, endpoint_url: str | None, out: Path, worker_ids: bool, as_json: bool
 ) -> None:
-    """Archive the HITs of STUDY and all that was collected: two JSONL files, and result rows as CSV."""
+    """Archive the HITs of STUDY and everything collected: two JSONL files and the results as CSV."""
     import time
 
     from mturk.archive_export import write_archive
@@ -84,12 +88,12 @@ def export(
 
 @click.command(epilog="Example: spa mturk dispose my-study/study.toml --yes")
 @study_options
-@click.option("--hit", "named", metavar="ID", multiple=True, help="Only this HIT; repeatable. [default: all]")
+@hit_option
 @yes_option
 def dispose(
     study: Path, store: str | None, endpoint_url: str | None, named: tuple[str, ...], yes: bool, as_json: bool
 ) -> None:
-    """Delete the HITs of STUDY at the endpoint, once all are reviewed, collected and archived."""
+    """Delete the HITs of STUDY at the endpoint after they are collected, reviewed and archived."""
     from mturk.lifetimes import Keeper
 
     with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
@@ -98,19 +102,19 @@ def dispose(
         keeper.check_disposal(hits)
         facts = {"hits": [hit.hit_id for hit in hits]}
         if not yes:
-            tell([f"{len(hits)} HITs can be disposed of; add --yes."], facts, as_json=as_json)
+            tell([f"{len(hits)} HITs would be deleted; add --yes."], facts, as_json=as_json)
             return
-        done = list(in_progress(keeper.dispose(hits), label="disposing", length=len(hits), silent=as_json))
-        tell([f"{len(done)} HITs disposed of; what was collected stays"], facts, as_json=as_json)
+        done = list(in_progress(keeper.dispose(hits), label="deleting", length=len(hits), silent=as_json))
+        tell([f"{len(done)} HITs deleted; their collected answers are kept"], facts, as_json=as_json)
 
 
 @click.command(epilog="Example: spa mturk journal my-study/study.toml --open")
 @study_options
-@click.option("--open", "only_open", is_flag=True, help="Only calls of which nobody knows whether they took effect.")
+@click.option("--open", "only_open", is_flag=True, help="Only calls whose outcome is unknown.")
 def journal(study: Path, store: str | None, endpoint_url: str | None, only_open: bool, as_json: bool) -> None:
-    """List the calls that created something or paid somebody for STUDY, with what came of each.
+    """List the calls for STUDY that created something or made a payment, with their outcomes.
 
-    Nothing is asked of the endpoint. Open calls are looked into by the next run of the command that made them.
+    The endpoint is not contacted. To resolve an open call, run its command again.
     """
     import json
 

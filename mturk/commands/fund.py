@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import click
 
-from mturk.commands.keys import opened
+from mturk.commands.keys import endpoint_store_option, opened
 
 
 @click.command(epilog="Example: spa mturk fund lab 250.00 --store lab.sqlite --note 'grant 17'")
 @click.argument("name")
 @click.argument("amount", metavar="DOLLARS")
-@click.option("--store", required=True, metavar="PATH|URL", help="Store of the endpoint.")
-@click.option("--note", default="", help="Reason, for the record.")
+@endpoint_store_option
+@click.option("--note", default="", help="Reason, for your records.")
 def fund(name: str, amount: str, store: str, note: str) -> None:
     """Raise the budget of the requester NAME by DOLLARS; a negative amount (after `--`) lowers it.
 
-    A budget is a limit that the host sets. No money moves: `spa mturk ledger` shows what is owed.
+    The budget only limits what the requester can spend; no money is transferred. `spa mturk ledger` shows the amounts
+    owed.
     """
     from mturk.endpoint.ledger import fund as fund_requester
 

@@ -1,4 +1,4 @@
-"""What the commands share: their options, and the study, settings and endpoint that they work on."""
+"""Options and helpers of the commands that work on a study's HITs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HitStudy:
-    """A study, the table [mturk] that goes with it, and the endpoint that it speaks to."""
+    """A study, its [mturk] settings and its endpoint."""
 
     path: Path
     workspace: Workspace
@@ -37,18 +37,18 @@ class HitStudy:
 
     @property
     def family(self) -> str:
-        """The family of studies that take each annotator once; the study itself where none is named."""
+        """The family of studies that share their annotators; by default the study itself."""
         return self.workspace.study.people.family or self.workspace.study.id
 
 
 def study_options(command: F) -> F:
-    """Add what every command needs to find its study and its endpoint."""
+    """Add STUDY, --store, --endpoint-url and --json."""
     options: tuple[Callable[[Any], Any], ...] = (
         json_option,
         click.option(
             "--endpoint-url",
             metavar="URL",
-            help="Endpoint that speaks the MTurk protocol. [default: the variable MTURK_ENDPOINT_URL]",
+            help="Endpoint of the MTurk protocol. [default: $MTURK_ENDPOINT_URL]",
         ),
         store_option,
         study_argument,
@@ -59,23 +59,23 @@ def study_options(command: F) -> F:
     return cast(F, decorated)
 
 
-def yes_option(command: F) -> F:
-    """Add the switch without which nothing is spent or changed."""
-    return click.option("--yes", is_flag=True, help="Apply; the default is a dry run.")(command)
-
-
-assignment_option = click.option(
-    "--assignment", "named", metavar="ID", multiple=True, help="The endpoint's id of a submission; repeatable."
+hit_option = click.option(
+    "--hit", "named", metavar="ID", multiple=True, help="Only this HIT; repeatable. [default: all]"
 )
-
+annotators_option = click.option(
+    "--annotators", type=click.IntRange(min=1), help="Total number of annotators. [default: the study's]"
+)
+assignment_option = click.option(
+    "--assignment", "named", metavar="ID", multiple=True, help="Assignment id of a submission; repeatable."
+)
 except_option = click.option(
-    "--except", "except_for", metavar="ID", multiple=True, help="Leave this one alone; repeatable."
+    "--except", "except_for", metavar="ID", multiple=True, help="Skip this submission; repeatable."
 )
 
 
 @contextmanager
 def open_hit_study(study: Path, store: str | None, endpoint_url: str | None, *, changes: bool) -> Iterator[HitStudy]:
-    """Open a study with its endpoint; ``changes`` lets one process at a time do what creates or pays."""
+    """Open a study with its endpoint; ``changes`` allows one process at a time."""
     from mturk import records
     from mturk.endpoints import choose_endpoint
     from mturk.idempotent_calls import IdempotentMTurkCalls
@@ -103,14 +103,14 @@ def open_hit_study(study: Path, store: str | None, endpoint_url: str | None, *, 
 
 
 def in_progress(steps: Iterable[T], *, label: str, length: int, silent: bool) -> Iterator[T]:
-    """Yield the steps with a bar on the error stream."""
+    """Yield the steps while a progress bar is shown on stderr."""
     hidden = silent or length == 0 or not sys.stderr.isatty()
     with click.progressbar(steps, length=length, label=label, hidden=hidden, file=sys.stderr) as bar:
         yield from bar
 
 
 def tell(lines: Iterable[str], facts: Mapping[str, Any], *, as_json: bool) -> None:
-    """Print a result: lines to read, or facts as JSON."""
+    """Print a result as lines of text, or as JSON."""
     if as_json:
         click.echo(json.dumps(facts, ensure_ascii=False, default=str))
         return
@@ -119,14 +119,14 @@ def tell(lines: Iterable[str], facts: Mapping[str, Any], *, as_json: bool) -> No
 
 
 def waiting_line(count: int) -> list[str]:
-    """Return the line about decisions that cannot be executed yet, if any."""
+    """Return a line about decisions on submissions that are not collected yet, if any."""
     if not count:
         return []
-    return [f"{count} decided on visits of which nothing is collected from this endpoint; run `spa mturk collect`"]
+    return [f"{count} decisions are on submissions not yet collected from this endpoint; run `spa mturk collect`"]
 
 
 def when(seconds: float | None) -> str:
-    """Write a time so that nobody asks which zone.
+    """Format a time in UTC.
 
     >>> when(0.0), when(None)
     ('1970-01-01 00:00 UTC', 'never')

@@ -1,4 +1,4 @@
-"""``spa mturk import``: archives of old studies as tidy tables."""
+"""``spa mturk import``: convert results of earlier studies to tidy tables."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from spa.commands.options import json_option, out_folder_option
 
 if TYPE_CHECKING:
     from mturk.archive_import.tidying import TidyArchive
@@ -19,24 +21,24 @@ if TYPE_CHECKING:
     "results", nargs=-1, required=True, type=click.Path(dir_okay=False, exists=True, path_type=Path), metavar="FILE..."
 )
 @click.option(
-    "--mapping", required=True, type=click.Path(dir_okay=False, path_type=Path), help="Which columns are which: TOML."
+    "--mapping", required=True, type=click.Path(dir_okay=False, path_type=Path), help="TOML file that maps the columns."
 )
-@click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="Folder for the tables.")
+@out_folder_option("Folder for the tables.", required=True)
 @click.option("--format", "format_", type=click.Choice(["csv", "parquet", "jsonl"]), default="csv", show_default=True)
 @click.option(
     "--key",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Secret that turns worker ids into codes, made where absent. [default: MAPPING with the suffix .key]",
+    help="Secret key that pseudonymizes worker ids; created if missing. [default: MAPPING with the suffix .key]",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
+@json_option
 def import_(
     results: tuple[Path, ...], mapping: Path, out: Path, format_: TableFormat, key: Path | None, as_json: bool
 ) -> None:
-    """Turn results of old studies into tidy tables that `spa report` reads.
+    """Convert results of earlier studies to tidy tables that `spa report` reads.
 
-    FILE is a result CSV of the requester site, a tab-separated file of its old tools, JSON or JSONL of
-    assignments as the API returned them, or the XML of one answer. Worker ids become codes: the same key gives the
-    same person the same code. docs/hits.md shows a mapping.
+    FILE is a results CSV from the requester site, a tab-separated file of its command-line tools, assignments as
+    returned by the API (JSON or JSONL), or the XML of one answer. Worker ids are pseudonymized; with the same key
+    a worker always gets the same code. docs/hits.md shows a mapping.
     """
     from mturk.archive_import.mapping import load_mapping
     from mturk.archive_import.results import read_results
@@ -58,8 +60,8 @@ def import_(
         click.echo(json.dumps(facts, ensure_ascii=False))
         return
     click.echo(
-        f"{made.submissions} submissions of {len(made.annotators)} annotators ({made.repeated} stood there twice); "
-        f"{made.missing} answers missing with a reason, {len(made.exclusions)} submissions rejected"
+        f"{made.submissions} submissions by {len(made.annotators)} annotators ({made.repeated} duplicates skipped); "
+        f"{made.missing} answers missing, {len(made.exclusions)} submissions rejected"
     )
     for path in paths:
         click.echo(str(path))

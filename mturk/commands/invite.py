@@ -1,4 +1,4 @@
-"""``spa mturk invite``: workers of the endpoint and the links with which they sign in."""
+"""``spa mturk invite``: create workers of the endpoint and their sign-in links."""
 
 from __future__ import annotations
 
@@ -8,26 +8,30 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spa.commands.options import Aliased
+from spa.commands.options import Aliased, json_option, out_file_option
 from spa.errors import PlatformError
 
 if TYPE_CHECKING:
     from mturk.endpoint.transaction import Transaction
 
-MOST = 10_000  # invitations of one call; more is a slip of the finger
+MOST = 10_000  # invitations in one call; more is taken for a typing error
 
 
 @click.command(
     epilog="Example: spa mturk invite --store lab.sqlite --name Ada --locale GB --public-url https://hits.lab.org"
 )
 @click.option("--store", required=True, metavar="PATH|URL", help="Store of the endpoint; created if missing.")
-@click.option("--name", "names", multiple=True, help="A new worker's name, which requesters do not see; repeatable.")
-@click.option("--count", type=click.IntRange(1, MOST), help="Number of new workers to create, named by number.")
-@click.option("--again", multiple=True, metavar="WORKER", help="A new link for an existing worker (id); repeatable.")
-@click.option("--locale", metavar="COUNTRY[-PART]", help="Location of the new workers, such as GB or US-CA.")
+@click.option("--name", "names", multiple=True, help="Name of a new worker, hidden from requesters; repeatable.")
+@click.option("--count", type=click.IntRange(1, MOST), help="Create this many workers, named by number.")
+@click.option(
+    "--again", multiple=True, metavar="WORKER", help="Id of an existing worker who needs a new link; repeatable."
+)
+@click.option("--locale", metavar="COUNTRY[-PART]", help="Location of the new workers, for example GB or US-CA.")
 @click.option("--adult", is_flag=True, help="The new workers are adults.")
 @click.option("--masters", is_flag=True, help="The new workers are Masters.")
-@click.option("--qualify", multiple=True, metavar="TYPE[=VALUE]", help="Grant a qualification by its id; repeatable.")
+@click.option(
+    "--qualify", multiple=True, metavar="TYPE[=VALUE]", help="Grant the qualification with this id; repeatable."
+)
 @click.option("--days", type=click.IntRange(1, 365), default=30, show_default=True, help="Days until a link expires.")
 @click.option(
     "--public-url",
@@ -38,10 +42,8 @@ MOST = 10_000  # invitations of one call; more is a slip of the finger
     show_default=True,
     help="Public URL of the worker site.",
 )
-@click.option(
-    "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the links to this file, one per line."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@out_file_option("Write the links to this file, one per line.")
+@json_option
 def invite(
     store: str,
     names: tuple[str, ...],
@@ -58,7 +60,7 @@ def invite(
 ) -> None:
     """Create workers and print a one-time sign-in link for each.
 
-    Anybody who has a link can use it: send each link only to its worker.
+    Anyone with a link can use it: send each link only to its worker.
     """
     from mturk.commands.keys import opened
     from mturk.endpoint.site.settings import origin
@@ -67,7 +69,7 @@ def invite(
     if origin(address.rstrip("/")) != address.rstrip("/"):
         raise PlatformError(f"--public-url: expected an origin such as https://hits.example.org, got {address!r}")
     if not names and count is None and not again:
-        raise click.UsageError("nobody to invite: give --name, --count or --again")
+        raise click.UsageError("expected --name, --count or --again, got none")
     country, _, part = (locale or "").partition("-")
     facts: dict[str, object] = {
         "country": country or None,
@@ -91,7 +93,7 @@ def invite(
     for one in made:
         click.echo(f"{one['worker_id']}  {one['name']}" + ("" if out is not None else f"  {one['link']}"))
     if out is not None:
-        click.echo(f"links: {len(made)} in {out}")
+        click.echo(f"wrote {len(made)} links to {out}")
 
 
 def _invite(

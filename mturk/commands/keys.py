@@ -1,4 +1,4 @@
-"""``spa mturk keys``: who may send requests to the endpoint."""
+"""``spa mturk keys``: access keys of the endpoint's requesters."""
 
 from __future__ import annotations
 
@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from spa.commands.options import json_option
+
 if TYPE_CHECKING:
     from mturk.endpoint.service import MTurkService
+
+endpoint_store_option = click.option("--store", required=True, metavar="PATH|URL", help="Store of the endpoint.")
 
 
 @click.group(epilog="Example: spa mturk keys add lab --store lab.sqlite --budget 500")
@@ -23,8 +27,8 @@ def keys() -> None:
 @keys.command(epilog="Example: spa mturk keys add lab --store lab.sqlite --budget 500")
 @click.argument("name")
 @click.option("--store", required=True, metavar="PATH|URL", help="Store of the endpoint; created if missing.")
-@click.option("--budget", metavar="DOLLARS", help="US dollars to add to the requester's budget.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--budget", metavar="DOLLARS", help="Amount in US dollars to add to the requester's budget.")
+@json_option
 def add(name: str, store: str, budget: str | None, as_json: bool) -> None:
     """Issue a key to the requester NAME, creating the requester if new. The secret is shown once."""
     from mturk.endpoint.keys import issue, load_host_key
@@ -45,8 +49,8 @@ def add(name: str, store: str, budget: str | None, as_json: bool) -> None:
 
 
 @keys.command("list", epilog="Example: spa mturk keys list --store lab.sqlite")
-@click.option("--store", required=True, metavar="PATH|URL", help="Store of the endpoint.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@endpoint_store_option
+@json_option
 def list_keys(store: str, as_json: bool) -> None:
     """List all keys, without their secrets."""
     from mturk.endpoint.keys import known_keys
@@ -57,15 +61,15 @@ def list_keys(store: str, as_json: bool) -> None:
         click.echo(json.dumps([asdict(key) for key in found]))
         return
     for key in found:
-        state = "in use" if key.revoked_at is None else f"revoked {_day(key.revoked_at)}"
+        state = "active" if key.revoked_at is None else f"revoked {_day(key.revoked_at)}"
         click.echo(f"{key.access_key_id}  {key.requester_id}  issued {_day(key.created_at)}  {state}  {key.name}")
 
 
 @keys.command(epilog="Example: spa mturk keys revoke SPAK0123456789ABCDEF --store lab.sqlite")
 @click.argument("access_key_id")
-@click.option("--store", required=True, metavar="PATH|URL", help="Store of the endpoint.")
+@endpoint_store_option
 def revoke(access_key_id: str, store: str) -> None:
-    """Revoke a key. The requester's HITs and results stay."""
+    """Revoke a key. The requester's HITs and results are kept."""
     from mturk.endpoint.keys import revoke as revoke_key
 
     with opened(store) as endpoint:
@@ -75,7 +79,7 @@ def revoke(access_key_id: str, store: str) -> None:
 
 @contextmanager
 def opened(store: str, *, create: bool = False) -> Iterator[MTurkService]:
-    """Open an endpoint's store for a command; a server may be running on it. An emulator's store keeps its clock."""
+    """Open an endpoint's store while a server may be running on it; an emulator's store keeps its clock."""
     from mturk.endpoint.emulator import load_clock
     from mturk.endpoint.service import MTurkService
     from mturk.endpoint.store import open_store

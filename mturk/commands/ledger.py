@@ -10,17 +10,19 @@ from datetime import UTC, datetime
 
 import click
 
-from mturk.commands.keys import opened
+from mturk.commands.keys import endpoint_store_option, opened
 
 
 @click.command(epilog="Example: spa mturk ledger --store lab.sqlite --since 2026-11-01 --format csv > november.csv")
-@click.option("--store", required=True, metavar="PATH|URL", help="Store of the endpoint.")
+@endpoint_store_option
 @click.option("--format", "kind", type=click.Choice(["csv", "json"]), default="csv", show_default=True)
-@click.option("--since", type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), help="Only entries since then, UTC.")
+@click.option(
+    "--since", type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), help="Only entries from this time on (UTC)."
+)
 def ledger(store: str, kind: str, since: datetime | None) -> None:
-    """Print what is owed for payroll: one row per reward or bonus. No money moves.
+    """Print the rewards and bonuses owed, one row each, for payroll. No money is transferred.
 
-    Workers' names are those that the host entered; requesters never see them.
+    Workers are listed under the names entered by the host, which requesters never see.
     """
     from mturk.endpoint.ledger import LedgerEntry, entries
 

@@ -14,8 +14,8 @@ from mturk.commands.hit_study import (
     study_options,
     tell,
     waiting_line,
-    yes_option,
 )
+from spa.commands.options import yes_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 )
 @study_options
 @assignment_option
-@click.option("--reason", required=True, help="For your own records; the annotator does not see it.")
-@click.option("--lift", is_flag=True, help="Take the block back.")
+@click.option("--reason", required=True, help="For your records; annotators do not see it.")
+@click.option("--lift", is_flag=True, help="Remove the block.")
 @yes_option
 def block(
     study: Path,
@@ -42,15 +42,15 @@ def block(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Keep whoever handed in a submission to STUDY from all HITs of your account; for bad faith only.
+    """Block the annotators of submissions to STUDY from all HITs of your account.
 
-    Nobody needs a block to be kept from a second HIT of the same study: that is done for everybody.
+    Use it for bad faith only. Annotators cannot take a second HIT of the same study in any case.
     """
     from mturk.people import block as do_block
     from mturk.reviewing import known
 
     if not named:
-        raise click.UsageError("name the submissions with --assignment")
+        raise click.UsageError("expected --assignment ID at least once, got none")
     with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
         works = [known(hit_study.workspace.store, one) for one in dict.fromkeys(named)]
         facts = {"annotators": [work.annotator_id for work in works]}
@@ -69,10 +69,10 @@ def block(
 )
 @study_options
 @assignment_option
-@click.option("--subject", help="At most 200 characters. [default with --decided: the study's title]")
-@click.option("--text", help="At most 4096 characters.")
-@click.option("--decided", is_flag=True, help="The messages that reviewers decided on in the dashboard, instead.")
-@click.option("--again", is_flag=True, help="Also to those of whom nobody knows whether the message reached them.")
+@click.option("--subject", help="Subject, at most 200 characters. [default with --decided: the study's title]")
+@click.option("--text", help="Message, at most 4096 characters.")
+@click.option("--decided", is_flag=True, help="Send the messages that reviewers wrote in the dashboard instead.")
+@click.option("--again", is_flag=True, help="Send again where delivery is unknown.")
 @yes_option
 def notify(
     study: Path,
@@ -86,9 +86,9 @@ def notify(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Write to those who handed something in for STUDY: to those named, or to all, or as reviewers decided.
+    """Send a message to annotators of STUDY: to all, to those of --assignment, or as reviewers decided.
 
-    The same message goes out once, and each that a reviewer decided on once.
+    Nobody gets the same message twice, however often the command is run.
     """
     if (decided and (named or text is not None)) or (not decided and (subject is None or text is None)):
         raise click.UsageError("give --subject and --text, or --decided")
@@ -102,14 +102,14 @@ def notify(
 def _send(
     hit_study: HitStudy, subject: str, text: str, named: tuple[str, ...], *, again: bool, yes: bool, as_json: bool
 ) -> None:
-    """Send one message to those named, or to all."""
+    """Send one message to the named annotators, or to all."""
     from mturk.people import AnnotatorMessage, recipients, send
 
     message = AnnotatorMessage(subject=subject, text=text)
     works = recipients(hit_study.workspace.store, hit_study.endpoint, named)
     facts: dict[str, Any] = {"annotators": len(works), "failed": {}, "unknown": 0}
     if not yes:
-        tell([f"{len(works)} annotators would get the message; add --yes."], facts, as_json=as_json)
+        tell([f"{len(works)} annotators would receive the message; add --yes."], facts, as_json=as_json)
         return
     _tell_sent(
         [send(hit_study.idempotent_calls, hit_study.endpoint, message, works, again=again)], facts, as_json=as_json
@@ -130,7 +130,7 @@ def _send_decided(hit_study: HitStudy, subject: str | None, *, again: bool, yes:
             for work, one in messages
             if not has_reached(hit_study.idempotent_calls, hit_study.endpoint, one, work)
         ]
-        lines = [f"{len(messages)} messages, {len(messages) - len(new)} sent before, {len(new)} to send"]
+        lines = [f"{len(messages)} messages, {len(messages) - len(new)} already sent, {len(new)} to send"]
         lines += [f"{work.mturk_assignment_id}: {one.text} ({one.name})" for work, one in new]
         tell([*lines, *waiting_line(found.waiting_messages), "Nothing was sent; add --yes."], facts, as_json=as_json)
         return
@@ -146,8 +146,8 @@ def _tell_sent(
     facts |= {"unknown": sum(one.unknown for one in sent)}
     failed = [(annotator, why) for one in sent for annotator, why in one.failed.items()]
     facts["failed"] = dict(failed)
-    lines = [f"sent to {facts['sent']}; {facts['before']} had it before"]
+    lines = [f"sent to {facts['sent']}; {facts['before']} received it earlier"]
     lines += [f"not reached: {annotator}: {why}" for annotator, why in failed]
     if facts["unknown"]:
-        lines.append(f"of {facts['unknown']} nobody knows whether it reached them; --again sends it again")
+        lines.append(f"delivery to {facts['unknown']} is unknown; --again sends it again")
     tell([*lines, *more], facts, as_json=as_json)

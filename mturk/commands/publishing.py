@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mturk.commands.hit_study import in_progress, open_hit_study, study_options, tell, when, yes_option
-from spa.commands.options import Finite
+from mturk.commands.hit_study import (
+    annotators_option,
+    hit_option,
+    in_progress,
+    open_hit_study,
+    study_options,
+    tell,
+    when,
+)
+from spa.commands.options import Finite, yes_option
 
 if TYPE_CHECKING:
     from mturk.commands.hit_study import HitStudy
@@ -18,9 +26,9 @@ if TYPE_CHECKING:
 
 @click.command(epilog="Example: spa mturk plan my-study/study.toml --endpoint-url http://127.0.0.1:8470")
 @study_options
-@click.option("--annotators", type=click.IntRange(min=1), help="How many in all. [default: the study's number]")
+@annotators_option
 def plan(study: Path, store: str | None, endpoint_url: str | None, annotators: int | None, as_json: bool) -> None:
-    """Say which HITs STUDY would become, who may take them, and what they cost. Nothing is made."""
+    """Show which HITs STUDY needs, who may take them and what they cost, without creating any."""
     from mturk.publishing import make_plan
 
     with open_hit_study(study, store, endpoint_url, changes=False) as hit_study:
@@ -30,14 +38,14 @@ def plan(study: Path, store: str | None, endpoint_url: str | None, annotators: i
 
 @click.command(epilog="Example: spa mturk publish my-study/study.toml --yes")
 @study_options
-@click.option("--annotators", type=click.IntRange(min=1), help="How many in all. [default: the study's number]")
+@annotators_option
 @yes_option
 def publish(
     study: Path, store: str | None, endpoint_url: str | None, annotators: int | None, yes: bool, as_json: bool
 ) -> None:
-    """Publish STUDY as HITs, each once, however often the command is run or interrupted.
+    """Publish STUDY as HITs; running it again publishes only those still missing.
 
-    The estimate is printed first and compared with the balance; nothing is published without --yes.
+    The estimated cost is printed first and compared with the balance.
     """
     from mturk.publishing import Publisher, check_balance, make_plan
 
@@ -54,45 +62,45 @@ def publish(
             if not as_json:
                 click.echo(f"balance: ${balance}")
         if planned.seats and not yes:
-            tell(["Nothing was published; add --yes to spend."], facts, as_json=as_json)
+            tell(["Nothing was published; add --yes to publish."], facts, as_json=as_json)
             return
         made = publisher.publish(planned, hit_study.family)
         facts["made"] = list(in_progress(made, label="publishing", length=len(planned.seats), silent=as_json))
-        tell([f"{len(facts['made'])} HITs published, {settled} of an earlier run looked into"], facts, as_json=as_json)
+        tell([f"{len(facts['made'])} HITs published, {settled} of an interrupted run resolved"], facts, as_json=as_json)
 
 
 @click.command(epilog="Example: spa mturk status my-study/study.toml --json")
 @study_options
 def status(study: Path, store: str | None, endpoint_url: str | None, as_json: bool) -> None:
-    """Say how far the HITs of STUDY have come, what waits for review, and when it is approved by itself."""
+    """Show the progress of the HITs of STUDY, the submissions to review and when they are approved automatically."""
     from mturk.hit_status import look
 
     with open_hit_study(study, store, endpoint_url, changes=False) as hit_study:
         hit_status = look(hit_study.workspace.store, hit_study.endpoint)
         lines = [
-            f"{len(hit_status.hits)} HITs with {hit_status.places} places at {hit_study.endpoint.origin}: "
+            f"{len(hit_status.hits)} HITs with {hit_status.places} assignments at {hit_study.endpoint.origin}: "
             + (", ".join(f"{count} {name.lower()}" for name, count in sorted(hit_status.states.items())) or "none"),
-            f"open to annotators: {hit_status.available}; being worked on: {hit_status.pending}",
+            f"open to annotators: {hit_status.available}; in progress: {hit_status.pending}",
             "collected: "
             + (
                 ", ".join(f"{count} {name.lower()}" for name, count in sorted(hit_status.collected.items()))
                 or "nothing"
             ),
-            f"handed in and not collected: {hit_status.uncollected}",
-            f"with a problem, not approved unseen: {hit_status.problems}",
-            f"earliest approval by itself: {when(hit_status.earliest_auto_approval)}",
+            f"submitted, not collected: {hit_status.uncollected}",
+            f"with a problem, to be reviewed: {hit_status.problems}",
+            f"earliest automatic approval: {when(hit_status.earliest_auto_approval)}",
             f"approved so far: ${hit_status.spent}",
         ]
         if hit_status.unfinished:
-            lines.append(f"{hit_status.unfinished} calls were interrupted; the next run of their command checks them")
+            lines.append(f"{hit_status.unfinished} calls were interrupted; run their commands again to resolve them")
         tell(lines, hit_status.facts(), as_json=as_json)
 
 
 @click.command(epilog="Example: spa mturk extend my-study/study.toml --hours 48 --yes")
 @study_options
-@click.option("--hit", "named", metavar="ID", multiple=True, help="Only this HIT; repeatable. [default: all]")
-@click.option("--hours", type=Finite(min=0.1, max=8760), help="Keep them listed for so many hours from now.")
-@click.option("--assignments", type=click.IntRange(min=1), help="Add so many places to each HIT.")
+@hit_option
+@click.option("--hours", type=Finite(min=0.1, max=8760), help="Let them expire this many hours from now.")
+@click.option("--assignments", type=click.IntRange(min=1), help="Number of assignments to add to each HIT.")
 @yes_option
 def extend(
     study: Path,
@@ -104,15 +112,16 @@ def extend(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Let HITs of STUDY stand longer, or take more annotators.
+    """Postpone the expiry of HITs of STUDY, or add assignments to them.
 
-    A HIT of fewer than ten places cannot be given ten: the fee would change. Publish for more annotators instead.
+    A HIT with fewer than ten assignments cannot get ten or more, because its fee would change; run `spa mturk
+    publish --annotators` with a larger number instead.
     """
     from mturk.lifetimes import Keeper
     from mturk.publishing import check_balance
 
     if (hours is None) == (assignments is None):
-        raise click.UsageError("give --hours or --assignments")
+        raise click.UsageError("expected either --hours or --assignments")
     with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
         keeper = Keeper(hit_study.idempotent_calls, hit_study.endpoint, hit_study.settings)
         hits = keeper.choose(named)
@@ -133,12 +142,12 @@ def extend(
 
 @click.command(epilog="Example: spa mturk expire my-study/study.toml --yes")
 @study_options
-@click.option("--hit", "named", metavar="ID", multiple=True, help="Only this HIT; repeatable. [default: all]")
+@hit_option
 @yes_option
 def expire(
     study: Path, store: str | None, endpoint_url: str | None, named: tuple[str, ...], yes: bool, as_json: bool
 ) -> None:
-    """Take HITs of STUDY off the list now. Whoever has accepted one may still finish and hand in."""
+    """Expire HITs of STUDY now. Annotators who have accepted one may still submit it."""
     from mturk.lifetimes import Keeper
 
     with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
@@ -149,29 +158,29 @@ def expire(
             tell([f"{len(hits)} HITs would expire; add --yes."], facts, as_json=as_json)
             return
         done = list(in_progress(keeper.expire(hits), label="expiring", length=len(hits), silent=as_json))
-        tell([f"{len(done)} HITs expired; those at work may still hand in"], facts, as_json=as_json)
+        tell([f"{len(done)} HITs expired; annotators at work may still submit"], facts, as_json=as_json)
 
 
 def _planned_lines(hit_study: HitStudy, planned: PublishingPlan) -> list[str]:
     lines = [
         f"{hit_study.workspace.study.title}, at {hit_study.endpoint.origin}",
-        f"{planned.wanted} annotators planned, {planned.published} places published before",
+        f"{planned.wanted} annotators planned, {planned.published} assignments already published",
     ]
     if not planned.seats:
-        return [*lines, "no HIT is left to publish"]
+        return [*lines, "all HITs are published"]
     sizes = ", ".join(f"{count} of {size}" for size, count in _sizes(planned.cost.hits))
     where = (
-        f"the form stands in the HIT (largest question {planned.largest_question:,} of 65,535 bytes)"
+        f"the form is part of the HIT (largest question {planned.largest_question:,} of 65,535 bytes)"
         if planned.form == "html"
         else f"the HIT shows {hit_study.settings.public_url} "
         f"(the form would take up to {planned.largest_question:,} bytes)"
     )
     return [
         *lines,
-        f"{len(planned.seats)} HITs with {planned.cost.assignments} places (places each: {sizes})",
+        f"{len(planned.seats)} HITs with {planned.cost.assignments} assignments (HITs by size: {sizes})",
         where,
         f"{planned.minutes_allowed:g} minutes allowed; "
-        f"approved by itself after {hit_study.settings.auto_approval_hours:g} hours",
+        f"approved automatically after {hit_study.settings.auto_approval_hours:g} hours",
         *_eligibility_lines(hit_study),
         *_cost_lines(planned.cost),
     ]
@@ -179,7 +188,7 @@ def _planned_lines(hit_study: HitStudy, planned: PublishingPlan) -> list[str]:
 
 def _eligibility_lines(hit_study: HitStudy) -> list[str]:
     settings = hit_study.settings
-    rules = [f"nobody who took part in {hit_study.family!r} before"]
+    rules = [f"nobody who has taken part in {hit_study.family!r}"]
     if settings.masters:
         rules.append("Masters")
     if settings.countries:
@@ -189,11 +198,11 @@ def _eligibility_lines(hit_study: HitStudy) -> list[str]:
     if settings.least_approved is not None:
         rules.append(f"{settings.least_approved} approved HITs or more")
     if settings.adult:
-        rules.append("agreed to adult content")
+        rules.append("accepts adult content")
     rules += [
         f"{own.id} {own.comparator} {', '.join(map(str, own.values))}".rstrip() for own in settings.qualifications
     ]
-    return ["who may take them: " + "; ".join(rules)]
+    return ["eligible: " + "; ".join(rules)]
 
 
 def _cost_lines(cost: HitCostEstimate) -> list[str]:

@@ -16,8 +16,8 @@ from mturk.commands.hit_study import (
     tell,
     waiting_line,
     when,
-    yes_option,
 )
+from spa.commands.options import yes_option
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -32,12 +32,10 @@ if TYPE_CHECKING:
 @click.command(epilog="Example: spa mturk approve my-study/study.toml --yes")
 @study_options
 @assignment_option
-@click.option(
-    "--also", metavar="ID", multiple=True, help="With all others this one, whatever is known of it; repeatable."
-)
+@click.option("--also", metavar="ID", multiple=True, help="Approve this one too, despite its problem; repeatable.")
 @except_option
-@click.option("--feedback", help="Words that the annotators read.")
-@click.option("--override", is_flag=True, help="Take back the rejection of those named, within 30 days.")
+@click.option("--feedback", help="Message to the annotators.")
+@click.option("--override", is_flag=True, help="Reverse the rejection of the named submissions, within 30 days.")
 @yes_option
 def approve(
     study: Path,
@@ -51,19 +49,19 @@ def approve(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Approve submissions to STUDY: those named, or all that have no problem or that a reviewer approved.
+    """Approve submissions to STUDY: those named, or all without a problem and all that a reviewer approved.
 
-    Whom a reviewer proposed to reject is held back, and who is left out of the analysis is paid all the same.
+    Submissions that a reviewer proposed to reject are skipped. Annotators excluded from the analysis are still paid.
     """
     from mturk.reviewing import Reviewer
 
     if named and (also or except_for):
-        raise click.UsageError("--also and --except go without --assignment, which names all that are meant")
+        raise click.UsageError("--also and --except cannot be combined with --assignment")
     with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
         due = _due(hit_study, named, also, except_for, override=override)
         lines = [f"{len(due.works)} submissions: ${due.rewards} rewards + ${due.fees} fees = ${due.total}"]
         lines += [f"approved by a reviewer: {work.mturk_assignment_id}: {work.problem}" for work in due.vouched_for]
-        lines += [f"left for you to decide: {work.mturk_assignment_id}: {reason}" for work, reason in due.left]
+        lines += [f"to be decided by you: {work.mturk_assignment_id}: {reason}" for work, reason in due.left]
         facts: dict[str, Any] = {
             "assignments": [work.mturk_assignment_id for work in due.works],
             "vouched_for": {work.mturk_assignment_id: work.problem for work in due.vouched_for},
@@ -105,8 +103,10 @@ def _due(
 )
 @study_options
 @assignment_option
-@click.option("--reason", help="Words that tell the annotator what was wrong.")
-@click.option("--decided", is_flag=True, help="Those that reviewers proposed in the dashboard, each with its message.")
+@click.option("--reason", help="What was wrong, as a message to the annotator.")
+@click.option(
+    "--decided", is_flag=True, help="Reject those that reviewers proposed in the dashboard, with their messages."
+)
 @except_option
 @yes_option
 def reject(
@@ -120,14 +120,14 @@ def reject(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Reject submissions to STUDY: each named by hand, or those that reviewers proposed.
+    """Reject submissions to STUDY: those named, or those that reviewers proposed.
 
-    It lowers their annotators' approval rate for good.
+    A rejection permanently lowers the annotator's approval rate.
     """
     from mturk.reviewing import Reviewer, check_reason, to_reject
 
     if decided != (reason is None) or (decided and named) or (except_for and not decided):
-        raise click.UsageError("give --assignment and --reason, or --decided, which --except goes with")
+        raise click.UsageError("expected either --assignment with --reason, or --decided, optionally with --except")
     if reason is not None:
         check_reason(reason)
     with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
@@ -143,14 +143,14 @@ def reject(
             return
         steps = Reviewer(hit_study.idempotent_calls, hit_study.endpoint).reject(works)
         facts["rejected"] = len(list(in_progress(steps, label="rejecting", length=len(works), silent=as_json)))
-        lines.append(f"{facts['rejected']} rejected; 30 days to take it back with approve --override")
+        lines.append(f"{facts['rejected']} rejected; `approve --override` can reverse this within 30 days")
         tell(lines, facts, as_json=as_json)
 
 
 def _proposed(
     hit_study: HitStudy, except_for: tuple[str, ...], lines: list[str], facts: dict[str, Any]
 ) -> tuple[tuple[records.Work, str], ...]:
-    """Return what reviewers proposed to reject and the message of each; what is to be told is added."""
+    """Return what reviewers proposed to reject and the message of each; add to ``lines`` and ``facts``."""
     from mturk.decided_reviews import decided_rejections, decided_works
     from mturk.reviewing import known
 
@@ -159,10 +159,10 @@ def _proposed(
     alone = {known(store, one).mturk_assignment_id for one in except_for}
     rejections = decided_rejections(found, alone)
     for work, words in rejections.works:
-        lines.append(f"{work.mturk_assignment_id}: {words} (approved by itself: {when(work.auto_approval_at)})")
-    lines += [f"left: {work.mturk_assignment_id}: {why}" for work, why in rejections.left]
+        lines.append(f"{work.mturk_assignment_id}: {words} (automatic approval: {when(work.auto_approval_at)})")
+    lines += [f"skipped: {work.mturk_assignment_id}: {why}" for work, why in rejections.left]
     if rejections.done:
-        lines.append(f"{rejections.done} were rejected before")
+        lines.append(f"{rejections.done} were rejected earlier")
     lines += waiting_line(found.waiting_rejections)
     facts["left"] = {work.mturk_assignment_id: why for work, why in rejections.left}
     facts |= {"rejected_before": rejections.done, "waiting": found.waiting_rejections}
@@ -175,17 +175,17 @@ def _proposed(
 )
 @study_options
 @assignment_option
-@click.option("--amount", metavar="DOLLARS", help="What each gets.")
-@click.option("--reason", help="Words that the annotators read.")
-@click.option("--purpose", default="bonus", show_default=True, help="A second bonus for a submission needs another.")
+@click.option("--amount", metavar="DOLLARS", help="Amount of each bonus.")
+@click.option("--reason", help="Message to the annotators.")
+@click.option("--purpose", default="bonus", show_default=True, help="Each submission gets one bonus per purpose.")
 @click.option(
     "--file",
     "source",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="CSV with assignment, amount and reason, instead.",
+    help="Read assignment, amount and reason from this CSV file instead.",
 )
-@click.option("--decided", is_flag=True, help="Those that reviewers decided on in the dashboard, instead.")
-@click.option("--cap", metavar="DOLLARS", help="Most that one of these may be. [default: the reward]")
+@click.option("--decided", is_flag=True, help="Pay the bonuses that reviewers decided on in the dashboard instead.")
+@click.option("--cap", metavar="DOLLARS", help="With --decided: limit on each bonus. [default: the reward]")
 @yes_option
 def bonus(
     study: Path,
@@ -201,9 +201,9 @@ def bonus(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Pay bonuses for submissions to STUDY: for one purpose each submission gets one, however often this is run.
+    """Pay bonuses for submissions to STUDY, at most one per submission and purpose, however often it is run.
 
-    A reviewer's decision is a purpose of its own, and its note the reason that the annotator reads.
+    Each decision of a reviewer is a separate purpose; its note is the message to the annotator.
     """
     from mturk.bonuses import Payer, bonuses_of, read_bonuses
     from mturk.decided_reviews import decided_bonuses, decided_works
@@ -212,9 +212,9 @@ def bonus(
 
     by_hand = amount is not None and reason is not None and bool(named)
     if [by_hand, source is not None, decided].count(True) != 1:
-        raise click.UsageError("give --assignment, --amount and --reason, or --file, or --decided")
+        raise click.UsageError("expected one of: --assignment with --amount and --reason; --file; --decided")
     if cap is not None and not decided:
-        raise click.UsageError("--cap goes with --decided")
+        raise click.UsageError("--cap is for --decided")
     most = None if cap is None else parse_money(cap)
     with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
         wanted: list[MTurkBonus]
@@ -229,7 +229,7 @@ def bonus(
         cost = payer.unpaid(wanted, hit_study.settings.fees)
         lines = [f"{len(cost.bonuses)} bonuses: ${cost.amounts} + ${cost.fees} fees = ${cost.total}"]
         if len(cost.bonuses) < len(wanted):
-            lines.append(f"{len(wanted) - len(cost.bonuses)} were paid before")
+            lines.append(f"{len(wanted) - len(cost.bonuses)} were paid earlier")
         facts: dict[str, Any] = {
             "bonuses": len(cost.bonuses),
             "paid_before": len(wanted) - len(cost.bonuses),
@@ -255,7 +255,7 @@ def bonus(
 def _look_over(
     hit_study: HitStudy, payer: Payer, found: DecidedWork, cost: BonusCost, most: Decimal | None
 ) -> list[str]:
-    """Check decided bonuses and return a line for each, and for those undone while they were being paid."""
+    """Check decided bonuses; return a line for each, and for interrupted payments whose decision was withdrawn."""
     from decimal import Decimal
 
     from mturk import records
@@ -265,7 +265,7 @@ def _look_over(
     check_bonuses(cost.bonuses, found, {hit.hit_id: Decimal(hit.reward) for hit in hits}, most)
     lines = [f"{one.mturk_assignment_id}: ${one.amount} for {one.reason} ({one.purpose})" for one in cost.bonuses]
     lines += [
-        f"{key}: interrupted and no longer decided on; it may have been paid: look at the endpoint"
+        f"{key}: interrupted, and the decision was withdrawn since; check at the endpoint whether it was paid"
         for key in payer.interrupted(decided_bonuses(found))
         if f"/{DECISION} " in key
     ]

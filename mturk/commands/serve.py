@@ -1,4 +1,4 @@
-"""``spa mturk serve``: the endpoint."""
+"""``spa mturk serve``: host HITs and the worker site."""
 
 from __future__ import annotations
 
@@ -37,17 +37,19 @@ EMULATOR_BUDGET = 1_000_000  # cents: the budget of an emulator's requester
 @click.option(
     "--frame-port", type=click.IntRange(0, 65535), help="Port that serves HITs in frames. [default: PORT + 1]"
 )
-@click.option("--frame-url", metavar="URL", help="Public URL of that port; a different origin from --public-url.")
-@click.option("--name", default="HITs", show_default=True, help="Title of the worker site.")
-@click.option("--popups", is_flag=True, help="Let HITs open new windows, as HITs that send people to other sites do.")
 @click.option(
-    "--fees", type=click.Choice(["none", "mturk"]), help="Fees added to rewards; default none, or mturk with --emulate."
+    "--frame-url", metavar="URL", help="Public URL of the frame port; its origin must differ from --public-url."
 )
-@click.option("--private-hooks", is_flag=True, help="Allow notifications to private addresses and over http://.")
+@click.option("--name", default="HITs", show_default=True, help="Title of the worker site.")
+@click.option("--popups", is_flag=True, help="Let HITs open new windows, for HITs that link to other sites.")
+@click.option(
+    "--fees", type=click.Choice(["none", "mturk"]), help="Fees added to rewards. [default: none; with --emulate: mturk]"
+)
+@click.option("--private-hooks", is_flag=True, help="Allow notifications to private addresses and over plain HTTP.")
 @click.option(
     "--emulate",
     is_flag=True,
-    help="Run an emulator with a clock and faults controlled under /emulator/; this machine only.",
+    help="Run an emulator whose clock and faults are controlled under /emulator/; this machine only.",
 )
 def serve(
     store: str,
@@ -64,10 +66,10 @@ def serve(
 ) -> None:
     """Serve the MTurk protocol and the worker site; STORE is a file, created if missing, or a PostgreSQL URL.
 
-    boto3 programs connect with ``endpoint_url`` and a key from `spa mturk keys add`. No money
-    moves: `spa mturk ledger` shows what is owed. Workers sign in with the links of `spa mturk invite`; HITs are
-    shown in frames of another origin, on a second port. A proxy in front has to provide https for both ports
-    and pass the Host header on unchanged.
+    boto3 programs connect with `endpoint_url` and a key from `spa mturk keys add`. No money is transferred:
+    `spa mturk ledger` shows the amounts owed. Workers sign in with the links of `spa mturk invite`. HITs are shown in
+    frames of a second origin, on a second port. A reverse proxy must provide HTTPS for both ports and forward the
+    Host header unchanged.
     """
     from mturk.endpoint.emulator import load_clock
     from mturk.endpoint.keys import load_host_key
@@ -98,7 +100,7 @@ def serve(
         click.echo(f"endpoint: {listener.address} (store {opened.name})")
         click.echo(f"worker site: {settings.site_url} (frames: {settings.frame_url})")
         if address is None and host not in LOOPBACK:
-            click.echo("workers on other machines can reach the site only if --public-url and --frame-url are set")
+            click.echo("for workers on other machines, set --public-url and --frame-url")
         if emulate:
             _print_emulator_key(endpoint, host_key)
         click.echo("Ctrl-C stops the server; the store keeps everything.")
@@ -109,12 +111,12 @@ def serve(
 def make_settings(
     listener: Listener, frames: Listener, address: str | None, frame_url: str | None, name: str, popups: bool
 ) -> SiteSettings:
-    """Return where the worker site and its frames are reached.
+    """Return the settings of the worker site and its frames.
 
     Raises
     ------
     PlatformError
-        If one address was given without the other, or they are one origin.
+        If only one URL was given, or both have the same origin.
     """
     from mturk.endpoint.site.settings import SiteSettings
 
@@ -128,12 +130,12 @@ def make_settings(
         frame_url=(frame_url or frames.address).rstrip("/"),
         place=name,
         popups=popups,
-        clock=time.time,  # limits on sign-in run by this machine's time, also where an emulator's is moved
+        clock=time.time,  # sign-in limits use the real time, even in an emulator
     )
 
 
 def make_app(endpoint: MTurkService, host_key: bytes, settings: SiteSettings, *, emulate: bool) -> ASGIApp:
-    """Return the application: the protocol, the worker site, and an emulator's controls where it is one."""
+    """Return the application: the protocol, the worker site and, in an emulator, its controls."""
     from mturk.endpoint.app import create_app
     from mturk.endpoint.emulator import MovableClock, add_emulator
     from mturk.endpoint.site.app import add_site
@@ -146,7 +148,7 @@ def make_app(endpoint: MTurkService, host_key: bytes, settings: SiteSettings, *,
 
 
 def _print_emulator_key(endpoint: MTurkService, host_key: bytes) -> None:
-    """Print the emulator's own key, which spends only play money."""
+    """Print the emulator's key, which spends only play money."""
     from mturk.endpoint.emulator import emulator_key
 
     issued = emulator_key(endpoint, host_key, budget=EMULATOR_BUDGET)

@@ -1,4 +1,4 @@
-"""``spa mturk workers``: the endpoint's workers, as its host sees them."""
+"""``spa mturk workers``: manage the endpoint's workers as its host."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from dataclasses import asdict
 
 import click
 
+from mturk.commands.keys import endpoint_store_option, opened
+from spa.commands.options import json_option, yes_option
+
 
 @click.group(epilog="Example: spa mturk workers list --store lab.sqlite")
 def workers() -> None:
-    """List workers, sign them out, close their accounts."""
+    """List workers, sign them out or close their accounts."""
 
 
 @workers.command("list", epilog="Example: spa mturk workers list --store lab.sqlite --json")
-@click.option("--store", required=True, metavar="PATH|URL", help="Store of the endpoint.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@endpoint_store_option
+@json_option
 def list_workers(store: str, as_json: bool) -> None:
-    """List all workers with their names, which requesters do not see."""
-    from mturk.commands.keys import opened
+    """List all workers with their names, which are hidden from requesters."""
     from mturk.endpoint.workers import known_workers
 
     with opened(store) as endpoint:
@@ -33,10 +35,9 @@ def list_workers(store: str, as_json: bool) -> None:
 
 @workers.command("sign-out", epilog="Example: spa mturk workers sign-out A1B2C3D4E5F6G7 --store lab.sqlite")
 @click.argument("worker_id")
-@click.option("--store", required=True, metavar="PATH|URL", help="Store of the endpoint.")
+@endpoint_store_option
 def sign_out(worker_id: str, store: str) -> None:
     """End all sessions of a worker and revoke their unused links."""
-    from mturk.commands.keys import opened
     from mturk.endpoint.site.sessions import end_all
     from mturk.endpoint.workers import find_worker
 
@@ -48,11 +49,10 @@ def sign_out(worker_id: str, store: str) -> None:
 
 @workers.command(epilog="Example: spa mturk workers close A1B2C3D4E5F6G7 --store lab.sqlite --yes")
 @click.argument("worker_id")
-@click.option("--store", required=True, metavar="PATH|URL", help="Store of the endpoint.")
-@click.option("--yes", is_flag=True, help="Apply; the default is a dry run.")
+@endpoint_store_option
+@yes_option
 def close(worker_id: str, store: str, yes: bool) -> None:
-    """Close a worker's account: they can no longer sign in. Their work and what they are owed stay."""
-    from mturk.commands.keys import opened
+    """Close a worker's account, so that they can no longer sign in. Their work and amounts owed are kept."""
     from mturk.endpoint.site.sessions import end_all
     from mturk.endpoint.workers import change_worker, find_worker
 

@@ -1,4 +1,4 @@
-"""``spa prolific``: a study on Prolific, from the plan to the last payment."""
+"""``spa prolific``: run a study on Prolific."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import click
 
 from spa.commands.lazy_group import LazyGroup
 
-COMMANDS = {  # name -> where it is, in the order of a study's life
+COMMANDS = {  # name -> function, in the order of use
     "emulate": "prolific.emulator.command:emulate",
     "plan": "prolific.commands.plan:plan",
     "create": "prolific.commands.create:create",
@@ -26,7 +26,7 @@ COMMANDS = {  # name -> where it is, in the order of a study's life
 
 @click.group(cls=LazyGroup, places=COMMANDS, epilog="Example: spa prolific plan my-study/study.toml")
 def prolific() -> None:
-    """Run a study on Prolific: draft first, nothing published or paid without --yes.
+    """Run a study on Prolific; nothing is published or paid without --yes.
 
-    The token is read from PROLIFIC_API_TOKEN. Every command can be interrupted and run again.
+    The API token is read from PROLIFIC_API_TOKEN. Interrupted commands can be run again: they resume.
     """

@@ -1,4 +1,4 @@
-"""``spa prolific approve``: pay those whose answers are here."""
+"""``spa prolific approve``: approve, and so pay, complete submissions."""
 
 from __future__ import annotations
 
@@ -17,11 +17,9 @@ if TYPE_CHECKING:
 
 @click.command(epilog="Example: spa prolific approve my-study/study.toml --yes")
 @study_options
-@click.option(
-    "--also", metavar="SUBMISSION", multiple=True, help="Approve this one whatever the records say; repeatable."
-)
-@click.option("--except", "except_for", metavar="SUBMISSION", multiple=True, help="Leave this one alone; repeatable.")
-@yes_option("Approve, which pays them")
+@click.option("--also", metavar="SUBMISSION", multiple=True, help="Approve this one too, in any case; repeatable.")
+@click.option("--except", "except_for", metavar="SUBMISSION", multiple=True, help="Skip this submission; repeatable.")
+@yes_option("Approve and pay")
 @json_option
 def approve(
     study: Path,
@@ -32,9 +30,10 @@ def approve(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Approve the submissions of STUDY whose answers are complete here, whatever code was entered.
+    """Approve the submissions to STUDY whose answers are complete, whatever code was entered.
 
-    Who is left out of the analysis is paid all the same. Who must be looked at is listed with the reason.
+    Participants excluded from the analysis are still paid. Submissions that need a decision are listed with the
+    reason.
     """
     from prolific.api.money import json_amount, money
     from prolific.approving import sort_out
@@ -53,7 +52,7 @@ def approve(
             if not as_json:
                 click.echo(
                     f"session {session}: {number} to approve, rewards {money(rewards, prolific_study.offer.currency)} "
-                    f"(reserved when it was published; fees on top); {len(queue.look_at)} to look at"
+                    f"(reserved at publication; fees extra); {len(queue.look_at)} need a decision"
                 )
                 for record, reason in queue.look_at:
                     click.echo(f"  {record.submission_id} of {record.participant_id}: {reason}")
@@ -76,11 +75,11 @@ def approve(
     if as_json:
         tell_json(told)
     elif not yes:
-        click.echo("Nobody was approved. To approve: the same command with --yes")
+        click.echo("Nothing was approved; add --yes to approve and pay.")
 
 
 def _approve(prolific_study: ProlificStudy, session: int, queue: Queue, *, hidden: bool) -> tuple[int, tuple[str, ...]]:
-    """Approve with a bar that fills as the platform does it."""
+    """Approve while a progress bar follows the platform."""
     from prolific.approving import approve_all
 
     if hidden:

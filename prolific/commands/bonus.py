@@ -1,4 +1,4 @@
-"""``spa prolific bonus``: pay bonuses, each once."""
+"""``spa prolific bonus``: pay bonuses."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     "--from",
     "listed",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="CSV with recipient (a submission or a participant), amount (major units) and reason.",
+    help="CSV file with recipient (submission or participant id), amount (such as 1.50) and reason.",
 )
-@click.option("--completion", is_flag=True, help="For everybody who was paid for all sessions, the study's share.")
-@click.option("--decided", is_flag=True, help="Those that reviewers decided on in the dashboard.")
-@click.option("--cap", metavar="AMOUNT", help="Most that one bonus may be, in major units. [default: the reward]")
+@click.option("--completion", is_flag=True, help="Pay the study's completion bonus to those approved in all sessions.")
+@click.option("--decided", is_flag=True, help="Pay the bonuses that reviewers decided on in the dashboard.")
+@click.option("--cap", metavar="AMOUNT", help="Limit on each bonus, such as 1.50. [default: the reward]")
 @click.option(
     "--settle",
     "said",
     type=click.Choice(["paid", "unpaid"]),
-    help="What you saw on the platform of a payment that got no answer.",
+    help="Outcome seen on the platform for a payment without an answer.",
 )
 @yes_option("Pay")
 def bonus(
@@ -46,9 +46,9 @@ def bonus(
     said: Literal["paid", "unpaid"] | None,
     yes: bool,
 ) -> None:
-    """Pay bonuses to participants of STUDY: set up, print the price with fees, and with --yes pay.
+    """Pay bonuses to participants of STUDY, after printing their cost with fees.
 
-    A submission gets a bonus for the same reason once, however often the command runs.
+    Each submission gets at most one bonus per reason, however often the command is run.
     """
     from prolific.api.money import cents, money
     from prolific.bonus_payment import read_ledger, settle
@@ -57,7 +57,7 @@ def bonus(
     from prolific.prolific_study import open_prolific_study
 
     if [listed is not None, completion, decided].count(True) != 1:
-        raise click.UsageError("give one of --from, --completion and --decided")
+        raise click.UsageError("expected one of --from, --completion and --decided")
     with open_prolific_study(study, store, endpoint_url, alone=True, announce=announce) as prolific_study:
         prolific_study.need_study(1)
         settle(prolific_study, said)
@@ -80,7 +80,7 @@ def bonus(
         check_bonuses(wanted, cap=most if cap is None else _cents(cap), currency=prolific_study.offer.currency)
         paid = read_ledger(prolific_study).paid
         new = [one for one in wanted if one.name not in paid]
-        click.echo(f"{len(wanted)} bonuses, {len(wanted) - len(new)} paid already, {len(new)} to pay")
+        click.echo(f"{len(wanted)} bonuses, {len(wanted) - len(new)} already paid, {len(new)} to pay")
         for one in wanted:
             if paid.get(one.name, one.amount) != one.amount:
                 click.echo(_corrected(one, paid[one.name], prolific_study.offer.currency))
@@ -89,7 +89,7 @@ def bonus(
         for session in sorted({one.session for one in new}):
             _pay(prolific_study, session, [one for one in new if one.session == session], yes=yes)
     if new and not yes:
-        click.echo("Nothing was paid. To pay: the same command with --yes")
+        click.echo("Nothing was paid; add --yes to pay.")
 
 
 def _pay(prolific_study: ProlificStudy, session: int, bonuses: Sequence[ProlificBonus], *, yes: bool) -> None:
@@ -100,25 +100,25 @@ def _pay(prolific_study: ProlificStudy, session: int, bonuses: Sequence[Prolific
     say = prolific_study.offer.currency
     click.echo(
         f"session {session}: bonuses {money(batch.amount, say)}, fees {money(batch.fees, say)}, taxes "
-        f"{money(batch.vat, say)}, in all {money(batch.total, say)} (Prolific's)"
+        f"{money(batch.vat, say)}, total {money(batch.total, say)} (as quoted by Prolific)"
     )
     if not yes:
         return
     pay(prolific_study, batch, bonuses)
     unseen = wait_until_seen(prolific_study, last_payment(prolific_study, batch.batch_id))
-    click.echo(f"  paid: {len(bonuses)}" + (f"; not shown by the platform yet: {unseen}" if unseen else ""))
+    click.echo(f"  paid: {len(bonuses)}" + (f"; not yet shown by Prolific: {unseen}" if unseen else ""))
 
 
 def _corrected(one: ProlificBonus, paid: int, currency: str) -> str:
-    """Say what becomes of an amount that is not the one paid for the same reason."""
+    """Explain an amount that differs from the one paid for the same reason."""
     from prolific.api.money import money
 
     was, now = money(paid, currency), money(one.amount, currency)
-    told = f"  {one.submission_id}: expected {was} for {one.reason}, as paid, found {now}: "
+    told = f"  {one.submission_id}: expected {was} for {one.reason}, as paid, got {now}: "
     if one.amount < paid:
-        return told + "what is paid stays paid"
+        return told + "a payment cannot be reduced"
     return told + (
-        f"the difference of {money(one.amount - paid, currency)} is not paid; list it with a reason of its own, "
+        f"the difference of {money(one.amount - paid, currency)} is not paid; list it with another reason, "
         f"such as {one.reason} (correction)"
     )
 

@@ -1,4 +1,4 @@
-"""``spa prolific collect`` and ``reconcile``: the platform's list and our own, side by side."""
+"""``spa prolific collect`` and ``reconcile``: compare Prolific's submissions with the store."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ if TYPE_CHECKING:
 
 @click.command(epilog="Example: spa prolific collect my-study/study.toml --every 60")
 @study_options
-@click.option("--every", type=Finite(min=5), metavar="SECONDS", help="Go on until the study is over.")
+@click.option(
+    "--every", type=Finite(min=5), metavar="SECONDS", help="Repeat at this interval until the study is completed."
+)
 @json_option
 def collect(study: Path, store: str | None, endpoint_url: str | None, every: float | None, as_json: bool) -> None:
-    """Bring STUDY up to date: verify visitors, free the places of those who left, leave earlier ones out, compare.
+    """Update STUDY from Prolific: verify participants, free abandoned places and compare submissions.
 
-    Answers are on disk already; this decides which of them count. It pays nobody.
+    Answers are already in the store; this determines which of them count. Earlier participants of the study's family
+    are excluded. Nobody is paid.
     """
     from prolific.collecting import collect as bring_together
     from prolific.prolific_study import open_prolific_study
@@ -45,7 +48,7 @@ def collect(study: Path, store: str | None, endpoint_url: str | None, every: flo
 @study_options
 @json_option
 def reconcile(study: Path, store: str | None, endpoint_url: str | None, as_json: bool) -> None:
-    """Compare the submissions of STUDY on Prolific with what is here: each difference, and what to do about it."""
+    """List the differences between Prolific's submissions to STUDY and the store, each with a remedy."""
     from prolific.collecting import look
     from prolific.prolific_study import open_prolific_study
 
@@ -59,13 +62,13 @@ def reconcile(study: Path, store: str | None, endpoint_url: str | None, as_json:
         return
     for one in found:
         click.echo(
-            f"session {one.session}: {len(one.records)} submissions on Prolific, {len(one.visits)} visits here, "
-            f"{len(one.differences)} differences"
+            f"session {one.session}: {len(one.records)} submissions on Prolific, "
+            f"{len(one.visits)} visits in the store, {len(one.differences)} differences"
         )
         for each in one.differences:
             click.echo(
                 f"  {each.kind}: submission {each.submission_id}, participant {each.participant_id}, "
-                f"{each.on_platform} there, {each.here} here"
+                f"{each.on_platform} on Prolific, {each.here} in the store"
             )
             click.echo(f"    {each.remedy}")
 
@@ -90,14 +93,16 @@ def _tell(found: list[SessionReconciliation], *, as_json: bool) -> None:
         return
     for one in found:
         counts = Counter(record.status for record in one.records)
-        told = ", ".join(f"{name} {n}" for name, n in sorted(counts.items())) or "nobody yet"
-        click.echo(f"session {one.session}: {told}; completed here {sum(visit.completed for visit in one.visits)}")
+        told = ", ".join(f"{name} {n}" for name, n in sorted(counts.items())) or "no submissions yet"
+        click.echo(
+            f"session {one.session}: {told}; completed in the store: {sum(visit.completed for visit in one.visits)}"
+        )
         if one.verified or one.refuted:
-            click.echo(f"  verified now: {one.verified}; not the platform's participants: {one.refuted}")
+            click.echo(f"  verified: {one.verified}; not participants of this study on Prolific: {one.refuted}")
         if one.released or one.overdue:
             click.echo(f"  places freed: {one.released + one.overdue}")
         if one.excluded:
-            click.echo(f"  left out of later studies of the family: {one.excluded} more")
+            click.echo(f"  newly excluded from later studies of the family: {one.excluded}")
         kinds = Counter(each.kind for each in one.differences)
         if kinds:
             click.echo("  differences: " + ", ".join(f"{kind} {n}" for kind, n in sorted(kinds.items())))

@@ -1,4 +1,4 @@
-"""``spa prolific create``: a draft, which costs nothing and which nobody sees."""
+"""``spa prolific create``: create or update the draft, which is free and not visible to participants."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from prolific.commands.shared import announce, json_option, session_option, study_options, tell_json
+from prolific.commands.shared import announce, json_option, public_url_option, session_option, study_options, tell_json
 
 
 @click.command(epilog="Example: spa prolific create my-study/study.toml --public-url https://survey.example.org")
 @study_options
 @session_option
-@click.option("--public-url", metavar="URL", help="Where people reach `spa serve`. [default: that of the study file]")
-@click.option("--try-out", is_flag=True, help="Open the draft to the account's test participants; costs nothing.")
+@public_url_option
+@click.option("--try-out", is_flag=True, help="Open the draft to the account's test participants, free of charge.")
 @json_option
 def create(
     study: Path,
@@ -24,9 +24,9 @@ def create(
     try_out: bool,
     as_json: bool,
 ) -> None:
-    """Make the draft of STUDY on Prolific, or bring it up to the study file; nothing is published.
+    """Create the draft of STUDY on Prolific, or update it from the study file; nothing is published.
 
-    Run it as often as you like: there is one draft a session, found again by its private name.
+    There is one draft per session, recognized by its internal name, however often the command is run.
     """
     from prolific.draft import make_body, make_draft, make_filters, make_groups
     from prolific.prolific_study import open_prolific_study
@@ -50,8 +50,8 @@ def create(
         )
         return
     click.echo(
-        f"{'made or changed' if changed else 'unchanged'}: {made.internal_name}, {made.status}, id {made.study_id}"
+        f"{'created or updated' if changed else 'unchanged'}: {made.internal_name}, {made.status}, id {made.study_id}"
     )
     if link is not None:
-        click.echo(f"to try it out as a test participant: {link}")
+        click.echo(f"link for a test participant: {link}")
     click.echo(f"Next: spa prolific publish {study}")

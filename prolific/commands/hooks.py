@@ -1,4 +1,4 @@
-"""``spa prolific hooks``: have the platform tell the survey server of submissions as they change."""
+"""``spa prolific hooks``: subscribe the survey server to changes of submissions."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from pathlib import Path
 
 import click
 
-from prolific.commands.shared import study_options
+from prolific.commands.shared import public_url_option, study_options
 
 
 @click.command(epilog="Example: spa prolific hooks my-study/study.toml --public-url https://survey.example.org")
 @study_options
-@click.option("--public-url", metavar="URL", help="Where people reach `spa serve`. [default: that of the study file]")
+@public_url_option
 @click.option("--remove", is_flag=True, help="End the subscriptions.")
-@click.option("--new-secret", is_flag=True, help="Replace the secret that signs all webhooks of the workspace.")
+@click.option("--new-secret", is_flag=True, help="Replace the signing secret of all webhooks in the workspace.")
 def hooks(
     study: Path, store: str | None, endpoint_url: str | None, public_url: str | None, remove: bool, new_secret: bool
 ) -> None:
-    """Subscribe the survey server of STUDY to Prolific's webhooks, and confirm it.
+    """Subscribe the survey server of STUDY to Prolific's webhooks and confirm the subscriptions.
 
-    They make places free sooner; `spa prolific collect` finds out the same without them.
+    Webhooks free abandoned places sooner; without them, `spa prolific collect` does so.
     """
     from prolific.prolific_study import open_prolific_study
     from prolific.webhook_subscriptions import check_address, subscribe, unsubscribe
@@ -31,7 +31,7 @@ def hooks(
             raise StudyError(f"{study}: expected --public-url or [prolific] public_url, got neither")
         check_address(address)
         if remove:
-            click.echo(f"ended: {unsubscribe(prolific_study, address)}")
+            click.echo(f"subscriptions ended: {unsubscribe(prolific_study, address)}")
             return
         for one in subscribe(prolific_study, address, new_secret=new_secret):
             click.echo(f"{one.event_type} -> {one.target_url}")

@@ -1,4 +1,4 @@
-"""``spa prolific journal``: what was sent to the platform, and what came of it."""
+"""``spa prolific journal``: list the calls to Prolific and their outcomes."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from pathlib import Path
 import click
 
 from prolific.commands.shared import json_option, tell_json
-from spa.commands.options import store_option
+from spa.commands.options import store_option, study_argument
 
 
 @click.command(epilog="Example: spa prolific journal my-study/study.toml --open")
-@click.argument("study", type=click.Path(path_type=Path))
+@study_argument
 @store_option
-@click.option("--open", "only_open", is_flag=True, help="Only calls of which nobody knows whether they took effect.")
+@click.option("--open", "only_open", is_flag=True, help="Only calls whose outcome is unknown.")
 @json_option
 def journal(study: Path, store: str | None, only_open: bool, as_json: bool) -> None:
-    """List every call of STUDY that created, changed or paid something on Prolific, with its outcome.
+    """List the calls for STUDY that created, changed or paid something on Prolific, with their outcomes.
 
-    No token is needed. A call that is "started" got no answer; running its command again settles it.
+    No token is needed. A call marked "started" got no answer; run its command again to resolve it.
     """
     from prolific.idempotent_calls import KIND
     from spa.commands.workspace import open_workspace

@@ -22,14 +22,20 @@ ADDRESS = "{address}"
     epilog='Example: spa prolific message my-study/study.toml --difference timed_out_but_answered --text "..." --yes'
 )
 @study_options
-@click.option("--to", "recipients", metavar="ID", multiple=True, help="A submission or a participant; repeatable.")
-@click.option("--difference", metavar="KIND", help="Everybody whom `reconcile` lists under this kind.")
-@click.option("--decided", is_flag=True, help="The messages that reviewers decided on in the dashboard.")
+@click.option(
+    "--to", "recipients", metavar="ID", multiple=True, help="Id of a submission or a participant; repeatable."
+)
+@click.option(
+    "--difference", metavar="KIND", help="Everyone listed by `spa prolific reconcile` under this kind of difference."
+)
+@click.option("--decided", is_flag=True, help="Send the messages that reviewers wrote in the dashboard.")
 @click.option(
     "--text",
-    help="What to write, or with --ask-return the reason; {address} becomes where who has answered hands the code in.",
+    help="Message, or the reason with --ask-return; {address} is replaced by the completion URL.",
 )
-@click.option("--ask-return", is_flag=True, help="Ask to return the submission; only the participant can.")
+@click.option(
+    "--ask-return", is_flag=True, help="Ask participants to return their submissions, which only they can do."
+)
 @yes_option("Send")
 def message(
     study: Path,
@@ -42,16 +48,16 @@ def message(
     ask_return: bool,
     yes: bool,
 ) -> None:
-    """Write to participants of STUDY, each the same text once; without --yes say to whom."""
+    """Send a message to participants of STUDY; nobody gets the same message twice."""
     from prolific.collecting import look
     from prolific.messages import ask_return as ask
     from prolific.messages import send_message
     from prolific.prolific_study import open_prolific_study
 
     if decided == bool(recipients or difference) or decided == (text is not None):
-        raise click.UsageError("give --text with --to or --difference, or --decided alone")
+        raise click.UsageError("expected either --text with --to or --difference, or --decided alone")
     if ask_return and decided:
-        raise click.UsageError("--ask-return goes with --to or --difference")
+        raise click.UsageError("--ask-return is for --to and --difference")
     with open_prolific_study(study, store, endpoint_url, alone=True, announce=announce) as prolific_study:
         prolific_study.need_study(1)
         collected = [look(prolific_study, session) for session in prolific_study.created()]
@@ -73,13 +79,13 @@ def message(
                 done += ask(prolific_study, record, words)
             else:
                 done += send_message(prolific_study, session, [record.participant_id], words)
-    click.echo(f"sent: {done} of {len(wanted)}" if yes else "Nothing was sent. To send: the same command with --yes")
+    click.echo(f"sent: {done} of {len(wanted)}" if yes else "Nothing was sent; add --yes to send.")
 
 
 def _named(
     collected: Sequence[SessionReconciliation], recipients: tuple[str, ...], difference: str | None
 ) -> list[tuple[int, str]]:
-    """Return session and submission of those who are named; a person who is named is so by their last submission."""
+    """Return session and submission of each recipient."""
     from spa.errors import StudyError
 
     found: dict[str, tuple[int, str]] = {}
@@ -105,7 +111,7 @@ def _with_address(
     submission_id: str,
     text: str,
 ) -> str:
-    """Put in where a person hands the code in, which only those get whose answers are complete here."""
+    """Insert the completion URL, which is only for participants whose answers are complete."""
     from prolific.completion_url import completion_address, completion_base, session_codes
     from spa.errors import StudyError
 
@@ -113,7 +119,9 @@ def _with_address(
         return text
     visit = next(one for one in collected if one.session == session).visit(submission_id)
     if visit is None or not visit.completed:
-        raise StudyError(f"--text: {ADDRESS} is for those whose answers are here, got submission {submission_id}")
+        raise StudyError(
+            f"--text: {ADDRESS} is only for complete submissions, got {submission_id}, which is incomplete"
+        )
     code = session_codes(prolific_study.store, session)["completed"]
     return text.replace(ADDRESS, completion_address(code, completion_base(prolific_study.access)))
 

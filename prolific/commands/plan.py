@@ -1,4 +1,4 @@
-"""``spa prolific plan``: cost, pay and checklist, before anything is made."""
+"""``spa prolific plan``: estimate the cost and check what is missing."""
 
 from __future__ import annotations
 
@@ -7,20 +7,28 @@ from pathlib import Path
 
 import click
 
-from prolific.commands.shared import json_option, session_option, study_options, tell, tell_checklist, tell_json
+from prolific.commands.shared import (
+    json_option,
+    public_url_option,
+    session_option,
+    study_options,
+    tell,
+    tell_checklist,
+    tell_json,
+)
 
 
 @click.command(epilog="Example: spa prolific plan my-study/study.toml --public-url https://survey.example.org")
 @study_options
 @session_option
-@click.option("--public-url", metavar="URL", help="Where people reach `spa serve`. [default: that of the study file]")
+@public_url_option
 @json_option
 def plan(
     study: Path, store: str | None, endpoint_url: str | None, session: int, public_url: str | None, as_json: bool
 ) -> None:
-    """Say what STUDY costs and pays on Prolific and what is still missing; make nothing.
+    """Estimate the cost and hourly pay of STUDY on Prolific and list what is missing, without creating anything.
 
-    Without a token the estimate is an offline one and says so.
+    Without an API token the estimate is made offline.
     """
     from prolific.estimate import estimate_facts, estimate_lines
     from prolific.plan import plan_session

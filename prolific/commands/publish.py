@@ -1,4 +1,4 @@
-"""``spa prolific publish``: from draft to people, after an estimate and a checklist."""
+"""``spa prolific publish``: publish the draft after an estimate and a checklist."""
 
 from __future__ import annotations
 
@@ -6,17 +6,23 @@ from pathlib import Path
 
 import click
 
-from prolific.commands.shared import announce, session_option, study_options, tell, tell_checklist, yes_option
+from prolific.commands.shared import (
+    announce,
+    public_url_option,
+    session_option,
+    study_options,
+    tell,
+    tell_checklist,
+    yes_option,
+)
 
 
 @click.command(epilog="Example: spa prolific publish my-study/study.toml --yes")
 @study_options
 @session_option
-@click.option("--public-url", metavar="URL", help="Where people reach `spa serve`. [default: that of the study file]")
-@click.option(
-    "--despite", metavar="LINE", multiple=True, help="Accept this line of the checklist as it is; repeatable."
-)
-@yes_option("Publish, which reserves the money for all places")
+@public_url_option
+@click.option("--despite", metavar="LINE", multiple=True, help="Publish despite this checklist item; repeatable.")
+@yes_option("Publish and reserve the money for all places")
 def publish(
     study: Path,
     store: str | None,
@@ -26,7 +32,7 @@ def publish(
     despite: tuple[str, ...],
     yes: bool,
 ) -> None:
-    """Publish the draft of STUDY: print the estimate, go through the checklist, and with --yes ask people."""
+    """Publish the draft of STUDY after printing the estimated cost and the checklist."""
     from prolific.estimate import estimate_lines
     from prolific.plan import plan_session
     from prolific.prolific_study import open_prolific_study
@@ -37,7 +43,7 @@ def publish(
         record = prolific_study.platform.studies.fetch(study_id)
         if not record.draft:
             record = publish_study(prolific_study, session)  # resolves what an interrupted run left open
-            click.echo(f"published already: {record.internal_name}, {record.status}")
+            click.echo(f"already published: {record.internal_name}, {record.status}")
             return
         prospect = plan_session(prolific_study, session, public_url)
         tell(
@@ -47,7 +53,7 @@ def publish(
         tell_checklist(prospect.lines)
         check_ready(prolific_study, prospect, session, despite)
         if not yes:
-            click.echo("Nothing was published. To publish: the same command with --yes")
+            click.echo("Nothing was published; add --yes to publish.")
             return
         record = publish_study(prolific_study, session)
         click.echo(f"published: {record.internal_name}, {record.status}, {record.places} places")

@@ -1,4 +1,4 @@
-"""``spa prolific reject``: propose rejections in a file; send those that a person decided on."""
+"""``spa prolific reject``: propose rejections in a file and send those selected there."""
 
 from __future__ import annotations
 
@@ -14,18 +14,23 @@ from prolific.commands.shared import announce, study_options, yes_option
     "spa prolific reject my-study/study.toml --from rejections.toml --yes"
 )
 @study_options
-@click.option("--propose", type=click.Path(path_type=Path, dir_okay=False), help="Write what could be rejected here.")
 @click.option(
-    "--from", "decided", type=click.Path(path_type=Path, dir_okay=False), help="Reject those marked reject = true."
+    "--propose", type=click.Path(path_type=Path, dir_okay=False), help="Write possible rejections to this TOML file."
 )
-@yes_option("Reject, which withholds pay")
+@click.option(
+    "--from",
+    "decided",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Reject the submissions that this file marks with reject = true.",
+)
+@yes_option("Reject and withhold pay")
 def reject(
     study: Path, store: str | None, endpoint_url: str | None, propose: Path | None, decided: Path | None, yes: bool
 ) -> None:
-    """Reject submissions of STUDY within Prolific's rules: proposed in a file, decided by you, checked, then sent.
+    """Reject submissions to STUDY within Prolific's rules.
 
-    Nobody is rejected for being left out of the analysis. Asking for a return is often enough:
-    spa prolific message --ask-return.
+    --propose writes the possible rejections to a file for you to decide; --from checks and sends them. Exclusion from
+    the analysis is no reason to reject. Often it is enough to ask for a return: spa prolific message --ask-return.
     """
     from prolific import rejecting
     from prolific.collecting import look
@@ -33,7 +38,7 @@ def reject(
     from spa.platforms.review import decided_by_reviewers
 
     if (propose is None) == (decided is None):
-        raise click.UsageError("give one of --propose and --from")
+        raise click.UsageError("expected either --propose or --from")
     with open_prolific_study(study, store, endpoint_url, alone=True, announce=announce) as prolific_study:
         prolific_study.need_study(1)
         known = {
@@ -46,16 +51,16 @@ def reject(
                 [facts for _, facts in known.values()], decided_by_reviewers(prolific_study.store)
             )
             rejecting.write_proposals(propose, found)
-            click.echo(f"{len(found)} could be rejected: {propose}; decide there, then --from {propose}")
+            click.echo(
+                f"{len(found)} possible rejections in {propose}; decide on each there, then use --from {propose}"
+            )
             return
         assert decided is not None
         cases = rejecting.check_cases(decided, rejecting.read_proposals(decided), known)
         for case in cases:
             click.echo(f"{case.proposal.submission}: {case.proposal.category}: {case.proposal.message}")
         if not yes:
-            click.echo(
-                f"Nobody was rejected; {len(cases)} comply with the rules. To reject: the same command with --yes"
-            )
+            click.echo(f"Nothing was rejected; {len(cases)} comply with the rules; add --yes to reject.")
             return
         for case in cases:
             record = rejecting.reject(prolific_study, case)

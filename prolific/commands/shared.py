@@ -1,4 +1,4 @@
-"""What the commands have in common: options, and how they print."""
+"""Options and output of the commands."""
 
 from __future__ import annotations
 
@@ -16,11 +16,9 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def study_options(command: Command) -> Command:
-    """Add the study, its store and the platform's address."""
+    """Add STUDY, --store and --endpoint-url."""
     for add in (
-        click.option(
-            "--endpoint-url", metavar="URL", help="Address of the API. [default: PROLIFIC_API_URL, or Prolific]"
-        ),
+        click.option("--endpoint-url", metavar="URL", help="URL of the API. [default: $PROLIFIC_API_URL or Prolific]"),
         store_option,
         study_argument,
     ):
@@ -28,24 +26,25 @@ def study_options(command: Command) -> Command:
     return command
 
 
-def session_option(command: Command) -> Command:
-    """Add the number of the session."""
-    return click.option(
-        "--session",
-        type=click.IntRange(min=1),
-        default=1,
-        show_default=True,
-        help="Which session of a study in several.",
-    )(command)
+public_url_option = click.option(
+    "--public-url", metavar="URL", help="Public URL of `spa serve`. [default: public_url in the study file]"
+)
+session_option = click.option(
+    "--session",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Session number, in a study with several sessions.",
+)
 
 
 def yes_option(what: str) -> Callable[[Command], Command]:
-    """Add ``--yes``, without which nothing is done."""
+    """Add ``--yes``; ``what`` says what it does."""
     return click.option("--yes", is_flag=True, help=f"{what}; the default is a dry run.")
 
 
 def announce(text: str) -> None:
-    """Say what is waited for, beside the output."""
+    """Print a progress message to stderr."""
     click.echo(text, err=True)
 
 
@@ -55,12 +54,12 @@ def tell_json(value: Any) -> None:
 
 
 def tell(title: str, lines: Iterable[str]) -> None:
-    """Print a title and lines under it."""
+    """Print a title with indented lines."""
     click.echo(title)
     for line in lines:
         click.echo(f"  {line}")
 
 
 def tell_checklist(lines: Iterable[ChecklistItem]) -> None:
-    """Print the checklist, a line each."""
+    """Print the checklist, one line per item."""
     tell("checklist:", (f"{line.state:<8}{line.name}: {line.told}" for line in lines))

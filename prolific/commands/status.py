@@ -1,4 +1,4 @@
-"""``spa prolific status``: how the study stands."""
+"""``spa prolific status``: show the progress of the study."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @study_options
 @json_option
 def status(study: Path, store: str | None, endpoint_url: str | None, as_json: bool) -> None:
-    """Say how STUDY stands on Prolific and here: submissions, visits, median minutes and pay an hour."""
+    """Show the progress of STUDY: submissions, visits, median duration and hourly pay."""
     from prolific.prolific_study import open_prolific_study
     from prolific.session_status import session_status_of
 
@@ -53,16 +53,16 @@ def _lines(prolific_study: ProlificStudy, one: SessionStatus) -> Iterator[str]:
     from prolific.api.money import money
     from prolific.estimate import OFFLINE_RATES
 
-    yield "on Prolific: " + (", ".join(f"{name} {n}" for name, n in sorted(one.counts.items())) or "nobody yet")
-    yield "here: " + (", ".join(f"{name} {n}" for name, n in sorted(one.visits.items())) or "nobody yet")
+    yield "on Prolific: " + (", ".join(f"{name} {n}" for name, n in sorted(one.counts.items())) or "none yet")
+    yield "in the store: " + (", ".join(f"{name} {n}" for name, n in sorted(one.visits.items())) or "none yet")
     if one.extra:
-        yield f"late, after the place was given to somebody else: {one.extra} (kept, marked extra)"
+        yield f"late, after the place went to another participant: {one.extra} (kept, marked extra)"
     if one.median_minutes is not None and one.median_hourly is not None:
         currency = prolific_study.offer.currency
-        pay = f"median {one.median_minutes:.1f} minutes, {money(round(one.median_hourly), currency)} an hour"
+        pay = f"median {one.median_minutes:.1f} minutes, {money(round(one.median_hourly), currency)} per hour"
         rates = OFFLINE_RATES.get(currency)
         if rates is not None and one.median_hourly < rates.minimum:
-            pay += f"; BELOW THE MINIMUM of {money(rates.minimum, currency)}: raise the reward or pay bonuses"
+            pay += f"; below Prolific's minimum of {money(rates.minimum, currency)}: raise the reward or pay bonuses"
         yield pay
     if one.first_auto_approval is not None:
-        yield f"the first that waits for review is approved automatically on {one.first_auto_approval.isoformat()}"
+        yield f"first automatic approval on {one.first_auto_approval.isoformat()}"

@@ -7,17 +7,19 @@ from pathlib import Path
 
 import click
 
+from spa.commands.options import port_option
+
 
 @click.command(epilog="Example: spa prolific emulate --port 8090 --store platform.sqlite --clock manual")
-@click.option("--port", type=click.IntRange(0, 65535), default=8090, show_default=True, help="0 takes any free port.")
+@port_option(8090)
 @click.option(
     "--store",
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("emulated-prolific.sqlite"),
     show_default=True,
-    help="Database file of the platform; created if missing.",
+    help="SQLite file of the emulated platform; created if missing.",
 )
-@click.option("--project", metavar="ID", help="Id of the first project in a new store. [default: random]")
+@click.option("--project", metavar="ID", help="Project id of a new store. [default: random]")
 @click.option(
     "--currency",
     type=click.Choice(["USD", "GBP"]),
@@ -35,14 +37,13 @@ import click
 @click.option(
     "--openapi",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The platform's published OpenAPI document; every request and response is validated against it.",
+    help="Validate requests and responses against this OpenAPI document.",
 )
 def emulate(port: int, store: Path, project: str | None, currency: str, clock: str, openapi: Path | None) -> None:
-    """Emulate the Prolific API on this machine, with wallet, participants and injected faults.
+    """Run an emulator of the Prolific API, with simulated participants, payments and faults.
 
-    Listens on this machine only and accepts any token. Studies, submissions and payments are kept in
-    --store. Participants, clock and faults are controlled under /emulator/; see
-    docs/data/prolific-emulator.md.
+    It listens on this machine only and accepts any token. Participants, the clock and faults are controlled under
+    /emulator/; see docs/data/prolific-emulator.md.
     """
     from prolific.emulator.app import create_app
     from prolific.emulator.contract import Contract
@@ -62,7 +63,7 @@ def emulate(port: int, store: Path, project: str | None, currency: str, clock: s
             click.echo(f"project {known}, currency {pays}")
         click.echo("In another terminal:")
         click.echo(f"  export PROLIFIC_API_URL={listener.address} PROLIFIC_API_TOKEN=emulated")
-        click.echo("No real money is involved. Press Ctrl-C to stop.")
+        click.echo("No real money is involved. Ctrl-C stops the emulator.")
         with deliver_webhooks(platform):
             run(create_app(platform, contract), listener)
         platform.close()

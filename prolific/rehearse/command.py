@@ -1,4 +1,4 @@
-"""``spa rehearse``: a whole Prolific study on this machine, without money."""
+"""``spa rehearse``: rehearse a whole Prolific study on this machine."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import Any
 
 import click
 
+from spa.commands.options import json_option, seed_option, study_argument
+
 
 def parse_shares(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
-    """Parse repeated ``NAME=SHARE`` options."""
+    """Parse the values of ``--share NAME=SHARE``."""
     shares: dict[str, float] = {}
     for text in given:
         name, equals, number = text.partition("=")
@@ -25,16 +27,14 @@ def parse_shares(context: click.Context, option: click.Parameter, given: tuple[s
 
 
 @click.command(epilog="Example: spa rehearse my-study/study.toml --annotators 30 --out rehearsal")
-@click.argument("study", type=click.Path(path_type=Path))
-@click.option(
-    "--annotators", type=click.IntRange(min=1), help="Places to fill. [default: the number in the study file]"
-)
+@study_argument
+@click.option("--annotators", type=click.IntRange(min=1), help="Number of places to fill. [default: the study's]")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("rehearsal"),
     show_default=True,
-    help="Output folder; a rehearsal that is already in it is resumed.",
+    help="Folder for the rehearsal; one that is incomplete is resumed.",
 )
 @click.option(
     "--share",
@@ -42,8 +42,8 @@ def parse_shares(context: click.Context, option: click.Parameter, given: tuple[s
     multiple=True,
     metavar="NAME=SHARE",
     callback=parse_shares,
-    help="Share of participants who follow this scenario: drops-out, returns, never-opens, late, no-code, wrong-code, "
-    "no-answers, second-device, declines, screened-out, fails-checks.",
+    help="Share of participants (0 to 1) who behave like this; repeatable. NAME is one of: drops-out, returns, "
+    "never-opens, late, no-code, wrong-code, no-answers, second-device, declines, screened-out, fails-checks.",
 )
 @click.option(
     "--browsers",
@@ -51,21 +51,15 @@ def parse_shares(context: click.Context, option: click.Parameter, given: tuple[s
     default=0,
     help="Number of participants who use a real browser (Chromium).",
 )
-@click.option("--faults", is_flag=True, help="Inject failures into API requests and webhooks.")
+@click.option("--faults", is_flag=True, help="Simulate failing requests and webhooks.")
 @click.option("--bonus/--no-bonus", default=True, show_default=True, help="Pay bonuses as well.")
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="Random seed of the simulated participants.",
-)
+@seed_option(0)
 @click.option(
     "--openapi",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The platform's published OpenAPI document; every request is validated against it.",
+    help="Validate every request against this OpenAPI document.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
+@json_option
 def rehearse(
     study: Path,
     annotators: int | None,
@@ -78,11 +72,12 @@ def rehearse(
     openapi: Path | None,
     as_json: bool,
 ) -> None:
-    """Run a whole Prolific study on this machine: no token, no internet, no money.
+    """Rehearse a whole Prolific study on this machine, without a token, a network or money.
 
-    Uses an emulated platform, the real survey server, simulated participants and the real commands, from the
-    plan to the report and the bill. Some participants leave, come late, or claim to have finished. The last
-    page says what happened, what it would have cost, and what is left to do. If interrupted, run it again to resume.
+    Simulated participants take the study on an emulated platform and the real survey server, and the real commands
+    plan, publish, collect, review, pay and report. Some participants drop out, come late or claim payment without
+    answering. rehearsal.html shows what happened, what it would have cost and what remains to be done. An interrupted
+    rehearsal can be run again: it resumes.
     """
     from prolific.rehearse.rehearsal import RehearsalOptions, run_rehearsal
 
@@ -102,11 +97,11 @@ def rehearse(
         click.echo(json.dumps(_summary(content), indent=2, ensure_ascii=False, default=str))
         return
     bill = content["bill"]
-    click.echo(f"{content['came']} people came, {bill.paid} submissions were paid; {bill.explained}")
+    click.echo(f"{content['came']} participants, {bill.paid} submissions paid; {bill.explained}")
     click.echo(
         f"  estimate {_money(bill.estimate)}, bill {_money(bill.total)} {bill.currency}, bonuses {_money(bill.bonuses)}"
     )
-    click.echo(f"Report, with what is left to do for the real run: {out / 'rehearsal.html'}")
+    click.echo(f"Open {out / 'rehearsal.html'} for details and the remaining steps to the real study")
 
 
 def _summary(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a study will ask of an annotator and cost, as ``spa check`` tells it."""
+"""The overview of ``spa check``: what a study asks of an annotator and costs."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ if TYPE_CHECKING:
     from spa.study.outputs import Outputs
     from spa.study.study import Study
 
-DRAWN = 12  # forms whose mean is told; annotators read different items
+DRAWN = 12  # forms to average over; annotators read different items
 CENT = Decimal("0.01")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
-    """A study that is fit to use, and what it asks of one annotator on average."""
+    """A valid study, and what it asks of one annotator on average."""
 
     study: Study
     outputs: Outputs
     warnings: tuple[str, ...]
     pages: int
-    questions: int  # people's, with screening and checks
+    questions: int  # including screening and checks
     words: int
-    minutes: float  # reckoned from the words
+    minutes: float  # estimated from the words
 
     @property
     def minutes_told(self) -> float:
-        """Minutes that annotators are told: the study's, or else the estimate."""
+        """Minutes announced to annotators: the study's, or else the estimate."""
         return self.study.people.minutes or self.minutes
 
     @property
     def cost(self) -> Decimal | None:
-        """Pay for all planned annotators, without a platform's fee."""
+        """Pay of all planned annotators, without platform fees."""
         pay = self.study.people.pay
         return (
             None
@@ -53,7 +53,7 @@ class Overview:
 
     @property
     def hourly_pay(self) -> Decimal | None:
-        """Pay an hour at the estimated speed."""
+        """Hourly pay at the announced duration."""
         pay = self.study.people.pay
         if pay is None or not self.minutes_told:
             return None
@@ -91,7 +91,7 @@ class Overview:
 
 
 def overview_of(path: Path) -> Overview:
-    """Load a study with all it names, draw a few forms and estimate what they ask.
+    """Load a study with its files, draw a few forms and estimate their effort.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def overview_of(path: Path) -> Overview:
     checked = check_study(path)
     study = checked.study
     problems = [*checked.problems]
-    # What cannot be read is not checked against what stands in its place.
+    # Unreadable parts are not checked against their defaults.
     if not checked.unfit.intersection(("outputs", "systems")) and not checked.unread.intersection(("spa", "design")):
         try:
             outputs = load_outputs(study)
@@ -141,7 +141,7 @@ def overview_of(path: Path) -> Overview:
 
 
 def _store_warnings(path: Path, study: Study) -> Iterator[str]:
-    """Tell where the store beside the study file was built from another seed or another state of it."""
+    """Yield warnings if the store beside the study file was built from another seed or version of it."""
     from spa.responses.store import Store
     from spa.study.load import study_fingerprint
 
@@ -154,7 +154,7 @@ def _store_warnings(path: Path, study: Study) -> Iterator[str]:
         yield error.problems[0]
         return
     if other_seed := seed is not None and int(seed) != study.seed:
-        yield f"seed = {study.seed}: {name} was built with seed {seed}; set it back, or build into a new store"
+        yield f"seed = {study.seed}: {name} was built with seed {seed}; restore that seed, or build into a new store"
     as_built = study.model_copy(update={"seed": int(seed)}) if other_seed and seed else study
     if fingerprint not in (study_fingerprint(study), study_fingerprint(as_built)):
         yield (
@@ -164,14 +164,14 @@ def _store_warnings(path: Path, study: Study) -> Iterator[str]:
 
 
 def exposures(study: Study) -> tuple[int, ...]:
-    """Return how many outputs of each system are read before comparing; several in an exposure study."""
+    """Return the numbers of outputs of each system read before comparing; several in an exposure study."""
     if study.spa is None:
         return ()
     return (study.spa.exposure,) if study.spa.exposure_study is None else study.spa.exposure_study.exposures
 
 
 def print_overview(overview: Overview, path: Path) -> None:
-    """Print an overview for a reader: what is compared and asked, effort, cost, warnings, dropped items."""
+    """Print an overview: what is compared and asked, effort, cost, warnings, dropped items."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -187,8 +187,8 @@ def print_overview(overview: Overview, path: Path) -> None:
     console.print(table)
     _print_list(console, "Warnings", [escape(line) for line in overview.warnings], style="yellow")
     dropped = [escape(f"{one.item_id}: {one.rule}, {one.evidence}") for one in overview.outputs.dropped]
-    _print_list(console, "Items left out", dropped, style="yellow")
-    console.print(f"[green]Everything fits.[/green] Next: spa build {escape(str(path))}", soft_wrap=True)
+    _print_list(console, "Items skipped", dropped, style="yellow")
+    console.print(f"[green]No errors.[/green] Next: spa build {escape(str(path))}", soft_wrap=True)
 
 
 def _print_list(console: Console, title: str, lines: list[str], *, style: str, most: int = 10) -> None:
@@ -209,15 +209,15 @@ def _facts(overview: Overview) -> list[tuple[str, str]]:
     ]
     facts += [(name, told) for name, told in _asked(study) if told]
     facts += [
-        ("an annotator", f"{overview.pages} pages, {overview.questions} questions, {overview.words:,} words"),
-        ("takes about", f"{overview.minutes:g} minutes{_told_minutes(overview)}"),
+        ("per annotator", f"{overview.pages} pages, {overview.questions} questions, {overview.words:,} words"),
+        ("duration", f"about {overview.minutes:g} minutes{_told_minutes(overview)}"),
         ("annotators", str(people.annotators)),
     ]
     if overview.cost is not None and overview.hourly_pay is not None:
         times = f" x {people.sessions} sessions" if people.sessions > 1 else ""
         product = f"{people.annotators}{times} x {people.pay}"
-        cost = f"{overview.cost:,} {people.currency} = {product}, without a platform's fee"
-        facts += [("cost", cost), ("pay an hour", f"{overview.hourly_pay:,} {people.currency}")]
+        cost = f"{overview.cost:,} {people.currency} = {product}, without platform fees"
+        facts += [("cost", cost), ("hourly pay", f"{overview.hourly_pay:,} {people.currency}")]
     else:
         facts.append(("cost", "unknown: [people] pay is not set"))
     if people.groups:
@@ -228,7 +228,7 @@ def _facts(overview: Overview) -> list[tuple[str, str]]:
 
 
 def _told_minutes(overview: Overview) -> str:
-    return f"; annotators are told {overview.study.people.minutes:g}" if overview.study.people.minutes else ""
+    return f"; {overview.study.people.minutes:g} announced to annotators" if overview.study.people.minutes else ""
 
 
 def _asked(study: Study) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""``spa rate``: an LLM answers the forms that people answer."""
+"""``spa rate``: have an LLM answer the forms that people answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spa.commands.options import Finite
+from spa.commands.options import Finite, json_option, store_option, study_argument
 from spa.commands.simulation import check_url, choose_truth, simulation_options
 from spa.commands.workspace import with_store
 
@@ -32,17 +32,21 @@ if TYPE_CHECKING:
     epilog="Examples: spa rate my-study/study.toml --rater my-llm --dry-run; "
     "spa rate my-study/study.toml --rater my-llm --limit 3 --budget 2"
 )
-@click.argument("study", type=click.Path(path_type=Path))
+@study_argument
 @click.option(
     "--rater",
     "name",
     metavar="NAME|FILE",
-    help="One of the study's raters, needed where it has several; or a TOML file with the keys of one.",
+    help="A rater of the study, required if it has several, or a TOML file with the keys of [[raters]].",
 )
 @click.option("--variant", "variants", metavar="NAME", multiple=True, help="Use only this variant; repeatable.")
-@click.option("--base-url", metavar="URL", help="Use another address of the rater's endpoint, usually ending in /v1.")
-@click.option("--dry-run", is_flag=True, help="Print the expected requests, tokens and cost without sending anything.")
-@click.option("--budget", type=Finite(min=0, min_open=True), help="Stop before all runs together spend more than this.")
+@click.option("--base-url", metavar="URL", help="Override the rater's base_url, which usually ends in /v1.")
+@click.option("--dry-run", is_flag=True, help="Estimate requests, tokens and cost without sending anything.")
+@click.option(
+    "--budget",
+    type=Finite(min=0, min_open=True),
+    help="Limit on the cost of all runs together; the run stops before exceeding it.",
+)
 @click.option(
     "--prices",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -52,33 +56,33 @@ if TYPE_CHECKING:
     "--probe-injection",
     metavar="FORMS",
     type=click.IntRange(min=1),
-    help="Ask this many forms twice, once with a hostile line in an output, and report how answers change.",
+    help="Ask this many forms twice, with and without a hostile line in an output, and report how answers change.",
 )
 @click.option(
     "--probe/--no-probe",
     "probe",
     default=None,
-    help="Test again, or not at all, whether the endpoint supports what the rater uses. [default: test once]",
+    help="Test again, or skip testing, whether the endpoint supports what the rater uses. [default: test once]",
 )
-@click.option("--limit", type=click.IntRange(min=1), help="Use only the first N assignments, for a trial.")
-@click.option("--only", metavar="ASSIGNMENT", multiple=True, help="Use only this assignment; repeatable.")
+@click.option("--limit", type=click.IntRange(min=1), help="Use only this many assignments, for a trial.")
+@click.option("--only", metavar="ASSIGNMENT", multiple=True, help="Use only the assignment with this id; repeatable.")
 @click.option(
     "--timeout",
     type=Finite(min=0, min_open=True),
     default=180.0,
     show_default=True,
-    help="Seconds to wait for one answer.",
+    help="Timeout of a request, in seconds.",
 )
-@click.option("--store", metavar="PATH|URL", help="The store of `spa build`. [default: STUDY with the suffix .sqlite]")
-@click.option("--wait", is_flag=True, help="With batch files: wait until all results are back.")
-@click.option("--simulate", is_flag=True, help="Start a local endpoint with simulated answers.")
+@store_option
+@click.option("--wait", is_flag=True, help='With provider = "batch": wait for all results.')
+@click.option("--simulate", is_flag=True, help="Start a local endpoint that simulates the LLM.")
 @simulation_options
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@json_option
 def rate(**given: Any) -> None:
-    """Let an LLM answer the assignments of STUDY.
+    """Have an LLM answer the assignments of STUDY.
 
-    Answers are kept; a stopped command can be run again and asks only what is open. The key is
-    read from the environment variable that the rater names. --truth, --utility, --likert-reversal
+    Answers are saved as they arrive; an interrupted command can be run again: it resumes. The API key is
+    read from the environment variable named by the rater's api_key_env. --truth, --utility, --likert-reversal
     and --seed are for --simulate.
     """
     from spa.commands.rating import choose_rater, choose_variants, print_estimate, print_injection, print_summary
@@ -114,7 +118,7 @@ def rate(**given: Any) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateOptions:
-    """What the command line says."""
+    """Options of ``spa rate``."""
 
     study: Path
     name: str | None
@@ -139,9 +143,9 @@ class RateOptions:
 
 
 def refuse_contradictions(options: RateOptions) -> None:
-    """Refuse options that do not go together."""
+    """Reject options that exclude each other."""
     if options.simulate and options.base_url is not None:
-        raise click.UsageError("--simulate starts an endpoint of its own; leave --base-url out")
+        raise click.UsageError("--base-url cannot be combined with --simulate, which starts its own endpoint")
     if not options.simulate and (options.truth or options.utilities or options.likert_reversal):
         raise click.UsageError("--truth, --utility and --likert-reversal are for --simulate")
 
@@ -149,7 +153,7 @@ def refuse_contradictions(options: RateOptions) -> None:
 def rate_open_visits(
     workspace: Workspace, rater: Rater, prices: PriceTable, options: RateOptions
 ) -> tuple[Sequence[RaterVisit], RatingSummary]:
-    """Let the rater answer the open visits, and return all visits chosen and a summary."""
+    """Have the rater answer the open visits; return all selected visits and a summary."""
     from spa.commands.rating import budget_of, check_capabilities, choose_variants, open_endpoint, progress_of
     from spa.raters.injection import injection_visits
     from spa.raters.visits import rater_visits
@@ -176,7 +180,7 @@ def rate_open_visits(
 
 @contextmanager
 def configured_rater(workspace: Workspace, rater: Rater, options: RateOptions) -> Iterator[Rater]:
-    """Yield the rater as the command line changes it; a simulated endpoint is served meanwhile."""
+    """Yield the rater with the command line's changes, while a simulated endpoint is served if asked for."""
     from spa.simulation.simulated_endpoint import STEADY
     from spa.study.raters import rater_variants
 
@@ -194,7 +198,7 @@ def configured_rater(workspace: Workspace, rater: Rater, options: RateOptions) -
             base_url = stack.enter_context(served) + "/v1"
             rater = rater.model_copy(update={"api_key_env": "none"})
             if rater.seed is None and any(asked.protocol.repeats > 1 for asked in rater_variants(rater)):
-                rater = rater.model_copy(update={"seed": options.seed})  # each repeat then has one of its own
+                rater = rater.model_copy(update={"seed": options.seed})  # so that each repeat gets its own
         if base_url is not None:
             rater = rater.model_copy(update={"base_url": check_url("--base-url", base_url)})
         if options.budget is not None:
@@ -212,7 +216,7 @@ def run_visits(
     wait: bool,
     several: bool = False,
 ) -> RatingSummary:
-    """Make the visits, request by request or through batch files."""
+    """Answer the visits, by single requests or batch files."""
     from spa.raters.batch import rate_in_batches
     from spa.raters.endpoints.chat import ChatEndpoint
     from spa.raters.prompt_messages import PromptWriter

@@ -30,12 +30,12 @@ SIMULATED = "simulated-rater"
 
 
 def choose_rater(study: Study, path: Path, name: str | None, *, simulate: bool) -> Rater:
-    """Return the rater that is meant; a simulated one need not stand in the study.
+    """Return the rater to use; a simulated one need not be part of the study.
 
     Raises
     ------
     StudyError
-        If the study has no such rater, or simulated answers would be kept under the name of an LLM.
+        If the study has no such rater, or simulated answers would be stored under the name of an LLM.
     """
     from spa.simulation.simulated_endpoint import MODEL
     from spa.study.raters import Rater
@@ -49,7 +49,7 @@ def choose_rater(study: Study, path: Path, name: str | None, *, simulate: bool) 
         rater = next(iter(raters.values()))
     elif name is None:
         known = ", ".join(raters) or "none; add a table [[raters]] with id and model"
-        raise StudyError(f"{path}: expected --rater NAME, one of the study's raters: {known}")
+        raise StudyError(f"{path}: expected --rater with one of the study's raters ({known}), got none")
     elif name not in raters:
         raise StudyError(
             f"{path}: expected one of the study's raters ({', '.join(raters) or 'none'}), got --rater {name}"
@@ -59,13 +59,13 @@ def choose_rater(study: Study, path: Path, name: str | None, *, simulate: bool) 
     if simulate and rater.model != MODEL:
         raise StudyError(
             f"{path}: --simulate expected a rater with model = {MODEL!r}, got {rater.id!r} with {rater.model!r}; "
-            f"simulated answers are never kept under the name of an LLM; leave --rater out"
+            f"simulated answers are never stored under the name of an LLM; omit --rater"
         )
     return rater
 
 
 def rater_of_file(path: Path, study: Study) -> Rater:
-    """Read a rater from a TOML file of its own, with the keys of [[raters]].
+    """Read a rater from a TOML file with the keys of [[raters]].
 
     Raises
     ------
@@ -106,7 +106,7 @@ def choose_variants(rater: Rater, names: Sequence[str]) -> tuple[RaterVariant, .
 
 
 def budget_of(store: Store, rater: Rater, prices: PriceTable) -> RaterBudget:
-    """Return what the rater may spend, with what its earlier runs have spent."""
+    """Return the rater's budget, less the cost of its earlier runs."""
     from spa.journal import Journal
     from spa.raters.budget import RaterBudget
     from spa.raters.estimate import spent_before
@@ -142,14 +142,14 @@ def check_capabilities(
     timeout: float,
     wanted: bool | None,
 ) -> tuple[dict[str, Any], list[str]]:
-    """Find out what the rater's endpoint does, once, and return that and what is to be known of it.
+    """Probe once what the rater's endpoint supports; return it, and warnings.
 
-    ``wanted`` is true to find out anew, false to leave it; none is asked of simulated and local models.
+    ``wanted`` is true to probe again, false to skip; simulated and local models are not probed.
 
     Raises
     ------
     PlatformError
-        If the endpoint does not do what the rater relies on.
+        If the endpoint does not support what the rater uses.
     """
     from spa.errors import PlatformError
     from spa.journal import Journal
@@ -174,7 +174,7 @@ def check_capabilities(
 def progress_of(
     rater: Rater, total: int, currency: str, *, hidden: bool
 ) -> Iterator[Callable[[RatingSummary], None] | None]:
-    """Show a bar with what is done, failed and spent, on the error stream."""
+    """Show a progress bar with failures and cost on stderr."""
     if hidden:
         yield None
         return
@@ -201,7 +201,7 @@ def progress_of(
 def pace(summary: RatingSummary, currency: str) -> str:
     """Return failed visits, requests a second, tokens and cost so far."""
     failed = sum(summary.unfinished.values())
-    parts = [f"{failed} left over"] if failed else []
+    parts = [f"{failed} unfinished"] if failed else []
     parts.append(f"{summary.requests / summary.seconds if summary.seconds else 0:.1f} requests/s")
     parts.append(f"{summary.prompt_tokens + summary.completion_tokens:,} tokens")
     if summary.cost is not None:
@@ -212,7 +212,7 @@ def pace(summary: RatingSummary, currency: str) -> str:
 def print_estimate(
     workspace: Workspace, visits: Sequence[RaterVisit], prompts: PromptWriter, prices: PriceTable, *, as_json: bool
 ) -> None:
-    """Print what a run would come to."""
+    """Print the estimated requests, tokens and cost of a run."""
     import json
     import sys
 
@@ -231,16 +231,18 @@ def print_estimate(
         return
     click.echo(f"{found.visits} forms to answer, {found.finished} already answered")
     click.echo(f"  {found.requests:,} requests")
-    click.echo(f"  about {found.prompt_tokens:,} tokens read, {found.completion_tokens:,} written ({found.basis})")
+    click.echo(
+        f"  about {found.prompt_tokens:,} input tokens, {found.completion_tokens:,} output tokens ({found.basis})"
+    )
     if found.cost is not None:
-        before = f"; {found.spent:.4f} spent by earlier runs" if found.spent else ""
+        before = f"; earlier runs cost {found.spent:.4f}" if found.spent else ""
         click.echo(f"  about {found.cost:.4f} {prices.currency}{before}")
     elif rater is not None:
-        click.echo(f"  cost unknown: no price of {rater.model!r}; add it to prices.toml beside the study file")
+        click.echo(f"  cost unknown: no price for {rater.model!r}; add one to prices.toml beside the study file")
 
 
 def print_summary(summary: RatingSummary, currency: str, *, as_json: bool) -> None:
-    """Print what the run came to."""
+    """Print the outcome of a run."""
     import json
 
     if as_json:
@@ -248,7 +250,7 @@ def print_summary(summary: RatingSummary, currency: str, *, as_json: bool) -> No
         facts = {**asdict(summary), **counts, "requests": summary.requests, "currency": currency}
         click.echo(json.dumps(facts, ensure_ascii=False, indent=2))
         return
-    before = f", {summary.finished_before} finished before" if summary.finished_before else ""
+    before = f", {summary.finished_before} finished earlier" if summary.finished_before else ""
     click.echo(f"{summary.rater}: {summary.finished} of {summary.visits} assignments finished{before}")
     click.echo(f"  {summary.answered} questions answered, {sum(summary.missing.values())} missing")
     for reason, questions in summary.missing.most_common():
@@ -258,8 +260,8 @@ def print_summary(summary: RatingSummary, currency: str, *, as_json: bool) -> No
     if summary.cut_prompts:
         click.echo(
             f"  note: in {summary.cut_prompts} of {summary.requests} requests the endpoint read far fewer tokens than "
-            "it was sent, so these answers are about a part of the form; set a longer context at the server (Ollama: "
-            "OLLAMA_CONTEXT_LENGTH), and ask again under another id"
+            "were sent, so these answers refer to only part of the form; increase the server's context length (Ollama: "
+            "OLLAMA_CONTEXT_LENGTH) and run again with another rater id"
         )
     for note in summary.notes:
         click.echo(f"  note: {note}")
@@ -267,7 +269,7 @@ def print_summary(summary: RatingSummary, currency: str, *, as_json: bool) -> No
         click.echo(f"  {visits} assignments not answered: {outcome}")
     failures = [f"{number} {outcome}" for outcome, number in summary.outcomes.most_common() if outcome != "ok"]
     failed = f" ({', '.join(failures)})" if failures else ""
-    tokens = f"{summary.prompt_tokens} tokens read, {summary.completion_tokens} written"
+    tokens = f"{summary.prompt_tokens} input tokens, {summary.completion_tokens} output tokens"
     cost = "" if summary.cost is None else f", {summary.cost:.4f} {currency}"
     click.echo(f"  {summary.requests} requests{failed}, {tokens}{cost}")
 
@@ -275,7 +277,7 @@ def print_summary(summary: RatingSummary, currency: str, *, as_json: bool) -> No
 def print_injection(
     workspace: Workspace, visits: Sequence[RaterVisit], summary: RatingSummary, *, as_json: bool
 ) -> None:
-    """Print what a hostile line did to the answers."""
+    """Print how a hostile line changed the answers."""
     import json
 
     from spa.raters.injection import injection

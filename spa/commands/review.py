@@ -1,4 +1,4 @@
-"""``spa review-explanations``: people judge the explanations of a rater, in a study made for it."""
+"""``spa review-explanations``: create a study in which people judge a rater's explanations."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from spa.study.study import Study
 
 ERRORS = ("poor_syntax", "incoherence", "wrong_guideline", "superfluous_text", "unsubstantiated_claims")
-FIRST = ("duration", "standard", "change")  # what those who rated are asked, as by Chiang & Lee (2023, C.3.1)
+FIRST = ("duration", "standard", "change")  # questions to annotators who rated, from Chiang & Lee (2023, C.3.1)
 AGREEMENT = {"agree": 2, "partially": 1, "disagree": 0}
-ITEMS = 5  # that one reader is shown at most
+ITEMS = 5  # shown to one reader at most
 Words = Mapping[str, str]
 
 
@@ -40,15 +40,13 @@ Words = Mapping[str, str]
     metavar="NAME|FILE",
     multiple=True,
     required=True,
-    help="Rater whose explanations are reviewed: one of the study's, or its TOML file; repeatable.",
+    help="Rater whose explanations are reviewed, or its TOML file; repeatable.",
 )
 @click.option(
     "--variant", "variants", metavar="NAME", multiple=True, help="Only this variant of the rater; repeatable."
 )
-@click.option("--number", type=click.IntRange(min=1), help="Number of explanations, drawn at random. [default: all]")
-@click.option(
-    "--interview", is_flag=True, help="The readers are the annotators who rated: ask them first how they did."
-)
+@click.option("--number", type=click.IntRange(min=1), help="Number of explanations to draw at random. [default: all]")
+@click.option("--interview", is_flag=True, help="For readers who were annotators of STUDY: ask first how they rated.")
 @click.option("--readers", type=click.IntRange(min=1), default=3, show_default=True, help="Readers per explanation.")
 @draw_seed_option
 @out_folder_option("New folder for the study.", required=True)
@@ -64,12 +62,12 @@ def review_explanations(
     out: Path,
     store: str | None,
 ) -> None:
-    """Make a study in which people judge the explanations that a rater of STUDY gave with its ratings.
+    """Create a study in which people judge the explanations that a rater of STUDY gave with its ratings.
 
-    Each reader sees a text, the question, the rating and its explanation, and answers five questions
-    about errors (yes or no) and whether they agree, with a reason. Who or what rated is not disclosed.
-    Several raters or variants are shown side by side on the items that all of them explained. The new
-    study is built, served and reported like any other.
+    Each reader sees a text, the question, the rating and its explanation, answers five yes-or-no questions
+    about errors, and says whether they agree and why. The rater is not disclosed. Several raters or variants
+    are compared on the items that all of them explained. The new study is built, served and reported like
+    any other.
     """
     from spa.commands.rating import choose_rater, choose_variants
     from spa.commands.workspace import open_workspace
@@ -77,7 +75,7 @@ def review_explanations(
 
     with open_workspace(study, store, read_only=True) as workspace:
         if workspace.study.outputs.kind == "image":
-            raise StudyError(f"{study}: expected outputs that are texts, got images, which a review cannot show yet")
+            raise StudyError(f"{study}: expected text outputs, got images, which a review cannot show")
         raters = [choose_rater(workspace.study, study, name, simulate=False) for name in names]
         ways = {asked.name: asked for rater in raters for asked in choose_variants(rater, variants)}
         found = explained_ratings(workspace.store, [rater.id for rater in raters], variants)
@@ -88,16 +86,16 @@ def review_explanations(
     write_study(out, text, rows)
     click.echo(f"{len(drawn)} of {len(found.explained)} explained ratings, by {', '.join(found.ways)}")
     if found.left_out:
-        click.echo(f"  {found.left_out} more were left out, as not all of these explained them")
+        click.echo(f"  {found.left_out} more were skipped because not all of these explained them")
     for name in ("study.toml", "outputs.jsonl"):
         click.echo(f"wrote {out / name}")
     click.echo(f"Next: spa check {out / 'study.toml'}")
 
 
 def draw(found: SideBySide, number: int | None, seed: int) -> list[RatedTarget]:
-    """Return what is reviewed: all, or so many at random, in an order of their own.
+    """Return the ratings to review, all or ``number`` of them, in random order.
 
-    The order is drawn too, so that no reader can tell from it what belongs together.
+    The order reveals nothing about which ratings belong together.
     """
     from spa.study.balanced_draws import draw_order
     from spa.study.sampling import study_rng
@@ -108,7 +106,7 @@ def draw(found: SideBySide, number: int | None, seed: int) -> list[RatedTarget]:
 
 
 def words_of(language: str) -> Words:
-    """Return the words of a review in a language, in English where it has none."""
+    """Return the texts of a review in a language, by default in English."""
     tables = tomllib.loads(resources.files("spa.commands").joinpath("review_words.toml").read_text(encoding="utf-8"))
     words: Words = tables.get(language.split("-")[0], tables["en"])
     return words
@@ -121,7 +119,7 @@ def outputs_of(
     ways: Mapping[str, RaterVariant],
     words: Words,
 ) -> Iterator[dict[str, object]]:
-    """Yield the rows of outputs.jsonl: a text; then by way the question, the rating and its explanation."""
+    """Yield the rows of outputs.jsonl: a text and, by rater, the question, the rating and its explanation."""
     for number, asked in enumerate(drawn, start=1):
         question = question_of(workspace, asked)
         output = workspace.outputs.output(asked.item_id, asked.system, asked.sample)
@@ -146,7 +144,7 @@ def outputs_of(
 
 
 def guidelines_for(criterion: str, study: Study, asked: RaterVariant | None) -> str | None:
-    """Return the guidelines that a rating had: those of its way of asking, and those of its criterion."""
+    """Return the guidelines for a rating: those of its protocol and those of its criterion."""
     added = None if asked is None else asked.protocol.guidelines
     own = {one.id: one.guidelines for one in study.criteria}
     if isinstance(added, tuple):
@@ -156,7 +154,7 @@ def guidelines_for(criterion: str, study: Study, asked: RaterVariant | None) -> 
 
 
 def question_of(workspace: Workspace, asked: RatedTarget) -> Question:
-    """Return the question as the form put it."""
+    """Return the question as it was on the form."""
     from spa.forms.form import RatingTarget
 
     systems = workspace.store.key(asked.assignment_id).systems
@@ -172,7 +170,7 @@ def question_of(workspace: Workspace, asked: RatedTarget) -> Question:
 
 
 def unlabelled(workspace: Workspace, asked: RatedTarget) -> str:
-    """Return a question about one text without the label that the text bore."""
+    """Return a question about one text without the text's label."""
     from spa.study.study import OVERALL
 
     if asked.criterion == OVERALL:
@@ -184,7 +182,7 @@ def unlabelled(workspace: Workspace, asked: RatedTarget) -> str:
 
 
 def answers_of(question: Question, words: Words) -> str:
-    """Return the answers that were offered, as a range or a list."""
+    """Return the possible answers as a range or a list."""
     from spa.forms.form import NumberAnswer, OptionsAnswer
 
     answer = question.answer
@@ -197,7 +195,7 @@ def answers_of(question: Question, words: Words) -> str:
 
 
 def rating_text(given: ExplainedRating, question: Question, guidelines: str | None, words: Words) -> str:
-    """Return what a reader judges: the rating and its explanation, under the guidelines that the rating had."""
+    """Return what a reader judges: the guidelines, the rating and its explanation."""
     from spa.forms.form import OptionsAnswer
 
     rating = f"{given.score:g}"
@@ -254,12 +252,12 @@ def toml(text: str) -> str:
 
 
 def write_study(folder: Path, text: str, rows: Sequence[Mapping[str, object]]) -> None:
-    """Write the study's files; study.toml comes last: where it is, the rest is.
+    """Write the study's files; study.toml comes last, so that it implies the others.
 
     Raises
     ------
     StudyError
-        If the folder holds anything already, or cannot be written.
+        If the folder is not empty, or cannot be written.
     """
     try:
         if folder.exists() and any(folder.iterdir()):
@@ -272,4 +270,4 @@ def write_study(folder: Path, text: str, rows: Sequence[Mapping[str, object]]) -
                 path.write_text(content, encoding="utf-8", errors="backslashreplace")
                 path.rename(folder / name)
     except OSError as error:
-        raise StudyError(f"{folder}: expected a folder that can be written, got {error.strerror}") from error
+        raise StudyError(f"{folder}: expected a writable folder, got {error.strerror}") from error

@@ -213,7 +213,7 @@ def test_a_bonus_undone_while_it_was_being_paid_is_told(bench: Bench, kill_at: C
         bench.run("bonus", "--decided", "--yes")
     undo(bench, first, number)
     told = bench.run("bonus", "--decided", "--yes").stdout
-    assert f"bonus/{first}/decision {number}: interrupted and no longer decided on" in told
+    assert f"bonus/{first}/decision {number}: interrupted, and the decision was withdrawn" in told
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
@@ -251,7 +251,7 @@ def test_decided_messages_go_out_once_whatever_the_subject(bench: Bench) -> None
     told = bench.told("notify", "--decided", "--yes")
     assert (told["sent"], len(told["failed"])) == (0, 2)  # whose work is not reviewed yet cannot be written to
     bench.run("approve", "--yes")
-    assert "2 messages, 0 sent before, 2 to send" in bench.run("notify", "--decided").stdout
+    assert "2 messages, 0 already sent, 2 to send" in bench.run("notify", "--decided").stdout
     assert mailbox(bench) == []
     assert bench.told("notify", "--decided", "--yes")["sent"] == 2
     again = bench.told("notify", "--decided", "--subject", "Another subject", "--yes")

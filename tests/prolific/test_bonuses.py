@@ -38,11 +38,11 @@ def test_a_bonus_is_priced_first_and_paid_once_for_a_reason(
     study, (one, two, _) = paid
     file = listed(tmp_path / "b.csv", f"{one.submission_id},1.50,good reasons", f"{two.person},1.50,good reasons")
     told = study.spa("bonus", "--from", file).output
-    assert "bonuses USD 3.00, fees USD 1.00, taxes USD 0.00, in all USD 4.00" in told
+    assert "bonuses USD 3.00, fees USD 1.00, taxes USD 0.00, total USD 4.00" in told
     assert paid_times(study, 150) == {}
     study.spa("bonus", "--from", file, yes=True)
     assert paid_times(study, 150) == {one.submission_id: 1, two.submission_id: 1}
-    assert "2 paid already, 0 to pay" in study.spa("bonus", "--from", file, yes=True).output
+    assert "2 already paid, 0 to pay" in study.spa("bonus", "--from", file, yes=True).output
     assert paid_times(study, 150) == {one.submission_id: 1, two.submission_id: 1}
 
 
@@ -55,12 +55,14 @@ def test_a_corrected_amount_is_told_and_its_difference_paid_under_a_reason_of_it
     study.spa("bonus", "--from", listed(tmp_path / "b.csv", *lines), yes=True)
     corrected = [f"{one.submission_id},0.92,care", f"{two.submission_id},0.20,care"]
     told = study.spa("bonus", "--from", listed(tmp_path / "b.csv", *corrected), yes=True).output
-    assert "2 bonuses, 2 paid already, 0 to pay" in told
+    assert "2 bonuses, 2 already paid, 0 to pay" in told
     assert (
-        f"  {one.submission_id}: expected USD 0.51 for care, as paid, found USD 0.92: the difference of USD 0.41 is "
-        "not paid; list it with a reason of its own, such as care (correction)" in told
+        f"  {one.submission_id}: expected USD 0.51 for care, as paid, got USD 0.92: the difference of USD 0.41 is "
+        "not paid; list it with another reason, such as care (correction)" in told
     )
-    assert f"{two.submission_id}: expected USD 0.51 for care, as paid, found USD 0.20: what is paid stays paid" in told
+    assert (
+        f"{two.submission_id}: expected USD 0.51 for care, as paid, got USD 0.20: a payment cannot be reduced" in told
+    )
     assert len(study.emulator.people.payments()) == before + 2
     difference = listed(tmp_path / "b.csv", f"{one.submission_id},0.41,care (correction)")
     study.spa("bonus", "--from", difference, yes=True)

@@ -29,7 +29,7 @@ def test_a_study_lives_on_a_platform_with_other_manners(tmp_path: Path, fresh_em
         assert (difference["kind"], difference["submission_id"]) == ("unknown_status", odd.submission_id)
         asked = running.spa("approve").output
         assert "5 to approve" in asked
-        assert "1 to look at" in asked
+        assert "1 need a decision" in asked
         assert "'ON HOLD' is not known here" in asked
         assert running.json("approve", yes=True)[0]["approved"] == 5
         (tmp_path / "b.csv").write_text(f"recipient,amount,reason\n{visitors[0].person},0.50,good reasons\n")

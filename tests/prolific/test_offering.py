@@ -161,7 +161,7 @@ def test_two_sessions_with_a_completion_bonus(two_sessions: Running) -> None:
     assert "0 bonuses" in study.spa("bonus", "--completion", yes=True).output, "nobody is approved yet"
     study.spa("approve", yes=True)
     told = study.spa("bonus", "--completion", yes=True).output
-    assert "1 bonuses, 0 paid already, 1 to pay" in told
+    assert "1 bonuses, 0 already paid, 1 to pay" in told
     study.spa("bonus", "--completion", yes=True)
     (paid,) = people.payments()
     assert (paid["participant_id"], paid["cents"]) == (loyal.person, 40)

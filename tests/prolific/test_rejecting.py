@@ -64,7 +64,7 @@ def test_a_proposal_is_decided_by_a_person_before_anything_is_sent(study: tuple[
     assert "0 comply with the rules" in running.spa("reject", "--from", str(file)).output
     own = text.index(visitor.submission_id)
     file.write_text(text[:own] + text[own:].replace("reject = false", "reject = true", 1))
-    assert "Nobody was rejected; 1 comply with the rules" in running.spa("reject", "--from", str(file)).output
+    assert "Nothing was rejected; 1 comply with the rules" in running.spa("reject", "--from", str(file)).output
     assert status_of(running, visitor) == "AWAITING REVIEW"
     running.spa("reject", "--from", str(file), yes=True)
     assert status_of(running, visitor) == "REJECTED"

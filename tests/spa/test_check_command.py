@@ -63,7 +63,12 @@ def test_check_tells_effort_and_cost(tmp_path: Path) -> None:
     people = "[people]\nannotators = 40\npay = 1.255\nminutes = 6\n"
     result = spa("check", write_study(tmp_path, rest=SPA + people))
     assert result.exit_code == 0
-    for part in ("annotators are told 6", "50.20 USD = 40 x 1.255", "pay an hour   12.55 USD", "the SPA paper advises"):
+    for part in (
+        "6 announced to annotators",
+        "50.20 USD = 40 x 1.255",
+        "hourly pay     12.55 USD",
+        "the SPA paper advises",
+    ):
         assert part in result.stdout
     told = json.loads(spa("check", tmp_path / "study.toml", "--json").stdout)
     assert (told["cost"], told["hourly_pay"], told["minutes_told"]) == ("50.20", "12.55", 6.0)
@@ -120,7 +125,7 @@ def test_check_tells_of_a_store_that_was_built_from_another_state(tmp_path: Path
     path.write_text("seed = 5\n" + text, encoding="utf-8")
     (line,) = told()
     assert line.startswith("seed = 5: ")
-    assert "was built with seed 0; set it back" in line
+    assert "was built with seed 0; restore that seed" in line
     path.write_text(text + "[likert]\n", encoding="utf-8")
     (line,) = told()
     assert "was built from another study, or the study file" in line

@@ -154,7 +154,7 @@ def test_a_rater_that_is_not_there_ends_with_one_line(tmp_path: Path, monkeypatc
         (["--rater", "gpt"], "got --rater gpt", 1),
         (["--base-url", "https://example.org/v1"], "OPENAI_API_KEY", 1),
         (["--base-url", "nowhere"], "expected an address", 2),
-        (["--simulate", "--base-url", "http://x/v1"], "leave --base-url out", 2),
+        (["--simulate", "--base-url", "http://x/v1"], "--base-url cannot be combined with --simulate", 2),
         (["--utility", "salad=1"], "are for --simulate", 2),
         (["--simulate", "--utility", "salad=nan"], "expected SYSTEM=NUMBER", 2),
         (["--simulate", "--utility", "salad=1"], "expected a utility for the system 'parrot'", 1),
@@ -192,7 +192,7 @@ def test_simulated_answers_are_never_kept_under_the_name_of_an_llm(tmp_path: Pat
     (path.parent / "other.toml").write_text(text)
     spa("build", path.parent / "other.toml", "--annotators", 1)
     shown = spa("rate", path.parent / "other.toml", "--rater", "gpt", "--simulate", code=1)
-    assert "never kept under the name of an LLM" in shown.output
+    assert "never stored under the name of an LLM" in shown.output
     assert (
         json.loads(spa("rate", path.parent / "other.toml", "--simulate", "--json").output)["rater"] == "simulated-rater"
     )

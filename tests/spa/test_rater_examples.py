@@ -108,7 +108,7 @@ def test_a_rater_of_a_file_never_lends_its_name_to_simulated_answers(tmp_path: P
     study = built_example(tmp_path, annotators=1)
     file = tmp_path / "mine.toml"
     file.write_text('id = "mine"\nmodel = "some-llm"\n', encoding="utf-8")
-    assert "never kept under the name of an LLM" in spa("rate", study, "--rater", file, "--simulate", code=1).output
+    assert "never stored under the name of an LLM" in spa("rate", study, "--rater", file, "--simulate", code=1).output
 
 
 def test_a_new_study_of_stories_brings_them(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_an_estimate_comes_true_and_asks_nothing(tmp_path: Path) -> None:
     assert after["spent"] == pytest.approx(rated["cost"])
     shown = spa("rate", study, "--dry-run").output
     assert "3 forms to answer, 3 already answered" in shown
-    assert "spent by earlier runs" in shown
+    assert "earlier runs cost " in shown
 
 
 def test_a_budget_holds_across_runs(tmp_path: Path) -> None:

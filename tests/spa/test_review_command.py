@@ -151,7 +151,7 @@ def test_what_cannot_be_reviewed_is_told(rated: Path, tmp_path: Path) -> None:
     with pytest.raises(SpaError, match="expected a new or empty folder"):
         review(rated, out)
     images = built_example(tmp_path, annotators=1, example="images")
-    with pytest.raises(SpaError, match="got images, which a review cannot show yet"):
+    with pytest.raises(SpaError, match="got images, which a review cannot show"):
         review(images, tmp_path / "i", rater="simulated-rater")
 
 
