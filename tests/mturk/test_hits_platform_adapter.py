@@ -135,7 +135,7 @@ def test_nobody_counts_and_no_place_is_used_without_a_submission_at_the_endpoint
     external.emulator.submit(honest, work, **sent)
     assert people_of(external) == ([], [0, 0])
     told = external.run("collect").stdout
-    assert "3 visits to the survey server were finished and never submitted" in told
+    assert "3 visits were completed on the survey server but not submitted" in told
     assert people_of(external) == (["completed"], [1, 2])
     assert external.told("collect")["unsubmitted"] == 0
     with external.open() as workspace:
