@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def collect(study: Path, store: str | None, endpoint_url: str | None, every: float | None, as_json: bool) -> None:
     """Update STUDY from Prolific: verify participants, free abandoned places and compare submissions.
 
-    Answers are already in the store; this determines which of them count. Earlier participants of the study's family
-    are excluded. Nobody is paid.
+    Answers are already in the store; this determines which of them count. Participants are excluded from later studies
+    of the family. Nobody is paid.
     """
     from prolific.collecting import collect as bring_together
     from prolific.prolific_study import open_prolific_study
