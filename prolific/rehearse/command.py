@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -109,9 +110,10 @@ def _summary(content: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "came": content["came"],
         "paid": bill.paid,
-        "estimate": bill.estimate,
-        "bill": bill.total,
-        "bonuses": bill.bonuses,
+        "currency": bill.currency,
+        "estimate_amount": _amount(bill.estimate),
+        "bill_amount": _amount(bill.total),
+        "bonuses_amount": _amount(bill.bonuses),
         "explained": bill.explained,
         "fates": content["fates"],
         "differences": content["differences"],
@@ -122,3 +124,7 @@ def _summary(content: Mapping[str, Any]) -> dict[str, Any]:
 
 def _money(cents: Any) -> str:
     return "unknown" if cents is None else f"{float(cents) / 100:,.2f}"
+
+
+def _amount(cents: Any) -> str | None:
+    return None if cents is None else f"{Decimal(cents) / 100:.2f}"

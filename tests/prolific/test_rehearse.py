@@ -133,8 +133,8 @@ def bad_day(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, dict[
 def test_the_bill_is_the_estimate_whatever_people_and_network_do(bad_day: tuple[Path, Path, dict[str, Any]]) -> None:
     """Eight places at 2.50 and a third are 26.67; all faults happened; one study, each bonus once."""
     _, out, told = bad_day
-    assert (told["paid"], told["estimate"], told["explained"]) == (8, 2667, "the bill is the estimate")
-    assert float(told["bill"]) == pytest.approx(8 * (250 + 83.33))
+    assert (told["paid"], told["estimate_amount"], told["explained"]) == (8, "26.67", "the bill is the estimate")
+    assert float(told["bill_amount"]) == pytest.approx(8 * (2.50 + 0.8333), abs=0.005)
     assert all(one["happened"] for one in told["faults"])
     assert {one["kind"] for one in told["faults"]} >= {"drop_after_effect", "500_after_effect", "429", "duplicate"}
     assert rows(out, "SELECT count(*) FROM studies") == [(1,)]
@@ -173,7 +173,7 @@ def test_a_rehearsal_that_is_run_again_does_nothing_again(bad_day: tuple[Path, P
     before = rows(out, asked)
     again = run(study, "--annotators", 8, "--out", out, "--faults", "--seed", 2, *shares, "--share=no-code=0.12")
     assert rows(out, asked) == before
-    assert (again["came"], again["bill"]) == (told["came"], told["bill"])
+    assert (again["came"], again["bill_amount"]) == (told["came"], told["bill_amount"])
     refused = run(study, "--annotators", 9, "--out", out, code=1)
     assert "other options" in refused
 
