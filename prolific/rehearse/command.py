@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import click
 
+from prolific.api.money import json_amount
 from spa.commands.options import json_option, seed_option, study_argument
 
 
@@ -127,4 +127,4 @@ def _money(cents: Any) -> str:
 
 
 def _amount(cents: Any) -> str | None:
-    return None if cents is None else f"{Decimal(cents) / 100:.2f}"
+    return None if cents is None else json_amount(cents)
