@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -17,6 +16,7 @@ from mturk.idempotent_calls import KIND, IdempotentCall, IdempotentMTurkCalls, w
 from mturk.replies import pages
 from spa.errors import PlatformError
 from spa.journal import STARTED
+from spa.platforms.bonuses import read_bonus_rows
 from spa.platforms.idempotent_calls import DONE
 
 BONUSES = "bonuses"  # scope of the journal
@@ -59,7 +59,15 @@ def bonuses_of(named: Sequence[str], amount: str, reason: str, purpose: str) -> 
     PlatformError
         If the amount or the reason cannot be paid with.
     """
-    return [_bonus(one, amount, reason, purpose, "--amount") for one in dict.fromkeys(named)]
+    dollars = parse_money(amount)
+    if dollars <= 0:
+        raise PlatformError(f"bonus, --amount: expected more than nothing, got {amount}")
+    if not reason.strip():
+        raise PlatformError("bonus, --reason: expected a reason, which the annotator reads, got none")
+    return [
+        MTurkBonus(mturk_assignment_id=one, amount=dollars, reason=reason, purpose=purpose)
+        for one in dict.fromkeys(named)
+    ]
 
 
 def read_bonuses(path: Path, purpose: str) -> list[MTurkBonus]:
@@ -67,31 +75,15 @@ def read_bonuses(path: Path, purpose: str) -> list[MTurkBonus]:
 
     Raises
     ------
-    PlatformError
-        If the file or one of its rows cannot be used.
+    StudyError
+        One line for each mistake.
     """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise PlatformError(f"{path}: expected a CSV file of bonuses, got: {error}") from error
-    found = []
-    for number, row in enumerate(rows, start=2):
-        missing = [name for name in ("assignment", "amount", "reason") if not (row.get(name) or "").strip()]
-        if missing:
-            raise PlatformError(f"{path}: line {number}: expected assignment, amount and reason, got no {missing[0]}")
-        own = (row.get("purpose") or "").strip() or purpose
-        found.append(_bonus(row["assignment"].strip(), row["amount"].strip(), row["reason"], own, f"line {number}"))
-    return found
-
-
-def _bonus(mturk_assignment_id: str, amount: str, reason: str, purpose: str, where: str) -> MTurkBonus:
-    dollars = parse_money(amount)
-    if dollars <= 0:
-        raise PlatformError(f"bonus, {where}: expected more than nothing, got {amount}")
-    if not reason.strip():
-        raise PlatformError(f"bonus, {where}: expected a reason, which the annotator reads, got none")
-    return MTurkBonus(mturk_assignment_id=mturk_assignment_id, amount=dollars, reason=reason, purpose=purpose)
+    return [
+        MTurkBonus(
+            mturk_assignment_id=row.recipient, amount=row.amount, reason=row.reason, purpose=row.purpose or purpose
+        )
+        for row in read_bonus_rows(path, recipient="assignment")
+    ]
 
 
 class Payer:

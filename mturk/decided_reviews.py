@@ -20,6 +20,7 @@ from mturk.receipts import SOURCE
 from mturk.review_rules import LONGEST_REASON
 from mturk.reviewing import check_reason
 from spa.errors import PlatformError
+from spa.platforms.bonuses import above_cap
 from spa.platforms.review import decided_by_reviewers, proposed_rejection
 from spa.responses.decisions import Decision, VisitDecisions
 from spa.responses.store import Store
@@ -149,10 +150,7 @@ def check_bonuses(
         most = rewards[hits[bonus.mturk_assignment_id]] if cap is None else cap
         place = f"bonus for {bonus.mturk_assignment_id} ({bonus.purpose})"
         if bonus.amount > most:
-            problems.append(
-                f"{place}: ${format_money(bonus.amount)} is above the cap of ${format_money(most)}; raise it with "
-                "--cap if it is meant"
-            )
+            problems.append(above_cap(place, f"${format_money(bonus.amount)}", f"${format_money(most)}"))
         if len(bonus.reason) > LONGEST_REASON:
             problems.append(
                 f"{place}: expected a note of at most {LONGEST_REASON} characters, which the annotator reads as the "

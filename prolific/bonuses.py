@@ -5,11 +5,9 @@ A bonus is one submission, one amount and one reason; the same submission gets a
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 from prolific.api.money import cents, money
@@ -17,9 +15,9 @@ from prolific.api.records import PAID, SubmissionRecord
 from prolific.collecting import SessionReconciliation
 from prolific.prolific_study import ProlificStudy
 from spa.errors import StudyError
+from spa.platforms.bonuses import BonusRow, above_cap, read_bonus_rows
 from spa.platforms.review import decided_by_reviewers
 
-COLUMNS = ("recipient", "amount", "reason")
 ALL_SESSIONS = "all sessions completed"
 
 
@@ -55,21 +53,12 @@ def read_bonuses(path: Path, collected: Sequence[SessionReconciliation]) -> tupl
     StudyError
         One line a mistake.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise StudyError(f"{path}: expected a CSV file with the columns {', '.join(COLUMNS)}, got {error}") from error
-    rows = csv.DictReader(io.StringIO(text))
-    if rows.fieldnames is None or not set(COLUMNS) <= set(rows.fieldnames):
-        raise StudyError(f"{path}: expected the columns {', '.join(COLUMNS)}, got {', '.join(rows.fieldnames or ())}")
     found, problems = [], []
-    for number, row in enumerate(rows, start=2):
+    for row in read_bonus_rows(path, recipient="recipient"):
         try:
             found.append(_bonus(row, collected))
         except StudyError as error:
-            problems += [f"{path} line {number}: {problem}" for problem in error.problems]
-    if not problems and not found:
-        problems.append(f"{path}: expected at least one bonus, got a header alone")
+            problems += [f"{row.place}: {problem}" for problem in error.problems]
     if problems:
         raise StudyError(*problems)
     return tuple(found)
@@ -152,8 +141,7 @@ def check_bonuses(bonuses: Iterable[ProlificBonus], *, cap: int, currency: str) 
     for one in bonuses:
         if one.amount > cap:
             problems.append(
-                f"bonus for {one.submission_id}: {money(one.amount, currency)} is above the cap of "
-                f"{money(cap, currency)}; is it in major units? Raise the cap with --cap if it is meant"
+                above_cap(f"bonus for {one.submission_id}", money(one.amount, currency), money(cap, currency))
             )
         if one.name in seen:
             problems.append(f"bonus for {one.submission_id}: the reason {one.reason!r} is listed twice; remove one")
@@ -167,31 +155,21 @@ def _answered(one: SessionReconciliation, record: SubmissionRecord) -> bool:
     return visit is not None and visit.completed
 
 
-def _bonus(row: Mapping[str, str | None], collected: Sequence[SessionReconciliation]) -> ProlificBonus:
-    recipient, reason = (row["recipient"] or "").strip(), " ".join((row["reason"] or "").split())
-    text = (row["amount"] or "").strip()
-    try:
-        amount = cents(Decimal(text))
-    except (InvalidOperation, ValueError) as error:
-        raise StudyError(f"expected an amount such as 1.50, got {text!r}") from error
-    if amount <= 0:
-        raise StudyError(f"expected an amount above 0, got {text}")
-    if not reason:
-        raise StudyError("expected a reason, by which the bonus is paid once, got none")
+def _bonus(row: BonusRow, collected: Sequence[SessionReconciliation]) -> ProlificBonus:
     matching = [
         (one.session, record)
         for one in collected
         for record in one.records
-        if recipient in (record.submission_id, record.participant_id)
+        if row.recipient in (record.submission_id, record.participant_id)
     ]
     if len(matching) != 1:
         told = "did not take part" if not matching else f"took part {len(matching)} times; name the submission"
-        raise StudyError(f"recipient {recipient!r} {told}")
+        raise StudyError(f"recipient {row.recipient!r} {told}")
     session, record = matching[0]
     return ProlificBonus(
         session=session,
         submission_id=record.submission_id,
         participant_id=record.participant_id,
-        amount=amount,
-        reason=reason,
+        amount=cents(row.amount),
+        reason=" ".join(row.reason.split()),
     )

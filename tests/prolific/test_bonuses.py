@@ -119,7 +119,7 @@ def test_a_payment_that_is_refused_is_made_by_the_next_run(
     ("line", "told"),
     [
         ("{id},150,cents for units", "above the cap of USD 2.00"),
-        ("{id},1.505,too fine", "expected an amount such as 1.50"),
+        ("{id},1.505,too fine", "two decimals at most"),
         ("{id},-1,taking", "above 0"),
         ("{id},nan,nothing", "expected an amount"),
         ("{id},1.00,", "expected a reason"),
