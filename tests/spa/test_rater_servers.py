@@ -182,7 +182,7 @@ def test_the_command_says_that_prompts_were_cut(tmp_path: Path) -> None:
     with scripted(lambda asked: http({**middle(asked), "usage": {"prompt_tokens": 9}})) as server:
         (tmp_path / "judge.toml").write_text(f'id = "judge"\nmodel = "m"\nbase_url = "{server.url}"\n')
         told = spa("rate", study, "--rater", tmp_path / "judge.toml", "--no-probe").output
-    assert "in 1 of 1 requests the endpoint read far fewer tokens than it was sent" in told
+    assert "in 1 of 1 requests the endpoint read far fewer tokens than were sent" in told
     assert "OLLAMA_CONTEXT_LENGTH" in told
 
 
