@@ -151,7 +151,7 @@ def _verdict(claim: HeadlineClaim, names: Names, source: Source, group: str) -> 
         case "these_only":
             return f"{before}{who} {verb} {best} {most}, ahead of {other} on these items with these annotators only"
         case "not_clear":
-            return f"{before}{who} {verb} {best} {most}, but not clearly ahead of {other}, which proves no equality"
+            return f"{before}{who} {verb} {best} {most}, but not clearly ahead of {other}"
         case "contradicted":
             return (
                 f"{before}{who} put{s} {best} first by all comparisons together, although {other} is clearly better "
@@ -170,6 +170,8 @@ def _certainty(
     counted = {strength: [c for c, _ in found if c.strength == strength] for strength in ("clear", "these_only")}
     if len(found) == 1:
         parts = [_evidence(found[0][1], names)]
+        if found[0][0].strength == "not_clear":
+            parts.append("This does not show that they are equal.")
     else:
         n = len(found)
         clear, here = len(counted["clear"]), len(counted["these_only"])

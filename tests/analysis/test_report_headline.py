@@ -94,7 +94,8 @@ def test_a_first_place_that_the_test_does_not_confirm():
         order=[["A"], ["B"], ["C"]],
     )
     assert strength(results) == "not_clear"
-    assert winner(results) == "People prefer A most, but not clearly ahead of B, which proves no equality."
+    assert winner(results) == "People prefer A most, but not clearly ahead of B."
+    assert "This does not show that they are equal." in lines_of(results)["How sure"]
 
 
 def test_a_first_place_that_its_own_test_contradicts():
