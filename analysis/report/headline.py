@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from analysis.report.cells import cell
@@ -52,7 +52,7 @@ def headline(results: Results) -> Section | None:
     blocks: list[Block] = [Paragraph(text=winner, weight="headline"), Terms(items=tuple(rest))]
     if discovery_words(results):
         blocks.append(Paragraph(text=discovery_words(results)))
-    blocks.extend(_picture(results, names, source, criteria))
+    blocks.extend(_picture(results, names, source, group, criteria[0]))
     blocks.extend(_others(results, names, source, group, criteria))
     cautions = len(set(results.warnings))
     if cautions:
@@ -62,12 +62,14 @@ def headline(results: Results) -> Section | None:
     return Section(id="answer", title="The answer", blocks=(*blocks, *([ranking] if ranking else [])))
 
 
-def _picture(results: Results, names: Names, source: Source, criteria: Sequence[str]) -> list[Block]:
-    """Return the strengths of the systems on the first criterion, people beside LLMs, where there are some."""
-    rows = [row for row in results.bradley_terry if (row.source, row.criterion) == (source, criteria[0])]
-    if not any(row.strength is not None for row in rows):
+def _picture(results: Results, names: Names, source: Source, group: str, criterion: str) -> list[Block]:
+    """Return the strengths of the systems on one criterion, best first, people beside LLMs, where there are some."""
+    rows = [row for row in results.bradley_terry if (row.source, row.criterion) == (source, criterion)]
+    strengths = {row.system: row.strength for row in rows if row.group == group and row.strength is not None}
+    if not strengths:
         return []
-    drawn = strengths_figure(rows, names, source, criteria[0])
+    rows.sort(key=lambda row: -strengths.get(row.system, float("-inf")))
+    drawn = strengths_figure(rows, names, source, criterion)
     figure = drawn if isinstance(drawn, Figure) else next(one for one in drawn.blocks if isinstance(one, Figure))
     return [replace(figure, name="answer")]
 
