@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import cached_property
-from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
+from spa.addresses import is_loopback_host
 from spa.errors import PlatformError, how_to_install
 
 VARIABLE = "MTURK_ENDPOINT_URL"
@@ -76,7 +76,7 @@ def choose_endpoint(named: str | None) -> MTurkEndpoint:
         raise PlatformError(f"endpoint: expected an address such as https://hits.example.org, got {url!r}")
     if _is_amazon(host):
         raise PlatformError(f"endpoint {host}: {CLOSED}")
-    if parts.scheme == "http" and not _is_loopback(host):
+    if parts.scheme == "http" and not is_loopback_host(host):
         raise PlatformError(
             f"endpoint {url}: expected https, because requests and answers would travel in the open; "
             "http is for this machine alone (127.0.0.1)"
@@ -87,15 +87,6 @@ def choose_endpoint(named: str | None) -> MTurkEndpoint:
 def _is_amazon(host: str) -> bool:
     """Say whether a host was Mechanical Turk's."""
     return host == "mturk.com" or host.endswith((".mturk.com", ".amazonaws.com")) or host == "amazonaws.com"
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _client(session: Any, url: str, *, mode: str, attempts: int) -> Any:

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from xml.etree.ElementTree import Element
 
 from mturk.safe_xml import FORBIDDEN, XMLRefused, escape_text, parse_xml, split_tag, utf8_size
+from spa.addresses import is_loopback_host
 from spa.errors import PlatformError
 
 SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/"
@@ -218,17 +219,12 @@ def is_address(host: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether a host is this machine.
+    """Say whether a browser takes a host for this machine.
 
     >>> [is_loopback(host) for host in ("localhost", "127.0.0.1", "::1", "127.0.0.1.example.org")]
     [True, True, True, False]
     """
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return host.endswith(".localhost") or is_loopback_host(host)
 
 
 def _wrap(name: str, namespace: str, content: str, height: int) -> str:

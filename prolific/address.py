@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from prolific.api.access import is_loopback
 from prolific.study_body import ENTRY_PATH
+from spa.addresses import is_loopback
 
 SECONDS = 10.0
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from prolific.api.problems import ProlificError
+from spa.addresses import is_loopback
 
 PLATFORM = "https://api.prolific.com"
 URL_VARIABLE = "PROLIFIC_API_URL"
@@ -69,19 +69,6 @@ def find_access(endpoint_url: str | None, environment: Mapping[str, str]) -> Acc
             "spaces, without the word Token in front); set it again"
         )
     return Access(base_url=base_url.rstrip("/"), token=token)
-
-
-def is_loopback(url: str) -> bool:
-    """Return whether a URL leads to this machine.
-
-    >>> is_loopback("http://127.0.0.1:8000"), is_loopback("https://localhost.example.org")
-    (True, False)
-    """
-    host = urlsplit(url).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def checked_id(name: str, value: str) -> str:

@@ -78,7 +78,7 @@ class ParticipantTraffic:
     # Who comes next
 
     def _resume(self) -> None:
-        """Go on with whoever was on the way when an earlier run was broken off."""
+        """Resume the participants who were still active when an earlier run was interrupted."""
         missing = set(self._mine)
         for number in range(MOST_TRIES * (len(missing) + 100)):
             if not missing:

@@ -17,8 +17,9 @@ import aiohttp
 import httpx2
 import openai
 
+from spa.addresses import is_loopback
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, mapping, read_body
-from spa.raters.endpoints.keys import NO_KEY, find_key, is_loopback, named_values, without_password
+from spa.raters.endpoints.keys import NO_KEY, find_key, named_values, without_password
 from spa.raters.endpoints.rate_limit_headers import rate_limit_hint, retry_after_seconds
 from spa.study.raters import Rater
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Mapping
 from typing import Literal
 from urllib.parse import urlsplit, urlunsplit
 
+from spa.addresses import is_loopback
 from spa.errors import PlatformError
 from spa.study.raters import FROM_ENVIRONMENT, Rater
 
@@ -65,19 +65,6 @@ def named_values(rater: Rater, table: Literal["headers", "query"], environment: 
         check_header_value(held.replace(" ", ""), place, secret[1])  # "Bearer ..." is two words
         found[name] = held
     return found
-
-
-def is_loopback(url: str) -> bool:
-    """Tell whether a URL leads to this machine.
-
-    >>> is_loopback("http://127.0.0.1:8000/v1"), is_loopback("https://localhost.example.org/v1")
-    (True, False)
-    """
-    host = urlsplit(url).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def without_password(url: str) -> str:
