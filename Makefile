@@ -41,7 +41,7 @@ soak: $(VENV)/.installed-test
 	$(BIN)/python -m tests.load.killed --database postgresql --trials 1000
 
 calibrate: $(VENV)/.installed-test
-	$(BIN)/python -m tests.calibration --out docs/data/calibration.md
+	$(BIN)/python -m tests.calibration --out tests/calibration/calibration.md
 
 schema: $(VENV)/.installed  # of results.json, from the records
 	$(BIN)/python -m analysis.results.schema

@@ -15,7 +15,7 @@ from analysis import correlate
 from tests.golden.__main__ import account, figures, told
 from tests.golden.compare import RELATIVE, WHY_PLAIN, Block, compare, leaves
 from tests.golden.hanna import Hanna
-from tests.golden.papers import PAGE, as_page, compare_with_papers
+from tests.golden.papers import as_page, compare_with_papers
 
 pytestmark = pytest.mark.xdist_group("golden")  # whose figures are computed once
 
@@ -98,5 +98,5 @@ def test_printed_values_agree_but_those_that_are_known_not_to(shared_data: Path)
     rows = compare_with_papers(figures(shared_data))
     assert [line for row in rows for line in row.unexpected] == []
     assert sum(len(row.known) for row in rows) == 7
-    page = (Path(__file__).resolve().parents[1] / "docs" / PAGE).read_text()
-    assert page == as_page(rows), "run python -m tests.golden --papers --pages docs"
+    page = (Path(__file__).parent / "golden" / "comparisons.md").read_text()
+    assert page == as_page(rows), "run python -m tests.golden --papers --out tests/golden/comparisons.md"

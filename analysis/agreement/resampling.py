@@ -14,7 +14,7 @@ Statistic = Callable[[Floats], Floats]  # weights (replicates x profiles) -> one
 CELLS = 1_000_000  # weights held at once
 JACKKNIFED = 2_000  # profiles up to which the acceleration is computed; it vanishes with more
 BINOMIAL = 20  # a binomial draw costs as much as drawing so many units
-FEW_UNITS = 50  # below, leaving one out covers better than resampling (docs/data/calibration.md)
+FEW_UNITS = 50  # below, leaving one out covers better than resampling (tests/calibration/calibration.md)
 EQUAL = 1e-12  # values of a coefficient that differ by less differ by rounding
 UNDEFINED = 0.05  # share of undefined replicates that an interval bears
 

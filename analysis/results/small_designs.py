@@ -1,6 +1,6 @@
 """Warnings of designs too small or too uneven for the level promised, with what simulations showed.
 
-The shares are those of docs/data/calibration.md, which ``make calibrate`` writes.
+The shares are those of tests/calibration/calibration.md, which ``make calibrate`` writes.
 """
 
 from __future__ import annotations

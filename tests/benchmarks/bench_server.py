@@ -1,6 +1,6 @@
 """Hundreds of annotators at the survey server, beside POTATO's own server in the same run.
 
-``python -m tests.benchmarks.bench_server --potato FOLDER --out docs/data/load.md`` makes the table of the
+``python -m tests.benchmarks.bench_server --potato FOLDER --out tests/benchmarks/load.md`` makes the table of the
 documentation; FOLDER is where the environment of POTATO is, or will be made.
 """
 

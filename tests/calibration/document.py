@@ -14,7 +14,7 @@ HEAD = """# Calibration
 
 How often the tests of this package find a difference that does not exist, and how often its intervals cover the
 truth, in simulations with a known truth (`make calibrate`, seed {seed}). Every simulated study goes through the
-functions that a report uses. [Statistics](../statistics.md#calibration) says what to conclude.
+functions that a report uses. [Statistics](../../docs/statistics.md#calibration) says what to conclude.
 
 Of the {promised} lines whose level is promised, {kept} keep it within two Monte-Carlo standard errors; by chance
 alone about {chance:.0f} would not. Lines without a promise show what a small or a wrong design costs.

@@ -20,7 +20,7 @@ from rich.console import Console
 from tests.golden import hanna, sottana
 from tests.golden.compare import Block, compare
 from tests.golden.compare import Path as Place
-from tests.golden.papers import PAGE, as_markdown, as_page, compare_with_papers
+from tests.golden.papers import as_markdown, as_page, compare_with_papers
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 
@@ -61,7 +61,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.golden", description=__doc__)
     parser.add_argument("--data", type=Path, default=DATA, help="folder with expected_visible.json and the studies")
     parser.add_argument("--papers", action="store_true", help="compare with what the papers print instead")
-    parser.add_argument("--pages", type=Path, help="with --papers: write the tables below this folder")
+    parser.add_argument("--out", type=Path, help="with --papers: write the tables to this file")
     given = parser.parse_args()
     console = Console(highlight=False, soft_wrap=True)
     if not (given.data / "expected_visible.json").is_file():
@@ -72,8 +72,8 @@ def main() -> None:
         lines = [f"differs, as known: {line}" for row in rows for line in row.known]
         unexpected = [f"differs: {line}" for row in rows for line in row.unexpected]
         console.print("\n".join([as_markdown(rows), "", *lines, *unexpected]), markup=False)
-        if given.pages is not None:
-            (given.pages / PAGE).write_text(as_page(rows), encoding="utf-8")
+        if given.out is not None:
+            given.out.write_text(as_page(rows), encoding="utf-8")
         sys.exit(1 if unexpected else 0)
     blocks = account(given.data)
     console.print(told(blocks), markup=False)

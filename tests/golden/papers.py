@@ -119,20 +119,18 @@ def _together(one: Row, other: Row) -> Row:
     )
 
 
-PAGE = "data/reproductions.md"  # of the documentation
-
-
 def as_page(rows: Sequence[Row]) -> str:
-    """Return the page of the documentation with all tables."""
+    """Return comparisons.md, which has all tables."""
     return (
-        "# Printed and computed values\n\nMade by `python -m tests.golden --papers --pages docs` from "
-        "`tests/golden/printed.toml`;\n[Reproductions](../reproductions.md) says how to read it.\n\n"
+        "# Printed and computed values\n\n"
+        "Made by `python -m tests.golden --papers --out tests/golden/comparisons.md` from "
+        "`tests/golden/printed.toml`;\n[Reproductions](../../docs/reproductions.md) says how to read it.\n\n"
         f"{as_markdown(rows)}\n"
     )
 
 
 def as_markdown(rows: Sequence[Row]) -> str:
-    """Write the tables of docs/data/reproductions.md.
+    """Write the tables of comparisons.md.
 
     >>> row = Row(paper="P", source="Table 1", digits="2 decimals", values=4, agreeing=3)
     >>> as_markdown([row]).splitlines()[2]

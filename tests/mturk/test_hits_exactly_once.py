@@ -1,6 +1,6 @@
 """Each HIT, review and payment once: with every fault at every call, kills in between, and tokens too old to send.
 
-``docs/data/mturk-faults.md`` shows what is proved here as a table.
+``faults.md`` shows what is proved here as a table.
 """
 
 from __future__ import annotations

@@ -15,12 +15,13 @@ from prolific.rehearse.participants import SCENARIOS
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs" / "data" / "prolific-emulator.md").read_text()
-FAULTS = (ROOT / "docs" / "data" / "prolific-faults.md").read_text()
+OPERATIONS_TABLE = (ROOT / "tests" / "prolific" / "operations.md").read_text()
+FAULTS = (ROOT / "tests" / "prolific" / "faults.md").read_text()
 
 
 def test_the_table_of_operations_is_that_of_the_routes() -> None:
     """Every operation has a row with its method and address, and there is no other row."""
-    table = TEXT.partition("<!-- operations: begin -->")[2].partition("<!-- operations: end -->")[0]
+    table = OPERATIONS_TABLE.partition("<!-- operations: begin -->")[2].partition("<!-- operations: end -->")[0]
     rows = dict(re.findall(r"^\| `(\w+)` \| `(\w+ [^`]+)` \| [^|]+ \| [^|]*\|$", table, flags=re.M))
     assert list(rows) == [one for one in OPERATIONS]
     addresses = {(route.operation, f"{route.method} {route.path.removeprefix('/api/v1/')}") for route in API_ROUTES}

@@ -1,4 +1,4 @@
-"""Faults of the platform and the network, each caused here, and their effect: docs/data/prolific-faults.md."""
+"""Faults of the platform and the network, each caused here, and their effect: faults.md."""
 
 from __future__ import annotations
 
