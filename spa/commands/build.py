@@ -93,15 +93,15 @@ def _draw(
     draws = sample_assignments(study, outputs, count=annotators, rng=study_rng(seed))
     hidden = not progress or annotators < BAR_FROM or not sys.stderr.isatty()
     with click.progressbar(draws, length=annotators, label="Drawing", hidden=hidden, file=sys.stderr) as shown:
-        new = store.save_build(fingerprint, shown, seed=seed)
+        new = store.assignments.save(fingerprint, shown, seed=seed)
     return {
         "store": store.name,
         "study": study.id,
         "seed": seed,
-        "assignments": store.count_assignments(),
+        "assignments": len(store.assignments),
         "new": new,
         "tokens": len(store.tokens(personal=True)),
-        "balance": summarise_balance(store.assignments(), store.keys(), single=study.single_outputs),
+        "balance": summarise_balance(store.assignments, store.assignments.keys(), single=study.single_outputs),
         "links": None,
     }
 

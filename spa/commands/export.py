@@ -80,10 +80,10 @@ def unfinished(workspace: Workspace) -> Iterator[Submission]:
     from spa.responses.submission import Submission
     from spa.server.form_progress import FormProgress
 
-    for lease in workspace.store.leases():
+    for lease in workspace.store.visits.leases():
         if (lease.finished and not lease.claimed) or lease.annotator_kind == "llm" or lease.release_reason == REPLACED:
             continue
-        payloads = workspace.store.payloads(lease.submission_id)
+        payloads = workspace.store.visits.payloads(lease.submission_id)
         visit = FormProgress.from_payloads(workspace.form(lease.assignment_id), lease, payloads)
         pages = [page for page in visit.form.pages if page.page_id in visit.fields and not visit.gaps(page)]
         if not pages:

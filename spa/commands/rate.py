@@ -162,7 +162,7 @@ def rate_open_visits(
         variants = choose_variants(changed, options.variants)
         visits = rater_visits(workspace.store, variants, limit=options.limit, only=options.only)
         if options.probe_injection is not None:
-            forms = list(islice(workspace.store.assignments(), options.probe_injection))
+            forms = list(islice(workspace.store.assignments, options.probe_injection))
             visits = injection_visits(forms, variants[0])
         rater_budget = budget_of(workspace.store, changed, prices)
         capabilities, notes = check_capabilities(
@@ -245,8 +245,8 @@ def simulated_endpoint(
     variants = rater_variants(rater)
     by_form = {asked.form_key: asked for asked in variants}.values()
     forms = (
-        (workspace.form(name, asked.protocol), store.key(name))
-        for name in store.assignment_ids()[:limit]
+        (workspace.form(name, asked.protocol), store.assignments.key(name))
+        for name in store.assignments.ids()[:limit]
         for asked in by_form
     )
     prompts = all_prompts(workspace.texts, variants)

@@ -157,7 +157,7 @@ def question_of(workspace: Workspace, asked: RatedTarget) -> Question:
     """Return the question as it was on the form."""
     from spa.forms.form import RatingTarget
 
-    systems = workspace.store.key(asked.assignment_id).systems
+    systems = workspace.store.assignments.key(asked.assignment_id).systems
     for question in workspace.form(asked.assignment_id).questions("everybody"):
         target = question.target
         if (

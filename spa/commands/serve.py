@@ -188,7 +188,7 @@ def serve(
             reserved = 0 if closed else reserved_places(workspace, reserve)
             serving = replace(serving, links_only=links_only, reserved=reserved)
             app = serving.app(workspace)
-            assignments = workspace.store.count_assignments()
+            assignments = len(workspace.store.assignments)
             click.echo(
                 f"{workspace.study.title}: {assignments} assignments, answers are saved in {workspace.store.name}"
             )

@@ -121,11 +121,11 @@ def book(store: Store, wanted: int | None, people: People | None = None) -> list
     from spa.responses.admission import AdmissionRules
 
     rules = AdmissionRules() if people is None else AdmissionRules.of(people)
-    places = [lease for lease in store.leases() if lease.annotator_kind != "llm" and lease.seat is not None]
+    places = [lease for lease in store.visits.leases() if lease.annotator_kind != "llm" and lease.seat is not None]
     simulated = [lease for lease in places if lease.annotator_kind == "simulated"]
     half_way = {lease.annotator_id for lease in simulated if not lease.finished}
-    tokens = [token for token in store.tokens() if store.annotator_id(token) in half_way] if half_way else []
-    free = store.count_assignments() * rules.per_assignment - len(places)
+    tokens = [token for token in store.tokens() if store.keyed(token) in half_way] if half_way else []
+    free = len(store.assignments) * rules.per_assignment - len(places)
     new = free if wanted is None else max(wanted - len(simulated), 0)
     if new > free:
         raise ResponseError(
@@ -134,7 +134,7 @@ def book(store: Store, wanted: int | None, people: People | None = None) -> list
         )
     for _ in range(new):
         token = store.new_token()
-        store.admit_link(token, source=SOURCE, annotator_kind="simulated", rules=rules, now=time.time())
+        store.visits.admit_link(token, source=SOURCE, annotator_kind="simulated", rules=rules, now=time.time())
         tokens.append(token)
     return tokens
 
@@ -159,10 +159,10 @@ def answering(
         form = workspace.form(assignment_id)
         rng = assignment_rng(seed, assignment_id, None if seat in (None, FIRST_SEAT) else {"seat": seat})
         annotator = SimulatedAnnotator(truth, temperament, rng=rng)
-        return form, annotator.answers(form, workspace.store.key(assignment_id))
+        return form, annotator.answers(form, workspace.store.assignments.key(assignment_id))
 
     def annotator_of(token: str) -> Answering:
-        lease = workspace.store.lease_of_token(token)
+        lease = workspace.store.visits.of_token(token)
         return partial(answers, seat=None if lease is None else lease.seat)
 
     return annotator_of

@@ -30,13 +30,13 @@ def status(study: Path, store: str | None, codes: bool, as_json: bool) -> None:
 
     with open_workspace(study, store, read_only=not codes) as workspace:
         found = summarise_visits(
-            workspace.store.visits(),
-            assignments=workspace.store.count_assignments(),
+            workspace.store.visits.of_people(),
+            assignments=len(workspace.store.assignments),
             people=workspace.study.people,
             now=time.time(),
         )
         sources = dict.fromkeys(line.source for line in found.lines) or {"link": None}
-        known = {source: workspace.store.outcome_codes(source) for source in sources} if codes else {}
+        known = {source: workspace.store.visits.outcome_codes(source) for source in sources} if codes else {}
         title = workspace.study.title
     if as_json:
         click.echo(json.dumps(_facts(found) | ({"codes": known} if codes else {}), ensure_ascii=False, indent=2))

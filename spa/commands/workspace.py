@@ -53,7 +53,7 @@ class Workspace:
 
     def expect(self, assignment_ids: Sequence[str]) -> None:
         """Read at once what the forms of these assignments are built from, in the place of those read before."""
-        drawn = self.store.draws(assignment_ids)
+        drawn = self.store.assignments.draws(assignment_ids)
         self._drawn.clear()
         self._drawn.update(drawn)
 
@@ -65,7 +65,7 @@ class Workspace:
             if protocol is None
             else FormExtras(explain=protocol.explain, guidelines=protocol.guidelines, reference=protocol.reference)
         )
-        assignment, key = self._drawn.get(assignment_id) or self.store.draw(assignment_id)
+        assignment, key = self._drawn.get(assignment_id) or self.store.assignments.draw(assignment_id)
         return self._forms.build(assignment, key, added)
 
     def close(self) -> None:

@@ -171,7 +171,7 @@ def write_calls(store: Store, folder: Path) -> tuple[Path, int]:
 
 def raw_calls(store: Store) -> Iterator[dict[str, Any]]:
     """Yield what is on record of every call to an LLM, oldest first."""
-    visits = {lease.submission_id: lease for lease in store.leases() if lease.annotator_kind == "llm"}
+    visits = {lease.submission_id: lease for lease in store.visits.leases() if lease.annotator_kind == "llm"}
     for call in Journal(store).every(KIND):
         yield _exported(call, visits[call.scope])
 

@@ -112,7 +112,7 @@ class Arrival:
 
 
 def admit(connection: Connection, who: Arrival, rules: AdmissionRules, *, now: float) -> Lease:
-    """Find or make the visit of somebody who arrives; see ``Store.admit``."""
+    """Find or make the visit of somebody who arrives; see ``StoredVisits.admit``."""
     release_overdue(connection, now=now)
     known = _same_visit(connection, who)
     if known is not None:

@@ -6,7 +6,7 @@ import secrets
 
 from sqlalchemy import Connection, select
 
-from spa.responses.builds import note
+from spa.responses.database import note
 from spa.responses.outcomes import OUTCOMES, Outcome
 from spa.responses.store_schema import meta
 

@@ -68,7 +68,7 @@ def forget(
         if connection.dialect.name == "sqlite":
             connection.exec_driver_sql("PRAGMA secure_delete = ON")  # what is deleted is overwritten
         lock_leases(connection)
-        names = [] if person is None else [store.annotator_id(person), *_as_visitor(store, connection, person)]
+        names = [] if person is None else [store.keyed(person), *_as_visitor(store, connection, person)]
         visits = find_person(connection, names, person=person, submission=submission)
         trial = connection.begin_nested()
         account = forget_person(connection, visits, forms=forms, hashed=store.keyed, with_answers=with_answers)

@@ -274,7 +274,7 @@ def _decided(store: Store) -> pl.DataFrame:
     left_out = {each.submission_id: each.exclusion for each in standing.values() if each.exclusion is not None}
     rows = [
         (lease.annotator_id, lease.annotator_kind, lease.assignment_id, "review", _evidence(left_out[visit]))
-        for lease in (store.leases() if left_out else ())
+        for lease in (store.visits.leases() if left_out else ())
         if (visit := lease.submission_id) in left_out
     ]
     return pl.DataFrame(rows, schema=EXCLUSIONS, orient="row")
@@ -289,11 +289,11 @@ def _unblind(store: Store) -> dict[str, AssignmentLabels]:
         assignment.assignment_id: {
             label: place for block in assignment.blocks for place, label in enumerate(block.labels, start=1)
         }
-        for assignment in store.assignments()
+        for assignment in store.assignments
     }
     return {
         key.assignment_id: AssignmentLabels(systems=key.systems, positions=positions[key.assignment_id])
-        for key in store.keys()
+        for key in store.assignments.keys()
     }
 
 

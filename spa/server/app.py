@@ -156,7 +156,7 @@ async def running(queue: RequestQueue, context: SurveyContext) -> AsyncIterator[
     async def sweep() -> None:
         while True:
             try:
-                await asyncio.to_thread(lambda: context.store.release_overdue(context.clock()))
+                await asyncio.to_thread(lambda: context.store.visits.release_overdue(context.clock()))
             except ResponseError as error:  # a store that is locked for a while; the next sweep finds the same
                 log.error("%s", error)
             await asyncio.sleep(SWEEP)

@@ -232,7 +232,7 @@ class Survey:
 
     def _leave(self, visit: FormProgress, outcome: Outcome) -> Response:
         """Let the platform adapter answer; it may query the store and the platform."""
-        known = self.store.visit(visit.lease.submission_id)
+        known = self.store.visits.get(visit.lease.submission_id)
         if known is None:
             raise HTTPException(404)
         return self.context.finish_handlers[visit.lease.source](known, outcome)

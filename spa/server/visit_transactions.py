@@ -83,7 +83,7 @@ class VisitTransactions:
         """Assign a form to the person with a token, or return their existing visit."""
         lock_leases(connection)
         arrival = Arrival(
-            annotator_id=self.store.annotator_id(token),
+            annotator_id=self.store.keyed(token),
             source=self.source,
             annotator_kind=self.context.annotator_kind,
             token=token,

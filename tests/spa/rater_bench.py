@@ -117,7 +117,7 @@ def rater_bench(folder: Path, *, assignments: int = 3) -> Iterator[Bench]:
     ]
     with ExitStack() as stack:
         store = stack.enter_context(Store.create(folder / "s.sqlite"))
-        store.save_build("f", draws)
+        store.assignments.save("f", draws)
         yield Bench(store=store, made=made, stack=stack, waits=[])
 
 

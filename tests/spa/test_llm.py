@@ -332,7 +332,7 @@ def test_a_run_killed_after_the_answer_came_asks_nothing_again(bench: Bench) -> 
     visit = RaterVisit(assignment_id="a00001", asked=rater_variants(rater)[0], repeat=1)
     with Store.create(Path(bench.store.name).with_name("killed.sqlite")) as store:
         draws = [(Assignment(assignment_id="a00001", number=0, blocks=()), bench.made["a00001"][1])]
-        store.save_build("f", draws)
+        store.assignments.save("f", draws)
         lease_for_rater(store, "judge", "a00001", visit.label)
         journal = Journal(store)
         journal.begin(KIND, "judge/1/a00001", "form", "{}")  # lost with an earlier kill

@@ -62,7 +62,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]
     assert CliRunner().invoke(main, ["build", str(path)]).exit_code == 0
     with open_workspace(path) as workspace:
         token = workspace.store.tokens()[0]
-        workspace.store.admit_link(token, now=0)
+        workspace.store.visits.admit_link(token, now=0)
         with serve_on_loopback(create_app(workspace, admin_token=ADMIN, limits=UNLIMITED)) as url:
             yield url, token
 

@@ -191,7 +191,7 @@ def test_what_was_sent_is_what_the_store_holds(visited: Workspace) -> None:
             form: Form = visited.form(submission.assignment_id)
             truth = TrueUtilities(utilities={system.id: 0.0 for system in visited.study.systems})
             again = SimulatedAnnotator(truth, rng=assignment_rng(1, submission.assignment_id))
-            wanted = again.answers(form, store.key(submission.assignment_id))
+            wanted = again.answers(form, store.assignments.key(submission.assignment_id))
             assert all(isinstance(answer, Response) for answer in submission.answers)
             assert {answer.question_id: answer.raw for answer in submission.answers} == wanted
 
@@ -200,7 +200,7 @@ def test_more_annotators_than_free_assignments_is_a_mistake_that_books_nothing(t
     with open_workspace(built_example(tmp_path, annotators=3)) as workspace:
         with pytest.raises(ResponseError, match="expected 4 free assignments"):
             book(workspace.store, 4)
-        assert list(workspace.store.leases()) == []
+        assert list(workspace.store.visits.leases()) == []
 
 
 def test_annotators_of_one_assignment_differ_and_each_comes_again_with_the_seed(tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_annotators_of_one_assignment_differ_and_each_comes_again_with_the_seed(
             annotator_of = answering(workspace, truth, Temperament(), seed=1)
             answers = {}
             for token in book(workspace.store, None, people):
-                lease = workspace.store.lease_of_token(token)
+                lease = workspace.store.visits.of_token(token)
                 assert lease is not None
                 answers[lease.assignment_id, lease.seat] = tuple(annotator_of(token)(lease.assignment_id)[1].values())
             runs.append(answers)
