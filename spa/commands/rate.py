@@ -237,7 +237,7 @@ def simulated_endpoint(
 ) -> AbstractContextManager[str]:
     """Serve an endpoint that knows the forms of the study's first assignments."""
     from spa.raters.prompt_messages import all_prompts
-    from spa.server.loopback import serve_on_loopback
+    from spa.server.http_server import serve_on_loopback
     from spa.simulation.simulated_endpoint import SimulatedModel, create_endpoint
     from spa.study.raters import rater_variants
 

@@ -142,7 +142,7 @@ def book(store: Store, wanted: int | None, people: People | None = None) -> list
 def serving(workspace: Workspace) -> AbstractContextManager[str]:
     """Serve the study on a free port of this machine."""
     from spa.server.app import create_app
-    from spa.server.loopback import serve_on_loopback
+    from spa.server.http_server import serve_on_loopback
 
     return serve_on_loopback(create_app(workspace, annotator_kind="simulated", source=SOURCE))
 

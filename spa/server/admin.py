@@ -41,7 +41,7 @@ def admin_token(environment: Mapping[str, str] | None = None) -> str | None:
     return token or None
 
 
-class Admin:
+class AdminRoutes:
     """The routes of the administrator."""
 
     def __init__(self, context: SurveyContext, token: str) -> None:

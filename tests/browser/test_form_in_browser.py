@@ -17,7 +17,7 @@ from spa.responses.answers import parse_answers
 from spa.responses.store import Store
 from spa.responses.submission import Response
 from spa.server.app import create_app
-from spa.server.loopback import serve_on_loopback
+from spa.server.http_server import serve_on_loopback
 from spa.server.preview import create_preview
 from spa.study.assignment import Assignment, BlindingKey
 from spa.study.study import OutputFiles, Study, System

@@ -16,7 +16,7 @@ from fastapi.responses import Response
 from spa.cli import main
 from spa.commands.workspace import open_workspace
 from spa.server.app import create_app
-from spa.server.loopback import serve_on_loopback
+from spa.server.http_server import serve_on_loopback
 from spa.server.survey_context import SurveyContext
 from tests.browser.chromium import open_browser
 from tests.conftest import missing_part

@@ -39,8 +39,7 @@ import httpx2
 from mturk.routes import submit_address
 from spa.commands.workspace import open_workspace
 from spa.forms.form import Form
-from spa.simulation.page_parser import read_page
-from spa.simulation.survey_client import fill_in
+from spa.simulation.survey_client import fill_in, read_page
 from tests.mturk.rehearsal_browsers import take_part_in_browsers
 from tests.mturk.studies import answers_to
 

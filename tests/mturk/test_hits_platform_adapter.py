@@ -20,7 +20,7 @@ from spa.cli import main
 from spa.responses.admission import SecondVisit
 from spa.responses.families import StudyFamily
 from spa.server.app import create_app
-from spa.server.loopback import serve_on_loopback
+from spa.server.http_server import serve_on_loopback
 from tests.mturk.studies import STUDY, Bench, answer_to, make_bench
 
 SITE = "https://frames.example.org"

@@ -23,7 +23,7 @@ from spa.raters.run import rate_visits
 from spa.raters.summary import RatingSummary
 from spa.raters.visits import KIND, rater_visits
 from spa.responses.store import Store
-from spa.server.loopback import serve_on_loopback
+from spa.server.http_server import serve_on_loopback
 from spa.simulation.simulated_endpoint import EndpointTraffic, SimulatedFaults, SimulatedModel, create_endpoint
 from spa.simulation.true_utilities import TrueUtilities
 from spa.study.assignment import Assignment, BlindingKey

@@ -25,8 +25,9 @@ from spa.forms.form import (
     Target,
 )
 from spa.responses.admission import AdmissionRules
+from spa.responses.database import CHUNK
 from spa.responses.export import export_tables
-from spa.responses.store import CHUNK, Store
+from spa.responses.store import Store
 from spa.responses.submission import Missing, Response, Submission
 from spa.responses.table_files import read_csv, write_tables
 from spa.responses.tidy_tables import ASKED as ASKED_COLUMNS

@@ -29,7 +29,7 @@ from spa.responses.leases import asked_to_json
 from spa.responses.store import Store
 from spa.responses.store_schema import submissions
 from spa.responses.submission import Missing, Response
-from spa.server.loopback import serve_on_loopback
+from spa.server.http_server import serve_on_loopback
 from spa.simulation.simulated_endpoint import SimulatedFaults
 from spa.study.assignment import Assignment
 from spa.study.raters import Rater, RaterProtocol, rater_variants

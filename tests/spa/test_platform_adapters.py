@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 
 from spa.server.app import create_app
 from spa.server.survey_context import SurveyContext
-from spa.simulation.page_parser import read_page
+from spa.simulation.survey_client import read_page
 from spa.study.study import Words
 from tests.spa.test_server import Place, opened
 from tests.spa.test_server import built as built

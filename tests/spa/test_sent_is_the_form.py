@@ -17,7 +17,7 @@ from spa.raters.endpoints.chat import ChatEndpoint
 from spa.raters.prompt_messages import PromptWriter, all_prompts
 from spa.raters.run import rate_visits
 from spa.raters.visits import rater_visits
-from spa.server.loopback import serve_on_loopback
+from spa.server.http_server import serve_on_loopback
 from spa.simulation.simulated_endpoint import EndpointTraffic, SimulatedModel, create_endpoint
 from spa.simulation.true_utilities import TrueUtilities
 from spa.study.raters import Rater, rater_variants

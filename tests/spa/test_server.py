@@ -29,8 +29,7 @@ from spa.responses.submission import Missing, Response
 from spa.server.app import create_app
 from spa.server.page_responses import find_image, send_image
 from spa.server.preview import create_preview
-from spa.simulation.page_parser import read_page
-from spa.simulation.survey_client import visit
+from spa.simulation.survey_client import read_page, visit
 from tests.spa.served_pages import ReadPage
 from tests.spa.small_study import STUDY, raw_answer, write_study
 from tests.spa.store_steps import lease_assignment
@@ -443,7 +442,7 @@ def test_a_store_that_is_locked_is_told_and_nothing_counts_as_saved(place: Place
         other.close()
         assert answer.status_code == 503
         assert "try again" in answer.text
-        assert hasty.payloads(place.lease(token).submission_id) == ()
+        assert hasty.visits.payloads(place.lease(token).submission_id) == ()
     object.__setattr__(place.workspace, "store", patient)
 
 

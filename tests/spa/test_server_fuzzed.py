@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from spa.cli import main
 from spa.commands.workspace import open_workspace
-from spa.server.admin import Admin
+from spa.server.admin import AdminRoutes
 from spa.server.app import create_app
-from spa.server.loopback import serve_on_loopback
+from spa.server.http_server import serve_on_loopback
 from spa.server.openapi import describe
 from spa.server.rate_limits import Limits, Rate
-from spa.server.survey_routes import Survey
+from spa.server.survey_routes import SurveyRoutes
 from tests.spa.small_study import write_study
 
 with warnings.catch_warnings():  # a library that it brings warns while it is imported
@@ -40,7 +40,7 @@ UNLIMITED = Limits(requests=Rate(burst=1e9, a_second=1e9), new_visits=Rate(burst
 def test_the_document_is_the_one_that_is_written_and_has_every_route() -> None:
     written = json.loads(WRITTEN.read_text())
     assert written == describe(written["info"]["version"])
-    routes = [*Survey.routes.fget(_Routes()), *Admin.routes.fget(_Routes())]  # type: ignore[attr-defined]
+    routes = [*SurveyRoutes.routes.fget(_Routes()), *AdminRoutes.routes.fget(_Routes())]  # type: ignore[attr-defined]
     served_at = {(route.path, method.lower()) for route in routes for method in route.methods - {"HEAD"}}
     assert served_at == set(OPERATIONS)
 

@@ -34,9 +34,9 @@ from spa.forms.form import (
 )
 from spa.responses.admission import NoneLeft
 from spa.responses.answers import parse_answer
-from spa.responses.database import database_errors
+from spa.responses.database import CHUNK, database_errors
 from spa.responses.leases import Lease
-from spa.responses.store import CHUNK, Store
+from spa.responses.store import Store
 from spa.responses.submission import Missing, Response, Submission
 from spa.study.assignment import Assignment, BlindingKey, Block, ShownOutput
 from tests.spa.hand_made import ASKED

@@ -18,11 +18,10 @@ from spa.errors import ResponseError
 from spa.forms.form import Form, NumberAnswer, OptionsAnswer, Page
 from spa.responses.submission import Response
 from spa.server.app import create_app
-from spa.server.loopback import serve_on_loopback
-from spa.simulation.page_parser import read_page
+from spa.server.http_server import serve_on_loopback
 from spa.simulation.simulated_annotators import SimulatedAnnotator, Temperament
 from spa.simulation.simulated_endpoint import assignment_rng
-from spa.simulation.survey_client import fill_in, visit, visit_all
+from spa.simulation.survey_client import fill_in, read_page, visit, visit_all
 from spa.simulation.true_utilities import TrueUtilities
 from spa.study.study import People
 from tests.spa.hand_made import hand_made
