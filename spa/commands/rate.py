@@ -166,7 +166,7 @@ def rate_open_visits(
             visits = injection_visits(forms, variants[0])
         rater_budget = budget_of(workspace.store, changed, prices)
         capabilities, notes = check_capabilities(
-            workspace, changed, variants, rater_budget, timeout=options.timeout, wanted=options.probe
+            workspace, changed, variants, rater_budget, timeout=options.timeout, probe=options.probe
         )
         endpoint = open_endpoint(changed, options.timeout, options.study.parent)
         with progress_of(changed, len(visits), prices.currency, hidden=options.as_json) as progress:
@@ -197,7 +197,7 @@ def configured_rater(workspace: Workspace, rater: Rater, options: RateOptions) -
             served = simulated_endpoint(workspace, rater, known, temperament, options.seed, options.limit)
             base_url = stack.enter_context(served) + "/v1"
             rater = rater.model_copy(update={"api_key_env": "none"})
-            if rater.seed is None and any(asked.protocol.repeats > 1 for asked in rater_variants(rater)):
+            if rater.seed is None and any(variant.protocol.repeats > 1 for variant in rater_variants(rater)):
                 rater = rater.model_copy(update={"seed": options.seed})  # so that each repeat gets its own
         if base_url is not None:
             rater = rater.model_copy(update={"base_url": check_url("--base-url", base_url)})
@@ -243,11 +243,11 @@ def simulated_endpoint(
 
     store = workspace.store
     variants = rater_variants(rater)
-    by_form = {asked.form_key: asked for asked in variants}.values()
+    by_form = {variant.form_key: variant for variant in variants}.values()
     forms = (
-        (workspace.form(name, asked.protocol), store.assignments.key(name))
+        (workspace.form(name, variant.protocol), store.assignments.key(name))
         for name in store.assignments.ids()[:limit]
-        for asked in by_form
+        for variant in by_form
     )
     prompts = all_prompts(workspace.texts, variants)
     model = SimulatedModel(forms, prompts, truth, temperament=temperament, seed=seed, rater_id=rater.id)

@@ -68,7 +68,7 @@ class ServerOptions:
         return self.app(open_workspace(self.study, self.store))
 
 
-def reserved_places(workspace: Workspace, wanted: int | None) -> int:
+def reserved_places(workspace: Workspace, reserve: int | None) -> int:
     """Return how many places are kept for personal links: by default one for each, once they were written out.
 
     Raises
@@ -77,12 +77,12 @@ def reserved_places(workspace: Workspace, wanted: int | None) -> int:
         If there are fewer links than places reserved for them.
     """
     links = len(workspace.store.tokens(personal=True))
-    if wanted is not None and wanted > links:
+    if reserve is not None and reserve > links:
         raise StudyError(
-            f"--reserve: expected at most {links}, the personal links of {workspace.store.name}, got {wanted}; "
+            f"--reserve: expected at most {links}, the personal links of {workspace.store.name}, got {reserve}; "
             "build more of them with `spa build STUDY --annotators N`"
         )
-    return wanted if wanted is not None else links if workspace.store.meta(LINKS_WRITTEN) else 0
+    return reserve if reserve is not None else links if workspace.store.meta(LINKS_WRITTEN) else 0
 
 
 def check_workers(workspace: Workspace, workers: int) -> None:
@@ -250,12 +250,12 @@ def load_form(study_path: Path, assignment_id: str) -> tuple[Form, Texts]:
 
     study = load_study(study_path)
     number = ASSIGNMENT.fullmatch(assignment_id)
-    wanted = int(number[1]) if number else 0
-    if not 1 <= wanted <= MOST_ASSIGNMENTS:
+    count = int(number[1]) if number else 0
+    if not 1 <= count <= MOST_ASSIGNMENTS:
         raise StudyError(f"{study_path}: --assignment expected a name such as a00001, got {assignment_id!r}")
     outputs = load_outputs(study)
     texts = load_texts(study.language, study.texts)
-    count = max(wanted, study.people.assignments_for(study.people.annotators))
+    count = max(count, study.people.assignments_for(study.people.annotators))
     for assignment, key in sample_assignments(study, outputs, count=count, rng=study_rng(study.seed)):
         if assignment.assignment_id == assignment_id:
             return build_form(study, outputs, assignment, key, texts), texts

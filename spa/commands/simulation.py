@@ -106,8 +106,8 @@ def choose_truth(
     check_systems(chosen, systems, words)
     worse_when_higher = {criterion.id for criterion in study.criteria if criterion.lower_is_better}
     chosen = chosen.model_copy(update={"lower_is_better": chosen.lower_is_better | worse_when_higher})
-    told = ", ".join(f"{system} {chosen.utilities[system]:+.2g}" for system in systems if system in chosen.utilities)
-    return chosen, temperament, f"{told} ({words})"
+    listed = ", ".join(f"{system} {chosen.utilities[system]:+.2g}" for system in systems if system in chosen.utilities)
+    return chosen, temperament, f"{listed} ({words})"
 
 
 def likert_reversal_of(given: tuple[str, str], systems: list[str]) -> tuple[str, str]:

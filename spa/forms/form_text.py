@@ -39,9 +39,9 @@ def form_text(form: Form, audience: Audience) -> Iterator[str]:
     form's own title (the instructions page carries it), buttons, progress, the sign behind a number box.
     """
     for page in pages_for(form, audience):
-        for said in page_text(page):
-            if said.text:
-                yield said.text
+        for part in page_text(page):
+            if part.text:
+                yield part.text
 
 
 def pages_for(form: Form, audience: Audience) -> tuple[Page, ...]:

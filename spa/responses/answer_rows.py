@@ -147,15 +147,15 @@ def answer_to_row(answer: Response | Missing, submission: int, place: int) -> tu
 
 def answer_from_row(row: Row[Any]) -> Response | Missing:
     """Read what :func:`answer_to_row` wrote."""
-    kept: dict[str, Any] = {
+    shared: dict[str, Any] = {
         "question_id": row.question_id,
         "target": target_from_json(row.target),
         "raw": row.raw,
         "readings_differ": row.readings_differ,
     }
     if row.missing_reason is not None:
-        return Missing(reason=row.missing_reason, level=row.missing_level, **kept)
-    return Response(value=row.choice if row.choice is not None else row.number, **kept)
+        return Missing(reason=row.missing_reason, level=row.missing_level, **shared)
+    return Response(value=row.choice if row.choice is not None else row.number, **shared)
 
 
 def _answers_of(connection: Connection, visits: Sequence[int]) -> dict[int, tuple[Response | Missing, ...]]:

@@ -212,16 +212,18 @@ def _clean_pages(connection: Connection, visit: Lease, form: Form) -> int:
     cleaned = 0
     for row in connection.execute(sent).all():
         fields: Mapping[str, object] = json.loads(row.body)
-        kept = {
+        remaining = {
             name: value
             for name, value in fields.items()
             if name in questions
             and not isinstance(questions[name].answer, TextAnswer)
             and isinstance(parse_answer(questions[name], value), Response)
         }
-        if kept != fields:
+        if remaining != fields:
             cleaned += 1
-            connection.execute(update(payloads).where(payloads.c.number == row.number).values(body=json.dumps(kept)))
+            connection.execute(
+                update(payloads).where(payloads.c.number == row.number).values(body=json.dumps(remaining))
+            )
     return cleaned
 
 

@@ -51,8 +51,8 @@ class Schema:
         """Return whether a store is of this version; one that cannot be migrated is a ``ResponseError``."""
         expected = f"{name}: expected a store of version {self.version} or earlier"
         if found is None or not found.isdecimal():
-            told = "none" if found is None else f"{found[:20]!r}"
-            raise ResponseError(f"{expected}, got {told}; name a store that spa-eval made")
+            got = "none" if found is None else f"{found[:20]!r}"
+            raise ResponseError(f"{expected}, got {got}; name a store that spa-eval made")
         if int(found) > self.version:
             raise ResponseError(f"{expected}, got version {found[:20]} of a newer spa-eval; upgrade spa-eval")
         return int(found) == self.version
@@ -98,9 +98,9 @@ def _copy(connection: Connection, path: Path, version: str) -> Path:
     """Copy the file under a name that is free."""
     names = (f"{path.stem}.version-{version}{'' if again == 1 else f'.{again}'}{path.suffix}" for again in count(1))
     copy = next(place for place in map(path.with_name, names) if not os.path.lexists(place))
-    with database.created_file(copy) as temporary, closing(sqlite3.connect(temporary)) as kept:
+    with database.created_file(copy) as temporary, closing(sqlite3.connect(temporary)) as backup:
         driver: Any = connection.connection.driver_connection
-        driver.backup(kept)
+        driver.backup(backup)
     return copy
 
 

@@ -56,8 +56,8 @@ def listen(host: str, port: int) -> Iterator[Listener]:
             raise ResponseError(
                 f"{host}:{port}: cannot listen here ({error.strerror}); choose another --port, or 0 for any free one"
             ) from error
-        shown = "127.0.0.1" if host in ("0.0.0.0", "::", "") else host
-        name = f"[{shown}]" if ":" in shown else shown
+        address = "127.0.0.1" if host in ("0.0.0.0", "::", "") else host
+        name = f"[{address}]" if ":" in address else address
         yield Listener(socket=bound, address=f"http://{name}:{bound.getsockname()[1]}")
 
 

@@ -167,8 +167,8 @@ class SimulatedReading:
         place = int(self._rng.integers(len(answer.options))) if random else len(answer.options) // 2
         return answer.options[place].value
 
-    def _pick(self, answer: OptionsAnswer, wanted: tuple[str, ...], *, right: bool) -> str:
-        fits = [option for option in answer.options if (option.value in wanted or option.text in wanted) == right]
+    def _pick(self, answer: OptionsAnswer, accepted: tuple[str, ...], *, right: bool) -> str:
+        fits = [option for option in answer.options if (option.value in accepted or option.text in accepted) == right]
         return (fits or list(answer.options))[0].value
 
     def _perceived(self, seen: Seen, criterion: str) -> float:

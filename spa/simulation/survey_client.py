@@ -104,22 +104,22 @@ def visit(client: httpx2.Client, base_url: str, token: str, answering: Answering
     response = _get(client, f"{base_url.rstrip('/')}/a/{token}", origin)
     assignment_id, pages = "", 0
     while response is not None:
-        shown = read_page(response.text)
-        if shown.form is None:
-            if pages == 0 and shown.completion_code is None:
+        served = read_page(response.text)
+        if served.form is None:
+            if pages == 0 and served.completion_code is None:
                 raise ResponseError(f"{origin[1]}: expected a page with a form, got {response.url.path} without one")
             return CompletedVisit(
-                token=token, assignment_id=assignment_id, completion_code=shown.completion_code, pages=pages
+                token=token, assignment_id=assignment_id, completion_code=served.completion_code, pages=pages
             )
-        assignment_id = shown.form.assignment_id
+        assignment_id = served.form.assignment_id
         form, answers = answering(assignment_id)
         pages += 1
         if pages > MOST_STEPS * len(form.pages):
             raise ResponseError(
                 f"assignment {assignment_id}: expected the visit to end, got a server that redirects in circles"
             )
-        payload = fill_in(shown.form, form, answers)
-        response = _post(client, urljoin(str(response.url), shown.form.action), payload, origin)
+        payload = fill_in(served.form, form, answers)
+        response = _post(client, urljoin(str(response.url), served.form.action), payload, origin)
     return CompletedVisit(token=token, assignment_id=assignment_id, completion_code=None, pages=pages)
 
 
@@ -135,16 +135,16 @@ def fill_in(served: ServedForm, form: Form, answers: Mapping[str, str]) -> dict[
     page = next((page for page in form.pages if page.page_id == served.page_id), None)
     if page is None or form.assignment_id != served.assignment_id:
         raise ResponseError(f"{place}: expected a page of the form of {form.assignment_id}, which has no such page")
-    wanted = [question.question_id for question in page.questions]
-    if set(served.offered) != set(wanted):
+    question_ids = [question.question_id for question in page.questions]
+    if set(served.offered) != set(question_ids):
         raise ResponseError(
-            f"{place}: expected fields for {', '.join(wanted) or 'no question'}, "
+            f"{place}: expected fields for {', '.join(question_ids) or 'no question'}, "
             f"got {', '.join(served.offered) or 'none'}; the page does not ask what the form asks"
         )
     for name, values in offered_by(page).items():
         if served.offered[name] != values:
             raise ResponseError(f"{place}, {name}: expected the values {values}, got {served.offered[name]}")
-    return {**served.hidden, **{name: answers[name] for name in wanted}}
+    return {**served.hidden, **{name: answers[name] for name in question_ids}}
 
 
 def offered_by(page: Page) -> dict[str, list[str] | None]:

@@ -36,10 +36,10 @@ def cut_to_sentences(text: str, longest: int) -> str:
     whole = text.strip()
     if len(whole) <= longest:
         return whole
-    kept = ""
+    whole_sentences = ""
     for end in sentence_ends(whole):
         candidate = whole[:end].rstrip()
         if len(candidate) > longest:
             break
-        kept = candidate
-    return kept
+        whole_sentences = candidate
+    return whole_sentences

@@ -26,8 +26,8 @@ def find_name_leaks(study: Study, outputs: Outputs) -> Iterator[str]:
         word = _pattern(name)
         places = [place for place, text in _words(study) if word.search(text)]
         texts = {"item texts": [item.text for item in outputs.items], "outputs": [one.text for one in outputs.all()]}
-        for what, said in texts.items():
-            if count := sum(1 for text in said if word.search(text or "")):
+        for what, searched in texts.items():
+            if count := sum(1 for text in searched if word.search(text or "")):
                 places.append(f"{count} {what}")
         if places:
             yield (
@@ -51,21 +51,21 @@ def _words(study: Study) -> Iterator[tuple[str, str]]:
     yield "[consent]", study.consent.text or ""
     for criterion in study.criteria:
         options = " | ".join(option.text for option in criterion.options)
-        told = (criterion.name, criterion.question or "", criterion.guidelines or "", options)
-        yield f"[[criteria]] {criterion.id}", " | ".join(told)
+        words = (criterion.name, criterion.question or "", criterion.guidelines or "", options)
+        yield f"[[criteria]] {criterion.id}", " | ".join(words)
     for table, scale in (("likert", study.likert), ("continuous", study.continuous)):
         yield f"[{table}]", f"{scale.low or ''} | {scale.high or ''}" if scale is not None else ""
     for question in study.screening:
         yield f"[[screening]] {question.id}", " | ".join((question.question, *question.options))
-    for asked in study.interview:
-        yield f"[[interview]] {asked.id}", asked.question
+    for interview in study.interview:
+        yield f"[[interview]] {interview.id}", interview.question
     for check in study.attention_checks:
         yield f"[[attention_checks]] {check.id}", " | ".join((check.question, *check.options))
     for key, text in study.texts.items():
         yield f"[texts] {key}", text
     for rater in study.raters:
-        for way in (rater, *rater.variants):
-            yield f"[[raters]] {rater.id}", f"{way.persona or ''} | {way.guidelines or ''}"
+        for variant in (rater, *rater.variants):
+            yield f"[[raters]] {rater.id}", f"{variant.persona or ''} | {variant.guidelines or ''}"
     for platform, table_of in study.bridges.items():
         for key in OFFERED:
             yield f"[{platform}] {key}", str(table_of.get(key, ""))

@@ -45,18 +45,18 @@ class OutputFileRow:
     @property
     def place(self) -> str:
         """Return "outputs.jsonl line 3" or "outputs.csv row 3"."""
-        return f"{shown_path(self.file)} {'line' if self.file.suffix.lower() == '.jsonl' else 'row'} {self.number}"
+        return f"{display_path(self.file)} {'line' if self.file.suffix.lower() == '.jsonl' else 'row'} {self.number}"
 
 
-def shown_path(path: Path) -> str:
+def display_path(path: Path) -> str:
     """Return a path as a reader knows it: from the working directory where it lies below."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
-def shown_files(paths: Iterable[Path]) -> str:
+def display_files(paths: Iterable[Path]) -> str:
     """Return paths as a reader knows them, the first few of many."""
-    listed = [shown_path(path) for path in paths]
+    listed = [display_path(path) for path in paths]
     return ", ".join(listed[:3]) + (", ..." if len(listed) > 3 else "")
 
 
@@ -110,7 +110,7 @@ def read_rows(path: Path, columns: Sequence[str]) -> list[OutputFileRow]:
     StudyError
         Where the file cannot be read or lacks a column.
     """
-    place = shown_path(path)
+    place = display_path(path)
     if path.suffix.lower() not in SUFFIXES:
         got = path.suffix or "no suffix"
         raise StudyError(f"{place}: expected a file ending in {', '.join(SUFFIXES)}, got {got}; convert it")
@@ -138,9 +138,9 @@ def _missing_columns(path: Path, missing: Sequence[str], found: Sequence[str]) -
     hint = "name the columns in [outputs] (item, system, output, sample, item_text, layout)"
     if len(found) == 1 and any(separator in found[0] for separator in ";\t|"):
         hint = "the file seems to have another separator; save it with commas"
-    wanted = ", ".join(f'"{name}"' for name in missing)
+    expected = ", ".join(f'"{name}"' for name in missing)
     return StudyError(
-        f"{shown_path(path)}: expected column{'s' * (len(missing) > 1)} {wanted}, got columns {listed}; {hint}"
+        f"{display_path(path)}: expected column{'s' * (len(missing) > 1)} {expected}, got columns {listed}; {hint}"
     )
 
 
@@ -160,7 +160,7 @@ def _read_jsonl(path: Path, columns: Sequence[str]) -> tuple[list[OutputFileRow]
     rows: list[OutputFileRow] = []
     problems: list[str] = []
     found: dict[str, None] = {}
-    name = shown_path(path)
+    name = display_path(path)
     for number, line in enumerate(decoded(name, path.read_bytes()).split("\n"), start=1):
         if not line.strip():
             continue
@@ -196,8 +196,8 @@ def _not_text(place: str, values: dict[str, Any]) -> Iterator[str]:
             yield f'{place}: "{column}": expected text, got {kind}; write it as text in quotes'
 
 
-def _csv_mistake(place: str, text: str, told: str) -> str:
-    """Say in which line a CSV file breaks off from its header; ``told`` is what the library said of it."""
+def _csv_mistake(place: str, text: str, library_message: str) -> str:
+    """Say in which line a CSV file breaks off from its header; ``library_message`` is the library's."""
     lines = csv.reader(io.StringIO(text, newline=""), strict=True)
     columns, start = 0, 1
     try:
@@ -216,11 +216,11 @@ def _csv_mistake(place: str, text: str, told: str) -> str:
         )
     if not text.strip():
         return f"{place}: expected a header and rows of outputs, got an empty file; write the systems' outputs there"
-    return f"{place}: expected CSV, got a malformed file: {told.splitlines()[0][:160]}; correct it"
+    return f"{place}: expected CSV, got a malformed file: {library_message.splitlines()[0][:160]}; correct it"
 
 
 def _read_csv(path: Path, columns: Sequence[str]) -> tuple[list[OutputFileRow], list[str]]:
-    place = shown_path(path)
+    place = display_path(path)
     text = decoded(place, path.read_bytes())
     try:
         # Everything is text: an inferred type would turn the id "001" into 1. The header is read as a
@@ -242,7 +242,7 @@ def _read_csv(path: Path, columns: Sequence[str]) -> tuple[list[OutputFileRow], 
 
 
 def _read_parquet(path: Path, columns: Sequence[str]) -> tuple[list[OutputFileRow], list[str]]:
-    place = shown_path(path)
+    place = display_path(path)
     try:
         header = list(pl.scan_parquet(path, glob=False).collect_schema())
         present = [column for column in columns if column in header]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pydantic import ValidationError
 
-from spa.study.problems import StudyProblem, find, nearest, repeated, shown, unfit_system
+from spa.study.problems import StudyProblem, find, nearest, quote, repeated, unfit_system
 from spa.study.raters import FROM_ENVIRONMENT, OWN_KEYS, SECRET, Rater, RaterProtocol, rater_variants
 from spa.study.study import OVERALL, Study
 
@@ -18,48 +18,50 @@ def rater_problems(study: Study) -> Iterator[StudyProblem]:
     for rater in study.raters:
         place = f"[[raters]] {rater.id}"
         if rater.id in RESERVED_RATERS:
-            yield find("[[raters]] id", "another name", f"{shown(rater.id)}, a group of annotators", "rename it")
+            yield find("[[raters]] id", "another name", f"{quote(rater.id)}, a group of annotators", "rename it")
         try:
-            ways = rater_variants(rater)
+            variants = rater_variants(rater)
         except ValidationError as error:
-            told = error.errors()[0]
-            key = ".".join(str(part) for part in told["loc"])
-            yield find(f"{place} grid", f"values that {key} takes", shown(told["input"]), told["msg"].lower())
+            detail = error.errors()[0]
+            key = ".".join(str(part) for part in detail["loc"])
+            yield find(f"{place} grid", f"values that {key} takes", quote(detail["input"]), detail["msg"].lower())
             continue
         yield from _sent_beside(place, rater)
-        yield from repeated(f"{place}, variants", [asked.variant for asked in ways if asked.variant is not None])
-        for asked in ways:
-            named = f"{place} {asked.variant or ''}".strip()
-            if rater.provider == "local" and asked.protocol.answer_format == "schema":
-                wanted = '"json" or "text": a model on this machine cannot be held to a schema'
-                yield find(f"{named}, answer_format", wanted, '"schema"', "set one of them")
-            yield from _endpoint_takes(named, rater, asked.protocol)
-            yield from _check_protocol(study, named, asked.protocol)
+        yield from repeated(
+            f"{place}, variants", [variant.variant for variant in variants if variant.variant is not None]
+        )
+        for variant in variants:
+            named = f"{place} {variant.variant or ''}".strip()
+            if rater.provider == "local" and variant.protocol.answer_format == "schema":
+                expected = '"json" or "text": a model on this machine cannot be held to a schema'
+                yield find(f"{named}, answer_format", expected, '"schema"', "set one of them")
+            yield from _endpoint_takes(named, rater, variant.protocol)
+            yield from _check_protocol(study, named, variant.protocol)
 
 
 def _sent_beside(place: str, rater: Rater) -> Iterator[StudyProblem]:
     for table in ("headers", "query"):
         for name, value in getattr(rater, table).items():
             if (SECRET.search(name) or value.startswith("env:")) and FROM_ENVIRONMENT.fullmatch(value) is None:
-                wanted = '"env:NAME", NAME being the environment variable that holds the secret'
-                yield find(f"{place}, {table}.{name}", wanted, "another text", "no secret stands in a study file")
+                expected = '"env:NAME", NAME being the environment variable that holds the secret'
+                yield find(f"{place}, {table}.{name}", expected, "another text", "no secret stands in a study file")
 
 
 def _endpoint_takes(place: str, rater: Rater, protocol: RaterProtocol) -> Iterator[StudyProblem]:
     if rater.provider == "responses" and protocol.seed is not None:
-        wanted = "no seed: the Responses API takes none"
-        yield find(f"{place}, seed", wanted, str(protocol.seed), 'remove it, or set provider = "chat"')
+        expected = "no seed: the Responses API takes none"
+        yield find(f"{place}, seed", expected, str(protocol.seed), 'remove it, or set provider = "chat"')
     if protocol.max_tokens is not None and protocol.max_completion_tokens is not None:
         yield find(f"{place}, max_tokens", "one limit", "max_tokens and max_completion_tokens", "remove one of them")
     for name in (name for name in OWN_KEYS if name in (protocol.extra_body or {})):
         yield find(f"{place}, extra_body.{name}", "none: keys of the rater decide about it", "one", "remove it")
     for key in ("max_completion_tokens", "reasoning_effort", "extra_body"):
         if rater.provider == "local" and getattr(protocol, key) is not None:
-            wanted = 'none with provider = "local": it is for endpoints over HTTP'
-            yield find(f"{place}, {key}", wanted, shown(getattr(protocol, key)), "remove it")
+            expected = 'none with provider = "local": it is for endpoints over HTTP'
+            yield find(f"{place}, {key}", expected, quote(getattr(protocol, key)), "remove it")
     if rater.provider == "batch" and protocol.conversation == "page":
-        wanted = 'conversation = "form" or "question": a batch file has no second turn'
-        yield find(f"{place}, conversation", wanted, '"page"', "set one of them")
+        expected = 'conversation = "form" or "question": a batch file has no second turn'
+        yield find(f"{place}, conversation", expected, '"page"', "set one of them")
 
 
 def _check_protocol(study: Study, place: str, protocol: RaterProtocol) -> Iterator[StudyProblem]:
@@ -81,6 +83,6 @@ def _check_protocol(study: Study, place: str, protocol: RaterProtocol) -> Iterat
     known = [*(criterion.id for criterion in study.criteria), OVERALL]
     for name in dict(protocol.guidelines) if isinstance(protocol.guidelines, tuple) else ():
         if name not in known:
-            yield find(f"{place}, guidelines", "the id of a criterion", shown(name), nearest(name, known), "criteria")
+            yield find(f"{place}, guidelines", "the id of a criterion", quote(name), nearest(name, known), "criteria")
     if protocol.reference is not None:
         yield from unfit_system(study, f"{place}, reference", protocol.reference, role="any")

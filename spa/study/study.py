@@ -370,7 +370,7 @@ class Study(TomlTable):
             return self.pairs or expand_pairs("all", None, self.compared)
         return expand_pairs(self.choices.comparisons, self.choices.baseline, self.compared)
 
-    def asked(self, elicitation: Elicitation) -> tuple[str, ...]:
+    def criteria_of(self, elicitation: Elicitation) -> tuple[str, ...]:
         """Criteria ids that an elicitation asks about, "overall" last; none where its section is absent."""
         section = {
             "spa": self.spa,

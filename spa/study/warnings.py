@@ -36,8 +36,8 @@ def study_warnings(study: Study, outputs: Outputs) -> tuple[str, ...]:
     """
     checks = (_exposure, _annotators, _never_used, _checks, _expected_pairs, _alike, _disconnected, _scales)
     of_outputs = (_dropped, _unreadable, _lengths, _equal_outputs, _equal_items, find_name_leaks)
-    told = [line for check in checks for line in check(study)]
-    return (*told, *(line for check in of_outputs for line in check(study, outputs)))
+    of_study = [line for check in checks for line in check(study)]
+    return (*of_study, *(line for check in of_outputs for line in check(study, outputs)))
 
 
 def _exposure(study: Study) -> Iterator[str]:
@@ -63,9 +63,9 @@ def _annotators(study: Study) -> Iterator[str]:
 
 
 def _never_used(study: Study) -> Iterator[str]:
-    asked = {criterion for table in get_args(Elicitation) for criterion in study.asked(table)}
+    used = {criterion for table in get_args(Elicitation) for criterion in study.criteria_of(table)}
     for criterion in study.criteria:
-        if criterion.id not in asked:
+        if criterion.id not in used:
             yield f"[[criteria]] {criterion.id}: no section asks it"
     orientation = set()
     if study.continuous is not None:
@@ -112,9 +112,9 @@ def _disconnected(study: Study) -> Iterator[str]:
             joined = part[x] | part[y]
             part.update(dict.fromkeys(joined, joined))
         if len(parts := dict.fromkeys(part.values())) > 1:
-            told = "; ".join(", ".join(name for name in part if name in group) for group in parts)
+            listed = "; ".join(", ".join(name for name in part if name in group) for group in parts)
             yield (
-                f"[{table}] comparisons: {len(parts)} groups of systems with no comparison between them ({told}); "
+                f"[{table}] comparisons: {len(parts)} groups of systems with no comparison between them ({listed}); "
                 "Bradley-Terry cannot put them on one scale"
             )
 
@@ -129,7 +129,7 @@ def _scales(study: Study) -> Iterator[str]:
     ends = [
         (f"[{table}]", scale.low or "", scale.high or "")
         for table, scale in scales
-        if scale is not None and not all(lower.get(one, False) for one in study.asked(table))
+        if scale is not None and not all(lower.get(one, False) for one in study.criteria_of(table))
     ]
     for criterion in study.criteria:
         scored = sorted((option.score, option.text) for option in criterion.options if option.score is not None)
@@ -137,8 +137,8 @@ def _scales(study: Study) -> Iterator[str]:
             ends.append((f"[[criteria]] {criterion.id}, options", scored[0][1], scored[-1][1]))
     for place, low, high in ends:
         if _meaning(low) > _meaning(high):
-            told = f'low end "{low}"' if _meaning(low) > 0 else f'high end "{high}"'
-            yield f"{place}: {told} seems to be reversed; swap the ends, or set lower_is_better on the criterion"
+            end = f'low end "{low}"' if _meaning(low) > 0 else f'high end "{high}"'
+            yield f"{place}: {end} seems to be reversed; swap the ends, or set lower_is_better on the criterion"
 
 
 def _meaning(words: str) -> int:
@@ -160,14 +160,14 @@ def effort_warnings(people: People, *, minutes: float, hourly: Decimal | None) -
         )
     if not people.pay or hourly is None:
         return tuple(lines)
-    told = f"[people] pay = {people.pay} is {hourly:,} {people.currency} an hour"
+    pay = f"[people] pay = {people.pay} is {hourly:,} {people.currency} an hour"
     least = people.minimum_hourly_pay
     if least is None:
         least = MINIMUM_HOURLY.get(people.currency, Decimal(0))
     if people.pay < CENT or hourly < least:
-        lines.append(f"{told}, below the minimum of {max(least, CENT)} ([people] minimum_hourly_pay)")
+        lines.append(f"{pay}, below the minimum of {max(least, CENT)} ([people] minimum_hourly_pay)")
     elif least and hourly > TOO_MUCH * least:
-        lines.append(f"{told}, more than {TOO_MUCH} times the minimum of {least} ([people] minimum_hourly_pay)")
+        lines.append(f"{pay}, more than {TOO_MUCH} times the minimum of {least} ([people] minimum_hourly_pay)")
     return tuple(lines)
 
 
@@ -187,8 +187,8 @@ def _dropped(study: Study, outputs: Outputs) -> Iterator[str]:
 def _unreadable(study: Study, outputs: Outputs) -> Iterator[str]:
     for (item_id, system), count in list(outputs.unreadable.items())[:5]:
         what = f"output of {system}" if system else "text"
-        told = "1 unprintable character is shown" if count == 1 else f"{count} unprintable characters are shown"
-        yield f"item {item_id}, {what}: {told} as \ufffd"
+        replaced = "1 unprintable character is shown" if count == 1 else f"{count} unprintable characters are shown"
+        yield f"item {item_id}, {what}: {replaced} as \ufffd"
     if len(outputs.unreadable) > 5:
         yield f"{len(outputs.unreadable) - 5} more texts contain unprintable characters"
 
@@ -231,6 +231,6 @@ def _equal_items(study: Study, outputs: Outputs) -> Iterator[str]:
         if item.text is not None and first.setdefault(item.text.strip(), item.item_id) != item.item_id:
             again.append((item.item_id, first[item.text.strip()]))
     if again:
-        told = ", ".join(f"{item_id} (as {earlier})" for item_id, earlier in again[:3])
+        listed = ", ".join(f"{item_id} (as {earlier})" for item_id, earlier in again[:3])
         more = ", ..." if len(again) > 3 else ""
-        yield f"{len(again)} of {len(outputs.items)} items repeat the text of an earlier item: {told}{more}"
+        yield f"{len(again)} of {len(outputs.items)} items repeat the text of an earlier item: {listed}{more}"

@@ -14,7 +14,7 @@ from analysis.results.words import Names, number, percent
 from spa.errors import AnalysisError, ResponseError
 from spa.forms.html import render_whole
 from spa.platforms.review import rules_for
-from spa.responses.decisions import Action, Decision, parse_amount, standing_of
+from spa.responses.decisions import Action, Decision, parse_amount, visit_decisions
 from spa.server.form_progress import FormProgress as Progress
 from streamlit_app import loading
 from streamlit_app.queue import DECIDED, ReviewEntry, entries_of, matches
@@ -64,7 +64,7 @@ def _entries(state: str) -> list[ReviewEntry]:
     for row in found:
         if row.rule != "review":
             rules[row.annotator_id] = (*rules.get(row.annotator_id, ()), row.rule.replace("_", " "))
-    return entries_of(loading.visits(), standing_of(loading.decisions()), profiles, rules)
+    return entries_of(loading.visits(), visit_decisions(loading.decisions()), profiles, rules)
 
 
 def _filtered(entries: list[ReviewEntry], blind: bool) -> list[ReviewEntry]:
