@@ -22,7 +22,7 @@ from spa.forms.form import (
     ScreeningTarget,
     Target,
 )
-from spa.responses.leases import PROBE, asked_from_json
+from spa.responses.leases import PROBE, condition_from_json
 from spa.responses.outcomes import CLAIMED, NO_CONSENT, WITHDRAWN
 from spa.responses.prepared_statements import PreparedStatement
 from spa.responses.store_schema import answers, submissions, to_bytes
@@ -122,7 +122,7 @@ def read_submissions(
                 source=visit.source,
                 answers=answered.get(visit.number, ()),
                 seconds=visit.seconds,
-                asked=asked_from_json(visit.asked),
+                asked=condition_from_json(visit.asked),
                 session=visit.session,
                 people_group=visit.people_group,
                 outcome=visit.outcome,

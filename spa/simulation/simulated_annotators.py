@@ -130,7 +130,7 @@ class SimulatedReading:
         self._noise: dict[tuple[Seen, str], float] = {}
         self._percent: dict[tuple[str, str, str], float] = {}
         self._seen: dict[str, dict[Seen, None]] = {}
-        for label, seen in shown_outputs(form, key):
+        for label, seen in outputs_of_labels(form, key):
             self._seen.setdefault(label, {})[seen] = None
 
     def answer(self, question: Question) -> str:
@@ -243,7 +243,7 @@ class SimulatedReading:
         return "x" if x > y else "y"
 
 
-def shown_outputs(form: Form, key: BlindingKey) -> Iterator[tuple[str, Seen]]:
+def outputs_of_labels(form: Form, key: BlindingKey) -> Iterator[tuple[str, Seen]]:
     """Yield (label, output) for every output that a form shows before or beside its comparisons.
 
     Pages that rate or choose may show further outputs; they count where no other page shows any.

@@ -85,9 +85,9 @@ def check_study(path: Path) -> CheckedStudy:
     try:
         study = _validate(raw)
     except ValidationError as error:
-        told = {problem.partition(": expected ")[0] for problem in problems}
+        reported = {problem.partition(": expected ")[0] for problem in problems}
         lines = schema_errors(str(path), raw, error)
-        problems += [line for line in lines if line.partition(": expected ")[0] not in told]
+        problems += [line for line in lines if line.partition(": expected ")[0] not in reported]
         study, tainted = _without_bad_tables(raw, error)
     study, findings = _read_files(study, path.parent)
     findings += validate_study(study)

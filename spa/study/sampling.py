@@ -184,10 +184,10 @@ class _Sampler:
             turn = {system: place for place, system in enumerate((*self.systems[first:], *self.systems[:first]))}
             cards.sort(key=lambda card: turn[card.system])
         dealt = {label_name(place): card for place, card in enumerate(cards)}
-        shown = tuple(
+        outputs = tuple(
             ShownOutput(label=label, item_id=output.item_id, sample=output.sample) for label, output in dealt.items()
         )
-        block = Block(exposure=1, labels=tuple(dealt), shown=shown)
+        block = Block(exposure=1, labels=tuple(dealt), shown=outputs)
         return (
             Assignment(assignment_id=assignment_id, number=number, blocks=(block,), rated=self._rated((block,))),
             BlindingKey(
@@ -226,13 +226,13 @@ class _Sampler:
         return {label_name(first + column): self.systems[system] for column, system in enumerate(order)}
 
     def _block(self, exposure: int, column: dict[str, str], hand: Iterator[str]) -> Block:
-        shown = []
+        outputs = []
         for _ in range(exposure):
             item_id = next(hand) if self.same_items else ""
             for label, system in column.items():
                 own = item_id if self.same_items else next(hand)
-                shown.append(ShownOutput(label=label, item_id=own, sample=self._sample(own, system)))
-        return Block(exposure=exposure, labels=tuple(column), shown=tuple(shown))
+                outputs.append(ShownOutput(label=label, item_id=own, sample=self._sample(own, system)))
+        return Block(exposure=exposure, labels=tuple(column), shown=tuple(outputs))
 
     def _sample(self, item_id: str, system: str) -> int:
         deck = self.samples.get((item_id, system))

@@ -205,8 +205,8 @@ def _describe_single(kind: Any, limits: list[Any]) -> str:
     if kind in (int, float, Decimal):
         words = {int: "a whole number", float: "a number", Decimal: "a decimal number"}[kind]
         bounds = [
-            f"{said} {bound}"
-            for name, said in (("ge", "at least"), ("gt", "greater than"), ("le", "at most"), ("lt", "less than"))
+            f"{words} {bound}"
+            for name, words in (("ge", "at least"), ("gt", "greater than"), ("le", "at most"), ("lt", "less than"))
             if (bound := _limit(limits, name)) is not None
         ]
         return f"{words} {'of ' if bounds and bounds[0].startswith('at') else ''}{' and '.join(bounds)}".strip()

@@ -155,7 +155,7 @@ def test_texts_and_their_questions_share_a_stage() -> None:
     parts = sections(small_form().pages[3])
     assert [type(part) for part in parts] == [TextBlock, PageRegion]
     assert isinstance(parts[1], PageRegion)
-    assert (len(parts[1].exhibits), len(parts[1].asked), parts[1].columns) == (2, 2, ("A", "B"))
+    assert (len(parts[1].exhibits), len(parts[1].questions), parts[1].columns) == (2, 2, ("A", "B"))
 
 
 def test_a_text_between_exhibits_belongs_to_the_ones_after_it() -> None:

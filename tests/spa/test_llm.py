@@ -25,7 +25,7 @@ from spa.raters.reading.json_replies import UnreadableReply, find_payload
 from spa.raters.reading.reply_reader import read_turn
 from spa.raters.summary import stop_if_unfinished
 from spa.raters.visits import KIND, RaterVisit
-from spa.responses.leases import asked_to_json
+from spa.responses.leases import condition_to_json
 from spa.responses.store import Store
 from spa.responses.store_schema import submissions
 from spa.responses.submission import Missing, Response
@@ -228,7 +228,7 @@ def test_answers_from_before_the_limit_was_free_are_still_those_of_the_rater(ben
         marked = replace(
             RaterVisit(assignment_id="a00001", asked=asked, repeat=1).label, fingerprint="7afdc244cf75cac5"
         )
-        connection.execute(update(submissions).values(asked=asked_to_json(marked)))
+        connection.execute(update(submissions).values(asked=condition_to_json(marked)))
     assert bench.rate(url, limit=1, max_tokens=500).finished_before == 1
     assert seen.requests == 1
 
