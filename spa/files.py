@@ -1,13 +1,15 @@
-"""Writing files so that nobody ever finds half of one."""
+"""Writing files so that nobody ever finds half of one, and reading TOML."""
 
 from __future__ import annotations
 
 import secrets
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from spa.errors import ResponseError, SpaError
+from spa.errors import ResponseError, SpaError, StudyError
 
 
 @contextmanager
@@ -35,3 +37,27 @@ def written_whole(path: Path, *, private: bool = False, error_type: type[SpaErro
         raise error_type(
             f"{path}: cannot be written ({error.strerror or error}); name a place that you may write to"
         ) from error
+
+
+def write_text(path: Path, text: str, *, private: bool = False) -> None:
+    """Write a text file, whole or not at all; see :func:`written_whole`."""
+    with written_whole(path, private=private) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file.
+
+    Raises
+    ------
+    StudyError
+        If it cannot be read, or is no TOML in UTF-8.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise StudyError(f"{path}: expected a readable TOML file, got {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise StudyError(f"{path}: expected TOML in UTF-8, got a mistake: {error}") from error
+    except RecursionError as error:
+        raise StudyError(f"{path}: expected TOML, got lists or tables nested too deeply") from error

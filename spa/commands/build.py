@@ -144,17 +144,12 @@ def summarise_balance(
 
 
 def _write_links(path: Path, target: str | Path) -> None:
-    from spa.files import written_whole
+    from spa.files import write_text
     from spa.responses.store import Store
 
     with Store.open(target) as store:
-        with written_whole(path, private=True) as temporary:
-            temporary.write_text("".join(f"/a/{token}\n" for token in store.tokens(personal=True)), encoding="utf-8")
+        write_text(path, "".join(f"/a/{token}\n" for token in store.tokens(personal=True)), private=True)
         store.set_meta(LINKS_WRITTEN, "yes")
-
-
-def _items(number: int) -> str:
-    return "1 item," if number == 1 else f"{number} items, each"
 
 
 def _print_facts(facts: dict[str, Any], next_command: str) -> None:
@@ -167,7 +162,8 @@ def _print_facts(facts: dict[str, Any], next_command: str) -> None:
     if "output_uses" in balance:
         click.echo(f"  {balance['outputs']} outputs, each shown in {_span(balance['output_uses'])} assignments")
     else:
-        click.echo(f"  {_items(balance['items'])} shown in {_span(balance['item_uses'])} assignments")
+        items = "1 item," if balance["items"] == 1 else f"{balance['items']} items, each"
+        click.echo(f"  {items} shown in {_span(balance['item_uses'])} assignments")
         click.echo(f"  each system under each label in {_span(balance['label_uses'])} assignments")
     if facts["links"] is not None:
         click.echo(f"  {facts['tokens']} personal links in {facts['links']}; prefix each with the server's address")

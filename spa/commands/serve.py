@@ -11,6 +11,7 @@ import click
 
 from spa.commands.options import Aliased, host_option, out_file_option, port_option, store_option, study_argument
 from spa.errors import StudyError
+from spa.files import write_text
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -182,7 +183,7 @@ def serve(
             workspace.store.set_meta("served", "yes")  # a store that cannot be written to is told now
             personal = workspace.store.tokens(personal=True)
             if links is not None:
-                _write_whole(links, "".join(f"{public}/a/{token}\n" for token in personal), private=True)
+                write_text(links, "".join(f"{public}/a/{token}\n" for token in personal), private=True)
                 workspace.store.set_meta(LINKS_WRITTEN, "yes")
             closed = links_only or workspace.study.people.links_only
             reserved = 0 if closed else reserved_places(workspace, reserve)
@@ -225,7 +226,7 @@ def preview(study: Path, assignment: str, page: str | None, host: str, port: int
     if page is not None and page not in pages:
         raise StudyError(f"{study}: --page expected one of {', '.join(pages)}, got {page!r}")
     if out is not None:
-        _write_whole(out, render_whole(form, texts))
+        write_text(out, render_whole(form, texts))
         click.echo(f"wrote {out}: {len(pages)} pages of assignment {assignment}")
         return
     with listen(host, port) as listener:
@@ -260,11 +261,3 @@ def load_form(study_path: Path, assignment_id: str) -> tuple[Form, Texts]:
         if assignment.assignment_id == assignment_id:
             return build_form(study, outputs, assignment, key, texts), texts
     raise StudyError(f"{study_path}: the draw has no assignment {assignment_id!r}; the first is a00001")
-
-
-def _write_whole(path: Path, text: str, *, private: bool = False) -> None:
-    """Write a file under another name and rename it, so that it is there whole or not at all."""
-    from spa.files import written_whole
-
-    with written_whole(path, private=private) as temporary:
-        temporary.write_text(text, encoding="utf-8")

@@ -75,9 +75,8 @@ def choose_truth(
     Without any option, each system is a little better than the one listed before it. What is in
     an output comes from the study's seed, so that people and raters read the same outputs.
     """
-    from spa.simulation.simulated_annotators import ATTENTIVE
+    from spa.simulation.simulated_annotators import ATTENTIVE, load_truth
     from spa.simulation.true_utilities import TrueUtilities, even_truth, likert_reversal_truth
-    from spa.simulation.truth_file import load_truth
 
     if sum(map(bool, (truth, utilities, likert_reversal))) > 1:
         raise click.UsageError("give --truth, --utility or --likert-reversal, not several of them")

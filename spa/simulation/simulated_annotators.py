@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
+from pydantic import ValidationError
 
+from spa.errors import StudyError
+from spa.files import read_toml
 from spa.forms.form import (
     AnswerOption,
     CheckTarget,
@@ -285,3 +289,28 @@ def whole(value: float, answer: NumberAnswer) -> str:
 def in_order_of_score(options: tuple[AnswerOption, ...]) -> list[AnswerOption]:
     """Return options from the lowest score to the highest, in their own order where they have none."""
     return sorted(options, key=lambda option: 0.0 if option.score is None else option.score)
+
+
+class TruthFile(TrueUtilities):
+    """The keys of the file: those of :class:`TrueUtilities`, and a table ``[temperament]``."""
+
+    temperament: Temperament | None = None
+
+
+def load_truth(path: Path) -> TruthFile:
+    """Read a truth file.
+
+    Raises
+    ------
+    StudyError
+        With one line a mistake.
+    """
+    raw = read_toml(path)
+    try:
+        return TruthFile.model_validate(raw)
+    except ValidationError as error:
+        problems = [
+            f"{path}: {'.'.join(map(str, problem['loc'])) or 'truth'}: {problem['msg']}, got {problem['input']!r:.80}"
+            for problem in error.errors(include_url=False)
+        ]
+        raise StudyError(*problems) from error

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from spa.errors import StudyError
-from spa.study.filters import failures
-from spa.study.length_matching import cut_to_sentences
+from spa.study.filters import cut_to_sentences, failures
 from spa.study.output_files import REPLACEMENT, cleaned, display_files, is_image, read_rows
 from spa.study.output_table import Cells, Key, RawOutput, required_columns, some, sort_rows
 from spa.study.problems import quote

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
 from statistics import fmean
 from typing import get_args
 
-from spa.study.name_leaks import find_name_leaks
 from spa.study.outputs import Outputs, count_rules
 from spa.study.study import Continuous, Elicitation, Likert, People, Study, parse_expected
 
@@ -17,6 +17,7 @@ FEW_ANNOTATORS = 10  # below this the tests speak of these annotators only
 LENGTH_RATIO = 1.5  # systems whose mean lengths differ by more can be told apart by length
 MINIMUM_HOURLY = {"USD": Decimal(8), "GBP": Decimal(6)}  # Prolific's, of 2026
 TOO_MUCH = 10  # times the minimum
+OFFERED = ("title", "description", "keywords")  # keys of [prolific] and [mturk] that people read
 CENT = Decimal("0.01")
 STRONGER = frozenset(("very", "extremely", "really", "quite", "rather", "strongly", "the", "most", "completely"))
 GOOD = frozenset(
@@ -35,7 +36,7 @@ def study_warnings(study: Study, outputs: Outputs) -> tuple[str, ...]:
     One line each; empty where nothing is odd.
     """
     checks = (_exposure, _annotators, _never_used, _checks, _expected_pairs, _alike, _disconnected, _scales)
-    of_outputs = (_dropped, _unreadable, _lengths, _equal_outputs, _equal_items, find_name_leaks)
+    of_outputs = (_dropped, _unreadable, _lengths, _equal_outputs, _equal_items, _name_leaks)
     of_study = [line for check in checks for line in check(study)]
     return (*of_study, *(line for check in of_outputs for line in check(study, outputs)))
 
@@ -234,3 +235,63 @@ def _equal_items(study: Study, outputs: Outputs) -> Iterator[str]:
         listed = ", ".join(f"{item_id} (as {earlier})" for item_id, earlier in again[:3])
         more = ", ..." if len(again) > 3 else ""
         yield f"{len(again)} of {len(outputs.items)} items repeat the text of an earlier item: {listed}{more}"
+
+
+def _name_leaks(study: Study, outputs: Outputs) -> Iterator[str]:
+    """Tell every place that names a system, unless ``allowed_names`` lets it; a single letter names nobody."""
+    names = {
+        name.casefold(): name
+        for one in study.systems
+        if one.role == "system"
+        for name in (one.id, one.name)
+        if name is not None and len(name) > 1
+    }
+    for allowed in study.allowed_names:
+        names.pop(allowed.casefold(), None)
+    for _, name in sorted(names.items()):
+        word = _pattern(name)
+        places = [place for place, text in _texts_shown(study) if word.search(text)]
+        texts = {"item texts": [item.text for item in outputs.items], "outputs": [one.text for one in outputs.all()]}
+        for what, searched in texts.items():
+            if count := sum(1 for text in searched if word.search(text or "")):
+                places.append(f"{count} {what}")
+        if places:
+            yield (
+                f'"{name}", the name of a system, appears in {", ".join(places)}: annotators may recognise it; '
+                f'change it, or set allowed_names = ["{name}"]'
+            )
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    """Match a name as a word of its own, however its parts are joined ("GPT-4", "gpt 4")."""
+    parts = [re.escape(part) for part in re.split(r"[\s_-]+", name) if part] or [re.escape(name)]
+    # Chinese, Japanese and Korean writing puts no spaces around a name.
+    before, after = (r"(?<!\w)" if name[0] < "\u2e80" else "", r"(?!\w)" if name[-1] < "\u2e80" else "")
+    return re.compile(before + r"[\s_-]*".join(parts) + after, re.IGNORECASE)
+
+
+def _texts_shown(study: Study) -> Iterator[tuple[str, str]]:
+    """Yield (place, text) of all that the study file puts before an annotator, or an LLM."""
+    yield "title", study.title
+    yield "[instructions]", study.instructions.text or ""
+    yield "[consent]", study.consent.text or ""
+    for criterion in study.criteria:
+        options = " | ".join(option.text for option in criterion.options)
+        words = (criterion.name, criterion.question or "", criterion.guidelines or "", options)
+        yield f"[[criteria]] {criterion.id}", " | ".join(words)
+    for table, scale in (("likert", study.likert), ("continuous", study.continuous)):
+        yield f"[{table}]", f"{scale.low or ''} | {scale.high or ''}" if scale is not None else ""
+    for question in study.screening:
+        yield f"[[screening]] {question.id}", " | ".join((question.question, *question.options))
+    for interview in study.interview:
+        yield f"[[interview]] {interview.id}", interview.question
+    for check in study.attention_checks:
+        yield f"[[attention_checks]] {check.id}", " | ".join((check.question, *check.options))
+    for key, text in study.texts.items():
+        yield f"[texts] {key}", text
+    for rater in study.raters:
+        for variant in (rater, *rater.variants):
+            yield f"[[raters]] {rater.id}", f"{variant.persona or ''} | {variant.guidelines or ''}"
+    for platform, table_of in study.bridges.items():
+        for key in OFFERED:
+            yield f"[{platform}] {key}", str(table_of.get(key, ""))
