@@ -18,7 +18,6 @@ from spa.commands.workspace import open_workspace
 from spa.server.admin import AdminRoutes
 from spa.server.app import create_app
 from spa.server.http_server import serve_on_loopback
-from spa.server.openapi import describe
 from spa.server.rate_limits import Limits, Rate
 from spa.server.survey_routes import SurveyRoutes
 from tests.spa.small_study import write_study
@@ -30,16 +29,13 @@ with warnings.catch_warnings():  # a library that it brings warns while it is im
     from schemathesis.specs.openapi.checks import content_type_conformance, status_code_conformance
 
 ADMIN = "a-token-of-the-administrator"
-WRITTEN = Path(__file__).parents[2] / "docs" / "server-openapi.json"
-DOCUMENT = describe("0")
+DOCUMENT = json.loads((Path(__file__).parents[2] / "docs" / "server-openapi.json").read_text())
 OPERATIONS = [(path, method) for path, operations in DOCUMENT["paths"].items() for method in operations]
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance]
 UNLIMITED = Limits(requests=Rate(burst=1e9, a_second=1e9), new_visits=Rate(burst=1e9, a_second=1e9))
 
 
-def test_the_document_is_the_one_that_is_written_and_has_every_route() -> None:
-    written = json.loads(WRITTEN.read_text())
-    assert written == describe(written["info"]["version"])
+def test_the_document_has_every_route() -> None:
     routes = [*SurveyRoutes.routes.fget(_Routes()), *AdminRoutes.routes.fget(_Routes())]  # type: ignore[attr-defined]
     served_at = {(route.path, method.lower()) for route in routes for method in route.methods - {"HEAD"}}
     assert served_at == set(OPERATIONS)
