@@ -94,13 +94,13 @@ def _by_question(pages: Sequence[Page]) -> Iterator[PromptTurn]:
         for question in page.questions:
             if isinstance(question.target, ExplanationTarget):
                 continue
-            own = tuple(one for one in page.questions if one == question or _explains(one, question))
+            own = tuple(
+                one
+                for one in page.questions
+                if one == question or (isinstance(one.target, ExplanationTarget) and one.target.of == question.target)
+            )
             pages_of_turn = (*(other for other in before if pages.index(other) < place), _cut(page, question, own))
             yield PromptTurn(turn_id=question.question_id, pages=pages_of_turn, questions=own, alone=True)
-
-
-def _explains(explanation: Question, question: Question) -> bool:
-    return isinstance(explanation.target, ExplanationTarget) and explanation.target.of == question.target
 
 
 def _cut(page: Page, question: Question, own: tuple[Question, ...]) -> Page:

@@ -182,7 +182,11 @@ def _put_identical_pairs(view: AssignmentView, pages: list[Page]) -> None:
     study = view.study
     if study.likert is None or study.likert.identical_pairs == 0:
         return
-    criteria = [criterion for criterion in study.criteria_of("likert") if _against_source(view, criterion)]
+    criteria = [
+        criterion
+        for criterion in study.criteria_of("likert")
+        if criterion != OVERALL and view.criterion(criterion).against_source
+    ]
     items = list(dict.fromkeys(shown.item_id for block in view.assignment.blocks for shown in block.shown))
     count = study.likert.identical_pairs
     if not criteria or count > len(items):
@@ -202,7 +206,7 @@ def _identical_pair(view: AssignmentView, name: str, item_id: str, criteria: lis
     if section is None:
         raise ValueError("identical pairs are part of [likert]")
     heading, copy = view.copy_of_item(item_id)
-    note = any(_marks(view, criterion) for criterion in criteria)
+    note = any(name != OVERALL and view.criterion(name).mark_differences for name in criteria)
     questions = []
     for criterion_id in criteria:
         criterion = view.criterion(criterion_id)
@@ -220,11 +224,3 @@ def _identical_pair(view: AssignmentView, name: str, item_id: str, criteria: lis
         )
     notes = (TextBlock(markdown=view.say("differences_note")),) if note else ()
     return _page((*notes, ExhibitsBlock(heading=heading, exhibits=(copy,)), *questions))
-
-
-def _marks(view: AssignmentView, criterion_id: str) -> bool:
-    return criterion_id != OVERALL and view.criterion(criterion_id).mark_differences
-
-
-def _against_source(view: AssignmentView, criterion_id: str) -> bool:
-    return criterion_id != OVERALL and view.criterion(criterion_id).against_source

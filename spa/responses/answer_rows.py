@@ -63,12 +63,10 @@ def _to_json(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=True)
 
 
-def _shape_of(kind: str, names: Sequence[str]) -> str:
-    """Return the JSON of a kind of target with %s for its values; keys are sorted, and "about" comes before all."""
-    return "{" + ",".join([f'"about":"{kind}"', *(f'"{name}":%s' for name in names)]) + "}"
-
-
-_SHAPES = {target_type: _shape_of(kind, _NAMES[target_type]) for kind, target_type in KINDS.items()}
+_SHAPES = {  # the JSON of each kind with %s for its values; keys are sorted, and "about" comes before all
+    target_type: "{" + ",".join([f'"about":"{kind}"', *(f'"{name}":%s' for name in _NAMES[target_type])]) + "}"
+    for kind, target_type in KINDS.items()
+}
 
 
 @lru_cache(maxsize=16_384)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any, Literal, get_args
 
-from sqlalchemy import Connection, Row, Select, insert, select
+from sqlalchemy import Connection, Select, insert, select
 
 from spa.errors import ResponseError
 from spa.responses.store_schema import decisions, submissions
@@ -121,7 +121,10 @@ def read_decisions(connection: Connection, submission_id: str | None = None) -> 
     query: Select[Any] = select(decisions).order_by(decisions.c.number)
     if submission_id is not None:
         query = query.where(decisions.c.submission_id == submission_id)
-    return [_decision(row) for row in connection.execute(query)]
+    return [
+        Decision(**{**row._mapping, "amount": None if row.amount is None else Decimal(row.amount)})
+        for row in connection.execute(query)
+    ]
 
 
 def read_visit_decisions(connection: Connection) -> dict[str, VisitDecisions]:
@@ -170,7 +173,3 @@ def _check_undo(connection: Connection, decision: Decision) -> None:
         raise ResponseError(f"{place}: an undo cannot be undone; decide again instead")
     if connection.scalar(select(decisions.c.number).where(decisions.c.undoes == decision.undoes)) is not None:
         raise ResponseError(f"{place}: decision number {decision.undoes} was undone already")
-
-
-def _decision(row: Row[Any]) -> Decision:
-    return Decision(**{**row._mapping, "amount": None if row.amount is None else Decimal(row.amount)})

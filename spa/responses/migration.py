@@ -28,10 +28,6 @@ log = logging.getLogger(__name__)
 Former = Mapping[str, Table]  # the old tables by their names
 
 
-def _nothing(connection: Connection, version: int, former: Former) -> None:
-    """Leave the rows as they were copied."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schema:
     """The tables of one kind of store, and how they are filled from those of its earlier versions.
@@ -45,7 +41,7 @@ class Schema:
     facts: Table  # with the columns name and value
     fact: str  # the name of the version among them
     dropped: tuple[str, ...] = ()  # tables that only earlier versions had
-    derive: Callable[[Connection, int, Former], None] = _nothing
+    derive: Callable[[Connection, int, Former], None] = lambda *_: None  # the rows stay as they were copied
 
     def is_current(self, found: str | None, name: str) -> bool:
         """Return whether a store is of this version; one that cannot be migrated is a ``ResponseError``."""

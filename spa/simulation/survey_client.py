@@ -263,10 +263,6 @@ class PageReader(HTMLParser):
         elif self._in_form and self.page.form is not None and "form" not in given and "disabled" not in given:
             self._note_field(tag, given, self.page.form)
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Treat ``<input/>`` as ``<input>``."""
-        self.handle_starttag(tag, attrs)
-
     def handle_endtag(self, tag: str) -> None:
         """Leave the form, the list or the code."""
         if tag == "form":

@@ -224,7 +224,8 @@ def _unfit_values(file: str, table: dict[str, Any], place: str = "") -> Iterator
     for key, value in table.items():
         here = f"{place} {key}".strip()
         if isinstance(value, dict):
-            yield from _unfit_values(file, value, f"[{_inner(place, key)}]")
+            in_table = place.startswith("[") and place.endswith("]")
+            yield from _unfit_values(file, value, f"[{place.strip('[]')}.{key}]" if in_table else f"[{key}]")
         elif isinstance(value, list):
             entries = {str(number): entry for number, entry in enumerate(value, start=1)}
             yield from _unfit_values(file, entries, f"{here}, entry")
@@ -235,10 +236,6 @@ def _unfit_values(file: str, table: dict[str, Any], place: str = "") -> Iterator
         elif isinstance(value, str) and (bad := next((c for c in value if is_control(c)), None)):
             yield f"{file}: {here}: expected readable text, got the control character U+{ord(bad):04X}; remove it"
             table[key] = "".join(c for c in value if not is_control(c)) or "-"
-
-
-def _inner(place: str, key: str) -> str:
-    return f"{place.strip('[]')}.{key}" if place.startswith("[") and place.endswith("]") else key
 
 
 def _validate(raw: dict[str, Any]) -> Study:

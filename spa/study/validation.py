@@ -6,14 +6,11 @@ from collections.abc import Callable, Iterator
 from importlib import resources
 from typing import get_args
 
+from spa.study.annotator_validation import panel_problems, people_problems, rater_problems
 from spa.study.problems import StudyProblem, find, nearest, quote, repeated, unfit_system
-from spa.study.rater_validation import rater_problems
 from spa.study.study import (
     OVERALL,
-    Criterion,
     Elicitation,
-    OutputFilter,
-    PeopleGroup,
     RatingTable,
     Study,
     Words,
@@ -21,7 +18,6 @@ from spa.study.study import (
 )
 
 RATINGS: tuple[RatingTable, ...] = get_args(RatingTable)
-RESERVED_SOURCES = ("link", "prolific", "mturk", "rater", "simulated", "human", "llm")  # of other annotators
 
 
 def validate_study(study: Study) -> list[StudyProblem]:
@@ -36,22 +32,33 @@ def validate_study(study: Study) -> list[StudyProblem]:
         _spa,
         _exposure_study,
         _choices,
-        _questions,
-        _people,
-        _panel,
+        _criteria,
+        _section_criteria,
+        _one_rating_each,
+        _outputs_per_section,
+        _pages,
+        _single_outputs,
+        _hidden_item_text,
+        _identical_pairs,
+        _references,
+        _answers,
+        _text_tables,
+        _expected,
+        people_problems,
+        panel_problems,
         rater_problems,
     )
     return [finding for check in checks for finding in check(study)]
 
 
-def languages() -> tuple[str, ...]:
+def shipped_languages() -> tuple[str, ...]:
     """Return the languages that have a locale file."""
     files = resources.files("spa.forms").joinpath("locales").iterdir()
     return tuple(sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml")))
 
 
 def _language(study: Study) -> Iterator[StudyProblem]:
-    known = languages()
+    known = shipped_languages()
     if study.language.split("-")[0] not in known and not study.texts:
         do = "write the nearest of these and replace its words in [texts], or give all words there"
         yield find("language", f"one of {', '.join(known)}", quote(study.language), do, "texts")
@@ -99,22 +106,19 @@ def _outputs(study: Study) -> Iterator[StudyProblem]:
 
 def _filters(study: Study) -> Iterator[StudyProblem]:
     for number, condition in enumerate(study.outputs.filters, start=1):
-        yield from _filter(study, f"[[outputs.filters]] {number}", condition)
-
-
-def _filter(study: Study, place: str, condition: OutputFilter) -> Iterator[StudyProblem]:
-    if condition.field == "item_text" and study.outputs.item_text is None:
-        yield find(place, "[outputs] item_text", "none", 'name that column, or set field = "output"')
-    if condition.field == "output" and study.outputs.kind == "image":
-        yield find(place, "text outputs", "images", 'set field = "item_text" or remove the filter')
-    if not condition.model_dump(exclude={"field"}, exclude_defaults=True):
-        yield find(place, "a condition such as min_characters = 1", "none", "add one or remove the filter")
-    for unit, least, most in (
-        ("words", condition.min_words, condition.max_words),
-        ("characters", condition.min_characters, condition.max_characters),
-    ):
-        if least is not None and most is not None and least > most:
-            yield find(place, f"min_{unit} at most max_{unit}", f"{least} and {most}", "swap them")
+        place = f"[[outputs.filters]] {number}"
+        if condition.field == "item_text" and study.outputs.item_text is None:
+            yield find(place, "[outputs] item_text", "none", 'name that column, or set field = "output"')
+        if condition.field == "output" and study.outputs.kind == "image":
+            yield find(place, "text outputs", "images", 'set field = "item_text" or remove the filter')
+        if not condition.model_dump(exclude={"field"}, exclude_defaults=True):
+            yield find(place, "a condition such as min_characters = 1", "none", "add one or remove the filter")
+        for unit, least, most in (
+            ("words", condition.min_words, condition.max_words),
+            ("characters", condition.min_characters, condition.max_characters),
+        ):
+            if least is not None and most is not None and least > most:
+                yield find(place, f"min_{unit} at most max_{unit}", f"{least} and {most}", "swap them")
 
 
 def _systems(study: Study) -> Iterator[StudyProblem]:
@@ -182,64 +186,50 @@ def _exposure_study(study: Study) -> Iterator[StudyProblem]:
             yield find(f"[spa] {key}", f"none beside {place}, which settles it", "one", "remove it")
 
 
-def _questions(study: Study) -> Iterator[StudyProblem]:
-    yield from _criteria(study)
-    for table in get_args(Elicitation):
-        yield from _section_criteria(study, table)
-    yield from _one_rating_each(study)
-    yield from _outputs_per_section(study)
-    yield from _pages(study)
-    yield from _single_outputs(study)
-    yield from _hidden_item_text(study)
-    yield from _identical_pairs(study)
-    yield from _references(study)
-    yield from _answers(study)
-    yield from _text_tables(study)
-    yield from _expected(study)
-
-
 def _criteria(study: Study) -> Iterator[StudyProblem]:
     for criterion in study.criteria:
-        yield from _criterion(study, f"[[criteria]] {criterion.id}", criterion)
+        place = f"[[criteria]] {criterion.id}"
+        if criterion.id == OVERALL:
+            yield find(
+                f"{place}, id", "another name", f"{quote(OVERALL)}, reserved for the overall question", "rename it"
+            )
+        if len(criterion.options) == 1:
+            yield find(f"{place}, options", "at least 2", "1", "add another")
+        for option in criterion.options:
+            if option.score is None:
+                yield find(f"{place}, options", "a score for each", f"none for {quote(option.text)}", "add score = ...")
+        for key in ("against_source", "mark_differences"):
+            if getattr(criterion, key) and study.outputs.item_text is None:
+                do = "name the column with the source texts in [outputs] item_text"
+                yield find(f"{place}, {key}", "[outputs] item_text to compare with", "none", do, "outputs")
+        if criterion.mark_differences and study.outputs.kind == "image":
+            yield find(f"{place}, mark_differences", "text outputs", "images", "set it to false", "outputs")
 
 
-def _criterion(study: Study, place: str, criterion: Criterion) -> Iterator[StudyProblem]:
-    if criterion.id == OVERALL:
-        yield find(f"{place}, id", "another name", f"{quote(OVERALL)}, reserved for the overall question", "rename it")
-    if len(criterion.options) == 1:
-        yield find(f"{place}, options", "at least 2", "1", "add another")
-    for option in criterion.options:
-        if option.score is None:
-            yield find(f"{place}, options", "a score for each", f"none for {quote(option.text)}", "add score = ...")
-    for key in ("against_source", "mark_differences"):
-        if getattr(criterion, key) and study.outputs.item_text is None:
-            do = "name the column with the source texts in [outputs] item_text"
-            yield find(f"{place}, {key}", "[outputs] item_text to compare with", "none", do, "outputs")
-    if criterion.mark_differences and study.outputs.kind == "image":
-        yield find(f"{place}, mark_differences", "text outputs", "images", "set it to false", "outputs")
-
-
-def _section_criteria(study: Study, table: Elicitation) -> Iterator[StudyProblem]:
-    section = getattr(study, table)
-    if section is None:
-        return
+def _section_criteria(study: Study) -> Iterator[StudyProblem]:
     known = {criterion.id: criterion for criterion in study.criteria}
-    place = f"[{table}] criteria"
-    yield from repeated(place, section.criteria or ())
-    for name in section.criteria or ():
-        if name == OVERALL:
-            do = "remove it" if table == "categories" else "remove it and set overall = true"
-            yield find(place, "criteria", quote(OVERALL), do)
-        elif name not in known:
-            yield find(place, "the id of a criterion", quote(name), nearest(name, list(known)), "criteria")
-        elif table == "categories" and not known[name].options:
-            do = "give it options, or ask it in another section"
-            yield find(place, "criteria with options", f"{quote(name)} without", do, "criteria")
-        elif table != "categories" and known[name].options:
-            yield find(place, "criteria without options", f"{quote(name)} with", "ask it in [categories]", "criteria")
-    if not study.criteria_of(table):
-        do = "give a criterion options" if table == "categories" else "set overall = true or name criteria"
-        yield find(f"[{table}]", "something to ask", "no criterion", do, "criteria")
+    for table in get_args(Elicitation):
+        section = getattr(study, table)
+        if section is None:
+            continue
+        place = f"[{table}] criteria"
+        yield from repeated(place, section.criteria or ())
+        for name in section.criteria or ():
+            if name == OVERALL:
+                do = "remove it" if table == "categories" else "remove it and set overall = true"
+                yield find(place, "criteria", quote(OVERALL), do)
+            elif name not in known:
+                yield find(place, "the id of a criterion", quote(name), nearest(name, list(known)), "criteria")
+            elif table == "categories" and not known[name].options:
+                do = "give it options, or ask it in another section"
+                yield find(place, "criteria with options", f"{quote(name)} without", do, "criteria")
+            elif table != "categories" and known[name].options:
+                yield find(
+                    place, "criteria without options", f"{quote(name)} with", "ask it in [categories]", "criteria"
+                )
+        if not study.criteria_of(table):
+            do = "give a criterion options" if table == "categories" else "set overall = true or name criteria"
+            yield find(f"[{table}]", "something to ask", "no criterion", do, "criteria")
 
 
 def _one_rating_each(study: Study) -> Iterator[StudyProblem]:
@@ -383,82 +373,3 @@ def _expected(study: Study) -> Iterator[StudyProblem]:
         if len(pair) == 1 or pair in seen:
             yield find(place, "two systems, each pair once", quote(text), "remove it")
         seen.add(pair)
-
-
-def _panel(study: Study) -> Iterator[StudyProblem]:
-    """Yield every mistake about the panel."""
-    panel = study.panel
-    if panel is None:
-        return
-    if panel.name in RESERVED_SOURCES:
-        expected = f"a name other than {', '.join(RESERVED_SOURCES)}"
-        yield find("[panel] name", expected, quote(panel.name), "choose another name")
-    if (panel.study is None) != (panel.study_id is None):
-        given, absent = ("study", "study_id") if panel.study_id is None else ("study_id", "study")
-        yield find(f"[panel] {given}", f"{absent} beside it", "none", f"add {absent}, or remove {given}")
-    if panel.session is None and any("{session}" in str(address) for _, address in panel.redirects):
-        yield find("[panel.redirects]", "session in [panel] where {session} is used", "none", "name its parameter")
-    parameters = [one for one in (panel.participant, panel.session, panel.study) if one is not None]
-    yield from repeated("[panel] participant, session, study", parameters)
-
-
-def _people(study: Study) -> Iterator[StudyProblem]:
-    people = study.people
-    yield from repeated("[[people.groups]] name", [group.name for group in people.groups])
-    for group in people.groups:
-        yield from _group(study, group)
-    yield from _shared_values(study)
-    planned = sum(group.places for group in people.groups)
-    if planned > people.annotators:
-        got = f"{planned} places and annotators = {people.annotators}"
-        yield find("[[people.groups]] places", "no more places than annotators", got, "change one of them")
-    most = people.end_after_failed_checks
-    if most is not None and most > len(study.attention_checks):
-        got = f"{most}, and {len(study.attention_checks)} attention checks"
-        place = "[people] end_after_failed_checks"
-        yield find(place, "at most the number of [[attention_checks]]", got, "lower it", "attention_checks")
-    if (people.family is None) != (people.family_store is None):
-        given, absent = ("family", "family_store") if people.family_store is None else ("family_store", "family")
-        yield find(f"[people] {given}", f"{absent} beside it", "none", f"add {absent}, or remove {given}")
-    if people.per_assignment > people.annotators:
-        got = f"{people.per_assignment} of {people.annotators} annotators"
-        yield find("[people] per_assignment", "at most the number of annotators", got, "change one of them")
-
-
-def _group(study: Study, group: PeopleGroup) -> Iterator[StudyProblem]:
-    place = f"[[people.groups]] {group.name}"
-    if (group.screening is None) == (group.parameter is None):
-        got = "none" if group.screening is None else "both"
-        yield find(place, "screening or parameter", got, "set one of them to say who belongs to the group")
-        return
-    yield from repeated(f"{place}, values", group.values)
-    if group.screening is None:
-        return
-    questions = {question.id: question for question in study.screening}
-    if group.screening not in questions:
-        do = nearest(group.screening, list(questions)) if questions else "add that question"
-        yield find(f"{place}, screening", "the id of a [[screening]] question", quote(group.screening), do, "screening")
-        return
-    question = questions[group.screening]
-    for value in group.values:
-        if value not in question.eligible:
-            expected = f"one of the eligible answers of {question.id} ({', '.join(question.eligible)})"
-            yield find(f"{place}, values", expected, quote(value), "correct the value", "screening")
-
-
-def _shared_values(study: Study) -> Iterator[StudyProblem]:
-    """Tell two groups that one answer, or one link, would put a person into."""
-    seen: dict[tuple[str | None, str | None, str], str] = {}
-    for group in study.people.groups:
-        for value in group.values:
-            key = (group.screening, group.parameter, value)
-            if key in seen and seen[key] != group.name:
-                got = f"{quote(value)} in {seen[key]} and {group.name}"
-                yield find("[[people.groups]] values", "each value in one group", got, "remove one of them")
-            seen.setdefault(key, group.name)
-    kinds = {(group.screening, group.parameter) for group in study.people.groups}
-    if len(kinds) > 1:
-        got = f"{len(kinds)} questions and parameters"
-        yield find(
-            "[[people.groups]]", "one question or one parameter for all groups", got, "group people by one of them"
-        )

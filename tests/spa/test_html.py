@@ -17,7 +17,8 @@ from spa.forms.form import ExhibitsBlock, Form, Page, Question, Segment, TextBlo
 from spa.forms.form_text import page_text
 from spa.forms.html import PageRegion, PageState, Posting, render_page, render_whole, sections
 from spa.forms.markdown import render_markdown
-from spa.forms.texts import load_texts, placeholders, shipped_languages
+from spa.forms.texts import load_texts, placeholders
+from spa.study.validation import shipped_languages
 from tests.spa.hand_made import hand_made
 from tests.spa.served_pages import ReadPage, squeezed
 from tests.spa.web_forms import HOSTILE, exhibits, likert, preference, small_form

@@ -1,4 +1,4 @@
-"""Checks of the LLM raters of a study file, once each of its tables can be read."""
+"""Checks of who answers: people, a panel and LLM raters, once each table of the study file can be read."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from pydantic import ValidationError
 
 from spa.study.problems import StudyProblem, find, nearest, quote, repeated, unfit_system
 from spa.study.raters import FROM_ENVIRONMENT, OWN_KEYS, SECRET, Rater, RaterProtocol, rater_variants
-from spa.study.study import OVERALL, Study
+from spa.study.study import OVERALL, PeopleGroup, Study
 
+RESERVED_SOURCES = ("link", "prolific", "mturk", "rater", "simulated", "human", "llm")  # of other annotators
 RESERVED_RATERS = ("human", "simulated")  # groups of annotators that are analysed apart
 
 
@@ -86,3 +87,83 @@ def _check_protocol(study: Study, place: str, protocol: RaterProtocol) -> Iterat
             yield find(f"{place}, guidelines", "the id of a criterion", quote(name), nearest(name, known), "criteria")
     if protocol.reference is not None:
         yield from unfit_system(study, f"{place}, reference", protocol.reference, role="any")
+
+
+def panel_problems(study: Study) -> Iterator[StudyProblem]:
+    """Yield every mistake about the panel."""
+    panel = study.panel
+    if panel is None:
+        return
+    if panel.name in RESERVED_SOURCES:
+        expected = f"a name other than {', '.join(RESERVED_SOURCES)}"
+        yield find("[panel] name", expected, quote(panel.name), "choose another name")
+    if (panel.study is None) != (panel.study_id is None):
+        given, absent = ("study", "study_id") if panel.study_id is None else ("study_id", "study")
+        yield find(f"[panel] {given}", f"{absent} beside it", "none", f"add {absent}, or remove {given}")
+    if panel.session is None and any("{session}" in str(address) for _, address in panel.redirects):
+        yield find("[panel.redirects]", "session in [panel] where {session} is used", "none", "name its parameter")
+    parameters = [one for one in (panel.participant, panel.session, panel.study) if one is not None]
+    yield from repeated("[panel] participant, session, study", parameters)
+
+
+def people_problems(study: Study) -> Iterator[StudyProblem]:
+    """Yield every mistake about people and their groups."""
+    people = study.people
+    yield from repeated("[[people.groups]] name", [group.name for group in people.groups])
+    for group in people.groups:
+        yield from _group(study, group)
+    yield from _shared_values(study)
+    planned = sum(group.places for group in people.groups)
+    if planned > people.annotators:
+        got = f"{planned} places and annotators = {people.annotators}"
+        yield find("[[people.groups]] places", "no more places than annotators", got, "change one of them")
+    most = people.end_after_failed_checks
+    if most is not None and most > len(study.attention_checks):
+        got = f"{most}, and {len(study.attention_checks)} attention checks"
+        place = "[people] end_after_failed_checks"
+        yield find(place, "at most the number of [[attention_checks]]", got, "lower it", "attention_checks")
+    if (people.family is None) != (people.family_store is None):
+        given, absent = ("family", "family_store") if people.family_store is None else ("family_store", "family")
+        yield find(f"[people] {given}", f"{absent} beside it", "none", f"add {absent}, or remove {given}")
+    if people.per_assignment > people.annotators:
+        got = f"{people.per_assignment} of {people.annotators} annotators"
+        yield find("[people] per_assignment", "at most the number of annotators", got, "change one of them")
+
+
+def _group(study: Study, group: PeopleGroup) -> Iterator[StudyProblem]:
+    place = f"[[people.groups]] {group.name}"
+    if (group.screening is None) == (group.parameter is None):
+        got = "none" if group.screening is None else "both"
+        yield find(place, "screening or parameter", got, "set one of them to say who belongs to the group")
+        return
+    yield from repeated(f"{place}, values", group.values)
+    if group.screening is None:
+        return
+    questions = {question.id: question for question in study.screening}
+    if group.screening not in questions:
+        do = nearest(group.screening, list(questions)) if questions else "add that question"
+        yield find(f"{place}, screening", "the id of a [[screening]] question", quote(group.screening), do, "screening")
+        return
+    question = questions[group.screening]
+    for value in group.values:
+        if value not in question.eligible:
+            expected = f"one of the eligible answers of {question.id} ({', '.join(question.eligible)})"
+            yield find(f"{place}, values", expected, quote(value), "correct the value", "screening")
+
+
+def _shared_values(study: Study) -> Iterator[StudyProblem]:
+    """Tell two groups that one answer, or one link, would put a person into."""
+    seen: dict[tuple[str | None, str | None, str], str] = {}
+    for group in study.people.groups:
+        for value in group.values:
+            key = (group.screening, group.parameter, value)
+            if key in seen and seen[key] != group.name:
+                got = f"{quote(value)} in {seen[key]} and {group.name}"
+                yield find("[[people.groups]] values", "each value in one group", got, "remove one of them")
+            seen.setdefault(key, group.name)
+    kinds = {(group.screening, group.parameter) for group in study.people.groups}
+    if len(kinds) > 1:
+        got = f"{len(kinds)} questions and parameters"
+        yield find(
+            "[[people.groups]]", "one question or one parameter for all groups", got, "group people by one of them"
+        )
