@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from importlib import resources
 from typing import get_args
 
@@ -14,7 +15,6 @@ from spa.study.study import (
     RatingTable,
     Study,
     Words,
-    parse_expected,
 )
 
 RATINGS: tuple[RatingTable, ...] = get_args(RatingTable)
@@ -373,3 +373,16 @@ def _expected(study: Study) -> Iterator[StudyProblem]:
         if len(pair) == 1 or pair in seen:
             yield find(place, "two systems, each pair once", quote(text), "remove it")
         seen.add(pair)
+
+
+def parse_expected(text: str, known: Sequence[str]) -> tuple[str, str, str] | None:
+    """Read "x > y" or "x ~ y" as (system_x, sign, system_y); ``None`` where it is neither.
+
+    >>> parse_expected("human > gpt", ["human", "gpt"])
+    ('human', '>', 'gpt')
+    >>> parse_expected("human < gpt", ["human", "gpt"])
+    """
+    splits = [(text[: m.start()].strip(), m.group(), text[m.end() :].strip()) for m in re.finditer("[>~]", text)]
+    splits = [split for split in splits if split[0] and split[2]]
+    known_ones = [split for split in splits if split[0] in known and split[2] in known]
+    return next(iter([*known_ones, *splits]), None)

@@ -10,7 +10,8 @@ from statistics import fmean
 from typing import get_args
 
 from spa.study.outputs import Outputs, count_rules
-from spa.study.study import Continuous, Elicitation, Likert, People, Study, parse_expected
+from spa.study.study import Continuous, Elicitation, Likert, People, Study
+from spa.study.validation import parse_expected
 
 ADVISED_EXPOSURE = 4  # Ethayarajh & Jurafsky (2022) advise to show at least so many outputs of each system
 FEW_ANNOTATORS = 10  # below this the tests speak of these annotators only
