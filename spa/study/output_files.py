@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import os.path
@@ -15,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from spa.errors import StudyError
+from spa.files import csv_mistake, json_object, unique_keys
 
 SUFFIXES = (".jsonl", ".csv", ".parquet")
 # Control characters but tab and line ends, halves of surrogate pairs, and the two non-characters
@@ -144,18 +144,10 @@ def _missing_columns(path: Path, missing: Sequence[str], found: Sequence[str]) -
     )
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"duplicate key {next(key for key in keys if keys.count(key) > 1)!r}")
-    return found
-
-
 def _read_jsonl(path: Path, columns: Sequence[str]) -> tuple[list[OutputFileRow], list[str]]:
     # Numbers keep their spelling, so that ids do not change; NaN is how some tools write "nothing".
     decoder = json.JSONDecoder(
-        object_pairs_hook=_object, parse_int=Number, parse_float=Number, parse_constant=lambda _: None
+        object_pairs_hook=unique_keys, parse_int=Number, parse_float=Number, parse_constant=lambda _: None
     )
     rows: list[OutputFileRow] = []
     problems: list[str] = []
@@ -166,16 +158,9 @@ def _read_jsonl(path: Path, columns: Sequence[str]) -> tuple[list[OutputFileRow]
             continue
         place = f"{name} line {number}"
         try:
-            entry = decoder.decode(line.strip(" \t\r"))
-        except (ValueError, RecursionError) as error:
-            problems.append(
-                f"{place}: expected one JSON object, got invalid JSON: {str(error)[:120]}; correct the line"
-            )
-            continue
-        if not isinstance(entry, dict):
-            problems.append(
-                f'{place}: expected one JSON object such as {{"item_id": "1"}}, got another value; correct it'
-            )
+            entry = json_object(line.strip(" \t\r"), decoder)
+        except ValueError as error:
+            problems.append(f"{place}: {error}; correct the line")
             continue
         found.update(dict.fromkeys(entry))
         values = {column: entry.get(column) for column in columns}
@@ -196,29 +181,6 @@ def _not_text(place: str, values: dict[str, Any]) -> Iterator[str]:
             yield f'{place}: "{column}": expected text, got {kind}; write it as text in quotes'
 
 
-def _csv_mistake(place: str, text: str, library_message: str) -> str:
-    """Say in which line a CSV file breaks off from its header; ``library_message`` is the library's."""
-    lines = csv.reader(io.StringIO(text, newline=""), strict=True)
-    columns, start = 0, 1
-    try:
-        for values in lines:
-            columns = columns or len(values)
-            if len(values) > columns:
-                return (
-                    f"{place} line {start}: expected {columns} values, as many as columns, got {len(values)}; "
-                    'put texts with commas in quotes ("...")'
-                )
-            start = lines.line_num + 1
-    except csv.Error as error:
-        return (
-            f"{place} line {start}: expected CSV, got a malformed file: {error}; "
-            "close the quotes, double those in a text"
-        )
-    if not text.strip():
-        return f"{place}: expected a header and rows of outputs, got an empty file; write the systems' outputs there"
-    return f"{place}: expected CSV, got a malformed file: {library_message.splitlines()[0][:160]}; correct it"
-
-
 def _read_csv(path: Path, columns: Sequence[str]) -> tuple[list[OutputFileRow], list[str]]:
     place = display_path(path)
     text = decoded(place, path.read_bytes())
@@ -227,7 +189,13 @@ def _read_csv(path: Path, columns: Sequence[str]) -> tuple[list[OutputFileRow], 
         # row, because polars renames a header that stands twice.
         frame = pl.read_csv(text.encode(), infer_schema=False, has_header=False)
     except pl.exceptions.PolarsError as error:
-        raise StudyError(_csv_mistake(place, text, str(error))) from error
+        if not text.strip():
+            mistake = "expected a header and rows of outputs, got an empty file; write the systems' outputs there"
+            raise StudyError(f"{place}: {mistake}") from error
+        if (uneven := csv_mistake(io.StringIO(text, newline=""))) is not None:
+            raise StudyError(f"{place} {uneven}") from error
+        found = str(error).splitlines()[0][:160]
+        raise StudyError(f"{place}: expected CSV, got a malformed file: {found}; correct it") from error
     header = [str(name or "") for name in frame.row(0)] if frame.height else []
     twice = sorted({name for name in header if name and header.count(name) > 1})
     if twice:
