@@ -202,12 +202,12 @@ class Collector:
         ours = records.claims_at(self.store, self.endpoint.origin)
         late = [
             visit.submission_id
-            for visit in self.store.visits(SOURCE)
+            for visit in self.store.visits.of_people(SOURCE)
             if visit.external_id in ours and visit.outcome == COMPLETED and visit.release_reason != NOT_SUBMITTED
             if visit.deadline is not None and visit.deadline < now
         ]
         for submission_id in late:
-            self.store.release(submission_id, NOT_SUBMITTED, now=now, finished=True)
+            self.store.visits.release(submission_id, NOT_SUBMITTED, now=now, finished=True)
         return len(late)
 
     def _enter_family(self, worker_id: str) -> None:

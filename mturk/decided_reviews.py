@@ -70,7 +70,7 @@ def decided_works(store: Store, endpoint: MTurkEndpoint) -> DecidedWork:
         if work.submission_id in decisions
     )
     here = {work.submission_id for work, _ in works}
-    ours = (visit.submission_id for visit in store.visits(SOURCE))
+    ours = (visit.submission_id for visit in store.visits.of_people(SOURCE))
     return DecidedWork(
         works=works, waiting=tuple(decisions[one] for one in ours if one in decisions and one not in here)
     )

@@ -60,7 +60,7 @@ class IdempotentMTurkCalls(IdempotentCalls):
         self, store: Store, *, clock: Callable[[], float] = time.time, sleep: Callable[[float], None] = time.sleep
     ) -> None:
         super().__init__(store, KIND, clock=clock, sleep=sleep)
-        self.mark = store.annotator_id("mturk: whose HITs these are")  # keyed: another store's HITs are never taken
+        self.mark = store.keyed("mturk: whose HITs these are")  # keyed: another store's HITs are never taken
 
     def token(self, scope: str, key: str, attempt: int) -> str:
         """Return the token of an attempt: the same whenever it is computed, and no other's."""

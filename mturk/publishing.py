@@ -86,7 +86,7 @@ def make_plan(
     reward = reward_of(workspace)
     wanted = annotators or workspace.study.people.annotators
     each = workspace.study.people.per_assignment
-    built = workspace.store.assignment_ids()
+    built = workspace.store.assignments.ids()
     needed = -(-wanted // each)
     if needed > len(built):
         raise StudyError(

@@ -11,7 +11,7 @@ RECEIPT_FIELD = "spa_receipt"
 
 def make_receipt(store: Store, submission_id: str) -> str:
     """Return the receipt of a visit: nobody without the store can make it."""
-    return store.annotator_id(f"receipt of {submission_id}")
+    return store.keyed(f"receipt of {submission_id}")
 
 
 def claim_name(store: Store, mturk_assignment_id: str, worker_id: str) -> str:

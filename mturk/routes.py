@@ -114,7 +114,7 @@ class HitAdapter:
         return HTMLResponse(page, headers={"content-security-policy": policy})
 
     def _first_form(self) -> Form:
-        return self.context.form(self.context.store.assignment_ids()[0])
+        return self.context.form(self.context.store.assignments.ids()[0])
 
 
 def submit_address(submit_to: str) -> str:

@@ -14,7 +14,7 @@ from mturk.fees import FeeRules
 from spa.errors import StudyError
 from spa.forms import form as form_module
 from spa.forms.effort import estimate_effort
-from spa.study.problems import shown
+from spa.study.problems import quote
 from spa.study.study import Study
 from spa.study.toml_table import Text, TomlTable
 
@@ -152,4 +152,4 @@ def _told(file: Path, detail: Any) -> str:
     wanted = str(detail["msg"])
     if detail["type"] == "value_error":  # one of our own: it says what was wrong with the table as a whole
         return f"{where}: {wanted.removeprefix('Value error, ')}"
-    return f"{where}: {wanted[:1].lower()}{wanted[1:]}, got {shown(detail['input'])}"
+    return f"{where}: {wanted[:1].lower()}{wanted[1:]}, got {quote(detail['input'])}"

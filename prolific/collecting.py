@@ -51,7 +51,7 @@ def collect(prolific_study: ProlificStudy, session: int) -> SessionReconciliatio
     study_id = prolific_study.need_study(session)
     records = tuple(prolific_study.platform.submissions.of_study(study_id))
     now = prolific_study.clock()
-    overdue = prolific_study.store.release_overdue(now)
+    overdue = prolific_study.store.visits.release_overdue(now)
     verified, refuted = _verify(prolific_study, study_id, session)
     released = sum(release_gone(prolific_study.store, record, now=now) for record in records)
     excluded = _exclude(prolific_study, records) if session == 1 else 0
@@ -79,7 +79,7 @@ def _compared(
     forgotten = {forgotten_name(prolific_study.store.keyed(one.submission_id)): one.submission_id for one in records}
     visits = tuple(
         replace(visit, external_id=forgotten.get(visit.external_id or "", visit.external_id))
-        for visit in prolific_study.store.visits(SOURCE)
+        for visit in prolific_study.store.visits.of_people(SOURCE)
         if visit.session == session
     )
     found = {
@@ -102,7 +102,9 @@ def _verify(prolific_study: ProlificStudy, study_id: str, session: int) -> tuple
     """Verify those who came while the platform could not be asked; answers of a false claim do not count."""
     verified = refuted = 0
     for visit in [
-        one for one in prolific_study.store.visits(SOURCE) if one.person is not None and one.external_id is not None
+        one
+        for one in prolific_study.store.visits.of_people(SOURCE)
+        if one.person is not None and one.external_id is not None
     ]:
         claim = ProlificUrlParameters(person=str(visit.person), study_id=study_id, submission_id=str(visit.external_id))
         if (
@@ -115,7 +117,9 @@ def _verify(prolific_study: ProlificStudy, study_id: str, session: int) -> tuple
         verified += verdict.found == VERIFIED
         refuted += verdict.found == FALSE
         if verdict.found == FALSE:
-            prolific_study.store.release(visit.submission_id, "false_claim", now=prolific_study.clock(), finished=True)
+            prolific_study.store.visits.release(
+                visit.submission_id, "false_claim", now=prolific_study.clock(), finished=True
+            )
     return verified, refuted
 
 
@@ -129,7 +133,7 @@ def _exclude(prolific_study: ProlificStudy, records: tuple[SubmissionRecord, ...
     ]
     if len(groups) != 1:
         return 0
-    came = {visit.person for visit in prolific_study.store.visits(SOURCE) if visit.person is not None}
+    came = {visit.person for visit in prolific_study.store.visits.of_people(SOURCE) if visit.person is not None}
     listed = {record.participant_id for record in records}
     missing = sorted((came & listed) - prolific_study.platform.audience.members(groups[0]))
     for start in range(0, len(missing), GROUP_CHUNK):

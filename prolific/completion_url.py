@@ -17,7 +17,9 @@ COMPLETE = "https://app.prolific.com/submissions/complete"
 
 def session_codes(store: Store, session: int) -> Mapping[str, str]:
     """Return outcome -> code of a session; no two sessions share a code."""
-    return {str(outcome): code for outcome, code in store.outcome_codes(code_source("prolific", session)).items()}
+    return {
+        str(outcome): code for outcome, code in store.visits.outcome_codes(code_source("prolific", session)).items()
+    }
 
 
 def completion_base(access: Access | None) -> str:

@@ -81,7 +81,7 @@ def plan_session(prolific_study: ProlificStudy, session: int, public_url: str | 
         project_problem=project_problem,
         account_currency=None if estimate.balance is None else estimate.balance.currency,
         eligible=eligible,
-        assignments=prolific_study.store.count_assignments() * people.per_assignment,
+        assignments=len(prolific_study.store.assignments) * people.per_assignment,
         consent=bool((prolific_study.workspace.study.consent.text or "").strip()),
         group_excluded=groups.family is not None,
         session=session,

@@ -18,7 +18,7 @@ def release_gone(store: Store, record: SubmissionRecord, *, now: float) -> bool:
     and left out of the analysis. Who was late and has answered keeps the place.
     """
     reason = REASONS.get(record.status)
-    visit = None if reason is None else store.find_visit(SOURCE, record.submission_id)
+    visit = None if reason is None else store.visits.find(SOURCE, record.submission_id)
     if reason is None or visit is None or (visit.finished and reason != GAVE_BACK):
         return False
-    return store.release(visit.submission_id, reason, now=now, finished=reason == GAVE_BACK)
+    return store.visits.release(visit.submission_id, reason, now=now, finished=reason == GAVE_BACK)

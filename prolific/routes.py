@@ -132,7 +132,7 @@ class ProlificAdapter:
             log.warning("submission %s: let in unverified: %s", claim.submission_id, verdict.reason)
             return None
         status = "" if verdict.record is None else verdict.record.status
-        known = self.context.store.find_visit(SOURCE, claim.submission_id) is not None
+        known = self.context.store.visits.find(SOURCE, claim.submission_id) is not None
         if status in GONE_AWAY or (status == TIMED_OUT and not known):
             return self.context.notice("expired", HTTPStatus.GONE)
         return None

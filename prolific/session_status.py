@@ -36,7 +36,7 @@ def session_status_of(prolific_study: ProlificStudy, session: int) -> SessionSta
     submissions = list(prolific_study.platform.submissions.of_study(study_id))
     visits: Counter[str] = Counter()
     extra = 0
-    for visit in prolific_study.store.visits(SOURCE):
+    for visit in prolific_study.store.visits.of_people(SOURCE):
         if visit.session == session:
             visits[visit.outcome or ("released" if visit.released else "open")] += 1
             extra += visit.extra

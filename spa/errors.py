@@ -80,8 +80,8 @@ def shortened(value: object, limit: int = 80) -> str:
     'abcdefgh ... wxyz'
     """
     text = str(value)
-    kept = limit - 5
-    return text if len(text) <= limit else f"{text[: kept - kept // 3]} ... {text[-(kept // 3) :]}"
+    length = limit - 5
+    return text if len(text) <= limit else f"{text[: length - length // 3]} ... {text[-(length // 3) :]}"
 
 
 def expected_got(place: str, expected: str, got: object, do: str) -> str:

@@ -1,13 +1,17 @@
-"""Writing files so that nobody ever finds half of one."""
+"""Files: written so that nobody ever finds half of one; TOML read; what is wrong with a line of CSV or JSON."""
 
 from __future__ import annotations
 
+import csv
+import json
 import secrets
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from spa.errors import ResponseError, SpaError
+from spa.errors import ResponseError, SpaError, StudyError, shortened
 
 
 @contextmanager
@@ -35,3 +39,77 @@ def written_whole(path: Path, *, private: bool = False, error_type: type[SpaErro
         raise error_type(
             f"{path}: cannot be written ({error.strerror or error}); name a place that you may write to"
         ) from error
+
+
+def write_text(path: Path, text: str, *, private: bool = False) -> None:
+    """Write a text file, whole or not at all; see :func:`written_whole`."""
+    with written_whole(path, private=private) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file.
+
+    Raises
+    ------
+    StudyError
+        If it cannot be read, or is no TOML in UTF-8.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise StudyError(f"{path}: expected a readable TOML file, got {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise StudyError(f"{path}: expected TOML in UTF-8, got a mistake: {error}") from error
+    except RecursionError as error:
+        raise StudyError(f"{path}: expected TOML, got lists or tables nested too deeply") from error
+
+
+def csv_mistake(lines: Iterable[str]) -> str | None:
+    """Say what is wrong with the first line of a CSV file that has other values than its header; ``None`` if all fit.
+
+    >>> csv_mistake(["a,b", "1,2", "1,2,3"])
+    'line 3: expected 2 values, got 3, more fields than the header; put a text that holds a comma in double quotes'
+    """
+    csv.field_size_limit(2**31 - 1)
+    reader = csv.reader(lines, strict=True)
+    columns, start = 0, 1
+    try:
+        for values in reader:
+            if not (columns := columns or len(values)):
+                return f"line {start}: expected the names of columns, got a blank line; remove it"
+            if values and len(values) != columns:
+                found = f"{len(values)}, {'more' if len(values) > columns else 'fewer'} fields than the header"
+                return (
+                    f"line {start}: expected {columns} values, got {found}; "
+                    "put a text that holds a comma in double quotes"
+                )
+            start = reader.line_num + 1
+    except csv.Error as error:
+        found = "a double quote that never closes" if "end of data" in str(error) else f"a mistake: {error}"
+        return f'line {start}: expected CSV, got {found}; write a double quote inside a text as ""'
+    return None
+
+
+def json_object(text: str, decoder: json.JSONDecoder) -> dict[str, Any]:
+    """Return the JSON object that a line holds; a ``ValueError`` says what it holds instead."""
+    try:
+        value = decoder.decode(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"expected one JSON object, got a mistake: {error.msg} at column {error.colno}") from error
+    except RecursionError as error:
+        raise ValueError("expected one JSON object, got lists or objects nested too deeply") from error
+    if not isinstance(value, dict):
+        found = "a list" if isinstance(value, list) else shortened(repr(value))
+        raise ValueError(f"expected one JSON object, got {found}")
+    return value
+
+
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object, as a decoder's ``object_pairs_hook``; a ``ValueError`` names a key that stands twice."""
+    read = dict(pairs)
+    if len(read) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in read if keys.count(key) > 1)
+        raise ValueError(f"expected each key once, got {json.dumps(shortened(twice))} twice; remove or rename one")
+    return read

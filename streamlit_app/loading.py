@@ -123,7 +123,7 @@ def under_bounds(state: str, taus: Sequence[Decimal | None]) -> list[SweepRow]:
 
 def visits() -> list[PersonVisit]:
     """Return the visits of people as they are now."""
-    return list(workspace().store.visits())
+    return list(workspace().store.visits.of_people())
 
 
 def decisions() -> list[Decision]:

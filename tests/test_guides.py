@@ -17,7 +17,7 @@ import httpx2
 import polars as pl
 
 from prolific.rehearse.toml_text import toml_text
-from spa.simulation.truth_file import load_truth
+from spa.simulation.simulated_annotators import load_truth
 from tests.guides.others import metrics, potato_folder, ratings, wide_results
 from tests.guides.reader import GuideReader, reader_in
 from tests.guides.walking import DOCUMENTS, NOT_RUN, ROOT, STUDY, Step, init, is_run, table, walk

@@ -52,7 +52,7 @@ def freeze(store: Store, content: Mapping[str, Any], *, now: float) -> FrozenPla
             f"{store.name}: a plan was frozen before, with the hash {earlier.sha256[:12]}, and stands; "
             "what deviates from it is listed in the report"
         )
-    visits = sum(visit.completed for visit in store.visits())
+    visits = sum(visit.completed for visit in store.visits.of_people())
     frozen = FrozenPlan(frozen_at=now, submissions=visits, content=content, sha256=_hash(content))
     store.set_meta(FACT, json.dumps(asdict(frozen), sort_keys=True))
     return frozen

@@ -41,7 +41,7 @@ def answers_of(workspace: Workspace) -> StudyAnswers:
         raise AnalysisError(
             f"{workspace.store.name}: the store holds no answers yet; collect some (spa serve, rate or simulate)"
         )
-    first = next(workspace.store.assignments(), None)
+    first = next(iter(workspace.store.assignments), None)
     facts = facts_of(
         workspace.study,
         form=None if first is None else workspace.form(first.assignment_id),
@@ -75,7 +75,7 @@ def _preregistered(workspace: Workspace, plan: Plan) -> Preregistration | None:
         return None
     planned_annotators = workspace.study.people.annotators
     content = planned(plan, fingerprint=workspace.store.fingerprint, annotators=planned_annotators)
-    handed_in = sum(visit.completed for visit in workspace.store.visits())
+    handed_in = sum(visit.completed for visit in workspace.store.visits.of_people())
     return Preregistration(
         frozen_at=frozen.frozen_at,
         sha256=frozen.sha256,

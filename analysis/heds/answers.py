@@ -27,7 +27,7 @@ SEEN_AS = {"likert": 1, "category": 1, "choice": 1, "spa": 5, "continuous": 5}
 def about_study(workspace: Workspace, results: Results) -> Answers:
     """Answer the questions of parts 1, 2, 3 and 5, as far as the study says."""
     study = workspace.study
-    visits = [visit for visit in workspace.store.visits() if visit.outcome == COMPLETED]
+    visits = [visit for visit in workspace.store.visits.of_people() if visit.outcome == COMPLETED]
     sources = list(dict.fromkeys(visit.source for visit in visits))
     found: Answers = {
         ("1.1.2", None): f"{study.title} (study {study.id})",
@@ -62,8 +62,8 @@ def _preregistered(workspace: Workspace) -> str:
 def _outputs(workspace: Workspace) -> str:
     """Count the different outputs of each system that the drawn forms show."""
     shown: dict[str, set[tuple[str, int]]] = {}
-    keys = {key.assignment_id: key for key in workspace.store.keys()}
-    for assignment in workspace.store.assignments():
+    keys = {key.assignment_id: key for key in workspace.store.assignments.keys()}
+    for assignment in workspace.store.assignments:
         for block in assignment.blocks:
             for output in block.shown:
                 system = keys[assignment.assignment_id].systems[output.label]
@@ -76,7 +76,7 @@ def _outputs(workspace: Workspace) -> str:
 
 def _shown(workspace: Workspace) -> str:
     """Quote what a form of the study says and asks, without the outputs."""
-    first = next(workspace.store.assignments(), None)
+    first = next(iter(workspace.store.assignments), None)
     if first is None:
         return ""
     form = workspace.form(first.assignment_id)

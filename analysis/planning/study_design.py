@@ -33,7 +33,7 @@ def study_assumptions(path: Path, kind: Kind | None = None) -> tuple[Study, tupl
     """
     study = load_study(path)
     pool = len(load_outputs(study).items)
-    asked = [one for one in KINDS if study.asked(one) and kind in (None, one)]
+    asked = [one for one in KINDS if study.criteria_of(one) and kind in (None, one)]
     if not asked:
         expected = f"[{kind}]" if kind else "[spa] or [likert]"
         raise AnalysisError(
@@ -76,4 +76,4 @@ def _likert(study: Study) -> dict[str, Any]:
 
 def _criteria(study: Study, kind: Kind) -> int:
     """Return how many criteria share a family."""
-    return len(study.asked(kind)) if study.analysis.family == "all" else 1
+    return len(study.criteria_of(kind)) if study.analysis.family == "all" else 1

@@ -11,8 +11,7 @@ import httpx2
 
 from spa.errors import ResponseError
 from spa.forms.form import Form
-from spa.simulation.page_parser import ServedForm, read_page
-from spa.simulation.survey_client import fill_in
+from spa.simulation.survey_client import ServedForm, fill_in, read_page
 
 MOST_REDIRECTS = 10
 MOST_STEPS = 3  # requests a page, before a server that leads in circles is given up

@@ -205,7 +205,7 @@ def _answer_source(
         def answer(assignment_id: str) -> tuple[Form, Mapping[str, str]]:
             form = workspace.form(assignment_id)
             annotator = SimulatedAnnotator(truth, temperament, rng=one.rng(seed))
-            return form, annotator.answers(form, workspace.store.key(assignment_id))
+            return form, annotator.answers(form, workspace.store.assignments.key(assignment_id))
 
         return answer
 

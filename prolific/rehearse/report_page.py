@@ -108,7 +108,7 @@ def left_to_do(rehearsal: ScenarioRunner, *, original: Path, filled_in: Sequence
 
 def _scenario_rows(rehearsal: ScenarioRunner, submissions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     met = {name: one for crowd in rehearsal.crowds for name, one in crowd.met.items()}
-    visits = {one.external_id: one for one in rehearsal.stage.workspace.store.visits(SOURCE)}
+    visits = {one.external_id: one for one in rehearsal.stage.workspace.store.visits.of_people(SOURCE)}
     rows = []
     for scenario in SCENARIOS:
         own = [one for one in submissions if met[one["participant_id"]].scenario == scenario]

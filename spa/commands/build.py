@@ -58,7 +58,7 @@ def build(
     if as_json:
         click.echo(json.dumps(facts, ensure_ascii=False, indent=2))
     else:
-        _tell(facts, with_store(f"spa serve {study}", store))
+        _print_facts(facts, with_store(f"spa serve {study}", store))
 
 
 def build_store(
@@ -73,8 +73,8 @@ def build_store(
     if not Store.exists(target):
         with Store.being_created(target) as created:
             return _draw(created, study, fingerprint, annotators=annotators, seed=seed, progress=progress)
-    with Store.open(target) as kept:
-        return _draw(kept, study, fingerprint, annotators=annotators, seed=seed, progress=progress)
+    with Store.open(target) as built:
+        return _draw(built, study, fingerprint, annotators=annotators, seed=seed, progress=progress)
 
 
 def _draw(
@@ -92,16 +92,16 @@ def _draw(
         build_form(study, outputs, assignment, key, texts)  # a study without a form is told before anything is kept
     draws = sample_assignments(study, outputs, count=annotators, rng=study_rng(seed))
     hidden = not progress or annotators < BAR_FROM or not sys.stderr.isatty()
-    with click.progressbar(draws, length=annotators, label="Drawing", hidden=hidden, file=sys.stderr) as shown:
-        new = store.save_build(fingerprint, shown, seed=seed)
+    with click.progressbar(draws, length=annotators, label="Drawing", hidden=hidden, file=sys.stderr) as drawn:
+        new = store.assignments.save(fingerprint, drawn, seed=seed)
     return {
         "store": store.name,
         "study": study.id,
         "seed": seed,
-        "assignments": store.count_assignments(),
+        "assignments": len(store.assignments),
         "new": new,
         "tokens": len(store.tokens(personal=True)),
-        "balance": summarise_balance(store.assignments(), store.keys(), single=study.single_outputs),
+        "balance": summarise_balance(store.assignments, store.assignments.keys(), single=study.single_outputs),
         "links": None,
     }
 
@@ -126,10 +126,10 @@ def summarise_balance(
         if single:
             systems_of = hidden[assignment.assignment_id]
             outputs.update((systems_of[one.label], one.item_id, one.sample) for one in assignment.blocks[0].shown)
-        shown = {output.item_id for block in assignment.blocks for output in block.shown}
+        on_pages = {output.item_id for block in assignment.blocks for output in block.shown}
         rated = {each.output.item_id for each in assignment.rated}
         chosen = {pair.output_x.item_id for pair in assignment.choices}
-        items.update(shown | rated | chosen)
+        items.update(on_pages | rated | chosen)
     used = {
         "items": len(items),
         "item_uses": [min(items.values(), default=0), max(items.values(), default=0)],
@@ -144,20 +144,15 @@ def summarise_balance(
 
 
 def _write_links(path: Path, target: str | Path) -> None:
-    from spa.files import written_whole
+    from spa.files import write_text
     from spa.responses.store import Store
 
     with Store.open(target) as store:
-        with written_whole(path, private=True) as temporary:
-            temporary.write_text("".join(f"/a/{token}\n" for token in store.tokens(personal=True)), encoding="utf-8")
+        write_text(path, "".join(f"/a/{token}\n" for token in store.tokens(personal=True)), private=True)
         store.set_meta(LINKS_WRITTEN, "yes")
 
 
-def _items(number: int) -> str:
-    return "1 item," if number == 1 else f"{number} items, each"
-
-
-def _tell(facts: dict[str, Any], next_command: str) -> None:
+def _print_facts(facts: dict[str, Any], next_command: str) -> None:
     balance = facts["balance"]
     if facts["new"] == 0:
         click.echo(f"{facts['store']}: nothing to do, the {facts['assignments']} assignments already exist")
@@ -167,7 +162,8 @@ def _tell(facts: dict[str, Any], next_command: str) -> None:
     if "output_uses" in balance:
         click.echo(f"  {balance['outputs']} outputs, each shown in {_span(balance['output_uses'])} assignments")
     else:
-        click.echo(f"  {_items(balance['items'])} shown in {_span(balance['item_uses'])} assignments")
+        items = "1 item," if balance["items"] == 1 else f"{balance['items']} items, each"
+        click.echo(f"  {items} shown in {_span(balance['item_uses'])} assignments")
         click.echo(f"  each system under each label in {_span(balance['label_uses'])} assignments")
     if facts["links"] is not None:
         click.echo(f"  {facts['tokens']} personal links in {facts['links']}; prefix each with the server's address")

@@ -75,7 +75,7 @@ class Overview:
             ],
             "comparisons": [list(pair) for pair in study.pairs],
             "exposures": list(exposures(study)),
-            "asked": {table: list(study.asked(table)) for table in _tables() if study.asked(table)},
+            "asked": {table: list(study.criteria_of(table)) for table in _tables() if study.criteria_of(table)},
             "pages": self.pages,
             "questions": self.questions,
             "words": self.words,
@@ -235,7 +235,7 @@ def _asked(study: Study) -> list[tuple[str, str]]:
     both = "" if study.spa is None or study.spa.directions == "one" else ", both directions"
     *first, last = [str(number) for number in exposures(study)] or [""]
     seen = f"{', '.join(first)} and {last}" if first else last
-    asked = {table: ", ".join(study.asked(table)) for table in _tables()}
+    asked = {table: ", ".join(study.criteria_of(table)) for table in _tables()}
     return [
         (
             "spa",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -49,9 +50,8 @@ def export(
     """
     import json
 
-    from spa.responses.dataset_folder import write_dataset
     from spa.responses.export import export_tables
-    from spa.responses.table_files import write_tables
+    from spa.responses.table_files import write_dataset, write_tables
 
     with open_workspace(study, store, read_only=True) as workspace:
         tables = export_tables(workspace.store, incomplete=unfinished(workspace) if incomplete else ())
@@ -76,26 +76,16 @@ def export(
 
 def unfinished(workspace: Workspace) -> Iterator[Submission]:
     """Yield what people answered in visits that they did not complete, page by finished page."""
-    from spa.responses.outcomes import REPLACED
-    from spa.responses.submission import Submission
+    from spa.responses.outcomes import COMPLETED, REPLACED
     from spa.server.form_progress import FormProgress
 
-    for lease in workspace.store.leases():
+    for lease in workspace.store.visits.leases():
         if (lease.finished and not lease.claimed) or lease.annotator_kind == "llm" or lease.release_reason == REPLACED:
             continue
-        payloads = workspace.store.payloads(lease.submission_id)
+        payloads = workspace.store.visits.payloads(lease.submission_id)
         visit = FormProgress.from_payloads(workspace.form(lease.assignment_id), lease, payloads)
         pages = [page for page in visit.form.pages if page.page_id in visit.fields and not visit.gaps(page)]
         if not pages:
             continue
-        yield Submission(
-            submission_id=lease.submission_id,
-            assignment_id=lease.assignment_id,
-            annotator_id=lease.annotator_id,
-            annotator_kind=lease.annotator_kind,
-            source=lease.source,
-            answers=tuple(answer for page in pages for answer in visit.answers(page)),
-            session=lease.session,
-            people_group=lease.people_group,
-            outcome="incomplete",
-        )
+        answers = tuple(answer for page in pages for answer in visit.answers(page))
+        yield replace(visit.submission(lease.leased_at, COMPLETED), answers=answers, seconds=None, outcome="incomplete")

@@ -55,11 +55,11 @@ def forget(
     if as_json:
         click.echo(json.dumps({**asdict(account), "done": yes}, indent=2))
         return
-    for line in _told(account, yes):
+    for line in _summary_lines(account, yes):
         click.echo(line)
 
 
-def _told(account: ErasureCounts, done: bool) -> list[str]:
+def _summary_lines(account: ErasureCounts, done: bool) -> list[str]:
     what = {
         "names on the platform (the person's and those of their visits)": account.platform_names,
         "links": account.links,
@@ -67,13 +67,13 @@ def _told(account: ErasureCounts, done: bool) -> list[str]:
         "free texts and unreadable answers": account.texts,
         "answers": account.answers,
     }
-    told = [f"visits of this person: {account.visits}; {'deleted' if done else 'to be deleted'}:"]
-    told += [f"  {name}: {count}" for name, count in what.items()]
+    lines = [f"visits of this person: {account.visits}; {'deleted' if done else 'to be deleted'}:"]
+    lines += [f"  {name}: {count}" for name, count in what.items()]
     if account.payments:
-        told.append(f"calls to the platform that name the person: {account.payments}; they stay as payment records")
+        lines.append(f"calls to the platform that name the person: {account.payments}; they stay as payment records")
     if account.notes:
-        told.append(f"reviewers' decisions on these visits: {account.notes}; they stay")
-    told.append("Existing tables, reports and backups are not changed; delete the person's data there yourself.")
+        lines.append(f"reviewers' decisions on these visits: {account.notes}; they stay")
+    lines.append("Existing tables, reports and backups are not changed; delete the person's data there yourself.")
     if not done:
-        told.append("Nothing has been deleted: run again with --yes")
-    return told
+        lines.append("Nothing has been deleted: run again with --yes")
+    return lines

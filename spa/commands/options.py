@@ -21,9 +21,9 @@ class Aliased(click.Option):
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
         """Let the parser know the former names too."""
-        shown, self.opts = self.opts, [*self.opts, *self.aliases]
+        visible, self.opts = self.opts, [*self.opts, *self.aliases]
         super().add_to_parser(parser, ctx)
-        self.opts = shown
+        self.opts = visible
 
 
 class Finite(click.FloatRange):

@@ -162,11 +162,11 @@ def rate_open_visits(
         variants = choose_variants(changed, options.variants)
         visits = rater_visits(workspace.store, variants, limit=options.limit, only=options.only)
         if options.probe_injection is not None:
-            forms = list(islice(workspace.store.assignments(), options.probe_injection))
+            forms = list(islice(workspace.store.assignments, options.probe_injection))
             visits = injection_visits(forms, variants[0])
         rater_budget = budget_of(workspace.store, changed, prices)
         capabilities, notes = check_capabilities(
-            workspace, changed, variants, rater_budget, timeout=options.timeout, wanted=options.probe
+            workspace, changed, variants, rater_budget, timeout=options.timeout, probe=options.probe
         )
         endpoint = open_endpoint(changed, options.timeout, options.study.parent)
         with progress_of(changed, len(visits), prices.currency, hidden=options.as_json) as progress:
@@ -197,7 +197,7 @@ def configured_rater(workspace: Workspace, rater: Rater, options: RateOptions) -
             served = simulated_endpoint(workspace, rater, known, temperament, options.seed, options.limit)
             base_url = stack.enter_context(served) + "/v1"
             rater = rater.model_copy(update={"api_key_env": "none"})
-            if rater.seed is None and any(asked.protocol.repeats > 1 for asked in rater_variants(rater)):
+            if rater.seed is None and any(variant.protocol.repeats > 1 for variant in rater_variants(rater)):
                 rater = rater.model_copy(update={"seed": options.seed})  # so that each repeat gets its own
         if base_url is not None:
             rater = rater.model_copy(update={"base_url": check_url("--base-url", base_url)})
@@ -237,17 +237,17 @@ def simulated_endpoint(
 ) -> AbstractContextManager[str]:
     """Serve an endpoint that knows the forms of the study's first assignments."""
     from spa.raters.prompt_messages import all_prompts
-    from spa.server.loopback import serve_on_loopback
+    from spa.server.http_server import serve_on_loopback
     from spa.simulation.simulated_endpoint import SimulatedModel, create_endpoint
     from spa.study.raters import rater_variants
 
     store = workspace.store
     variants = rater_variants(rater)
-    by_form = {asked.form_key: asked for asked in variants}.values()
+    by_form = {variant.form_key: variant for variant in variants}.values()
     forms = (
-        (workspace.form(name, asked.protocol), store.key(name))
-        for name in store.assignment_ids()[:limit]
-        for asked in by_form
+        (workspace.form(name, variant.protocol), store.assignments.key(name))
+        for name in store.assignments.ids()[:limit]
+        for variant in by_form
     )
     prompts = all_prompts(workspace.texts, variants)
     model = SimulatedModel(forms, prompts, truth, temperament=temperament, seed=seed, rater_id=rater.id)

@@ -88,7 +88,7 @@ def rater_of_file(path: Path, study: Study) -> Rater:
     others = tuple(one for one in study.raters if one.id != rater.id)
     findings = validate_study(study.model_copy(update={"raters": (*others, rater)}))
     if findings:
-        raise StudyError(*(f"{path}: {finding.told}" for finding in findings))
+        raise StudyError(*(f"{path}: {finding.message}" for finding in findings))
     return rater
 
 
@@ -97,12 +97,12 @@ def choose_variants(rater: Rater, names: Sequence[str]) -> tuple[RaterVariant, .
     from spa.study.raters import rater_variants
 
     variants = rater_variants(rater)
-    known = [asked.variant for asked in variants if asked.variant is not None]
+    known = [variant.variant for variant in variants if variant.variant is not None]
     unknown = [name for name in names if name not in known]
     if unknown:
         offered = ", ".join(known) or "none"
         raise StudyError(f"--variant {unknown[0]}: expected a variant of {rater.id!r} ({offered}), got another")
-    return tuple(asked for asked in variants if not names or asked.variant in names)
+    return tuple(variant for variant in variants if not names or variant.variant in names)
 
 
 def budget_of(store: Store, rater: Rater, prices: PriceTable) -> RaterBudget:
@@ -140,7 +140,7 @@ def check_capabilities(
     rater_budget: RaterBudget,
     *,
     timeout: float,
-    wanted: bool | None,
+    probe: bool | None,
 ) -> tuple[dict[str, Any], list[str]]:
     """Probe once what the rater's endpoint supports; return it, and warnings.
 
@@ -160,10 +160,10 @@ def check_capabilities(
         return {}, []
     endpoint = open_http_endpoint(rater, timeout)
     journal = Journal(workspace.store)
-    if wanted is False:
+    if probe is False:
         capabilities.skip(endpoint, journal)
         return capabilities.as_record(None), ["the endpoint was not probed (--no-probe)"]
-    found = capabilities.probe(endpoint, variants, journal, rater_budget, again=wanted is True)
+    found = capabilities.probe(endpoint, variants, journal, rater_budget, again=probe is True)
     errors, warnings = capabilities.problems(found, rater, variants, endpoint.shown)
     if errors:
         raise PlatformError(*errors)
@@ -185,15 +185,15 @@ def progress_of(
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.completed}/{task.total}"),
-        TextColumn("{task.fields[told]}"),
+        TextColumn("{task.fields[pace]}"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(rater.id, total=total, told="")
+        task = bar.add_task(rater.id, total=total, pace="")
 
         def show(summary: RatingSummary) -> None:
             done = summary.finished + summary.finished_before
-            bar.update(task, completed=done, told=pace(summary, currency))
+            bar.update(task, completed=done, pace=pace(summary, currency))
 
         yield show
 

@@ -77,14 +77,14 @@ def review_explanations(
         if workspace.study.outputs.kind == "image":
             raise StudyError(f"{study}: expected text outputs, got images, which a review cannot show")
         raters = [choose_rater(workspace.study, study, name, simulate=False) for name in names]
-        ways = {asked.name: asked for rater in raters for asked in choose_variants(rater, variants)}
+        variants_by_name = {variant.name: variant for rater in raters for variant in choose_variants(rater, variants)}
         found = explained_ratings(workspace.store, [rater.id for rater in raters], variants)
         drawn = draw(found, number, workspace.study.seed if seed is None else seed)
         words = words_of(workspace.study.language)
-        rows = list(outputs_of(workspace, found, drawn, ways, words))
-        text = study_text(workspace, found.ways, len(drawn), readers, words, FIRST if interview else ())
+        rows = list(outputs_of(workspace, found, drawn, variants_by_name, words))
+        text = study_text(workspace, found.variants, len(drawn), readers, words, FIRST if interview else ())
     write_study(out, text, rows)
-    click.echo(f"{len(drawn)} of {len(found.explained)} explained ratings, by {', '.join(found.ways)}")
+    click.echo(f"{len(drawn)} of {len(found.explained)} explained ratings, by {', '.join(found.variants)}")
     if found.left_out:
         click.echo(f"  {found.left_out} more were skipped because not all of these explained them")
     for name in ("study.toml", "outputs.jsonl"):
@@ -116,36 +116,36 @@ def outputs_of(
     workspace: Workspace,
     found: SideBySide,
     drawn: Sequence[RatedTarget],
-    ways: Mapping[str, RaterVariant],
+    variants: Mapping[str, RaterVariant],
     words: Words,
 ) -> Iterator[dict[str, object]]:
     """Yield the rows of outputs.jsonl: a text and, by rater, the question, the rating and its explanation."""
-    for number, asked in enumerate(drawn, start=1):
-        question = question_of(workspace, asked)
-        output = workspace.outputs.output(asked.item_id, asked.system, asked.sample)
-        given = workspace.outputs.item(asked.item_id).text
-        text = unlabelled(workspace, asked)
+    for number, target in enumerate(drawn, start=1):
+        question = question_of(workspace, target)
+        output = workspace.outputs.output(target.item_id, target.system, target.sample)
+        given = workspace.outputs.item(target.item_id).text
+        text = unlabelled(workspace, target)
         answers = words["scale"].format(answers=answers_of(question, words))
         heading = f"{words['question'].format(question=text)}\n{answers}"
         parts = [*([] if given is None else [given]), output.text or ""]
-        for way in found.ways:
-            guidelines = guidelines_for(asked.criterion, workspace.study, ways.get(way))
+        for name in found.variants:
+            guidelines = guidelines_for(target.criterion, workspace.study, variants.get(name))
             yield {
                 "item_id": f"e{number:04}",
                 "text": "\n\n".join(part.strip() for part in parts),
-                "system": way,
-                "output": f"{heading}\n\n{rating_text(found.explained[asked][way], question, guidelines, words)}",
-                "rated_item": asked.item_id,
-                "rated_system": asked.system,
-                "criterion": asked.criterion,
-                "assignment_id": asked.assignment_id,
-                "repeat": asked.repeat,
+                "system": name,
+                "output": f"{heading}\n\n{rating_text(found.explained[target][name], question, guidelines, words)}",
+                "rated_item": target.item_id,
+                "rated_system": target.system,
+                "criterion": target.criterion,
+                "assignment_id": target.assignment_id,
+                "repeat": target.repeat,
             }
 
 
-def guidelines_for(criterion: str, study: Study, asked: RaterVariant | None) -> str | None:
+def guidelines_for(criterion: str, study: Study, variant: RaterVariant | None) -> str | None:
     """Return the guidelines for a rating: those of its protocol and those of its criterion."""
-    added = None if asked is None else asked.protocol.guidelines
+    added = None if variant is None else variant.protocol.guidelines
     own = {one.id: one.guidelines for one in study.criteria}
     if isinstance(added, tuple):
         own |= dict(added)
@@ -153,29 +153,29 @@ def guidelines_for(criterion: str, study: Study, asked: RaterVariant | None) -> 
     return "\n\n".join(text for text in (added, own.get(criterion)) if text is not None) or None
 
 
-def question_of(workspace: Workspace, asked: RatedTarget) -> Question:
+def question_of(workspace: Workspace, rated: RatedTarget) -> Question:
     """Return the question as it was on the form."""
     from spa.forms.form import RatingTarget
 
-    systems = workspace.store.key(asked.assignment_id).systems
-    for question in workspace.form(asked.assignment_id).questions("everybody"):
+    systems = workspace.store.assignments.key(rated.assignment_id).systems
+    for question in workspace.form(rated.assignment_id).questions("everybody"):
         target = question.target
         if (
             isinstance(target, RatingTarget)
-            and (target.item_id, target.criterion, target.sample) == (asked.item_id, asked.criterion, asked.sample)
-            and systems[target.label] == asked.system
+            and (target.item_id, target.criterion, target.sample) == (rated.item_id, rated.criterion, rated.sample)
+            and systems[target.label] == rated.system
         ):
             return question
-    raise StudyError(f"{asked.assignment_id}: expected the question about {asked.criterion!r} on this form, got none")
+    raise StudyError(f"{rated.assignment_id}: expected the question about {rated.criterion!r} on this form, got none")
 
 
-def unlabelled(workspace: Workspace, asked: RatedTarget) -> str:
+def unlabelled(workspace: Workspace, rated: RatedTarget) -> str:
     """Return a question about one text without the text's label."""
     from spa.study.study import OVERALL
 
-    if asked.criterion == OVERALL:
+    if rated.criterion == OVERALL:
         return workspace.texts.say("form.identical_overall")
-    criterion = next(one for one in workspace.study.criteria if one.id == asked.criterion)
+    criterion = next(one for one in workspace.study.criteria if one.id == rated.criterion)
     if criterion.question is None:
         return workspace.texts.say("form.identical_criterion", criterion=criterion.name)
     return criterion.question.replace("{system}", workspace.texts.say("form.unnamed_caption"))
@@ -206,7 +206,7 @@ def rating_text(given: ExplainedRating, question: Question, guidelines: str | No
 
 
 def study_text(
-    workspace: Workspace, ways: Sequence[str], number: int, readers: int, words: Words, first: Sequence[str]
+    workspace: Workspace, names: Sequence[str], number: int, readers: int, words: Words, first: Sequence[str]
 ) -> str:
     """Return the study file of a review; ``first`` names the questions asked before it."""
     items = min(ITEMS, number)
@@ -218,7 +218,7 @@ def study_text(
         f"language = {toml(workspace.study.language)}",
         f"seed = {workspace.study.seed}",
         '\n[outputs]\nfiles = ["outputs.jsonl"]\nitem_text = "text"',
-        *(f"\n[[systems]]                    # never named on a form\nid = {toml(way)}" for way in ways),
+        *(f"\n[[systems]]                    # never named on a form\nid = {toml(name)}" for name in names),
         *(_criterion(name, words, ("yes", 1), ("no", 0), more="lower_is_better = true\n") for name in ERRORS),
         _criterion("agreement", words, *AGREEMENT.items(), more="reason = true\n"),
         *(f'\n[[interview]]\nid = "{name}"\nquestion = {toml(words[f"{name}_asked"])}\nfirst = true' for name in first),

@@ -11,6 +11,7 @@ import click
 
 from spa.commands.options import Aliased, host_option, out_file_option, port_option, store_option, study_argument
 from spa.errors import StudyError
+from spa.files import write_text
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -68,7 +69,7 @@ class ServerOptions:
         return self.app(open_workspace(self.study, self.store))
 
 
-def reserved_places(workspace: Workspace, wanted: int | None) -> int:
+def reserved_places(workspace: Workspace, reserve: int | None) -> int:
     """Return how many places are kept for personal links: by default one for each, once they were written out.
 
     Raises
@@ -77,12 +78,12 @@ def reserved_places(workspace: Workspace, wanted: int | None) -> int:
         If there are fewer links than places reserved for them.
     """
     links = len(workspace.store.tokens(personal=True))
-    if wanted is not None and wanted > links:
+    if reserve is not None and reserve > links:
         raise StudyError(
-            f"--reserve: expected at most {links}, the personal links of {workspace.store.name}, got {wanted}; "
+            f"--reserve: expected at most {links}, the personal links of {workspace.store.name}, got {reserve}; "
             "build more of them with `spa build STUDY --annotators N`"
         )
-    return wanted if wanted is not None else links if workspace.store.meta(LINKS_WRITTEN) else 0
+    return reserve if reserve is not None else links if workspace.store.meta(LINKS_WRITTEN) else 0
 
 
 def check_workers(workspace: Workspace, workers: int) -> None:
@@ -182,13 +183,13 @@ def serve(
             workspace.store.set_meta("served", "yes")  # a store that cannot be written to is told now
             personal = workspace.store.tokens(personal=True)
             if links is not None:
-                _write_whole(links, "".join(f"{public}/a/{token}\n" for token in personal), private=True)
+                write_text(links, "".join(f"{public}/a/{token}\n" for token in personal), private=True)
                 workspace.store.set_meta(LINKS_WRITTEN, "yes")
             closed = links_only or workspace.study.people.links_only
             reserved = 0 if closed else reserved_places(workspace, reserve)
             serving = replace(serving, links_only=links_only, reserved=reserved)
             app = serving.app(workspace)
-            assignments = workspace.store.count_assignments()
+            assignments = len(workspace.store.assignments)
             click.echo(
                 f"{workspace.study.title}: {assignments} assignments, answers are saved in {workspace.store.name}"
             )
@@ -225,7 +226,7 @@ def preview(study: Path, assignment: str, page: str | None, host: str, port: int
     if page is not None and page not in pages:
         raise StudyError(f"{study}: --page expected one of {', '.join(pages)}, got {page!r}")
     if out is not None:
-        _write_whole(out, render_whole(form, texts))
+        write_text(out, render_whole(form, texts))
         click.echo(f"wrote {out}: {len(pages)} pages of assignment {assignment}")
         return
     with listen(host, port) as listener:
@@ -250,21 +251,13 @@ def load_form(study_path: Path, assignment_id: str) -> tuple[Form, Texts]:
 
     study = load_study(study_path)
     number = ASSIGNMENT.fullmatch(assignment_id)
-    wanted = int(number[1]) if number else 0
-    if not 1 <= wanted <= MOST_ASSIGNMENTS:
+    count = int(number[1]) if number else 0
+    if not 1 <= count <= MOST_ASSIGNMENTS:
         raise StudyError(f"{study_path}: --assignment expected a name such as a00001, got {assignment_id!r}")
     outputs = load_outputs(study)
     texts = load_texts(study.language, study.texts)
-    count = max(wanted, study.people.assignments_for(study.people.annotators))
+    count = max(count, study.people.assignments_for(study.people.annotators))
     for assignment, key in sample_assignments(study, outputs, count=count, rng=study_rng(study.seed)):
         if assignment.assignment_id == assignment_id:
             return build_form(study, outputs, assignment, key, texts), texts
     raise StudyError(f"{study_path}: the draw has no assignment {assignment_id!r}; the first is a00001")
-
-
-def _write_whole(path: Path, text: str, *, private: bool = False) -> None:
-    """Write a file under another name and rename it, so that it is there whole or not at all."""
-    from spa.files import written_whole
-
-    with written_whole(path, private=private) as temporary:
-        temporary.write_text(text, encoding="utf-8")

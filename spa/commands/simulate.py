@@ -65,7 +65,7 @@ def simulate(
 
     with ExitStack() as stack:
         workspace = stack.enter_context(open_workspace(study, store))
-        known, temperament, told = choose_truth(
+        known, temperament, description = choose_truth(
             workspace, truth=truth, utilities=utilities, likert_reversal=likert_reversal, otherwise=CROWD
         )
         address = stack.enter_context(serving(workspace)) if url is None else check_url("--url", url)
@@ -88,7 +88,7 @@ def simulate(
         return
     if visits:
         click.echo(f"{len(visits)} visits, {pages} pages sent, {finished} ended with a completion code")
-        click.echo(f"  true utilities: {told}")
+        click.echo(f"  true utilities: {description}")
     else:
         click.echo(f"{workspace.store.name}: nothing to do, the simulated annotators have already answered")
     click.echo("Next: " + with_store(f"spa report {study} --out report", store))
@@ -112,7 +112,7 @@ def check_server(address: str, store: Store) -> None:
         )
 
 
-def book(store: Store, wanted: int | None, people: People | None = None) -> list[str]:
+def book(store: Store, annotators: int | None, people: People | None = None) -> list[str]:
     """Return links of simulated annotators: those half way first, then new ones up to ``wanted`` in all.
 
     Each is given their assignment here, marked as simulated, so that no server that shares the
@@ -121,12 +121,12 @@ def book(store: Store, wanted: int | None, people: People | None = None) -> list
     from spa.responses.admission import AdmissionRules
 
     rules = AdmissionRules() if people is None else AdmissionRules.of(people)
-    places = [lease for lease in store.leases() if lease.annotator_kind != "llm" and lease.seat is not None]
+    places = [lease for lease in store.visits.leases() if lease.annotator_kind != "llm" and lease.seat is not None]
     simulated = [lease for lease in places if lease.annotator_kind == "simulated"]
-    half_way = {lease.annotator_id for lease in simulated if not lease.finished}
-    tokens = [token for token in store.tokens() if store.annotator_id(token) in half_way] if half_way else []
-    free = store.count_assignments() * rules.per_assignment - len(places)
-    new = free if wanted is None else max(wanted - len(simulated), 0)
+    unfinished = {lease.annotator_id for lease in simulated if not lease.finished}
+    tokens = [token for token in store.tokens() if store.keyed(token) in unfinished] if unfinished else []
+    free = len(store.assignments) * rules.per_assignment - len(places)
+    new = free if annotators is None else max(annotators - len(simulated), 0)
     if new > free:
         raise ResponseError(
             f"{store.name}: expected {new} free assignments for simulated annotators, got {free}; "
@@ -134,7 +134,7 @@ def book(store: Store, wanted: int | None, people: People | None = None) -> list
         )
     for _ in range(new):
         token = store.new_token()
-        store.admit_link(token, source=SOURCE, annotator_kind="simulated", rules=rules, now=time.time())
+        store.visits.admit_link(token, source=SOURCE, annotator_kind="simulated", rules=rules, now=time.time())
         tokens.append(token)
     return tokens
 
@@ -142,7 +142,7 @@ def book(store: Store, wanted: int | None, people: People | None = None) -> list
 def serving(workspace: Workspace) -> AbstractContextManager[str]:
     """Serve the study on a free port of this machine."""
     from spa.server.app import create_app
-    from spa.server.loopback import serve_on_loopback
+    from spa.server.http_server import serve_on_loopback
 
     return serve_on_loopback(create_app(workspace, annotator_kind="simulated", source=SOURCE))
 
@@ -159,10 +159,10 @@ def answering(
         form = workspace.form(assignment_id)
         rng = assignment_rng(seed, assignment_id, None if seat in (None, FIRST_SEAT) else {"seat": seat})
         annotator = SimulatedAnnotator(truth, temperament, rng=rng)
-        return form, annotator.answers(form, workspace.store.key(assignment_id))
+        return form, annotator.answers(form, workspace.store.assignments.key(assignment_id))
 
     def annotator_of(token: str) -> Answering:
-        lease = workspace.store.lease_of_token(token)
+        lease = workspace.store.visits.of_token(token)
         return partial(answers, seat=None if lease is None else lease.seat)
 
     return annotator_of

@@ -75,9 +75,8 @@ def choose_truth(
     Without any option, each system is a little better than the one listed before it. What is in
     an output comes from the study's seed, so that people and raters read the same outputs.
     """
-    from spa.simulation.simulated_annotators import ATTENTIVE
+    from spa.simulation.simulated_annotators import ATTENTIVE, load_truth
     from spa.simulation.true_utilities import TrueUtilities, even_truth, likert_reversal_truth
-    from spa.simulation.truth_file import load_truth
 
     if sum(map(bool, (truth, utilities, likert_reversal))) > 1:
         raise click.UsageError("give --truth, --utility or --likert-reversal, not several of them")
@@ -106,8 +105,8 @@ def choose_truth(
     check_systems(chosen, systems, words)
     worse_when_higher = {criterion.id for criterion in study.criteria if criterion.lower_is_better}
     chosen = chosen.model_copy(update={"lower_is_better": chosen.lower_is_better | worse_when_higher})
-    told = ", ".join(f"{system} {chosen.utilities[system]:+.2g}" for system in systems if system in chosen.utilities)
-    return chosen, temperament, f"{told} ({words})"
+    listed = ", ".join(f"{system} {chosen.utilities[system]:+.2g}" for system in systems if system in chosen.utilities)
+    return chosen, temperament, f"{listed} ({words})"
 
 
 def likert_reversal_of(given: tuple[str, str], systems: list[str]) -> tuple[str, str]:

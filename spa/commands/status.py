@@ -30,20 +30,20 @@ def status(study: Path, store: str | None, codes: bool, as_json: bool) -> None:
 
     with open_workspace(study, store, read_only=not codes) as workspace:
         found = summarise_visits(
-            workspace.store.visits(),
-            assignments=workspace.store.count_assignments(),
+            workspace.store.visits.of_people(),
+            assignments=len(workspace.store.assignments),
             people=workspace.study.people,
             now=time.time(),
         )
         sources = dict.fromkeys(line.source for line in found.lines) or {"link": None}
-        known = {source: workspace.store.outcome_codes(source) for source in sources} if codes else {}
+        known = {source: workspace.store.visits.outcome_codes(source) for source in sources} if codes else {}
         title = workspace.study.title
     if as_json:
         click.echo(json.dumps(_facts(found) | ({"codes": known} if codes else {}), ensure_ascii=False, indent=2))
         return
     click.echo(f"{title}: {found.completed} of {found.places} places done, {found.at_work} at work, {found.free} free")
     _show_lines(found.lines)
-    for line in _told(found):
+    for line in _pace_lines(found):
         click.echo(line)
     for source, each in known.items():
         click.echo(f"codes for {source}: " + ", ".join(f"{outcome} {code}" for outcome, code in each.items()))
@@ -71,16 +71,16 @@ def _show_lines(lines: tuple[VisitCounts, ...]) -> None:
     if not lines:
         click.echo("No visits yet.")
         return
-    shown = [name for name in COUNTED if name in ("begun", "completed") or any(getattr(each, name) for each in lines)]
+    columns = [name for name in COUNTED if name in ("begun", "completed") or any(getattr(each, name) for each in lines)]
     grouped = any(line.people_group is not None for line in lines)
     table = Table(box=box.SIMPLE_HEAD)
     for title in ("source", *(("group",) if grouped else ())):
         table.add_column(title)
-    for name in shown:
+    for name in columns:
         table.add_column(name.replace("_", " "), justify="right")
     for line in lines:
         group = [] if not grouped else [_group(line)]
-        table.add_row(line.source, *group, *(str(getattr(line, name)) for name in shown))
+        table.add_row(line.source, *group, *(str(getattr(line, name)) for name in columns))
     Console(highlight=False).print(table)
 
 
@@ -90,17 +90,17 @@ def _group(line: VisitCounts) -> str:
     return line.people_group if line.places is None else f"{line.people_group} ({line.places} places)"
 
 
-def _told(found: Status) -> list[str]:
+def _pace_lines(found: Status) -> list[str]:
     from datetime import datetime
 
-    told = []
+    lines = []
     if found.median_minutes is not None:
         planned = "" if found.planned_minutes is None else f"; annotators are told {found.planned_minutes:g}"
-        told.append(f"median of {found.median_minutes:.1f} minutes{planned}")
+        lines.append(f"median of {found.median_minutes:.1f} minutes{planned}")
     if found.hourly_pay is not None:
         planned = "" if found.planned_hourly_pay is None else f"; {found.planned_hourly_pay} as planned"
-        told.append(f"{found.hourly_pay} {found.currency} an hour at the median{planned}")
+        lines.append(f"{found.hourly_pay} {found.currency} an hour at the median{planned}")
     if found.expected_end is not None and found.completed < found.places:
         end = datetime.fromtimestamp(found.expected_end).astimezone()
-        told.append(f"expected to be complete by {end:%Y-%m-%d %H:%M %Z}")
-    return told
+        lines.append(f"expected to be complete by {end:%Y-%m-%d %H:%M %Z}")
+    return lines

@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from spa.errors import StudyError
@@ -53,7 +52,7 @@ class Workspace:
 
     def expect(self, assignment_ids: Sequence[str]) -> None:
         """Read at once what the forms of these assignments are built from, in the place of those read before."""
-        drawn = self.store.draws(assignment_ids)
+        drawn = self.store.assignments.draws(assignment_ids)
         self._drawn.clear()
         self._drawn.update(drawn)
 
@@ -65,7 +64,7 @@ class Workspace:
             if protocol is None
             else FormExtras(explain=protocol.explain, guidelines=protocol.guidelines, reference=protocol.reference)
         )
-        assignment, key = self._drawn.get(assignment_id) or self.store.draw(assignment_id)
+        assignment, key = self._drawn.get(assignment_id) or self.store.assignments.draw(assignment_id)
         return self._forms.build(assignment, key, added)
 
     def close(self) -> None:
@@ -75,9 +74,7 @@ class Workspace:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 

@@ -47,9 +47,11 @@ class AssignmentView:
         """Return what a system is called on the form."""
         return self.text_cache.system(label)
 
-    def asked(self, elicitation: Elicitation) -> tuple[str, ...]:
+    def criteria_of(self, elicitation: Elicitation) -> tuple[str, ...]:
         """Return the criteria of an elicitation in the order asked."""
-        return self.text_cache.cached(("asked", elicitation), lambda: overall_first(self.study.asked(elicitation)))
+        return self.text_cache.cached(
+            ("asked", elicitation), lambda: overall_first(self.study.criteria_of(elicitation))
+        )
 
     def criterion(self, criterion_id: str) -> Criterion:
         """Return a criterion of the study."""
@@ -58,7 +60,7 @@ class AssignmentView:
     def number(self, item_id: str) -> int:
         """Return an item's number on this form, by first appearance in the blocks."""
         if not self._numbers:
-            items = dict.fromkeys(shown.item_id for block in self.assignment.blocks for shown in block.shown)
+            items = dict.fromkeys(output.item_id for block in self.assignment.blocks for output in block.shown)
             self._numbers.update((each, place) for place, each in enumerate(items, start=1))
         return self._numbers[item_id]
 
@@ -70,7 +72,7 @@ class AssignmentView:
         bare: list[str] = []
         plain: list[str] = []
         marking: list[str] = []
-        for criterion in self.asked(elicitation):
+        for criterion in self.criteria_of(elicitation):
             marks = elicitation != "choices" and criterion != OVERALL and self.criterion(criterion).mark_differences
             shows = self.study.shows_item_text(elicitation, criterion)
             (marking if marks else plain if shows else bare).append(criterion)
@@ -85,24 +87,24 @@ class AssignmentView:
             return None
         return self._exhibit(("item", item_id), self._item_caption(item_id), None, item_id, text=text)
 
-    def output(self, shown: ShownOutput) -> Exhibit:
+    def output(self, output: ShownOutput) -> Exhibit:
         """Return an output under its label."""
-        place = ("output", shown.label, shown.item_id, shown.sample)
+        place = ("output", output.label, output.item_id, output.sample)
         if (found := self._made.get(place)) is not None:
             return found
-        made = self._output(shown)
-        return self._exhibit(place, self._output_caption(shown), shown.label, shown.item_id, made=made)
+        made = self._output(output)
+        return self._exhibit(place, self._output_caption(output), output.label, output.item_id, made=made)
 
-    def compared_with_item(self, shown: ShownOutput) -> tuple[Exhibit, Exhibit]:
+    def compared_with_item(self, output: ShownOutput) -> tuple[Exhibit, Exhibit]:
         """Return the item text and an output, with the words that differ marked in both."""
-        item_id = shown.item_id
-        source, text = self._source(item_id), cleaned(self._output(shown).text or "")
-        place = ("compared", shown.label, item_id, shown.sample)
+        item_id = output.item_id
+        source, text = self._source(item_id), cleaned(self._output(output).text or "")
+        place = ("compared", output.label, item_id, output.sample)
         if (*place, "item") not in self._made:
             in_source, in_output = mark_differences(source, text)
             self._exhibit((*place, "item"), self._item_caption(item_id), None, item_id, segments=in_source)
-            caption, sample = self._output_caption(shown), shown.sample
-            self._exhibit((*place, "output"), caption, shown.label, item_id, segments=in_output, sample=sample)
+            caption, sample = self._output_caption(output), output.sample
+            self._exhibit((*place, "output"), caption, output.label, item_id, segments=in_output, sample=sample)
         return self._made[*place, "item"], self._made[*place, "output"]
 
     def copy_of_item(self, item_id: str) -> tuple[Exhibit, Exhibit]:
@@ -124,11 +126,11 @@ class AssignmentView:
             found = self._rows[block] = tuple(map(self._row, _cut(self.assignment.blocks[block])))
         return found
 
-    def row_of(self, shown: ShownOutput) -> tuple[int, int]:
+    def row_of(self, output: ShownOutput) -> tuple[int, int]:
         """Return the block and the row in which an output is shown."""
-        index = self.key.blocks[shown.label]
+        index = self.key.blocks[output.label]
         block = self.assignment.blocks[index]
-        return index, block.shown.index(shown) // len(block.labels)
+        return index, block.shown.index(output) // len(block.labels)
 
     def _row(self, outputs: tuple[ShownOutput, ...]) -> ExhibitRow:
         first = outputs[0].item_id
@@ -151,20 +153,20 @@ class AssignmentView:
             )
         return cleaned(text)
 
-    def _output(self, shown: ShownOutput) -> Output:
-        return self.outputs.output(shown.item_id, self.key.systems[shown.label], shown.sample)
+    def _output(self, output: ShownOutput) -> Output:
+        return self.outputs.output(output.item_id, self.key.systems[output.label], output.sample)
 
     def _item_caption(self, item_id: str) -> str:
         return self.say("item_caption", number=str(self.number(item_id)))
 
-    def _output_caption(self, shown: ShownOutput) -> str:
-        system = self.system(shown.label)
+    def _output_caption(self, output: ShownOutput) -> str:
+        system = self.system(output.label)
         if self.study.single_outputs:
             return self.say("unnamed_caption")
-        block = self.assignment.blocks[self.key.blocks[shown.label]]
-        if block.exposure == 1 or (self.outputs.item(shown.item_id).text is not None and not self._hides_item_text):
+        block = self.assignment.blocks[self.key.blocks[output.label]]
+        if block.exposure == 1 or (self.outputs.item(output.item_id).text is not None and not self._hides_item_text):
             return system  # the item text beside it says which one it is
-        return self.say("output_caption", system=system, number=str(self.row_of(shown)[1] + 1))
+        return self.say("output_caption", system=system, number=str(self.row_of(output)[1] + 1))
 
     def _exhibit(
         self,

@@ -70,20 +70,20 @@ def build_form(
 def _pages(view: AssignmentView) -> list[Page]:
     cached = view.text_cache.cached  # pages for people only are the same on every form
     reading = reading_pages(view)
-    asked = [
+    question_pages = [
         *reading,
         *comparison_pages(view, read_before=bool(reading)),
         *rating_pages(view),
         *choice_pages(view),
     ]
-    _put_checks(view, asked)
+    _put_checks(view, question_pages)
     return [
         *cached("consent", lambda: consent_pages(view)),
         *cached("screening", lambda: screening_pages(view)),
         *cached("first questions", lambda: interview_pages(view, first=True)),
         instructions_page(view),
         cached("confirmation", lambda: confirmation_page(view)),
-        *asked,
+        *question_pages,
         *cached("interview", lambda: interview_pages(view, first=False)),
     ]
 
@@ -103,7 +103,7 @@ class _Numbering:
     def __init__(self, text_cache: TextCache) -> None:
         self.clean = text_cache.clean
         self.exhibits: dict[str, tuple[int, Exhibit, Exhibit]] = {}  # by the id with which it was made
-        self.shown = 0  # how many of them stand on earlier pages
+        self.on_earlier_pages = 0  # of them
         self.questions = 0
 
     def pages(self, pages: list[Page]) -> tuple[Page, ...]:
@@ -114,7 +114,7 @@ class _Numbering:
             numbered.append(
                 Page(page_id=f"p{number}", kind=page.kind, audience=page.audience, title=title, blocks=blocks)
             )
-            self.shown = len(self.exhibits)
+            self.on_earlier_pages = len(self.exhibits)
         return tuple(numbered)
 
     def _block(self, block: PageBlock) -> PageBlock:
@@ -132,7 +132,7 @@ class _Numbering:
         places = [self.exhibits.get(exhibit.exhibit_id) or self._place(exhibit) for exhibit in exhibits_of(block)]
         repeated, as_made = True, True
         for place, exhibit, made in places:
-            repeated = repeated and place < self.shown
+            repeated = repeated and place < self.on_earlier_pages
             as_made = as_made and exhibit is made
         if as_made and repeated == block.repeated:
             return block  # it was made as it is numbered, as most are

@@ -81,15 +81,13 @@ def _pair_side_by_side(
     return _side_by_side(view, [(row.outputs[x], row.outputs[y]) for row in found])
 
 
-def _side_by_side(view: AssignmentView, shown: Sequence[tuple[ShownOutput, ...]]) -> list[PageBlock]:
+def _side_by_side(view: AssignmentView, rows: Sequence[tuple[ShownOutput, ...]]) -> list[PageBlock]:
     """Return rows of outputs under their item text; outputs of different items one label after another."""
-    if all([output.item_id == row[0].item_id for row in shown for output in row]):
-        return [
-            ExhibitsBlock(heading=view.item(row[0].item_id), exhibits=tuple(map(view.output, row))) for row in shown
-        ]
+    if all([output.item_id == row[0].item_id for row in rows for output in row]):
+        return [ExhibitsBlock(heading=view.item(row[0].item_id), exhibits=tuple(map(view.output, row))) for row in rows]
     return [
         ExhibitsBlock(heading=view.item(output.item_id), exhibits=(view.output(output),))
-        for column in zip(*shown, strict=True)
+        for column in zip(*rows, strict=True)
         for output in column
     ]
 
@@ -108,7 +106,7 @@ def _preference_questions(view: AssignmentView, directions: Directions, exposure
                 ),
             )
             for turn, (x, y) in enumerate(directions)
-            for criterion in view.asked("spa")
+            for criterion in view.criteria_of("spa")
         ),
     )
 

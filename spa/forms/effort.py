@@ -65,18 +65,18 @@ def _counted(form: Form) -> tuple[int, int]:
     words = characters = 0
     read: set[str] = set()
     for page in form.pages:
-        for said in page_text(page):
-            known = said.exhibit.exhibit_id if said.role == "material" and said.exhibit else said.text
-            if said.role not in ("title", "question") and known in read:
+        for part in page_text(page):
+            known = part.exhibit.exhibit_id if part.role == "material" and part.exhibit else part.text
+            if part.role not in ("title", "question") and known in read:
                 continue
             read.add(known)
-            words += len(_WORD.findall(said.text))
-            characters += len(_CJK.findall(said.text))
+            words += len(_WORD.findall(part.text))
+            characters += len(_CJK.findall(part.text))
     return words, characters
 
 
 def _images(form: Form) -> int:
-    shown = {
+    images = {
         exhibit.exhibit_id
         for page in form.pages
         for block in page.blocks
@@ -84,4 +84,4 @@ def _images(form: Form) -> int:
         for exhibit in block.exhibits
         if exhibit.image is not None
     }
-    return len(shown)
+    return len(images)

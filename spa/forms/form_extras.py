@@ -92,7 +92,7 @@ def _explained(
     view: AssignmentView, blocks: tuple[PageBlock, ...], place: Literal["before", "after"]
 ) -> Iterator[PageBlock]:
     """Ask for an explanation beside every question about outputs or systems that asks for none yet."""
-    asked = {
+    explained = {
         block.target.of
         for block in blocks
         if isinstance(block, Question) and isinstance(block.target, ExplanationTarget)
@@ -101,7 +101,7 @@ def _explained(
         if (
             not isinstance(block, Question)
             or not isinstance(block.target, PreferenceTarget | RatingTarget | ChoiceTarget)
-            or block.target in asked
+            or block.target in explained
         ):
             yield block
             continue

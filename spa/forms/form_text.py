@@ -39,9 +39,9 @@ def form_text(form: Form, audience: Audience) -> Iterator[str]:
     form's own title (the instructions page carries it), buttons, progress, the sign behind a number box.
     """
     for page in pages_for(form, audience):
-        for said in page_text(page):
-            if said.text:
-                yield said.text
+        for part in page_text(page):
+            if part.text:
+                yield part.text
 
 
 def pages_for(form: Form, audience: Audience) -> tuple[Page, ...]:
@@ -57,7 +57,8 @@ def page_text(page: Page) -> Iterator[TextUnit]:
             yield TextUnit(role="markdown", text=block.markdown)
         elif isinstance(block, ExhibitsBlock):
             for exhibit in exhibits_of(block):
-                yield from exhibit_text(exhibit)
+                yield TextUnit(role="caption", text=exhibit.caption, exhibit=exhibit)
+                yield TextUnit(role="material", text=visible_text(exhibit), exhibit=exhibit)
         else:
             yield TextUnit(role="question", text=block.text)
             yield from answer_text(block.answer)
@@ -66,14 +67,6 @@ def page_text(page: Page) -> Iterator[TextUnit]:
 def exhibits_of(block: ExhibitsBlock) -> tuple[Exhibit, ...]:
     """Return the exhibits of a block in reading order."""
     return block.exhibits if block.heading is None else (block.heading, *block.exhibits)
-
-
-def exhibit_text(exhibit: Exhibit) -> tuple[TextUnit, TextUnit]:
-    """Return what an exhibit says: its caption and what it shows."""
-    return (
-        TextUnit(role="caption", text=exhibit.caption, exhibit=exhibit),
-        TextUnit(role="material", text=visible_text(exhibit), exhibit=exhibit),
-    )
 
 
 def visible_text(exhibit: Exhibit) -> str:

@@ -40,8 +40,8 @@ UNWRITABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]")  # not allo
 MOST_TABS = 8
 SHORT_CAPTION = 12  # characters; up to three of these stand beside one another on a phone
 LONG_ITEM = 700  # characters; a longer item text stands beside a single output instead of above it
-MOST_KEPT = 4096  # rendered questions; one takes one or two kB
-LONGEST_KEPT = 20  # characters of an answer: what is sent to us may be long, and is not for keeping
+MOST_CACHED = 4096  # rendered questions; one takes one or two kB
+LONGEST_CACHED = 20  # characters of an answer: what is sent to us may be long, and is not for keeping
 SHORT_OPTION = 32  # characters; a Likert scale with longer words is a list, not a row
 
 
@@ -111,7 +111,7 @@ class PageRegion:
 
     stage_id: str  # "p3-1": unique on a page and in a document of all pages
     exhibits: tuple[ExhibitsBlock, ...]
-    asked: tuple[TextBlock | Question, ...]
+    questions: tuple[TextBlock | Question, ...]  # with the texts between them
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -209,11 +209,11 @@ def sections(page: Page) -> list[TextBlock | Question | PageRegion]:
             found.append(first)
             left = left[1:]
             continue
-        shown = _exhibits_from(left)
-        asked = _asked_from(left[len(shown) :])
-        left = left[len(shown) + len(asked) :]
+        exhibits = _exhibits_from(left)
+        questions = _questions_from(left[len(exhibits) :])
+        left = left[len(exhibits) + len(questions) :]
         stage_id = f"{page.page_id}-{sum(isinstance(section, PageRegion) for section in found) + 1}"
-        found.append(PageRegion(stage_id=stage_id, exhibits=shown, asked=asked))
+        found.append(PageRegion(stage_id=stage_id, exhibits=exhibits, questions=questions))
     return found
 
 
@@ -223,24 +223,24 @@ def column_name(exhibit: Exhibit) -> str:
 
 
 def _exhibits_from(blocks: tuple[PageBlock, ...]) -> tuple[ExhibitsBlock, ...]:
-    shown: list[ExhibitsBlock] = []
+    exhibits: list[ExhibitsBlock] = []
     for block in blocks:
         if not isinstance(block, ExhibitsBlock):
             break
-        shown.append(block)
-    return tuple(shown)
+        exhibits.append(block)
+    return tuple(exhibits)
 
 
-def _asked_from(blocks: tuple[PageBlock, ...]) -> tuple[TextBlock | Question, ...]:
+def _questions_from(blocks: tuple[PageBlock, ...]) -> tuple[TextBlock | Question, ...]:
     """Return the questions next in line with the texts between them; a text after the last one is not theirs."""
-    asked: list[TextBlock | Question] = []
+    questions: list[TextBlock | Question] = []
     for block in blocks:
         if isinstance(block, ExhibitsBlock):
             break
-        asked.append(block)
-    while asked and isinstance(asked[-1], TextBlock):
-        asked.pop()
-    return tuple(asked)
+        questions.append(block)
+    while questions and isinstance(questions[-1], TextBlock):
+        questions.pop()
+    return tuple(questions)
 
 
 def _kind_of(block: object) -> str:
@@ -287,20 +287,20 @@ def image_type(exhibit: Exhibit) -> str:
     return guessed if guessed is not None and guessed.startswith("image/") else "application/octet-stream"
 
 
-def _kept(macro: Callable[[Question], Markup], question: Question, state: PageState, *said: str) -> Markup:
+def _cached_question(macro: Callable[[Question], Markup], question: Question, state: PageState, *texts: str) -> Markup:
     """Render a question, or return it as it was rendered before: most look the same on everybody's form.
 
-    ``said`` are the locale's texts that the macro uses for a question without a gap.
+    ``texts`` are the locale's texts that the macro uses for a question without a gap.
     """
     given = state.answers.get(question.question_id)
-    if question.question_id in state.gaps or len(given or "") > LONGEST_KEPT:
+    if question.question_id in state.gaps or len(given or "") > LONGEST_CACHED:
         return macro(question)
-    key = (question.question_id, question.text, question.answer, given, *said)
-    found = _KEPT.get(key)
+    key = (question.question_id, question.text, question.answer, given, *texts)
+    found = _CACHE.get(key)
     if found is None:
-        if len(_KEPT) >= MOST_KEPT:
-            _KEPT.clear()
-        found = _KEPT[key] = macro(question)
+        if len(_CACHE) >= MOST_CACHED:
+            _CACHE.clear()
+        found = _CACHE[key] = macro(question)
     return found
 
 
@@ -309,7 +309,7 @@ def _document(template: str, texts: PageTexts, **values: object) -> str:
     return UNWRITABLE.sub("\N{REPLACEMENT CHARACTER}", rendered)
 
 
-_KEPT: dict[tuple[object, ...], Markup] = {}
+_CACHE: dict[tuple[object, ...], Markup] = {}
 
 
 @cache
@@ -322,7 +322,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["kept"] = _kept
+    environment.globals["cached_question"] = _cached_question
     environment.filters |= {
         "markdown": render_markdown,
         "emphasis": render_emphasis,

@@ -46,10 +46,10 @@ def preset_instructions(view: AssignmentView) -> str:
         if getattr(study, section) is not None:
             points = "" if study.likert is None else str(study.likert.points)
             paragraphs.append(view.say(f"instructions_{section}", points=points))
-    aspects = [criterion.name for criterion in study.criteria if criterion.id in _asked(study)]
+    aspects = [criterion.name for criterion in study.criteria if criterion.id in _criteria(study)]
     if aspects:
         paragraphs.append(view.say("instructions_criteria", criteria=separator.join(aspects)))
-    if any(criterion.mark_differences for criterion in study.criteria if criterion.id in _asked_of_one(study)):
+    if any(criterion.mark_differences for criterion in study.criteria if criterion.id in _rated_criteria(study)):
         paragraphs.append(view.say("instructions_differences"))
     return "\n\n".join(paragraphs)
 
@@ -62,9 +62,9 @@ def _exposure(view: AssignmentView) -> str:
     return view.say("exposure_one") if high == 1 else view.say("exposure_many", number=str(high))
 
 
-def _asked(study: Study) -> set[str]:
-    return ({*study.asked("spa"), *study.asked("choices")} | _asked_of_one(study)) - {OVERALL}
+def _criteria(study: Study) -> set[str]:
+    return ({*study.criteria_of("spa"), *study.criteria_of("choices")} | _rated_criteria(study)) - {OVERALL}
 
 
-def _asked_of_one(study: Study) -> set[str]:
-    return {*study.asked("likert"), *study.asked("continuous"), *study.asked("categories")}
+def _rated_criteria(study: Study) -> set[str]:
+    return {*study.criteria_of("likert"), *study.criteria_of("continuous"), *study.criteria_of("categories")}

@@ -110,8 +110,8 @@ class Prompt:
         """
         ending = f"\n{answer_format}\n" if answer_format else ""
         if all([fragment.text is not None for fragment in self.fragments]):
-            said = "".join([fragment.text or "" for fragment in self.fragments])
-            return [{"role": "user", "content": said + ending}]
+            text = "".join([fragment.text or "" for fragment in self.fragments])
+            return [{"role": "user", "content": text + ending}]
         content: list[dict[str, Any]] = []
         for is_image, run in groupby(self.fragments, lambda fragment: fragment.text is None):
             if is_image:
@@ -154,12 +154,12 @@ def answer_format(questions: Sequence[Question], texts: Texts) -> str:
     return "\n".join([texts.say("form.prompt_answer_format", example=example), *_value_lines(questions, texts)])
 
 
-def ask_again(asked: Sequence[Question], arrived: Mapping[str, str | None], texts: Texts) -> str:
+def ask_again(questions: Sequence[Question], arrived: Mapping[str, str | None], texts: Texts) -> str:
     """Return what is said after a reply that could not be used for some questions: which, and what each takes.
 
     ``arrived`` maps each question to answer again to what arrived for it, ``None`` where nothing did.
     """
-    questions = [question for question in asked if question.question_id in arrived]
+    questions = [question for question in questions if question.question_id in arrived]
     quoted = [
         f"- {json.dumps(name)}: {json.dumps(raw[:_SHOWN_AGAIN], ensure_ascii=False)}"
         for name, raw in arrived.items()
@@ -236,7 +236,7 @@ class _Rendering:
     def _exhibit(self, exhibit: Exhibit) -> None:
         """Render an exhibit where it is first met with what it shows, unless that has been sent before."""
         if exhibit.exhibit_id in self._sent:
-            self.fragments.append(_shown_above(exhibit.exhibit_id, exhibit.caption))
+            self.fragments.append(_reference_to(exhibit.exhibit_id, exhibit.caption))
         else:
             self._sent.add(exhibit.exhibit_id)
             self.fragments += (_caption(exhibit.exhibit_id, exhibit.caption), _material(exhibit))
@@ -273,7 +273,7 @@ def _caption(exhibit_id: str, caption: str) -> Fragment:
 
 
 @lru_cache(maxsize=4096)
-def _shown_above(exhibit_id: str, caption: str) -> Fragment:
+def _reference_to(exhibit_id: str, caption: str) -> Fragment:
     marker, named, line = _caption(exhibit_id, caption).parts
     return Fragment(
         parts=(marker, named, TextPart(text=" ↑", wrapper="shown above"), line), text=f"[{exhibit_id}] {caption} ↑\n"
@@ -303,9 +303,9 @@ def _offers(answer: Answer) -> Fragment:
     """Render what is offered as an answer."""
     coded = isinstance(answer, OptionsAnswer) and any(option.value != option.text for option in answer.options)
     parts: list[TextPart] = []
-    for said in answer_text(answer):
-        value = f"{json.dumps(said.value, ensure_ascii=False)}: " if coded else ""
-        parts += (TextPart(text=f"- {value}", wrapper="answer marker"), TextPart(text=said.text), _LINE)
+    for line in answer_text(answer):
+        value = f"{json.dumps(line.value, ensure_ascii=False)}: " if coded else ""
+        parts += (TextPart(text=f"- {value}", wrapper="answer marker"), TextPart(text=line.text), _LINE)
     return _together(*parts)
 
 

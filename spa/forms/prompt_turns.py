@@ -80,8 +80,10 @@ def _by_page(pages: Sequence[Page]) -> Iterator[PromptTurn]:
         waiting.append(page)
         if not page.questions:
             continue
-        shown = frozenset(sent)
-        yield PromptTurn(turn_id=page.page_id, pages=tuple(waiting), questions=page.questions, alone=first, sent=shown)
+        sent_before = frozenset(sent)
+        yield PromptTurn(
+            turn_id=page.page_id, pages=tuple(waiting), questions=page.questions, alone=first, sent=sent_before
+        )
         sent |= {exhibit.exhibit_id for each in waiting for exhibit in _exhibits(each.blocks)}
         waiting, first = [], False
 
@@ -92,13 +94,13 @@ def _by_question(pages: Sequence[Page]) -> Iterator[PromptTurn]:
         for question in page.questions:
             if isinstance(question.target, ExplanationTarget):
                 continue
-            own = tuple(one for one in page.questions if one == question or _explains(one, question))
-            shown = (*(other for other in before if pages.index(other) < place), _cut(page, question, own))
-            yield PromptTurn(turn_id=question.question_id, pages=shown, questions=own, alone=True)
-
-
-def _explains(explanation: Question, question: Question) -> bool:
-    return isinstance(explanation.target, ExplanationTarget) and explanation.target.of == question.target
+            own = tuple(
+                one
+                for one in page.questions
+                if one == question or (isinstance(one.target, ExplanationTarget) and one.target.of == question.target)
+            )
+            pages_of_turn = (*(other for other in before if pages.index(other) < place), _cut(page, question, own))
+            yield PromptTurn(turn_id=question.question_id, pages=pages_of_turn, questions=own, alone=True)
 
 
 def _cut(page: Page, question: Question, own: tuple[Question, ...]) -> Page:
@@ -124,16 +126,16 @@ def _concerns(block: PageBlock, question: Question) -> bool:
         return block.criterion in (None, question.criterion)
     if not isinstance(block, ExhibitsBlock):
         return True
-    wanted = _asked_about(question)
+    outputs = _outputs_of(question)
     labelled = {(one.label, one.item_id, one.sample) for one in block.exhibits if one.label is not None}
-    if wanted is None:
+    if outputs is None:
         return True
     if not labelled:  # references, shown for orientation
-        return any(one.item_id == item for one in block.exhibits for _, item, _ in wanted)
-    return bool(labelled & wanted)
+        return any(one.item_id == item for one in block.exhibits for _, item, _ in outputs)
+    return bool(labelled & outputs)
 
 
-def _asked_about(question: Question) -> set[tuple[str | None, str, int]] | None:
+def _outputs_of(question: Question) -> set[tuple[str | None, str, int]] | None:
     """Return the outputs that a question is about; ``None`` where it is about systems or anything else."""
     match question.target:
         case RatingTarget(label=label, item_id=item, sample=sample):

@@ -84,12 +84,12 @@ def _group_blocks(view: AssignmentView, together: list[RatedBy], group: list[Sho
         for beside, criteria in ((None, bare), (heading, plain)):
             if criteria:
                 blocks.append(ExhibitsBlock(heading=beside, exhibits=(view.output(output),)))
-                blocks += _all_asked(view, output, criteria)
+                blocks += _questions(view, output, criteria)
         if marking:
             source, marked = view.compared_with_item(output)
             blocks.append(TextBlock(markdown=view.say("differences_note")))
             blocks.append(ExhibitsBlock(heading=source, exhibits=(marked,)))
-            blocks += _all_asked(view, output, marking)
+            blocks += _questions(view, output, marking)
     return tuple(blocks)
 
 
@@ -99,14 +99,20 @@ def _views(view: AssignmentView, together: list[RatedBy]) -> tuple[list[Asked], 
     for elicitation in together:
         for group, criteria in zip(views, view.views(RATED_BY[elicitation]), strict=True):
             group += [(elicitation, criterion) for criterion in criteria]
-    return tuple(sorted(group, key=lambda asked: asked[1] != OVERALL) for group in views)
+    return tuple(sorted(group, key=lambda pair: pair[1] != OVERALL) for group in views)
 
 
-def _all_asked(view: AssignmentView, output: ShownOutput, criteria: list[Asked]) -> list[Question]:
-    return [asked for elicitation, criterion in criteria for asked in _asked(view, elicitation, output, criterion)]
+def _questions(view: AssignmentView, output: ShownOutput, criteria: list[Asked]) -> list[Question]:
+    return [
+        question
+        for elicitation, criterion in criteria
+        for question in _rating_questions(view, elicitation, output, criterion)
+    ]
 
 
-def _asked(view: AssignmentView, elicitation: RatedBy, output: ShownOutput, criterion: str) -> list[Question]:
+def _rating_questions(
+    view: AssignmentView, elicitation: RatedBy, output: ShownOutput, criterion: str
+) -> list[Question]:
     """Return the question about a criterion, with that for the reason where the study asks for one."""
     named = None if view.study.single_outputs else output.label
     text, answer, reason = view.text_cache.cached(
@@ -176,16 +182,20 @@ def _put_identical_pairs(view: AssignmentView, pages: list[Page]) -> None:
     study = view.study
     if study.likert is None or study.likert.identical_pairs == 0:
         return
-    criteria = [criterion for criterion in study.asked("likert") if _against_source(view, criterion)]
+    criteria = [
+        criterion
+        for criterion in study.criteria_of("likert")
+        if criterion != OVERALL and view.criterion(criterion).against_source
+    ]
     items = list(dict.fromkeys(shown.item_id for block in view.assignment.blocks for shown in block.shown))
-    wanted = study.likert.identical_pairs
-    if not criteria or wanted > len(items):
+    count = study.likert.identical_pairs
+    if not criteria or count > len(items):
         raise StudyError(
             f"[likert] identical_pairs: expected a [likert] criterion with against_source = true and at most "
-            f"{len(items)} pairs (items of an assignment), got {len(criteria)} such criteria and {wanted} pairs; "
+            f"{len(items)} pairs (items of an assignment), got {len(criteria)} such criteria and {count} pairs; "
             "set against_source on the criterion that asks about the source, or remove identical_pairs"
         )
-    for number in range(1, wanted + 1):
+    for number in range(1, count + 1):
         name = f"identical-{number}"
         item_id = items.pop(seeded_position(view, f"{name}/item", len(items)))
         pages.insert(seeded_position(view, name, len(pages) + 1), _identical_pair(view, name, item_id, criteria))
@@ -196,7 +206,7 @@ def _identical_pair(view: AssignmentView, name: str, item_id: str, criteria: lis
     if section is None:
         raise ValueError("identical pairs are part of [likert]")
     heading, copy = view.copy_of_item(item_id)
-    note = any(_marks(view, criterion) for criterion in criteria)
+    note = any(name != OVERALL and view.criterion(name).mark_differences for name in criteria)
     questions = []
     for criterion_id in criteria:
         criterion = view.criterion(criterion_id)
@@ -214,11 +224,3 @@ def _identical_pair(view: AssignmentView, name: str, item_id: str, criteria: lis
         )
     notes = (TextBlock(markdown=view.say("differences_note")),) if note else ()
     return _page((*notes, ExhibitsBlock(heading=heading, exhibits=(copy,)), *questions))
-
-
-def _marks(view: AssignmentView, criterion_id: str) -> bool:
-    return criterion_id != OVERALL and view.criterion(criterion_id).mark_differences
-
-
-def _against_source(view: AssignmentView, criterion_id: str) -> bool:
-    return criterion_id != OVERALL and view.criterion(criterion_id).against_source

@@ -35,7 +35,7 @@ class TextCache:
         self.texts = texts
         self.criteria = {criterion.id: criterion for criterion in study.criteria}
         self._images = study.outputs.kind == "image"
-        self._kept: dict[Hashable, Any] = {}
+        self._values: dict[Hashable, Any] = {}
         self.say = lru_cache(KEPT)(self._say)
         self.system = lru_cache(KEPT)(lambda label: self.say("system_label", label=label))
         self.clean = lru_cache(KEPT)(cleaned)
@@ -44,9 +44,9 @@ class TextCache:
     def cached(self, about: Hashable, make: Callable[[], T]) -> T:
         """Return what was made for labels, pairs or criteria; it is made where it is not there yet."""
         try:
-            return cast(T, self._kept[about])
+            return cast(T, self._values[about])
         except KeyError:
-            return cast(T, self._kept.setdefault(about, make()))
+            return cast(T, self._values.setdefault(about, make()))
 
     def _say(self, name: str, **values: str) -> str:
         if self._images and f"form.{name}_image" in self.texts.entries:

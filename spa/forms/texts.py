@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 
 from spa.errors import StudyError
+from spa.study.validation import shipped_languages
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 # Without these a text no longer says which system is meant, so an override must keep them.
@@ -87,12 +88,6 @@ def load_texts(language: str, overrides: Mapping[str, str]) -> Texts:
         raise StudyError(*problems)
     right_to_left = primary in _RIGHT_TO_LEFT or not _RIGHT_TO_LEFT_SCRIPTS.isdisjoint(subtags)
     return Texts(language=language, right_to_left=right_to_left, entries={**expected, **overrides})
-
-
-def shipped_languages() -> tuple[str, ...]:
-    """Return the languages that have texts of their own, sorted."""
-    folder = files("spa.forms") / "locales"
-    return tuple(sorted(entry.name[:-5] for entry in folder.iterdir() if entry.name.endswith(".toml")))
 
 
 def placeholders(text: str) -> frozenset[str]:

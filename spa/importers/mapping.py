@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, ValidationError
 
 from spa.errors import StudyError
+from spa.files import read_toml
 from spa.study.schema_errors import schema_errors
 from spa.study.toml_table import Text, TomlTable
 
@@ -69,14 +69,7 @@ def read_mapping(path: Path, kind: type[Mapped]) -> Mapped:
     StudyError
         With every mistake, one line each.
     """
-    try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise StudyError(f"{path}: cannot be read ({error.strerror}); --map names the file that says how") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise StudyError(f"{path}: expected TOML in UTF-8, got a mistake: {error}") from error
-    except RecursionError as error:
-        raise StudyError(f"{path}: expected TOML, got lists or tables nested too deeply") from error
+    raw = read_toml(path)
     try:
         return kind.model_validate(raw)
     except ValidationError as error:

@@ -110,10 +110,10 @@ def _person(path: Path, folder: Path, mapping: Potato, scores: _Scores, skipped:
             raise ResponseError(
                 f"{path}, line {number}: expected label_annotations, an object, got {shortened(repr(labels))}"
             )
-        for system, criterion, label in _asked(mapping):
+        for system, criterion, label in _score_labels(mapping):
             score, reason = _score(labels.get(label), f"{path}, line {number}, {label}", scores)
             yield {**shared, "system": system, "criterion": criterion, "score": score, "missing_reason": reason}
-        unknown = set(labels) - {label for *_, label in _asked(mapping)}
+        unknown = set(labels) - {label for *_, label in _score_labels(mapping)}
         if unknown:
             raise ResponseError(
                 f"{path}, line {number}: label {shortened(repr(min(unknown)))} is none of the criteria's "
@@ -122,7 +122,7 @@ def _person(path: Path, folder: Path, mapping: Potato, scores: _Scores, skipped:
             )
 
 
-def _asked(mapping: Potato) -> list[tuple[str, str, str]]:
+def _score_labels(mapping: Potato) -> list[tuple[str, str, str]]:
     """Return system, criterion and label of every question of an item."""
     return [
         (system, criterion, criterion if number == 1 else f"{criterion}_{number}")
@@ -158,12 +158,14 @@ def _score(answer: object, place: str, scores: _Scores) -> tuple[float | None, s
 
 def _seconds(instance: dict[str, Any], place: str) -> float | None:
     behaviour = instance.get("behavioral_data")
-    told = behaviour.get("time_string") if isinstance(behaviour, dict) else None
-    if told is None:
+    duration = behaviour.get("time_string") if isinstance(behaviour, dict) else None
+    if duration is None:
         return None
-    found = TIME.search(str(told))
+    found = TIME.search(str(duration))
     if found is None:
-        raise ResponseError(f"{place}: expected a time such as 'Time spent: 0d 0h 1m 2s', got {shortened(repr(told))}")
+        raise ResponseError(
+            f"{place}: expected a time such as 'Time spent: 0d 0h 1m 2s', got {shortened(repr(duration))}"
+        )
     days, hours, minutes, seconds = map(int, found.groups())
     return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
 
@@ -182,11 +184,11 @@ def _llm(path: Path, llm: LlmFile, mapping: Potato, scores: _Scores) -> Iterator
         place = f"{path}, line {number}"
         name = _id(instance, place)
         for system in mapping.systems:
-            told = instance.get(system)
-            if not isinstance(told, dict):
-                raise ResponseError(f"{place}: expected the scores of {system!r}, got {shortened(repr(told))}")
+            given = instance.get(system)
+            if not isinstance(given, dict):
+                raise ResponseError(f"{place}: expected the scores of {system!r}, got {shortened(repr(given))}")
             for criterion in mapping.criteria:
-                label = told.get(criterion)
+                label = given.get(criterion)
                 if not isinstance(label, str | None):
                     raise ResponseError(
                         f"{place}, {system}, {criterion}: expected a number or label, got {shortened(repr(label))}"

@@ -14,41 +14,27 @@ import polars as pl
 from spa.errors import ResponseError, shortened
 from spa.responses.table_files import TableFormat, write_table
 
+
+def _texts(*names: str) -> dict[str, Any]:
+    return dict.fromkeys(names, pl.String)
+
+
+_WHO = _texts("annotator_id", "annotator_kind", "assignment_id")
+_REASON = _texts("missing_reason")
 COLUMNS: dict[str, dict[str, Any]] = {
     "ratings": {
-        "annotator_id": pl.String,
-        "annotator_kind": pl.String,
-        "assignment_id": pl.String,
-        "item_id": pl.String,
-        "system": pl.String,
-        "criterion": pl.String,
-        "score": pl.Float64,
-        "position": pl.Int64,
-        "seconds": pl.Float64,
-        "missing_reason": pl.String,
+        **_WHO,
+        **_texts("item_id", "system", "criterion"),
+        **{"score": pl.Float64, "position": pl.Int64, "seconds": pl.Float64},
+        **_REASON,
     },
     "preferences": {
-        "annotator_id": pl.String,
-        "annotator_kind": pl.String,
-        "assignment_id": pl.String,
-        "system_x": pl.String,
-        "system_y": pl.String,
-        "preference": pl.Float64,
-        "criterion": pl.String,
-        "exposure": pl.Int64,
-        "missing_reason": pl.String,
+        **_WHO,
+        **_texts("system_x", "system_y"),
+        **{"preference": pl.Float64, "criterion": pl.String, "exposure": pl.Int64},
+        **_REASON,
     },
-    "choices": {
-        "annotator_id": pl.String,
-        "annotator_kind": pl.String,
-        "assignment_id": pl.String,
-        "item_id": pl.String,
-        "system_x": pl.String,
-        "system_y": pl.String,
-        "criterion": pl.String,
-        "winner": pl.String,
-        "missing_reason": pl.String,
-    },
+    "choices": {**_WHO, **_texts("item_id", "system_x", "system_y", "criterion", "winner"), **_REASON},
 }
 Row = dict[str, Any]
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)

@@ -16,7 +16,7 @@ from fastapi.responses import Response
 from spa.responses.outcomes import Outcome
 from spa.responses.visits import PersonVisit
 from spa.server.survey_context import SurveyContext
-from spa.server.survey_routes import ENDS
+from spa.server.survey_routes import END_TEXTS
 from spa.study.panel import Panel, PanelRedirects
 
 PATH = "/panel"
@@ -65,7 +65,7 @@ class PanelAdapter:
         """Redirect to the address of the outcome; without one, show how the visit ended."""
         address = self.redirects.get(outcome)
         if address is None:
-            return self.context.notice(ENDS[outcome])
+            return self.context.notice(END_TEXTS[outcome])
         values = {"code": visit.completion_code, "participant": visit.person, "session": visit.external_id}
         return self.context.redirect(fill(address, values))
 

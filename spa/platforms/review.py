@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
 
-from spa.responses.decisions import Decision, VisitDecisions, read_standing
+from spa.responses.decisions import Decision, VisitDecisions, read_visit_decisions
 from spa.responses.store import Store
 
 GROUP = "spa.review_rules"
@@ -52,7 +52,7 @@ def rules_for(source: str) -> ReviewRules | None:
 def decided_by_reviewers(store: Store) -> dict[str, VisitDecisions]:
     """Return the decisions in force, by our own visit."""
     with store.reading() as connection:
-        return read_standing(connection)
+        return read_visit_decisions(connection)
 
 
 def proposed_rejection(standing: VisitDecisions | None) -> Decision | None:

@@ -19,7 +19,7 @@ from spa.files import written_whole
 from spa.journal import Journal, JournalEntry
 from spa.raters.endpoints.endpoint import read_body
 from spa.raters.visits import KIND
-from spa.responses.leases import PROBE, Lease, asked_from_json
+from spa.responses.leases import PROBE, Lease, condition_from_json
 from spa.responses.store import Store
 from spa.responses.store_schema import journal, submissions
 
@@ -138,7 +138,7 @@ def _calls(connection: Connection) -> Iterator[Sequence[Any]]:
 
 @lru_cache(maxsize=4096)  # few variants, many visits
 def _rater_name(annotator_id: str, asked_as: str | None) -> str:
-    asked = asked_from_json(asked_as)
+    asked = condition_from_json(asked_as)
     variant = None if asked is None else asked.variant
     return annotator_id if variant is None else f"{annotator_id}/{variant}"
 
@@ -171,7 +171,7 @@ def write_calls(store: Store, folder: Path) -> tuple[Path, int]:
 
 def raw_calls(store: Store) -> Iterator[dict[str, Any]]:
     """Yield what is on record of every call to an LLM, oldest first."""
-    visits = {lease.submission_id: lease for lease in store.leases() if lease.annotator_kind == "llm"}
+    visits = {lease.submission_id: lease for lease in store.visits.leases() if lease.annotator_kind == "llm"}
     for call in Journal(store).every(KIND):
         yield _exported(call, visits[call.scope])
 

@@ -70,7 +70,7 @@ def rater_visits(
     StudyError
         If ``only`` names an assignment that the store does not hold.
     """
-    names = store.assignment_ids()
+    names = store.assignments.ids()
     unknown = sorted(set(only) - set(names))
     if unknown:
         raise StudyError(

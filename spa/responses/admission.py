@@ -112,7 +112,7 @@ class Arrival:
 
 
 def admit(connection: Connection, who: Arrival, rules: AdmissionRules, *, now: float) -> Lease:
-    """Find or make the visit of somebody who arrives; see ``Store.admit``."""
+    """Find or make the visit of somebody who arrives; see ``StoredVisits.admit``."""
     release_overdue(connection, now=now)
     known = _same_visit(connection, who)
     if known is not None:
@@ -251,9 +251,9 @@ def _check_reserved(connection: Connection, who: Arrival, rules: AdmissionRules)
     if not rules.reserved or who.token is None or who.session > 1 or is_personal(connection, who.token):
         return
     used, unused = count_personal(connection)
-    kept = min(unused, rules.reserved - used)
-    if count_free(connection, rules.per_assignment) <= kept:
-        raise NoneLeft(f"the {kept} places left are reserved for personal links")
+    reserved = min(unused, rules.reserved - used)
+    if count_free(connection, rules.per_assignment) <= reserved:
+        raise NoneLeft(f"the {reserved} places left are reserved for personal links")
 
 
 def _check_session(earlier: list[Lease], who: Arrival, rules: AdmissionRules) -> None:

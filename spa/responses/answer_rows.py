@@ -22,7 +22,7 @@ from spa.forms.form import (
     ScreeningTarget,
     Target,
 )
-from spa.responses.leases import PROBE, asked_from_json
+from spa.responses.leases import PROBE, condition_from_json
 from spa.responses.outcomes import CLAIMED, NO_CONSENT, WITHDRAWN
 from spa.responses.prepared_statements import PreparedStatement
 from spa.responses.store_schema import answers, submissions, to_bytes
@@ -63,12 +63,10 @@ def _to_json(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=True)
 
 
-def _shape_of(kind: str, names: Sequence[str]) -> str:
-    """Return the JSON of a kind of target with %s for its values; keys are sorted, and "about" comes before all."""
-    return "{" + ",".join([f'"about":"{kind}"', *(f'"{name}":%s' for name in names)]) + "}"
-
-
-_SHAPES = {target_type: _shape_of(kind, _NAMES[target_type]) for kind, target_type in KINDS.items()}
+_SHAPES = {  # the JSON of each kind with %s for its values; keys are sorted, and "about" comes before all
+    target_type: "{" + ",".join([f'"about":"{kind}"', *(f'"{name}":%s' for name in _NAMES[target_type])]) + "}"
+    for kind, target_type in KINDS.items()
+}
 
 
 @lru_cache(maxsize=16_384)
@@ -122,7 +120,7 @@ def read_submissions(
                 source=visit.source,
                 answers=answered.get(visit.number, ()),
                 seconds=visit.seconds,
-                asked=asked_from_json(visit.asked),
+                asked=condition_from_json(visit.asked),
                 session=visit.session,
                 people_group=visit.people_group,
                 outcome=visit.outcome,
@@ -147,15 +145,15 @@ def answer_to_row(answer: Response | Missing, submission: int, place: int) -> tu
 
 def answer_from_row(row: Row[Any]) -> Response | Missing:
     """Read what :func:`answer_to_row` wrote."""
-    kept: dict[str, Any] = {
+    shared: dict[str, Any] = {
         "question_id": row.question_id,
         "target": target_from_json(row.target),
         "raw": row.raw,
         "readings_differ": row.readings_differ,
     }
     if row.missing_reason is not None:
-        return Missing(reason=row.missing_reason, level=row.missing_level, **kept)
-    return Response(value=row.choice if row.choice is not None else row.number, **kept)
+        return Missing(reason=row.missing_reason, level=row.missing_level, **shared)
+    return Response(value=row.choice if row.choice is not None else row.number, **shared)
 
 
 def _answers_of(connection: Connection, visits: Sequence[int]) -> dict[int, tuple[Response | Missing, ...]]:

@@ -87,14 +87,14 @@ def parse_answer(question: Question, raw: object) -> Response | Missing:
     """
     if raw is None:
         return Missing(question_id=question.question_id, target=question.target, reason=NO_ANSWER, raw=None)
-    kept = verbatim(raw)
+    text = verbatim(raw)
     try:
         value = _read(question.answer, raw)
     except UnreadableAnswer as reason:
         return Missing(
-            question_id=question.question_id, target=question.target, reason=str(reason), raw=kept, level=reason.level
+            question_id=question.question_id, target=question.target, reason=str(reason), raw=text, level=reason.level
         )
-    return Response(question_id=question.question_id, target=question.target, value=value, raw=kept)
+    return Response(question_id=question.question_id, target=question.target, value=value, raw=text)
 
 
 def answer_schema(questions: Iterable[Question]) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def verbatim(raw: object) -> str:
 
 def _read(answer: Answer, raw: object) -> float | str:
     if isinstance(raw, AnsweredTwice):
-        raise UnreadableAnswer(f"answered twice: got {_shown(raw)}")
+        raise UnreadableAnswer(f"answered twice: got {_quoted(raw)}")
     if isinstance(answer, TextAnswer):
         return _read_text(answer, raw)
     if isinstance(raw, str) and not _bare(raw):
@@ -147,12 +147,12 @@ def _read(answer: Answer, raw: object) -> float | str:
         case ConfirmAnswer():
             if raw is True or (isinstance(raw, str) and _bare(raw) == CONFIRMED):
                 return CONFIRMED
-            raise UnreadableAnswer(f'expected "{CONFIRMED}", got {_shown(raw)}')
+            raise UnreadableAnswer(f'expected "{CONFIRMED}", got {_quoted(raw)}')
 
 
 def _read_text(answer: TextAnswer, raw: object) -> str:
     if not isinstance(raw, str):
-        raise UnreadableAnswer(f"expected a text, got {_shown(raw)}")
+        raise UnreadableAnswer(f"expected a text, got {_quoted(raw)}")
     if not raw.strip():
         if answer.required:
             raise UnreadableAnswer(NO_ANSWER)
@@ -168,7 +168,7 @@ def _read_number(answer: NumberAnswer, raw: object) -> float:
     if number is None or number != int(number) or not answer.low <= number <= answer.high:
         hint = " (70 means 70 %)" if answer.unit == "%" and number is not None and 0 < number < 1 else ""
         raise UnreadableAnswer(
-            f"expected a whole number from {answer.low} to {answer.high}, got {_shown(raw)}{hint}", number
+            f"expected a whole number from {answer.low} to {answer.high}, got {_quoted(raw)}{hint}", number
         )
     return int(number) / answer.scale  # whole by whole is rounded once, so 70/100 is the 0.7 that one would write
 
@@ -191,7 +191,7 @@ def _read_option(answer: OptionsAnswer, raw: object) -> float | str:
             return _read_half_point(answer, by_number[number - HALF], by_number[number + HALF], raw)
     offered = ", ".join(f'"{option.value}"' for option in answer.options[:12])
     more = ", ..." if len(answer.options) > 12 else ""
-    raise UnreadableAnswer(f"expected one of {offered}{more}, got {_shown(raw)}", number)
+    raise UnreadableAnswer(f"expected one of {offered}{more}, got {_quoted(raw)}", number)
 
 
 def _read_half_point(answer: OptionsAnswer, below: AnswerOption, above: AnswerOption, raw: object) -> float | str:
@@ -200,7 +200,7 @@ def _read_half_point(answer: OptionsAnswer, below: AnswerOption, above: AnswerOp
     if answer.half_points == "keep" and below.score is not None and above.score is not None:
         return (below.score + above.score) / 2
     raise UnreadableAnswer(
-        f'expected "{below.value}" or "{above.value}", got {_shown(raw)} (half points count as missing)',
+        f'expected "{below.value}" or "{above.value}", got {_quoted(raw)} (half points count as missing)',
         _as_number(raw, unit=""),
     )
 
@@ -239,7 +239,7 @@ def _bare(text: str) -> str:
     return (text if text.isascii() else text.translate(DIRECTION_MARKS)).strip()
 
 
-def _shown(raw: object) -> str:
+def _quoted(raw: object) -> str:
     """Return what arrived, short enough for a reason of one line and printable anywhere."""
     text = verbatim(raw)
     if len(text) > SHOWN_CHARACTERS:

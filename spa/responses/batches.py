@@ -24,7 +24,7 @@ from spa.responses.store import Store
 
 T = TypeVar("T")
 Begin = Callable[[], AbstractContextManager[Connection]]
-Tell = Callable[[asyncio.Future[Any], Any], None]
+Resolve = Callable[[asyncio.Future[Any], Any], None]
 MOST = 128  # pieces of work in one transaction, so that nobody waits for hundreds of others
 
 
@@ -113,14 +113,14 @@ def _results_of(batch: Sequence[Piece], begin: Begin) -> list[Any]:
         return [piece.work(connection) for piece in batch]
 
 
-def _wake(batch: Iterable[Piece], results: Iterable[Any], tell: Tell) -> None:
+def _wake(batch: Iterable[Piece], results: Iterable[Any], resolve: Resolve) -> None:
     """Resume the waiting tasks, in their own event loop."""
     for piece, result in zip(batch, results, strict=True):
         if not piece.future.cancelled():
-            tell(piece.future, result)
+            resolve(piece.future, result)
 
 
-def _wake_from_thread(batch: Sequence[Piece], results: Sequence[Any], tell: Tell) -> None:
+def _wake_from_thread(batch: Sequence[Piece], results: Sequence[Any], resolve: Resolve) -> None:
     """Resume the waiting tasks, each in its event loop, which is woken once."""
     waiting: dict[asyncio.AbstractEventLoop, list[tuple[Piece, Any]]] = {}
     for piece, result in zip(batch, results, strict=True):
@@ -128,7 +128,7 @@ def _wake_from_thread(batch: Sequence[Piece], results: Sequence[Any], tell: Tell
     for loop, pairs in waiting.items():
         pieces, theirs = zip(*pairs, strict=True)
         with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
-            loop.call_soon_threadsafe(partial(_wake, pieces, theirs, tell))
+            loop.call_soon_threadsafe(partial(_wake, pieces, theirs, resolve))
 
 
 class LoopWriter:

@@ -81,7 +81,7 @@ def least_answered(connection: Connection, annotator_id: str, per_assignment: in
 
 
 def release(connection: Connection, submission_id: str, reason: str, *, now: float, finished: bool = False) -> bool:
-    """Give up the place of a visit and return whether one became free; see ``Store.release``."""
+    """Give up the place of a visit and return whether one became free; see ``StoredVisits.release``."""
     lease = lease_of(connection, submission_id)
     if lease is None or lease.annotator_kind == "llm" or (lease.finished and not finished):
         return False

@@ -6,7 +6,7 @@ import secrets
 
 from sqlalchemy import Connection, select
 
-from spa.responses.builds import note
+from spa.responses.database import note
 from spa.responses.outcomes import OUTCOMES, Outcome
 from spa.responses.store_schema import meta
 
@@ -34,12 +34,12 @@ def outcome_codes(connection: Connection, source: str) -> dict[Outcome, str]:
     Runs inside the caller's writing transaction, which must hold the lock of the leases.
     """
     prefix = f"code:{source}:"
-    kept = {row.name: row.value for row in connection.execute(select(meta).where(meta.c.name.startswith(prefix)))}
+    stored = {row.name: row.value for row in connection.execute(select(meta).where(meta.c.name.startswith(prefix)))}
     codes: dict[Outcome, str] = {}
     for outcome in OUTCOMES:
         name = f"{prefix}{outcome}"
-        if name not in kept:
-            kept[name] = random_code()
-            note(connection, name, kept[name])
-        codes[outcome] = kept[name]
+        if name not in stored:
+            stored[name] = random_code()
+            note(connection, name, stored[name])
+        codes[outcome] = stored[name]
     return codes

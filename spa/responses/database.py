@@ -1,4 +1,4 @@
-"""Open and create the database of a store; explain in one line what is wrong with it.
+"""The database of a store: open and create it, its transactions and facts; explain in one line what is wrong with it.
 
 SQLite by default: write-ahead log with ``synchronous=FULL``, so that what was acknowledged
 is on disk, and ``BEGIN IMMEDIATE`` for every writing transaction, so that two writers wait
@@ -12,20 +12,24 @@ import os
 import random
 import secrets
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
-from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy import Connection, Engine, Select, create_engine, event, insert, make_url, select, update
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
 from sqlalchemy.pool import NullPool, QueuePool
 
 from spa.errors import ResponseError, how_to_install
+from spa.responses.store_schema import meta
+from spa.responses.tokens import keyed
 
+CHUNK = 500  # rows written or read at once, so that memory stays flat
 TRIES = 8  # of a transaction that PostgreSQL aborted because two processes waited for one another
 CONFLICTS = ("40001", "40P01")  # its codes for that
 T = TypeVar("T")
@@ -53,6 +57,80 @@ class Target:
     def name(self) -> str:
         """What a user calls it; a password is never shown."""
         return str(self.path) if self.path is not None else make_url(self.url).render_as_string(hide_password=True)
+
+
+class Database:
+    """Transactions of a store, and the facts noted about it; safe to use from several threads; a context manager."""
+
+    def __init__(self, name: str, engine: Engine) -> None:
+        self.name = name  # as a user would call it
+        self._engine = engine
+        self._writer = writing(engine)
+        self._one_writer = threading.Lock()  # threads of this process queue here, not in the database
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the store is an SQLite file, used by one machine."""
+        return self._engine.dialect.name == "sqlite"
+
+    def close(self) -> None:
+        """Close the connections; what was acknowledged is on disk already."""
+        self._engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Yield a connection to read from."""
+        with database_errors(self.name), self._engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """Yield a connection in a writing transaction, on disk when the block ends without an error."""
+        with self._one_writer, database_errors(self.name), self._writer.begin() as connection:
+            yield connection
+
+    def stream(self, query: Select[Any]) -> Iterator[Any]:
+        """Yield the rows of a query, a few hundred in memory at a time."""
+        with self.reading() as connection, connection.execute(query.execution_options(yield_per=CHUNK)) as rows:
+            yield from rows
+
+    def scrub(self) -> None:
+        """Let the database forget what was deleted: its log and its dead rows still hold it."""
+        with database_errors(self.name):
+            _scrub(self._engine)
+
+    def meta(self, name: str) -> str | None:
+        """Return a fact noted with :meth:`set_meta`; ``None`` where there is none."""
+        with self.reading() as connection:
+            return connection.scalar(select(meta.c.value).where(meta.c.name == name))
+
+    def set_meta(self, name: str, value: str) -> None:
+        """Note a fact about the store, such as the seed of its draw."""
+        with self.transaction() as connection:
+            note(connection, name, value)
+
+    def keyed(self, text: str) -> str:
+        """Return the keyed hash of a name: the same in this store, and nothing to anybody else.
+
+        That of a link's token is the ``annotator_id`` of the person behind it.
+        """
+        return keyed(self.meta("secret") or "", text)
+
+    def person_id(self, source: str, person: str) -> str:
+        """Return the ``annotator_id`` of a platform's person: keyed with a secret of this store."""
+        return self.keyed(f"{source}\x00{person}")
+
+
+def note(connection: Connection, name: str, value: str) -> None:
+    """Write or replace a fact about the store, inside the caller's transaction."""
+    if connection.execute(update(meta).where(meta.c.name == name).values(value=value)).rowcount == 0:
+        connection.execute(insert(meta).values(name=name, value=value))
 
 
 def parse_target(target: str | Path) -> Target:
@@ -235,7 +313,7 @@ def _is_conflict(error: BaseException | None) -> bool:
     return False
 
 
-def scrub(engine: Engine) -> None:
+def _scrub(engine: Engine) -> None:
     """Write SQLite's log into the file and empty it; have PostgreSQL drop its dead rows."""
     raw = engine.raw_connection()
     try:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any, Literal, get_args
 
-from sqlalchemy import Connection, Row, Select, insert, select
+from sqlalchemy import Connection, Select, insert, select
 
 from spa.errors import ResponseError
 from spa.responses.store_schema import decisions, submissions
@@ -121,22 +121,25 @@ def read_decisions(connection: Connection, submission_id: str | None = None) -> 
     query: Select[Any] = select(decisions).order_by(decisions.c.number)
     if submission_id is not None:
         query = query.where(decisions.c.submission_id == submission_id)
-    return [_decision(row) for row in connection.execute(query)]
+    return [
+        Decision(**{**row._mapping, "amount": None if row.amount is None else Decimal(row.amount)})
+        for row in connection.execute(query)
+    ]
 
 
-def read_standing(connection: Connection) -> dict[str, VisitDecisions]:
+def read_visit_decisions(connection: Connection) -> dict[str, VisitDecisions]:
     """Return what stands, by visit; visits that nobody decided on are not in it."""
-    return standing_of(read_decisions(connection))
+    return visit_decisions(read_decisions(connection))
 
 
-def standing_of(log: Iterable[Decision]) -> dict[str, VisitDecisions]:
+def visit_decisions(log: Iterable[Decision]) -> dict[str, VisitDecisions]:
     """Work out what stands after a log that is in order.
 
     >>> first = Decision(submission_id="s1", action="exclude", reviewer="Ana", decided_at=0, note="one key", number=1)
-    >>> standing_of([first])["s1"].exclusion.note
+    >>> visit_decisions([first])["s1"].exclusion.note
     'one key'
     >>> back = Decision(submission_id="s1", action="undo", reviewer="Ana", decided_at=1, undoes=1, number=2)
-    >>> standing_of([first, back])["s1"].exclusion is None
+    >>> visit_decisions([first, back])["s1"].exclusion is None
     True
     """
     listed = list(log)
@@ -146,10 +149,10 @@ def standing_of(log: Iterable[Decision]) -> dict[str, VisitDecisions]:
         own = by_visit.setdefault(decision.submission_id, [])
         if decision.action != "undo" and decision.number not in undone:
             own.append(decision)
-    return {visit: _standing(visit, own) for visit, own in by_visit.items()}
+    return {visit: _in_force(visit, own) for visit, own in by_visit.items()}
 
 
-def _standing(visit: str, own: list[Decision]) -> VisitDecisions:
+def _in_force(visit: str, own: list[Decision]) -> VisitDecisions:
     payment = next((each for each in reversed(own) if each.action in PAYMENT), None)
     counting = next((each for each in reversed(own) if each.action in ANALYSIS), None)
     return VisitDecisions(
@@ -170,7 +173,3 @@ def _check_undo(connection: Connection, decision: Decision) -> None:
         raise ResponseError(f"{place}: an undo cannot be undone; decide again instead")
     if connection.scalar(select(decisions.c.number).where(decisions.c.undoes == decision.undoes)) is not None:
         raise ResponseError(f"{place}: decision number {decision.undoes} was undone already")
-
-
-def _decision(row: Row[Any]) -> Decision:
-    return Decision(**{**row._mapping, "amount": None if row.amount is None else Decimal(row.amount)})

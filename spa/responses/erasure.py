@@ -68,7 +68,10 @@ def forget(
         if connection.dialect.name == "sqlite":
             connection.exec_driver_sql("PRAGMA secure_delete = ON")  # what is deleted is overwritten
         lock_leases(connection)
-        names = [] if person is None else [store.annotator_id(person), *_as_visitor(store, connection, person)]
+        names = []
+        if person is not None:  # as a link, or as a visitor of each platform that somebody came from
+            sources = connection.scalars(select(people.c.source).distinct())
+            names = [store.keyed(person), *(store.person_id(source, person) for source in sources)]
         visits = find_person(connection, names, person=person, submission=submission)
         trial = connection.begin_nested()
         account = forget_person(connection, visits, forms=forms, hashed=store.keyed, with_answers=with_answers)
@@ -77,12 +80,6 @@ def forget(
     if apply:
         store.scrub()
     return account
-
-
-def _as_visitor(store: Store, connection: Connection, person: str) -> list[str]:
-    """Return the ids that a platform's name is hashed to, for each platform that somebody came from."""
-    sources = connection.scalars(select(people.c.source).distinct())
-    return [store.person_id(source, person) for source in sources]
 
 
 def find_person(
@@ -212,16 +209,18 @@ def _clean_pages(connection: Connection, visit: Lease, form: Form) -> int:
     cleaned = 0
     for row in connection.execute(sent).all():
         fields: Mapping[str, object] = json.loads(row.body)
-        kept = {
+        remaining = {
             name: value
             for name, value in fields.items()
             if name in questions
             and not isinstance(questions[name].answer, TextAnswer)
             and isinstance(parse_answer(questions[name], value), Response)
         }
-        if kept != fields:
+        if remaining != fields:
             cleaned += 1
-            connection.execute(update(payloads).where(payloads.c.number == row.number).values(body=json.dumps(kept)))
+            connection.execute(
+                update(payloads).where(payloads.c.number == row.number).values(body=json.dumps(remaining))
+            )
     return cleaned
 
 

@@ -24,7 +24,7 @@ from spa.forms.form import (
     ScreeningTarget,
 )
 from spa.responses.answers import NO_ANSWER
-from spa.responses.decisions import Decision, read_standing
+from spa.responses.decisions import Decision, read_visit_decisions
 from spa.responses.store import Store
 from spa.responses.submission import Missing, RaterCondition, Response, Submission
 from spa.responses.tidy_tables import (
@@ -73,17 +73,17 @@ class Annotator:
 
     def note(self, answer: Response | Missing) -> None:
         """Note what is no row of a table: an attention check, a screening question, what was said in the interview."""
-        if not _was_asked(answer):
+        if not _is_due(answer):
             return
         value = answer.value if isinstance(answer, Response) else None
         match answer.target:
-            case CheckTarget() as asked:
-                self.checks.append(value is not None and _is_expected(value, asked.expected))
-            case ScreeningTarget() as asked:
-                self.eligible.append(value in asked.eligible)
-                self.own_words[f"screening:{asked.screening_id}"] = _printable(answer.raw)
-            case InterviewTarget() as asked:
-                self.own_words[f"interview:{asked.interview_id}"] = _printable(answer.raw) or None
+            case CheckTarget() as target:
+                self.checks.append(value is not None and _is_expected(value, target.expected))
+            case ScreeningTarget() as target:
+                self.eligible.append(value in target.eligible)
+                self.own_words[f"screening:{target.screening_id}"] = _printable(answer.raw)
+            case InterviewTarget() as target:
+                self.own_words[f"interview:{target.interview_id}"] = _printable(answer.raw) or None
 
 
 def export_tables(store: Store, *, incomplete: Iterable[Submission] = ()) -> Tables:
@@ -130,28 +130,28 @@ class _Gathered:
         )
         annotator.count(submission, complete=complete)
         who = (submission.annotator_id, submission.annotator_kind, submission.assignment_id)
-        asked_how, visit = _asked(submission.asked), _visit(submission)
+        condition, visit = _condition_cells(submission.asked), _visit(submission)
         explained = _explanations(submission.answers)
         for answer in submission.answers:
             value = answer.value if isinstance(answer, Response) else None
             reason = _printable(answer.reason) if isinstance(answer, Missing) else None
             match answer.target:
-                case PreferenceTarget() as asked:
-                    rows, cells = self.preferences, _preference(asked, value, hidden.systems)
-                case RatingTarget() as asked:
-                    rows, cells = self.ratings, _rating(asked, value, hidden)
-                case ChoiceTarget() as asked:
-                    rows, cells = self.choices, _choice(asked, value, hidden.systems)
+                case PreferenceTarget() as target:
+                    rows, cells = self.preferences, _preference(target, value, hidden.systems)
+                case RatingTarget() as target:
+                    rows, cells = self.ratings, _rating(target, value, hidden)
+                case ChoiceTarget() as target:
+                    rows, cells = self.choices, _choice(target, value, hidden.systems)
                 case _:
                     annotator.note(answer)
                     if isinstance(answer.target, CheckTarget) and answer.target.kind == "identical_pair":
-                        if _was_asked(answer):
+                        if _is_due(answer):
                             cells = _identical_pair(answer.target, value)
-                            self.identical_pairs.append((*who, *cells, *asked_how, reason, *visit, complete))
+                            self.identical_pairs.append((*who, *cells, *condition, reason, *visit, complete))
                     continue
             level = answer.level if isinstance(answer, Missing) else None
             read = _read(answer, submission.asked)
-            rows.append((*who, *cells, *asked_how, *read, explained.get(asked), reason, level, *visit, complete))
+            rows.append((*who, *cells, *condition, *read, explained.get(target), reason, level, *visit, complete))
 
     def tables(self, *, with_complete: bool, exclusions: pl.DataFrame) -> Tables:
         """Build the tables from what was gathered."""
@@ -160,11 +160,11 @@ class _Gathered:
             built = pl.DataFrame(rows, schema={**columns, "complete": pl.Boolean}, orient="row")
             return built if with_complete else built.drop("complete")
 
-        asked = list(dict.fromkeys(name for each in self.annotators.values() for name in each.own_words))
+        columns = list(dict.fromkeys(name for each in self.annotators.values() for name in each.own_words))
         rows = [
             (
                 *self._annotator_row(annotator_id, each),
-                *(each.own_words.get(name) for name in asked),
+                *(each.own_words.get(name) for name in columns),
                 each.submissions > 0,
             )
             for annotator_id, each in self.annotators.items()
@@ -174,7 +174,7 @@ class _Gathered:
             ratings=frame(self.ratings, RATINGS),
             choices=frame(self.choices, CHOICES),
             identical_pairs=frame(self.identical_pairs, IDENTICAL_PAIRS),
-            annotators=frame(rows, {**ANNOTATORS, **dict.fromkeys(asked, pl.String)}),
+            annotators=frame(rows, {**ANNOTATORS, **dict.fromkeys(columns, pl.String)}),
             exclusions=exclusions,
         )
 
@@ -204,15 +204,19 @@ def _visit(submission: Submission) -> tuple[object, ...]:
     return submission.session, "extra" if submission.extra else submission.outcome
 
 
-def _asked(asked: RaterCondition | None) -> tuple[object, ...]:
+def _condition_cells(condition: RaterCondition | None) -> tuple[object, ...]:
     """Return the columns ``ASKED``."""
-    return (None,) * len(ASKED) if asked is None else (asked.variant, asked.repeat, asked.readout, asked.form)
+    return (
+        (None,) * len(ASKED)
+        if condition is None
+        else (condition.variant, condition.repeat, condition.readout, condition.form)
+    )
 
 
-def _read(answer: Response | Missing, asked: RaterCondition | None) -> tuple[object, ...]:
+def _read(answer: Response | Missing, condition: RaterCondition | None) -> tuple[object, ...]:
     """Return the columns ``READ``: the mass of a distribution, and whether another reading of the reply differs."""
     mass = None
-    if asked is not None and asked.readout == "logit" and (answer.raw or "").startswith('{"probabilities"'):
+    if condition is not None and condition.readout == "logit" and (answer.raw or "").startswith('{"probabilities"'):
         mass = json.loads(answer.raw or "")["mass"]
     return mass, None if answer.readings_differ is None else int(answer.readings_differ)
 
@@ -228,40 +232,40 @@ def _explanations(
     }
 
 
-def _preference(asked: PreferenceTarget, value: object, systems: dict[str, str]) -> tuple[object, ...]:
-    x, y = asked.label_x, asked.label_y
-    return (systems[x], systems[y], value, asked.criterion, asked.exposure, int(asked.asked_first), "spa", x, y)
+def _preference(target: PreferenceTarget, value: object, systems: dict[str, str]) -> tuple[object, ...]:
+    x, y = target.label_x, target.label_y
+    return (systems[x], systems[y], value, target.criterion, target.exposure, int(target.asked_first), "spa", x, y)
 
 
-def _rating(asked: RatingTarget, value: object, hidden: AssignmentLabels) -> tuple[object, ...]:
+def _rating(target: RatingTarget, value: object, hidden: AssignmentLabels) -> tuple[object, ...]:
     return (
-        asked.item_id,
-        hidden.systems[asked.label],
-        asked.criterion,
+        target.item_id,
+        hidden.systems[target.label],
+        target.criterion,
         value,
-        asked.elicitation,
-        asked.sample,
-        asked.label,
-        hidden.positions.get(asked.label),
+        target.elicitation,
+        target.sample,
+        target.label,
+        hidden.positions.get(target.label),
     )
 
 
-def _identical_pair(asked: CheckTarget, value: object) -> tuple[object, ...]:
-    pair, _, criterion = asked.check_id.partition("/")
-    return pair, criterion, value, float(asked.expected)
+def _identical_pair(target: CheckTarget, value: object) -> tuple[object, ...]:
+    pair, _, criterion = target.check_id.partition("/")
+    return pair, criterion, value, float(target.expected)
 
 
-def _choice(asked: ChoiceTarget, value: object, systems: dict[str, str]) -> tuple[object, ...]:
-    x, y = asked.label_x, asked.label_y
+def _choice(target: ChoiceTarget, value: object, systems: dict[str, str]) -> tuple[object, ...]:
+    x, y = target.label_x, target.label_y
     return (
-        asked.item_id,
+        target.item_id,
         systems[x],
         systems[y],
-        asked.criterion,
+        target.criterion,
         value,
         "choice",
-        asked.sample_x,
-        asked.sample_y,
+        target.sample_x,
+        target.sample_y,
         x,
         y,
     )
@@ -270,11 +274,11 @@ def _choice(asked: ChoiceTarget, value: object, systems: dict[str, str]) -> tupl
 def _decided(store: Store) -> pl.DataFrame:
     """Return what reviewers excluded, as standing decisions say it; names of reviewers stay in the store."""
     with store.reading() as connection:
-        standing = read_standing(connection)
-    left_out = {each.submission_id: each.exclusion for each in standing.values() if each.exclusion is not None}
+        decided = read_visit_decisions(connection)
+    left_out = {each.submission_id: each.exclusion for each in decided.values() if each.exclusion is not None}
     rows = [
         (lease.annotator_id, lease.annotator_kind, lease.assignment_id, "review", _evidence(left_out[visit]))
-        for lease in (store.leases() if left_out else ())
+        for lease in (store.visits.leases() if left_out else ())
         if (visit := lease.submission_id) in left_out
     ]
     return pl.DataFrame(rows, schema=EXCLUSIONS, orient="row")
@@ -289,15 +293,15 @@ def _unblind(store: Store) -> dict[str, AssignmentLabels]:
         assignment.assignment_id: {
             label: place for block in assignment.blocks for place, label in enumerate(block.labels, start=1)
         }
-        for assignment in store.assignments()
+        for assignment in store.assignments
     }
     return {
         key.assignment_id: AssignmentLabels(systems=key.systems, positions=positions[key.assignment_id])
-        for key in store.keys()
+        for key in store.assignments.keys()
     }
 
 
-def _was_asked(answer: Response | Missing) -> bool:
+def _is_due(answer: Response | Missing) -> bool:
     """Say whether an answer was waited for; a visit that ended at the screening has questions never shown."""
     return isinstance(answer, Response) or answer.raw is not None or answer.reason == NO_ANSWER
 

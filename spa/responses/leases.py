@@ -111,7 +111,7 @@ def lease_from_row(row: Row[Any]) -> Lease:
 def lease_facts(row: Row[Any]) -> dict[str, Any]:
     """Return the fields of a ``Lease`` from a row that has at least the columns ``PLACES``."""
     facts = {column.name: getattr(row, column.name) for column in PLACES}
-    return {**facts, "asked": asked_from_json(row.asked)}
+    return {**facts, "asked": condition_from_json(row.asked)}
 
 
 def select_leases() -> Select[Any]:
@@ -150,7 +150,7 @@ def lease_of_token(connection: Connection, token: str) -> Lease | None:
     """Return the visit that a token opens; ``None`` before its first use and for a token of nobody."""
     for row in _OF_TOKEN.rows(connection, token=token):
         facts = dict(zip(_FIELDS, row, strict=True))
-        return Lease(**{**facts, "asked": asked_from_json(facts["asked"]), "extra": bool(facts["extra"])})
+        return Lease(**{**facts, "asked": condition_from_json(facts["asked"]), "extra": bool(facts["extra"])})
     return None
 
 
@@ -167,12 +167,12 @@ def leases_of(connection: Connection, annotator_id: str) -> list[Lease]:
     return [lease_from_row(row) for row in connection.execute(select_leases().where(*own))]
 
 
-def refuse_other_settings(lease: Lease, asked: RaterCondition) -> None:
+def refuse_other_settings(lease: Lease, condition: RaterCondition) -> None:
     """Raise a ``ResponseError`` where a rater's lease was made for another way of asking than ``asked``."""
-    if lease.asked == asked:
+    if lease.asked == condition:
         return
     rater_id = lease.annotator_id
-    what = f"rater {rater_id!r}" if asked.variant is None else f"variant {asked.variant!r} of {rater_id!r}"
+    what = f"rater {rater_id!r}" if condition.variant is None else f"variant {condition.variant!r} of {rater_id!r}"
     raise ResponseError(
         f"{what} has answered {lease.assignment_id} with another model or other settings, and answers of two kinds "
         "under one name cannot be told apart; undo the change, or give it another id"
@@ -185,27 +185,32 @@ def leases_named(connection: Connection, submission_ids: Collection[str]) -> dic
     return {row.submission_id: lease_from_row(row) for row in rows}
 
 
-def new_lease_for_rater(rater_id: str, assignment_id: str, asked: RaterCondition) -> Lease:
+def new_lease_for_rater(rater_id: str, assignment_id: str, condition: RaterCondition) -> Lease:
     """Return a lease that is to be given to a rater; the database refuses to give the same visit twice."""
     return Lease(
-        submission_id=visit_of_rater(rater_id, assignment_id, asked),
+        submission_id=visit_of_rater(rater_id, assignment_id, condition),
         assignment_id=assignment_id,
-        seat=f"{RATER}{_seat_name(rater_id, asked)}",
+        seat=f"{RATER}{_seat_name(rater_id, condition)}",
         annotator_id=rater_id,
         annotator_kind="llm",
-        source="rater" if asked.probe is None else PROBE,
+        source="rater" if condition.probe is None else PROBE,
         leased_at=time.time(),
-        asked=asked,
+        asked=condition,
     )
 
 
-def visit_of_rater(rater_id: str, assignment_id: str, asked: RaterCondition) -> str:
+def visit_of_rater(rater_id: str, assignment_id: str, condition: RaterCondition) -> str:
     """Return the submission id of a rater's visit: rater, variant, repeat and assignment."""
-    return f"{_seat_name(rater_id, asked)}/{assignment_id}"
+    return f"{_seat_name(rater_id, condition)}/{assignment_id}"
 
 
-def _seat_name(rater_id: str, asked: RaterCondition) -> str:
-    parts = [rater_id, asked.variant, str(asked.repeat), None if asked.probe is None else f"{PROBE} {asked.probe}"]
+def _seat_name(rater_id: str, condition: RaterCondition) -> str:
+    parts = [
+        rater_id,
+        condition.variant,
+        str(condition.repeat),
+        None if condition.probe is None else f"{PROBE} {condition.probe}",
+    ]
     return "/".join(part for part in parts if part is not None)
 
 
@@ -213,7 +218,7 @@ def ask_anew(connection: Connection, lease: Lease) -> None:
     """Write a rater's visit as it is asked from now on, and open it again; the answers it had are in the journal."""
     visit = submissions.c.submission_id == lease.submission_id
     ended = dict.fromkeys(("outcome", "completed_at", "completion_code", "seconds"))
-    facts = {"asked": asked_to_json(lease.asked), "leased_at": lease.leased_at}
+    facts = {"asked": condition_to_json(lease.asked), "leased_at": lease.leased_at}
     number = connection.scalar(
         update(submissions).where(visit).values(**ended, **facts).returning(submissions.c.number)
     )
@@ -221,19 +226,19 @@ def ask_anew(connection: Connection, lease: Lease) -> None:
 
 
 @lru_cache(maxsize=256)  # a run's visits are asked in few ways
-def asked_to_json(asked: RaterCondition | None) -> str | None:
+def condition_to_json(condition: RaterCondition | None) -> str | None:
     """Write how a rater was asked."""
-    return None if asked is None else json.dumps(asdict(asked), sort_keys=True)
+    return None if condition is None else json.dumps(asdict(condition), sort_keys=True)
 
 
 @lru_cache(maxsize=256)
-def asked_from_json(text: str | None) -> RaterCondition | None:
-    """Read what :func:`asked_to_json` wrote."""
+def condition_from_json(text: str | None) -> RaterCondition | None:
+    """Read what :func:`condition_to_json` wrote."""
     return None if text is None else RaterCondition(**json.loads(text))
 
 
 def give(connection: Connection, lease: Lease) -> Lease:
     """Insert a new visit."""
     facts = {name: getattr(lease, name) for name in _WRITTEN}
-    _GIVE.rows(connection, **{**facts, "asked": asked_to_json(lease.asked)})
+    _GIVE.rows(connection, **{**facts, "asked": condition_to_json(lease.asked)})
     return lease

@@ -28,10 +28,6 @@ log = logging.getLogger(__name__)
 Former = Mapping[str, Table]  # the old tables by their names
 
 
-def _nothing(connection: Connection, version: int, former: Former) -> None:
-    """Leave the rows as they were copied."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schema:
     """The tables of one kind of store, and how they are filled from those of its earlier versions.
@@ -45,14 +41,14 @@ class Schema:
     facts: Table  # with the columns name and value
     fact: str  # the name of the version among them
     dropped: tuple[str, ...] = ()  # tables that only earlier versions had
-    derive: Callable[[Connection, int, Former], None] = _nothing
+    derive: Callable[[Connection, int, Former], None] = lambda *_: None  # the rows stay as they were copied
 
     def is_current(self, found: str | None, name: str) -> bool:
         """Return whether a store is of this version; one that cannot be migrated is a ``ResponseError``."""
         expected = f"{name}: expected a store of version {self.version} or earlier"
         if found is None or not found.isdecimal():
-            told = "none" if found is None else f"{found[:20]!r}"
-            raise ResponseError(f"{expected}, got {told}; name a store that spa-eval made")
+            got = "none" if found is None else f"{found[:20]!r}"
+            raise ResponseError(f"{expected}, got {got}; name a store that spa-eval made")
         if int(found) > self.version:
             raise ResponseError(f"{expected}, got version {found[:20]} of a newer spa-eval; upgrade spa-eval")
         return int(found) == self.version
@@ -98,9 +94,9 @@ def _copy(connection: Connection, path: Path, version: str) -> Path:
     """Copy the file under a name that is free."""
     names = (f"{path.stem}.version-{version}{'' if again == 1 else f'.{again}'}{path.suffix}" for again in count(1))
     copy = next(place for place in map(path.with_name, names) if not os.path.lexists(place))
-    with database.created_file(copy) as temporary, closing(sqlite3.connect(temporary)) as kept:
+    with database.created_file(copy) as temporary, closing(sqlite3.connect(temporary)) as backup:
         driver: Any = connection.connection.driver_connection
-        driver.backup(kept)
+        driver.backup(backup)
     return copy
 
 

@@ -1,4 +1,4 @@
-"""Ratings that came with an explanation, side by side for several ways of asking."""
+"""Ratings that came with an explanation, side by side for several raters and variants."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ class ExplainedRating:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideBySide:
-    """What all of the ways rated and explained; ``left_out`` counts what only some of them did."""
+    """What all of the variants rated and explained; ``left_out`` counts what only some of them did."""
 
-    ways: tuple[str, ...]
+    variants: tuple[str, ...]  # rater or rater/variant
     explained: Mapping[RatedTarget, Mapping[str, ExplainedRating]]
     left_out: int
 
 
 def explained_ratings(store: Store, raters: Sequence[str], variants: Sequence[str] = ()) -> SideBySide:
-    """Gather the explained ratings of some raters; every rater and variant with explanations is a way.
+    """Gather the explained ratings of some raters; every rater and variant with explanations counts.
 
     Parameters
     ----------
@@ -55,28 +55,28 @@ def explained_ratings(store: Store, raters: Sequence[str], variants: Sequence[st
     Raises
     ------
     ResponseError
-        If one of the raters explained no rating of a single output, or no rating was explained in all ways.
+        If one of the raters explained no rating of a single output, or no rating was explained by all.
     """
     found: dict[RatedTarget, dict[str, ExplainedRating]] = {}
-    ways: dict[str, str] = {}  # way -> its rater
+    rater_of: dict[str, str] = {}  # by rater or rater/variant
     for row in export_tables(store).ratings.iter_rows(named=True):
         if row["annotator_id"] not in raters or row["explanation"] is None or row["score"] is None:
             continue
         if variants and row["variant"] not in variants:
             continue
-        way = row["annotator_id"] if row["variant"] is None else f"{row['annotator_id']}/{row['variant']}"
-        ways[way] = row["annotator_id"]
-        asked = RatedTarget(**{name: row[name] for name in RatedTarget.__dataclass_fields__})
-        found.setdefault(asked, {})[way] = ExplainedRating(score=row["score"], explanation=row["explanation"])
-    silent = [rater for rater in raters if rater not in ways.values()]
+        name = row["annotator_id"] if row["variant"] is None else f"{row['annotator_id']}/{row['variant']}"
+        rater_of[name] = row["annotator_id"]
+        target = RatedTarget(**{name: row[name] for name in RatedTarget.__dataclass_fields__})
+        found.setdefault(target, {})[name] = ExplainedRating(score=row["score"], explanation=row["explanation"])
+    silent = [rater for rater in raters if rater not in rater_of.values()]
     if silent:
         raise ResponseError(
             f"{store.name}: expected ratings with explanations by {silent[0]!r}, got none; ask it with "
             'explain = "after" or "before" and a [likert], [continuous] or [categories] section'
         )
-    whole = {asked: by_way for asked, by_way in found.items() if len(by_way) == len(ways)}
+    whole = {target: by_variant for target, by_variant in found.items() if len(by_variant) == len(rater_of)}
     if not whole:
         raise ResponseError(
-            f"{store.name}: expected an output that {', '.join(ways)} all explained, got none; review them apart"
+            f"{store.name}: expected an output that {', '.join(rater_of)} all explained, got none; review them apart"
         )
-    return SideBySide(ways=tuple(ways), explained=whole, left_out=len(found) - len(whole))
+    return SideBySide(variants=tuple(rater_of), explained=whole, left_out=len(found) - len(whole))

@@ -193,14 +193,11 @@ def pace_of(visits: Iterable[PersonVisit], pay: Decimal | None) -> list[PacePoin
     points = []
     for at, took in done:
         insort(seconds, took)
-        points.append(_point(at, seconds, earned))
+        minutes = median(seconds) / 60
+        pay_so_far = hourly_pay(earned, minutes)
+        points.append(PacePoint(at=at, handed_in=len(seconds), median_minutes=minutes, hourly_pay=pay_so_far))
     step = -(-len(points) // MOST_POINTS)
     return [*points[: -1 : max(1, step)], *points[-1:]]
-
-
-def _point(at: float, seconds: list[float], pay: Decimal | None) -> PacePoint:
-    minutes = median(seconds) / 60
-    return PacePoint(at=at, handed_in=len(seconds), median_minutes=minutes, hourly_pay=hourly_pay(pay, minutes))
 
 
 def state_of(connection: Connection) -> str:

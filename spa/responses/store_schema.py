@@ -47,9 +47,9 @@ def to_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def from_bytes(kept: bytes) -> str:
+def from_bytes(stored: bytes) -> str:
     """Decode what :func:`to_bytes` encoded."""
-    return bytes(kept).decode("utf-8", "surrogatepass")
+    return bytes(stored).decode("utf-8", "surrogatepass")
 
 
 metadata = MetaData()

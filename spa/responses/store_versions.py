@@ -37,7 +37,9 @@ def _derive(connection: Connection, version: int, former: Former) -> None:
         _number_visits_of_raters(connection)
         _record_attempts(connection, former)
         if "personal" not in former["tokens"].c:
-            _tell_personal_tokens(connection)
+            # the first tokens were made with the assignments, as many as there are of these
+            built = select(func.count()).select_from(assignments).scalar_subquery()
+            connection.execute(update(tokens).where(tokens.c.number <= built).values(personal=True))
     if version < 3:
         connection.execute(update(submissions).where(submissions.c.seat == PERSON).values(seat=f"{PERSON} 1"))
         ended = submissions.c.completed_at.is_not(None)
@@ -84,12 +86,6 @@ def _record_attempts(connection: Connection, former: Former) -> None:
             for row in rows
         ]
         connection.execute(insert(journal), calls)
-
-
-def _tell_personal_tokens(connection: Connection) -> None:
-    """Take the first tokens for those made with the assignments: as many as there are assignments."""
-    built = select(func.count()).select_from(assignments).scalar_subquery()
-    connection.execute(update(tokens).where(tokens.c.number <= built).values(personal=True))
 
 
 def _tie_tokens_to_visits(connection: Connection) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections import Counter
@@ -13,7 +12,7 @@ from typing import Any, Literal, NoReturn
 import polars as pl
 
 from spa.errors import ResponseError, shortened
-from spa.files import written_whole
+from spa.files import csv_mistake, json_object, unique_keys, write_text, written_whole
 from spa.responses.tidy_tables import TABLES, Tables
 
 TableFormat = Literal["csv", "parquet", "jsonl"]
@@ -28,6 +27,15 @@ KINDS = {  # how files begin that are not texts
 }
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 BOM = b"\xef\xbb\xbf"
+CARD = "README.md"
+ABOUT = {
+    "preferences": "chances that one system is preferred to another, one row an answer",
+    "ratings": "ratings of single outputs, one row an answer",
+    "choices": "choices between two outputs, one row an answer",
+    "identical_pairs": "ratings of outputs that equal their source, one row an answer",
+    "annotators": "one row an annotator, under a pseudonym",
+    "exclusions": "whom reviewers left out of the analysis, and why",
+}
 
 
 def write_tables(tables: Tables, folder: Path, *, format: TableFormat = "csv") -> list[Path]:
@@ -47,6 +55,47 @@ def write_table(frame: pl.DataFrame, path: Path, *, format: TableFormat) -> None
             frame.write_parquet(temporary)
         else:
             frame.write_ndjson(temporary)
+
+
+def write_dataset(tables: Tables, folder: Path, *, title: str, language: str) -> dict[Path, int]:
+    """Write ``data/TABLE.parquet`` for each table that has rows, and a card, as the Hugging Face hub reads them.
+
+    Parameters
+    ----------
+    tables : Tables
+        What :func:`spa.responses.export.export_tables` returned.
+    folder : Path
+        Made where it does not exist.
+    title, language : str
+        Of the study. The licence is left open: who publishes the answers chooses it.
+
+    Returns
+    -------
+    dict of Path to int
+        The files written and the rows that each holds.
+    """
+    frames: dict[str, pl.DataFrame] = {name: getattr(tables, name) for name in TABLES}
+    filled = {name: frame for name, frame in frames.items() if not frame.is_empty()}
+    written: dict[Path, int] = {}
+    for name, frame in filled.items():
+        path = folder / "data" / f"{name}.parquet"
+        write_table(frame, path, format="parquet")
+        written[path] = frame.height
+    write_text(folder / CARD, _card(list(filled), title=title, language=language))
+    written[folder / CARD] = len(filled)
+    return written
+
+
+def _card(names: list[str], *, title: str, language: str) -> str:
+    """Return the card; its head is YAML, in which JSON strings are strings too."""
+    configurations = [
+        line for name in names for line in (f"- config_name: {name}", f"  data_files: data/{name}.parquet")
+    ]
+    head = ["---", f"pretty_name: {json.dumps(title)}", f"language: [{json.dumps(language)}]"]
+    head += ["configs:", *configurations, "---"]
+    lines = [f"- `{name}`: {ABOUT[name]}" for name in names]
+    plain = " ".join(title.split()).replace("<", "&lt;")
+    return "\n".join([*head, "", f"# {plain}", "", "Human and LLM judgements collected with spa-eval.", "", *lines, ""])
 
 
 def without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
@@ -125,37 +174,22 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         Where a line is no JSON object, has a key twice, or is not UTF-8.
     """
     check_table_file(path)
-    decoder = json.JSONDecoder(object_pairs_hook=_once, parse_int=str, parse_float=str, parse_constant=_refuse_constant)
+    decoder = json.JSONDecoder(
+        object_pairs_hook=unique_keys, parse_int=str, parse_float=str, parse_constant=_refuse_constant
+    )
     for number, line in utf8_lines(path):
         if not (text := line.strip(" \t\r\n")):
             continue
         place = f"{path}, line {number}"
         try:
-            read = decoder.decode(text)
+            read = json_object(text, decoder)
             if "\\u" in text:
                 json.dumps(read, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
             raise ResponseError(f"{place}: expected UTF-8, got half of a surrogate pair") from error
-        except json.JSONDecodeError as error:
-            found = f"{error.msg} at column {error.colno}"
-            raise ResponseError(f"{place}: expected one JSON object, got a mistake: {found}") from error
-        except RecursionError as error:
-            raise ResponseError(f"{place}: expected one JSON object, got lists or objects nested too deeply") from error
         except ValueError as error:
             raise ResponseError(f"{place}: {error}") from error
-        if not isinstance(read, dict):
-            found = "a list" if isinstance(read, list) else shortened(repr(read))
-            raise ResponseError(f"{place}: expected one JSON object, got {found}")
         yield number, read
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    read = dict(pairs)
-    if len(read) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in read if keys.count(key) > 1)
-        raise ValueError(f"expected each key once, got {json.dumps(shortened(twice))} twice; remove or rename one")
-    return read
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -216,23 +250,7 @@ def _refuse_uneven(path: Path) -> None:
     """Name the first line that has other values than the header, or a quote that is out of place."""
     for _ in utf8_lines(path):
         pass
-    csv.field_size_limit(2**31 - 1)
     with path.open(encoding="utf-8-sig", newline="") as stream:
-        lines = csv.reader(stream, strict=True)
-        columns, start = 0, 1
-        try:
-            for values in lines:
-                if not (columns := columns or len(values)):
-                    raise ResponseError(f"{path}, line 1: expected the names of columns, got a blank line; remove it")
-                if values and len(values) != columns:
-                    found = f"{len(values)}, {'more' if len(values) > columns else 'fewer'} fields than the header"
-                    raise ResponseError(
-                        f"{path}, line {start}: expected {columns} values, got {found}; "
-                        "put a text that holds a comma in double quotes"
-                    )
-                start = lines.line_num + 1
-        except csv.Error as error:
-            found = "a double quote that never closes" if "end of data" in str(error) else f"a mistake: {error}"
-            raise ResponseError(
-                f'{path}, line {start}: expected CSV, got {found}; write a double quote inside a text as ""'
-            ) from error
+        mistake = csv_mistake(stream)
+    if mistake is not None:
+        raise ResponseError(f"{path}, {mistake}")

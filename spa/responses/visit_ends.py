@@ -47,7 +47,7 @@ def finish_visit(
     now: float,
     rules: AdmissionRules = EVERYBODY,
 ) -> Lease:
-    """Save the answers of a visit and how it ended; see ``Store.finish``."""
+    """Save the answers of a visit and how it ended; see ``StoredVisits.finish``."""
     own = submissions.c.submission_id == submission.submission_id
     number = connection.scalar(select(submissions.c.number).where(own).with_for_update())
     lease = known_lease(connection, submission.submission_id)

@@ -1,15 +1,25 @@
-"""Visits of people as a bridge, a status or an administrator looks at them."""
+"""The visits of a store: people come and go, answers are saved, places given and taken; and what is known of each."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, TypeVar, Unpack
 
-from sqlalchemy import Row, Select, func, select
+from sqlalchemy import Connection, Row, Select, func, select
 
+from spa.responses import admission, capacity, completion_codes, leases
+from spa.responses.admission import AdmissionRules, Arrival
+from spa.responses.database import Database, again_on_conflict
 from spa.responses.leases import PLACES, Lease, lease_facts
+from spa.responses.outcomes import Outcome, forgotten_name
+from spa.responses.payloads import Payload, read_pages
 from spa.responses.store_schema import payloads, people, submissions, tokens
+from spa.responses.submission import AnnotatorKind, Submission
+from spa.responses.tokens import is_token
+from spa.responses.visit_ends import EVERYBODY, finish_visit
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +35,203 @@ class PersonVisit(Lease):
     last_seen: float | None  # when the last page arrived
 
 
-def select_visits(*conditions: Any) -> Select[Any]:
+class ArrivalFacts(TypedDict, total=False):
+    """Facts about an arrival, by a link or from a platform.
+
+    Keys
+    ----
+    session : int
+        Which session of a study in several.
+    group : str, optional
+        Quota group, one of ``rules.places``.
+    minutes_allowed : float, optional
+        After these the place is given to somebody else.
+    annotator_kind : {"human", "simulated"}
+        What the person is recorded as.
+    """
+
+    session: int
+    group: str | None
+    minutes_allowed: float | None
+    annotator_kind: AnnotatorKind
+
+
+class StoredVisits:
+    """The visits of a store, of people and of raters."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def admit(
+        self,
+        *,
+        source: str,
+        person: str,
+        now: float,
+        external_id: str | None = None,
+        overbook: bool = False,
+        rules: AdmissionRules = EVERYBODY,
+        **coming: Unpack[ArrivalFacts],
+    ) -> Lease:
+        """Find or make the visit of a platform's person, which continues at ``/a/{lease.token}``.
+
+        The same ``external_id`` leads to the same visit; the same person with an open visit to the same
+        assignment, also under a new ``external_id`` (the pages sent before come along). Otherwise the
+        least-answered assignment is given out, one that this person never had. Overdue places are
+        given up first.
+
+        Parameters
+        ----------
+        source, person : str
+            The platform, and its name of the person; kept to pay, until ``spa forget``.
+        now : float
+            Seconds since 1970.
+        external_id : str, optional
+            The platform's name of the visit, verified by the bridge.
+        overbook : bool
+            Where all places are taken but not all done, answer an assignment beside its holder (``standing_by``):
+            the answers take the place if the holder drops out, and are ``extra`` otherwise. For people whom a
+            platform has promised pay, since it may fill a place before we know that somebody has left it.
+        rules : AdmissionRules
+            What the study says about who may come: ``AdmissionRules.of(study.people)``.
+        **coming
+            ``session``, ``group``, ``minutes_allowed``, ``annotator_kind`` (:class:`ArrivalFacts`).
+
+        Returns
+        -------
+        Lease
+            ``released`` where the deadline has passed and the place has gone to somebody else.
+
+        Raises
+        ------
+        SecondVisit, WrongSession, QuotaFull, NoneLeft
+            All of them ``AdmissionRefused``; its ``notice`` names the page that the person is shown.
+        """
+        arrival = Arrival(
+            annotator_id=self._database.person_id(source, person),
+            source=source,
+            person=person,
+            external_id=external_id,
+            overbook=overbook,
+            **coming,
+        )
+        return self._change(lambda connection: admission.admit(connection, arrival, rules, now=now))
+
+    def admit_link(
+        self,
+        token: str,
+        *,
+        now: float,
+        source: str = "link",
+        rules: AdmissionRules = EVERYBODY,
+        **coming: Unpack[ArrivalFacts],
+    ) -> Lease:
+        """Find or make the visit of the person who holds a link; as :meth:`admit`, without a platform's names."""
+        arrival = Arrival(annotator_id=self._database.keyed(token), source=source, token=token, **coming)
+        return self._change(lambda connection: admission.admit(connection, arrival, rules, now=now))
+
+    def of_token(self, token: str) -> Lease | None:
+        """Return the visit that a token opens; ``None`` before its first use and for a token of nobody."""
+        if not is_token(token):
+            return None
+        with self._database.reading() as connection:
+            return leases.lease_of_token(connection, token)
+
+    def release(self, submission_id: str, reason: str, *, now: float, finished: bool = False) -> bool:
+        """Give up the place of a visit, so that its assignment goes out again; nothing sent is touched.
+
+        Parameters
+        ----------
+        submission_id : str
+            Our own id of the visit.
+        reason : str
+            "timed_out" leaves the person the chance to take the place again while it is free; any other
+            ("returned", ...) does not, unless the platform sends the person back through :meth:`admit`.
+        now : float
+            Seconds since 1970.
+        finished : bool
+            Also where the visit has ended: completed answers become ``extra`` (a person who gave the visit
+            back after answering).
+
+        Returns
+        -------
+        bool
+            Whether a place became free.
+        """
+        return self._change(
+            lambda connection: capacity.release(connection, submission_id, reason, now=now, finished=finished)
+        )
+
+    def release_overdue(self, now: float) -> int:
+        """Give up the places of all open visits whose deadline has passed, and return how many these were."""
+        with self._database.reading() as connection:  # mostly there are none, and nobody has to wait
+            if connection.scalar(select(submissions.c.number).where(*capacity.overdue(now)).limit(1)) is None:
+                return 0
+        return self._change(lambda connection: capacity.release_overdue(connection, now=now))
+
+    def finish(
+        self, submission: Submission, outcome: Outcome, code: str, *, now: float, rules: AdmissionRules = EVERYBODY
+    ) -> Lease:
+        """Save the answers of a visit and how it ended, in one transaction; a second call changes nothing.
+
+        An outcome other than "completed" gives the place up. A late visit takes its place again if that is
+        free; else it is kept as ``extra``. Without consent nothing that was sent is kept.
+
+        Returns
+        -------
+        Lease
+            The visit as it ended, with the code of the first call.
+        """
+        return self._change(
+            lambda connection: finish_visit(connection, submission, outcome, code, now=now, rules=rules)
+        )
+
+    def outcome_codes(self, source: str) -> dict[Outcome, str]:
+        """Return the random completion code of each outcome for one source, made once and kept."""
+        return self._change(lambda connection: completion_codes.outcome_codes(connection, source))
+
+    def find(self, source: str, external_id: str) -> PersonVisit | None:
+        """Return the visit that a platform calls by this name, also where the person was forgotten since."""
+        with self._database.reading() as connection:
+            names = (external_id, forgotten_name(self._database.keyed(external_id)))
+            named = submissions.c.source == source, submissions.c.external_id.in_(names)
+            row = connection.execute(_select_visits(*named)).first()
+        return None if row is None else _visit_from_row(row)
+
+    def get(self, submission_id: str) -> PersonVisit | None:
+        """Return the visit of a person by our own id."""
+        with self._database.reading() as connection:
+            row = connection.execute(_select_visits(submissions.c.submission_id == submission_id)).first()
+        return None if row is None else _visit_from_row(row)
+
+    def of_people(self, source: str | None = None) -> Iterator[PersonVisit]:
+        """Yield the visits of people, of one source or all, in the order in which they began."""
+        conditions = () if source is None else (submissions.c.source == source,)
+        for row in self._database.stream(_select_visits(*conditions)):
+            yield _visit_from_row(row)
+
+    def leases(self) -> Iterator[Lease]:
+        """Yield all leases in the order in which they were given."""
+        for row in self._database.stream(leases.select_leases()):
+            yield leases.lease_from_row(row)
+
+    def payloads(self, submission_id: str) -> tuple[Payload, ...]:
+        """Return what arrived in one visit, oldest first; a page that was sent again is there again."""
+        with self._database.reading() as connection:
+            return read_pages(connection, submission_id)
+
+    def _change(self, work: Callable[[Connection], T]) -> T:
+        """Run work that gives or takes places, one transaction at a time; retried after a conflict."""
+
+        def run() -> T:
+            with self._database.transaction() as connection:
+                leases.lock_leases(connection)
+                return work(connection)
+
+        return again_on_conflict(run)
+
+
+def _select_visits(*conditions: Any) -> Select[Any]:
     """Select the visits of people under some conditions, in the order in which they began."""
     sent = (
         select(
@@ -46,6 +252,6 @@ def select_visits(*conditions: Any) -> Select[Any]:
     return found.order_by(submissions.c.number)
 
 
-def visit_from_row(row: Row[Any]) -> PersonVisit:
-    """Read a row of :func:`select_visits`."""
+def _visit_from_row(row: Row[Any]) -> PersonVisit:
+    """Read a row of :func:`_select_visits`."""
     return PersonVisit(**lease_facts(row), person=row.external_person, pages=row.pages or 0, last_seen=row.last_seen)

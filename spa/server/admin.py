@@ -41,7 +41,7 @@ def admin_token(environment: Mapping[str, str] | None = None) -> str | None:
     return token or None
 
 
-class Admin:
+class AdminRoutes:
     """The routes of the administrator."""
 
     def __init__(self, context: SurveyContext, token: str) -> None:
@@ -75,7 +75,7 @@ class Admin:
     def _status(self) -> Status:
         store = self.context.store
         people, now = self.context.study.people, self.context.clock()
-        return summarise_visits(store.visits(), assignments=store.count_assignments(), people=people, now=now)
+        return summarise_visits(store.visits.of_people(), assignments=len(store.assignments), people=people, now=now)
 
     def _facts(self) -> dict[str, object]:
         facts = json.loads(json.dumps(asdict(self._status()), default=str))

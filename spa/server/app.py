@@ -22,15 +22,15 @@ from spa.responses.admission import AdmissionRefused
 from spa.responses.families import StudyFamily
 from spa.responses.store import Store
 from spa.responses.submission import AnnotatorKind
-from spa.server.admin import Admin
+from spa.server.admin import AdminRoutes
 from spa.server.page_responses import send_notice
 from spa.server.rate_limits import Limits
-from spa.server.request_guard import Guard, Network
+from spa.server.request_guard import Network, RequestGuard
 from spa.server.request_log import RequestLog
 from spa.server.request_queue import RequestQueue
 from spa.server.security_headers import SecurityHeaders, content_policy
 from spa.server.survey_context import PlatformAdapter, SurveyContext
-from spa.server.survey_routes import Survey
+from spa.server.survey_routes import SurveyRoutes
 from spa.study.study import Study
 
 SWEEP = 30.0  # seconds between releases of overdue places
@@ -125,16 +125,16 @@ def create_app(
         openapi_url=None,
         lifespan=lambda app: running(queue, context),
     )
-    survey = Survey(context, workspace.form, queue, source=source)
+    survey = SurveyRoutes(context, workspace.form, queue, source=source)
     app.router.routes.extend(survey.routes)
     if admin_token is not None:
-        app.router.routes.extend(Admin(context, admin_token).routes)
+        app.router.routes.extend(AdminRoutes(context, admin_token).routes)
     if workspace.study.people.completion_url is not None:
         context.allow_redirect_to(workspace.study.people.completion_url)
     for mount in adapters:
         mount(app, context)
     app.add_middleware(
-        Guard,
+        RequestGuard,
         refuse=lambda name, status: send_notice(context.texts, name, status=status),
         public_url=public_url,
         trusted_proxies=trusted_proxies,
@@ -156,7 +156,7 @@ async def running(queue: RequestQueue, context: SurveyContext) -> AsyncIterator[
     async def sweep() -> None:
         while True:
             try:
-                await asyncio.to_thread(lambda: context.store.release_overdue(context.clock()))
+                await asyncio.to_thread(lambda: context.store.visits.release_overdue(context.clock()))
             except ResponseError as error:  # a store that is locked for a while; the next sweep finds the same
                 log.error("%s", error)
             await asyncio.sleep(SWEEP)

@@ -29,8 +29,8 @@ class LimitedConnection(HttpToolsProtocol):
 
     _timer: asyncio.TimerHandle | None = None
     _head = 0  # bytes of the request line and headers that the parser has told of
-    _untold = 0  # bytes since the parser last told of the end of headers, of a body or of a request
-    _told = False  # whether it did for the bytes that came in now
+    _unparsed = 0  # bytes since the parser last told of the end of headers, of a body or of a request
+    _progressed = False  # whether it did for the bytes that came in now
     _in_head = False
 
     def __init__(self, *settings: Any, **more: Any) -> None:
@@ -49,12 +49,12 @@ class LimitedConnection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Parse what came, unless it is too much."""
-        self._told = False
+        self._progressed = False
         super().data_received(data)
-        self._untold = 0 if self._told else self._untold + len(data)
-        if self._untold > LARGEST_HEAD:
+        self._unparsed = 0 if self._progressed else self._unparsed + len(data)
+        if self._unparsed > LARGEST_HEAD:
             self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
-        elif self._timer is None and self._untold:  # blank lines before a request
+        elif self._timer is None and self._unparsed:  # blank lines before a request
             self._wait(HEAD_SECONDS)
 
     def on_message_begin(self) -> None:
@@ -75,18 +75,18 @@ class LimitedConnection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Begin to wait for the body."""
-        self._told, self._in_head = True, False
+        self._progressed, self._in_head = True, False
         self._wait(BODY_SECONDS)
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
         """Take a piece of the body."""
-        self._told = True
+        self._progressed = True
         super().on_body(body)
 
     def on_message_complete(self) -> None:
         """Stop the timer: the request is complete."""
-        self._told = True
+        self._progressed = True
         self._stop_waiting()
         super().on_message_complete()
 

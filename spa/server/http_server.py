@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
-from spa.errors import ResponseError
+from spa.errors import PlatformError, ResponseError
 from spa.server.http_connection import LimitedConnection
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 BACKLOG = 2048  # connections that wait while hundreds of people arrive at once
+START_SECONDS = 15.0  # that a server on this machine may take
 KEEP_ALIVE = 75  # seconds; longer than a proxy keeps a connection for the next request, or a person thinks about a page
 
 
@@ -53,8 +56,8 @@ def listen(host: str, port: int) -> Iterator[Listener]:
             raise ResponseError(
                 f"{host}:{port}: cannot listen here ({error.strerror}); choose another --port, or 0 for any free one"
             ) from error
-        shown = "127.0.0.1" if host in ("0.0.0.0", "::", "") else host
-        name = f"[{shown}]" if ":" in shown else shown
+        address = "127.0.0.1" if host in ("0.0.0.0", "::", "") else host
+        name = f"[{address}]" if ":" in address else address
         yield Listener(socket=bound, address=f"http://{name}:{bound.getsockname()[1]}")
 
 
@@ -72,6 +75,30 @@ def run_workers(make_app: Callable[[], FastAPI], listener: Listener, *, workers:
     config = server_config(make_app, factory=True, workers=workers, **_logging(own_logs))
     with suppress(KeyboardInterrupt):
         Multiprocess(config, sockets=[listener.socket]).run()
+
+
+@contextmanager
+def serve_on_loopback(app: FastAPI) -> Iterator[str]:
+    """Serve ``app`` on loopback, yield its URL and stop it on leaving.
+
+    The port is chosen by the system and bound here, so that nobody can take it in between.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as bound:
+        bound.bind(("127.0.0.1", 0))
+        bound.listen(128)
+        server = uvicorn.Server(server_config(app, log_level="error", timeout_graceful_shutdown=2))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
+        thread.start()
+        deadline = time.monotonic() + START_SECONDS
+        while not server.started:
+            if not thread.is_alive() or time.monotonic() > deadline:
+                raise PlatformError("the server on this machine did not start; see the messages above")
+            time.sleep(0.01)
+        try:
+            yield f"http://127.0.0.1:{bound.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
 
 
 def server_config(app: ASGIApp | Callable[[], FastAPI], **more: Any) -> uvicorn.Config:

@@ -45,7 +45,7 @@ def parse_networks(proxies: Iterable[str]) -> tuple[Network, ...]:
     return tuple(found)
 
 
-class Guard:
+class RequestGuard:
     """Lets a request pass, or answers it with a polite page.
 
     Parameters
@@ -76,26 +76,26 @@ class Guard:
         self._public_host = host_of(public_url)
         self._proxies = trusted_proxies
         limits = limits or Limits()
-        self._of_links = Buckets(limits.requests)
-        self._of_the_door = Buckets(limits.new_visits)
+        self._link_buckets = Buckets(limits.requests)
+        self._start_buckets = Buckets(limits.new_visits)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check one request."""
         if scope["type"] == "http":
-            answer = self._answer_to(scope)
+            answer = self._refusal_of(scope)
             if answer is not None:
                 await answer(scope, receive, send)
                 return
         await self.app(scope, receive, send)
 
-    def _answer_to(self, scope: Scope) -> Response | None:
+    def _refusal_of(self, scope: Scope) -> Response | None:
         wait = self._wait(scope["method"], scope["path"])
         if wait:
             answer = self._refuse("busy", TOO_MANY)
             answer.headers["retry-after"] = str(math.ceil(wait))
             return answer
         if self._proxies:
-            self._believe_proxy(scope)
+            self._apply_forwarded_headers(scope)
         if scope["method"] not in SAFE and not self._is_own(scope):
             return self._refuse("refused", FORBIDDEN)
         return None
@@ -103,8 +103,8 @@ class Guard:
     def _wait(self, method: str, path: str) -> float:
         """Return the seconds for which a request comes too early."""
         if path.startswith("/a/"):
-            return self._of_links.take(path[3:].partition("/")[0][:40])
-        return self._of_the_door.take("") if path == "/" and method == "POST" else 0.0
+            return self._link_buckets.take(path[3:].partition("/")[0][:40])
+        return self._start_buckets.take("") if path == "/" and method == "POST" else 0.0
 
     def _is_own(self, scope: Scope) -> bool:
         headers = dict(scope["headers"])
@@ -117,15 +117,15 @@ class Guard:
         host = headers.get(b"host", b"").decode("latin-1").lower()
         return host_of(origin.decode("latin-1")) in {without_default_port(host), self._public_host} - {""}
 
-    def _believe_proxy(self, scope: Scope) -> None:
+    def _apply_forwarded_headers(self, scope: Scope) -> None:
         """Take over what a proxy of ours says about the request that it passes on; from others it is dropped."""
         headers = scope["headers"]
         if self._is_proxy((scope.get("client") or ("", 0))[0]):
-            said = {name: value for name, value in headers if name.startswith(b"x-forwarded-")}
-            scheme = said.get(b"x-forwarded-proto", b"").decode("latin-1").rpartition(",")[2].strip()
+            forwarded = {name: value for name, value in headers if name.startswith(b"x-forwarded-")}
+            scheme = forwarded.get(b"x-forwarded-proto", b"").decode("latin-1").rpartition(",")[2].strip()
             if scheme in ("http", "https"):
                 scope["scheme"] = scheme
-            host = said.get(b"x-forwarded-host", b"").rpartition(b",")[2].strip()
+            host = forwarded.get(b"x-forwarded-host", b"").rpartition(b",")[2].strip()
             if host:
                 headers = [*((name, value) for name, value in headers if name != b"host"), (b"host", host)]
         scope["headers"] = [(name, value) for name, value in headers if not name.startswith(b"x-forwarded-")]

@@ -78,7 +78,7 @@ class SurveyContext:
         group: str | None = None,
         minutes_allowed: float | None = None,
     ) -> Response:
-        """Admit a person whom the platform has verified; the parameters are those of ``Store.admit``.
+        """Admit a person whom the platform has verified; the parameters are those of ``StoredVisits.admit``.
 
         ``minutes_allowed`` defaults to the study's. With an ``external_id`` a visit waits in reserve if every place
         is taken but not all are completed.
@@ -94,7 +94,7 @@ class SurveyContext:
                 self.family.refuse_others(source, person)  # entered when the platform confirms the visit
             elif self.family is not None:
                 new = self.family.enter(source, person, now=now)
-            lease = self.store.admit(
+            lease = self.store.visits.admit(
                 source=source,
                 person=person,
                 external_id=external_id,
@@ -142,7 +142,7 @@ class SurveyContext:
         """Register what visitors from a source get when their visit has ended.
 
         ``finish(visit, outcome)`` runs each time the end page is requested, after everything is on disk;
-        ``visit.completion_code`` is the code of the outcome (``Store.outcome_codes(source)``).
+        ``visit.completion_code`` is the code of the outcome (``StoredVisits.outcome_codes(source)``).
         """
         self.finish_handlers[source] = finish
 

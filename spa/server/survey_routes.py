@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from http import HTTPStatus
@@ -30,14 +31,15 @@ from spa.responses.tokens import add_token, is_token, random_token
 from spa.server.form_posts import read_fields
 from spa.server.form_progress import FormProgress
 from spa.server.page_responses import find_image, page_response, send_asset, send_image, to
-from spa.server.recent_visits import RecentVisits
 from spa.server.request_queue import RequestQueue
 from spa.server.survey_context import SurveyContext
-from spa.server.visit_transactions import NO_PARAMETERS, Going, VisitTransactions
+from spa.server.visit_transactions import NO_PARAMETERS, Navigation, VisitTransactions
 
-GOING: dict[str | None, Going] = {going: going for going in get_args(Going)}
-REMEMBERED = 90 * 24 * 3600  # seconds for which a browser knows the visit that it has
-ENDS: dict[str, str] = {  # the texts that each outcome ends with
+NAVIGATION: dict[str | None, Navigation] = {direction: direction for direction in get_args(Navigation)}
+COOKIE_SECONDS = 90 * 24 * 3600  # seconds for which a browser knows the visit that it has
+RECENT = 2.0  # seconds
+MOST_RECENT = 2_000  # visits
+END_TEXTS: dict[str, str] = {  # the texts that each outcome ends with
     COMPLETED: "done",
     SCREENED_OUT: "screened",
     NO_CONSENT: "declined",
@@ -46,7 +48,7 @@ ENDS: dict[str, str] = {  # the texts that each outcome ends with
 }
 
 
-class Survey:
+class SurveyRoutes:
     """The routes of one study."""
 
     def __init__(
@@ -57,9 +59,9 @@ class Survey:
         self.texts = context.texts
         self.store = context.store
         self.queue = queue
-        self._taking = VisitTransactions(context, form_of, source=source)
+        self._visits = VisitTransactions(context, form_of, source=source)
         self._cookie = f"visit-{sha256(self.study.id.encode()).hexdigest()[:8]}"  # a host may serve several studies
-        self._just_taken = RecentVisits(kept=context.store.is_file)
+        self._recent = RecentVisits(one_process=context.store.is_file)
 
     @property
     def routes(self) -> list[Route]:
@@ -70,11 +72,11 @@ class Survey:
             Route("/health", self.report_health, methods=["GET"]),
             Route("/static/{name}", self.show_asset, methods=["GET"]),
             Route("/a/{token}", self.enter, methods=["GET"]),
-            Route("/a/{token}/done", self.show_done, methods=["GET"]),
+            Route("/a/{token}/done", self.show_end, methods=["GET"]),
             Route("/a/{token}/next", self.begin_session, methods=["POST"]),
             Route("/a/{token}/image/{exhibit_id}", self.show_image, methods=["GET"]),
             Route("/a/{token}/p/{page_id}", self.show_page, methods=["GET"]),
-            Route("/a/{token}/p/{page_id}", self.take_page, methods=["POST"]),
+            Route("/a/{token}/p/{page_id}", self.submit_page, methods=["POST"]),
         ]
 
     async def show_start(self, request: Request) -> Response:
@@ -87,14 +89,14 @@ class Survey:
         """Create a link and redirect to it, or to this browser's existing visit."""
         group = self.context.group_of(request.query_params)
         earlier = request.cookies.get(self._cookie, "")
-        if is_token(earlier) and await self.queue.read(lambda connection: self._goes_on(connection, earlier)):
+        if is_token(earlier) and await self.queue.read(lambda connection: self._can_resume(connection, earlier)):
             return to(f"/a/{earlier}")
         token = random_token()
 
         def make(connection: Connection) -> None:
             add_token(connection, token)
             if group is not None:  # a person whose group is full gets no link
-                self._taking.admit(connection, token, group=group)
+                self._visits.admit(connection, token, group=group)
 
         await self.queue.write(make)
         return to(f"/a/{token}")
@@ -118,13 +120,13 @@ class Survey:
         due = to(self._due_address(token, visit))
         if visit.lease.external_id is None and not self.context.links_only:
             secure = self.context.public_url.startswith("https:")
-            due.set_cookie(self._cookie, token, max_age=REMEMBERED, secure=secure, httponly=True, samesite="strict")
+            due.set_cookie(self._cookie, token, max_age=COOKIE_SECONDS, secure=secure, httponly=True, samesite="strict")
         return due
 
     async def show_page(self, request: Request) -> Response:
         """Show a page with its saved answers; a page beyond the due one redirects back."""
         token, page_id = request.path_params["token"], request.path_params["page_id"]
-        visit = self._just_taken.pop(token) or await self._visit(token)
+        visit = self._recent.pop(token) or await self._visit(token)
         page = visit.page(page_id)
         if page is None:
             raise HTTPException(404)
@@ -132,35 +134,35 @@ class Survey:
             return to(self._due_address(token, visit))
         return self._render(token, visit, page)
 
-    async def take_page(self, request: Request) -> Response:
+    async def submit_page(self, request: Request) -> Response:
         """Save a page, then redirect forward or back, or show it again with its gaps marked."""
         token, page_id = request.path_params["token"], request.path_params["page_id"]
-        go = GOING.get(request.query_params.get("go", "on"))
+        go = NAVIGATION.get(request.query_params.get("go", "on"))
         if go is None:
             raise HTTPException(400)
         fields = await read_fields(request)
-        self._just_taken.pop(token)
+        self._recent.pop(token)
         if not is_token(token):
             raise HTTPException(404)
-        taken = await self.queue.write(lambda connection: self._taking.take(connection, token, page_id, fields, go))
-        if taken is None or taken.page is None:
+        result = await self.queue.write(lambda connection: self._visits.submit(connection, token, page_id, fields, go))
+        if result is None or result.page is None:
             raise HTTPException(404)
-        visit, page = taken.visit, taken.page
-        if taken.strange:
+        visit, page = result.visit, result.page
+        if result.unknown_fields:
             raise HTTPException(400)
         if go == "stay":
             return Response(status_code=HTTPStatus.NO_CONTENT)
-        if taken.ended:
+        if result.ended:
             return to(f"/a/{token}/done")
         if go == "back":
             return to(f"/a/{token}/p/{visit.neighbour(page, -1).page_id}")
         if visit.gaps(page):
-            return self._render(token, visit, page, pointing=True)
+            return self._render(token, visit, page, mark_gaps=True)
         last = page is visit.form.pages[-1]
-        self._just_taken.put(token, visit)
+        self._recent.put(token, visit)
         return to(f"/a/{token}/p/{(visit.due if last else visit.neighbour(page, 1)).page_id}")
 
-    async def show_done(self, request: Request) -> Response:
+    async def show_end(self, request: Request) -> Response:
         """Show the outcome and its code, or redirect to the study's or the platform's completion page."""
         token = request.path_params["token"]
         visit = await self._visit(token)
@@ -178,10 +180,10 @@ class Survey:
                 render_notice("done", self.texts, title=title, text=text, debriefing=debriefing, onward=onward)
             )
         if led_by_platform:
-            return await asyncio.to_thread(self._leave, visit, cast(Outcome, outcome))
+            return await asyncio.to_thread(self._platform_page, visit, cast(Outcome, outcome))
         if to_address:
             return to(str(self.study.people.completion_url))
-        name = ENDS[outcome]
+        name = END_TEXTS[outcome]
         return HTMLResponse(
             render_notice(
                 "done",
@@ -203,7 +205,7 @@ class Survey:
         def begin(connection: Connection) -> None:
             lease = lease_of_token(connection, token)
             if lease is not None and lease.completed and lease.session < self.study.people.sessions:
-                self._taking.admit(connection, token, session=lease.session + 1)
+                self._visits.admit(connection, token, session=lease.session + 1)
 
         await self.queue.write(begin)
         return to(f"/a/{token}")
@@ -214,7 +216,7 @@ class Survey:
         exhibit = find_image(visit.form, request.path_params["exhibit_id"])
         return await asyncio.to_thread(send_image, exhibit)
 
-    def _goes_on(self, connection: Connection, token: str) -> bool:
+    def _can_resume(self, connection: Connection, token: str) -> bool:
         """Whether the open link's button returns to the existing visit."""
         lease = lease_of_token(connection, token)
         return lease is not None and not (lease.finished and self.study.people.repeat)
@@ -223,16 +225,16 @@ class Survey:
         """Return a person's visit; the first request assigns a form."""
         if not is_token(token):
             raise HTTPException(404)
-        found = await self.queue.read(lambda connection: self._taking.look(connection, token))
+        found = await self.queue.read(lambda connection: self._visits.find(connection, token))
         if found == "unknown":
             raise HTTPException(404)
-        if found == "let in":
-            return await self.queue.write(lambda connection: self._taking.let_in(connection, token, parameters))
+        if found == "not admitted":
+            return await self.queue.write(lambda connection: self._visits.open_visit(connection, token, parameters))
         return found
 
-    def _leave(self, visit: FormProgress, outcome: Outcome) -> Response:
+    def _platform_page(self, visit: FormProgress, outcome: Outcome) -> Response:
         """Let the platform adapter answer; it may query the store and the platform."""
-        known = self.store.visit(visit.lease.submission_id)
+        known = self.store.visits.get(visit.lease.submission_id)
         if known is None:
             raise HTTPException(404)
         return self.context.finish_handlers[visit.lease.source](known, outcome)
@@ -240,13 +242,38 @@ class Survey:
     def _due_address(self, token: str, visit: FormProgress) -> str:
         return f"/a/{token}/done" if visit.lease.finished else f"/a/{token}/p/{visit.due.page_id}"
 
-    def _render(self, token: str, visit: FormProgress, page: Page, *, pointing: bool = False) -> Response:
+    def _render(self, token: str, visit: FormProgress, page: Page, *, mark_gaps: bool = False) -> Response:
         state = PageState(
             answers=visit.fields.get(page.page_id, {}),
-            gaps=visit.gaps(page) if pointing else {},
+            gaps=visit.gaps(page) if mark_gaps else {},
         )
         base = f"/a/{token}"
         addresses = Addresses(
             action=f"{base}/p/{page.page_id}", image=lambda exhibit: f"{base}/image/{exhibit.exhibit_id}"
         )
         return page_response(visit.form, page, self.texts, addresses=addresses, state=state)
+
+
+class RecentVisits:
+    """Visits whose page was saved within the last two seconds, so that the redirect after it needs no query.
+
+    Used only if one process serves the study (``one_process``): otherwise another may have saved a page since.
+    """
+
+    def __init__(self, *, one_process: bool, clock: Callable[[], float] = time.monotonic) -> None:
+        self._one_process = one_process
+        self._clock = clock
+        self._visits: dict[str, tuple[float, FormProgress]] = {}
+
+    def put(self, token: str, visit: FormProgress) -> None:
+        """Keep a visit for the request that follows."""
+        if self._one_process:
+            self._visits.pop(token, None)
+            self._visits[token] = (self._clock(), visit)
+            if len(self._visits) > MOST_RECENT:
+                del self._visits[next(iter(self._visits))]
+
+    def pop(self, token: str) -> FormProgress | None:
+        """Return a visit once, unless it is too old to be relied on."""
+        then, visit = self._visits.pop(token, (0.0, None))
+        return visit if self._clock() - then < RECENT else None

@@ -33,20 +33,20 @@ from spa.responses.visit_ends import finish_visit
 from spa.server.form_progress import FormProgress
 from spa.server.survey_context import SurveyContext
 
-Going = Literal["on", "back", "stay", "decline"]
+Navigation = Literal["on", "back", "stay", "decline"]
 Fields = Mapping[str, str]
 NO_PARAMETERS: Mapping[str, str] = MappingProxyType({})
-Found = FormProgress | Literal["let in", "unknown"]
+Found = FormProgress | Literal["not admitted", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
-class PageOutcome:
+class PageResult:
     """The result of a page that was sent and is on disk."""
 
     visit: FormProgress
     page: Page | None  # None: the form has no such page
     ended: bool
-    strange: bool = False  # fields that the page does not have: stored and reported
+    unknown_fields: bool = False  # fields that the page does not have: stored and reported
 
 
 class VisitTransactions:
@@ -60,16 +60,18 @@ class VisitTransactions:
         self.form_of = form_of
         self.source = source
 
-    def look(self, connection: Connection, token: str) -> Found:
+    def find(self, connection: Connection, token: str) -> Found:
         """Return the visit if it can continue without admission."""
         lease = lease_of_token(connection, token)
         if lease is None:
-            return "let in" if has_token(connection, token) else "unknown"
+            return "not admitted" if has_token(connection, token) else "unknown"
         if lease.released and lease.release_reason == TIMED_OUT:
-            return "let in"
+            return "not admitted"
         return self._visit_of(connection, lease)
 
-    def let_in(self, connection: Connection, token: str, parameters: Mapping[str, str] = NO_PARAMETERS) -> FormProgress:
+    def open_visit(
+        self, connection: Connection, token: str, parameters: Mapping[str, str] = NO_PARAMETERS
+    ) -> FormProgress:
         """Return the visit of a token: a new one on first use; an expired one gets its place back if it is free."""
         lease, now = lease_of_token(connection, token), self.clock()
         if lease is None:
@@ -83,7 +85,7 @@ class VisitTransactions:
         """Assign a form to the person with a token, or return their existing visit."""
         lock_leases(connection)
         arrival = Arrival(
-            annotator_id=self.store.annotator_id(token),
+            annotator_id=self.store.keyed(token),
             source=self.source,
             annotator_kind=self.context.annotator_kind,
             token=token,
@@ -97,37 +99,39 @@ class VisitTransactions:
         form = self.form_of(lease.assignment_id)
         return FormProgress.from_payloads(form, lease, read_pages(connection, lease.submission_id))
 
-    def take(self, connection: Connection, token: str, page_id: str, fields: Fields, go: Going) -> PageOutcome | None:
+    def submit(
+        self, connection: Connection, token: str, page_id: str, fields: Fields, go: Navigation
+    ) -> PageResult | None:
         """Save a page verbatim before it is parsed; end the visit if it decides the outcome."""
-        visit = self.look(connection, token)
-        if visit == "let in":
-            visit = self.let_in(connection, token)
+        visit = self.find(connection, token)
+        if visit == "not admitted":
+            visit = self.open_visit(connection, token)
         if visit == "unknown":
             return None
         page, now = visit.page(page_id), self.clock()
         if page is None or visit.lease.finished:
-            return PageOutcome(visit, page, ended=True)
+            return PageResult(visit, page, ended=True)
         if go == "decline":
             if page.kind != "consent":
-                return PageOutcome(visit, page, ended=False, strange=True)
+                return PageResult(visit, page, ended=False, unknown_fields=True)
             self._finish(connection, visit, NO_CONSENT, now)
-            return PageOutcome(visit, page, ended=True)
-        strange = bool(unknown_keys(page.questions, fields))
-        again = strange and visit.fields.get(page_id) == fields  # a program in a loop must not fill the store
+            return PageResult(visit, page, ended=True)
+        unknown = bool(unknown_keys(page.questions, fields))
+        again = unknown and visit.fields.get(page_id) == fields  # a program in a loop must not fill the store
         if (go == "on" or page.questions) and not again:  # a page without questions is read when it is left forward
             save_page(connection, visit.lease.submission_id, page_id, json.dumps(fields), now=now)
             visit = visit.with_fields(page, fields)
-        if strange:
-            return PageOutcome(visit, page, ended=False, strange=True)
+        if unknown:
+            return PageResult(visit, page, ended=False, unknown_fields=True)
         if page.kind == "consent" and visit.lease.consented_at is None and not visit.gaps(page):
             text_hash = sha256((self.study.consent.text or "").encode()).hexdigest()
             note_consent(connection, visit.lease.submission_id, text_hash=text_hash, now=now)
         if go != "on" or visit.gaps(page):
-            return PageOutcome(visit, page, ended=False)
+            return PageResult(visit, page, ended=False)
         outcome = self._outcome(connection, visit, page)
         if outcome is not None:
             self._finish(connection, visit, outcome, now)
-        return PageOutcome(visit, page, ended=outcome is not None)
+        return PageResult(visit, page, ended=outcome is not None)
 
     def _outcome(self, connection: Connection, visit: FormProgress, page: Page) -> Outcome | None:
         """Return the outcome that an answered page decides; ``None`` if the visit continues."""
@@ -142,11 +146,11 @@ class VisitTransactions:
 
     def _has_group(self, connection: Connection, visit: FormProgress) -> bool:
         """Join the quota group that the screening answers name; false if it is full."""
-        asked = [group for group in self.study.people.groups if group.screening is not None]
-        if not asked:
+        by_screening = [group for group in self.study.people.groups if group.screening is not None]
+        if not by_screening:
             return True
         given = visit.screening
-        mine = next((group for group in asked if given.get(group.screening or "") in group.values), None)
+        mine = next((group for group in by_screening if given.get(group.screening or "") in group.values), None)
         if mine is None:
             return False
         lock_leases(connection)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
+from pydantic import ValidationError
 
+from spa.errors import StudyError
+from spa.files import read_toml
 from spa.forms.form import (
     AnswerOption,
     CheckTarget,
@@ -130,7 +134,7 @@ class SimulatedReading:
         self._noise: dict[tuple[Seen, str], float] = {}
         self._percent: dict[tuple[str, str, str], float] = {}
         self._seen: dict[str, dict[Seen, None]] = {}
-        for label, seen in shown_outputs(form, key):
+        for label, seen in outputs_of_labels(form, key):
             self._seen.setdefault(label, {})[seen] = None
 
     def answer(self, question: Question) -> str:
@@ -167,8 +171,8 @@ class SimulatedReading:
         place = int(self._rng.integers(len(answer.options))) if random else len(answer.options) // 2
         return answer.options[place].value
 
-    def _pick(self, answer: OptionsAnswer, wanted: tuple[str, ...], *, right: bool) -> str:
-        fits = [option for option in answer.options if (option.value in wanted or option.text in wanted) == right]
+    def _pick(self, answer: OptionsAnswer, accepted: tuple[str, ...], *, right: bool) -> str:
+        fits = [option for option in answer.options if (option.value in accepted or option.text in accepted) == right]
         return (fits or list(answer.options))[0].value
 
     def _perceived(self, seen: Seen, criterion: str) -> float:
@@ -243,7 +247,7 @@ class SimulatedReading:
         return "x" if x > y else "y"
 
 
-def shown_outputs(form: Form, key: BlindingKey) -> Iterator[tuple[str, Seen]]:
+def outputs_of_labels(form: Form, key: BlindingKey) -> Iterator[tuple[str, Seen]]:
     """Yield (label, output) for every output that a form shows before or beside its comparisons.
 
     Pages that rate or choose may show further outputs; they count where no other page shows any.
@@ -285,3 +289,28 @@ def whole(value: float, answer: NumberAnswer) -> str:
 def in_order_of_score(options: tuple[AnswerOption, ...]) -> list[AnswerOption]:
     """Return options from the lowest score to the highest, in their own order where they have none."""
     return sorted(options, key=lambda option: 0.0 if option.score is None else option.score)
+
+
+class TruthFile(TrueUtilities):
+    """The keys of the file: those of :class:`TrueUtilities`, and a table ``[temperament]``."""
+
+    temperament: Temperament | None = None
+
+
+def load_truth(path: Path) -> TruthFile:
+    """Read a truth file.
+
+    Raises
+    ------
+    StudyError
+        With one line a mistake.
+    """
+    raw = read_toml(path)
+    try:
+        return TruthFile.model_validate(raw)
+    except ValidationError as error:
+        problems = [
+            f"{path}: {'.'.join(map(str, problem['loc'])) or 'truth'}: {problem['msg']}, got {problem['input']!r:.80}"
+            for problem in error.errors(include_url=False)
+        ]
+        raise StudyError(*problems) from error

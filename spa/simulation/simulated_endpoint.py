@@ -92,45 +92,45 @@ class SimulatedModel:
         for form, key in forms:
             self._wordings.setdefault(form.assignment_id, []).append(form)
             for ask, messages in put(form):
-                said = fingerprint(messages[-1:])
-                self._asks[form.assignment_id, said] = tuple(question.question_id for question in ask.questions)
+                digest = fingerprint(messages[-1:])
+                self._asks[form.assignment_id, digest] = tuple(question.question_id for question in ask.questions)
                 if ask.alone:
-                    self._openings[said] = (form, key)
+                    self._openings[digest] = (form, key)
 
     def find(self, messages: Sequence[object]) -> tuple[Form, BlindingKey, tuple[str, ...]] | None:
         """Return the form that a conversation is about, by how it begins, and the questions last asked."""
-        said = [fingerprint([message]) for message in messages if mapping(message).get("role") == "user"]
-        found = self._openings.get(said[0]) if said else None
+        digests = [fingerprint([message]) for message in messages if mapping(message).get("role") == "user"]
+        found = self._openings.get(digests[0]) if digests else None
         if found is None:
             return None
         name = found[0].assignment_id
-        known = (self._asks[name, one] for one in reversed(said) if (name, one) in self._asks)
+        known = (self._asks[name, one] for one in reversed(digests) if (name, one) in self._asks)
         return (*found, next(known))
 
     def rng(self, form: Form, body: Mapping[str, Any]) -> np.random.Generator:
         """Return the generator of the annotator who answers a request about a form."""
         ways = self._wordings[form.assignment_id]
         wording = next(number for number, one in enumerate(ways) if one is form)
-        asked: dict[str, object] = {name: body[name] for name in SAMPLING if body.get(name) is not None}
-        if asked.get("seed") == self._seed:  # that of the first repeat
-            del asked["seed"]
+        sampling: dict[str, object] = {name: body[name] for name in SAMPLING if body.get(name) is not None}
+        if sampling.get("seed") == self._seed:  # that of the first repeat
+            del sampling["seed"]
         personas = [one.get("content") for one in map(mapping, body["messages"]) if one.get("role") == "system"]
         others = {"rater": self._rater_id, "wording": wording, "persona": personas}
         plain = {"rater": MODEL, "wording": 0, "persona": []}
-        asked |= {name: value for name, value in others.items() if value != plain[name]}
-        return assignment_rng(self._seed, form.assignment_id, asked)
+        sampling |= {name: value for name, value in others.items() if value != plain[name]}
+        return assignment_rng(self._seed, form.assignment_id, sampling)
 
     def answers(
-        self, form: Form, key: BlindingKey, wanted: Iterable[str], rng: np.random.Generator
+        self, form: Form, key: BlindingKey, names: Iterable[str], rng: np.random.Generator
     ) -> dict[str, object]:
         """Answer the questions named, as JSON values."""
         annotator = SimulatedAnnotator(self._truth, self._temperament, rng=rng)
         answers = annotator.answers(form, key)
-        asked = {question.question_id: question for question in form.questions("everybody")}
-        return {name: json_value(asked[name], answers[name]) for name in wanted if name in asked}
+        questions = {question.question_id: question for question in form.questions("everybody")}
+        return {name: json_value(questions[name], answers[name]) for name in names if name in questions}
 
 
-def assignment_rng(seed: int, assignment_id: str, asked: Mapping[str, object] | None = None) -> np.random.Generator:
+def assignment_rng(seed: int, assignment_id: str, sampling: Mapping[str, object] | None = None) -> np.random.Generator:
     """Return the generator of the annotator who answers one assignment, whoever comes first.
 
     Parameters
@@ -144,8 +144,8 @@ def assignment_rng(seed: int, assignment_id: str, asked: Mapping[str, object] | 
         sampling, persona and added texts of a variant, the seed of a further repeat. For people, the seat of every
         annotator of an assignment but the first.
     """
-    told = [assignment_id, *([json.dumps(asked, sort_keys=True)] if asked else [])]
-    digests = [sha256(one.encode("utf-8", "surrogatepass")).digest() for one in told]
+    parts = [assignment_id, *([json.dumps(sampling, sort_keys=True)] if sampling else [])]
+    digests = [sha256(one.encode("utf-8", "surrogatepass")).digest() for one in parts]
     return np.random.default_rng([seed, *(int.from_bytes(digest[:8], "big") for digest in digests)])
 
 
@@ -194,10 +194,10 @@ def create_endpoint(
         found = model.find(messages) if isinstance(messages, list) else None
         if found is None:
             return error(400, "this simulated rater knows only the forms that it was started with")
-        form, key, asked = found
+        form, key, last_questions = found
         seen.by_form[form.assignment_id] = nth = seen.by_form.get(form.assignment_id, 0) + 1
-        answers = model.answers(form, key, wanted_questions(body) or asked, model.rng(form, body))
-        say = json.dumps if wants_json(body, asked) else partial(in_prose, form)
+        answers = model.answers(form, key, questions_of_schema(body) or last_questions, model.rng(form, body))
+        say = json.dumps if wants_json(body, last_questions) else partial(in_prose, form)
         return completion(body, *spoken(answers, faults, say, first=nth == 1))
 
     async def models() -> dict[str, Any]:
@@ -211,33 +211,33 @@ def create_endpoint(
     return app
 
 
-def wanted_questions(body: dict[str, Any]) -> list[str]:
+def questions_of_schema(body: dict[str, Any]) -> list[str]:
     """Return the questions that the request's schema names; none where it has no schema."""
     schema = mapping(mapping(mapping(body.get("response_format")).get("json_schema")).get("schema"))
     properties = schema.get("properties")
     return list(properties) if isinstance(properties, dict) else []
 
 
-def wants_json(body: dict[str, Any], asked: Iterable[str]) -> bool:
+def wants_json(body: dict[str, Any], questions: Iterable[str]) -> bool:
     """Return whether a request asks for JSON: by a schema, or in words that quote the names of the questions."""
     messages = body.get("messages")
-    said = json.dumps(messages[-1:], ensure_ascii=False) if isinstance(messages, list) else ""
-    return "response_format" in body or any(f'\\"{name}\\"' in said for name in asked)
+    content = json.dumps(messages[-1:], ensure_ascii=False) if isinstance(messages, list) else ""
+    return "response_format" in body or any(f'\\"{name}\\"' in content for name in questions)
 
 
 def in_prose(form: Form, answers: dict[str, object]) -> str:
     """Return answers as sentences; what is chosen is named by its words."""
-    asked = {question.question_id: question.answer for question in form.questions("everybody")}
-    said = []
+    answer_of = {question.question_id: question.answer for question in form.questions("everybody")}
+    sentences = []
     for name, value in answers.items():
-        answer = asked[name]
+        answer = answer_of[name]
         if isinstance(answer, TextAnswer):
-            said.append(str(value))
+            sentences.append(str(value))
         elif isinstance(answer, OptionsAnswer) and not isinstance(value, int):
-            said.append(next(option.text for option in answer.options if option.value == value))
+            sentences.append(next(option.text for option in answer.options if option.value == value))
         else:
-            said.append(f"My answer is {value}.")
-    return " ".join(said)
+            sentences.append(f"My answer is {value}.")
+    return " ".join(sentences)
 
 
 def spoken(

@@ -8,19 +8,20 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
 from urllib.parse import urljoin, urlsplit
 
 import httpx2
 
 from spa.errors import ResponseError
 from spa.forms.form import ConfirmAnswer, Form, NumberAnswer, OptionsAnswer, Page, TextAnswer
-from spa.simulation.page_parser import ServedForm, read_page
 
 THREADS = 4
 MOST_STEPS = 2  # requests a page, before a server that leads in circles is given up
 MOST_REDIRECTS = 10
 SECONDS = 30.0
+UNSENT = ("submit", "button", "reset", "image", "file")
 
 Origin = tuple[str, str]  # scheme and host
 Answering = Callable[[str], tuple[Form, Mapping[str, str]]]
@@ -103,22 +104,22 @@ def visit(client: httpx2.Client, base_url: str, token: str, answering: Answering
     response = _get(client, f"{base_url.rstrip('/')}/a/{token}", origin)
     assignment_id, pages = "", 0
     while response is not None:
-        shown = read_page(response.text)
-        if shown.form is None:
-            if pages == 0 and shown.completion_code is None:
+        served = read_page(response.text)
+        if served.form is None:
+            if pages == 0 and served.completion_code is None:
                 raise ResponseError(f"{origin[1]}: expected a page with a form, got {response.url.path} without one")
             return CompletedVisit(
-                token=token, assignment_id=assignment_id, completion_code=shown.completion_code, pages=pages
+                token=token, assignment_id=assignment_id, completion_code=served.completion_code, pages=pages
             )
-        assignment_id = shown.form.assignment_id
+        assignment_id = served.form.assignment_id
         form, answers = answering(assignment_id)
         pages += 1
         if pages > MOST_STEPS * len(form.pages):
             raise ResponseError(
                 f"assignment {assignment_id}: expected the visit to end, got a server that redirects in circles"
             )
-        payload = fill_in(shown.form, form, answers)
-        response = _post(client, urljoin(str(response.url), shown.form.action), payload, origin)
+        payload = fill_in(served.form, form, answers)
+        response = _post(client, urljoin(str(response.url), served.form.action), payload, origin)
     return CompletedVisit(token=token, assignment_id=assignment_id, completion_code=None, pages=pages)
 
 
@@ -134,16 +135,16 @@ def fill_in(served: ServedForm, form: Form, answers: Mapping[str, str]) -> dict[
     page = next((page for page in form.pages if page.page_id == served.page_id), None)
     if page is None or form.assignment_id != served.assignment_id:
         raise ResponseError(f"{place}: expected a page of the form of {form.assignment_id}, which has no such page")
-    wanted = [question.question_id for question in page.questions]
-    if set(served.offered) != set(wanted):
+    question_ids = [question.question_id for question in page.questions]
+    if set(served.offered) != set(question_ids):
         raise ResponseError(
-            f"{place}: expected fields for {', '.join(wanted) or 'no question'}, "
+            f"{place}: expected fields for {', '.join(question_ids) or 'no question'}, "
             f"got {', '.join(served.offered) or 'none'}; the page does not ask what the form asks"
         )
     for name, values in offered_by(page).items():
         if served.offered[name] != values:
             raise ResponseError(f"{place}, {name}: expected the values {values}, got {served.offered[name]}")
-    return {**served.hidden, **{name: answers[name] for name in wanted}}
+    return {**served.hidden, **{name: answers[name] for name in question_ids}}
 
 
 def offered_by(page: Page) -> dict[str, list[str] | None]:
@@ -204,3 +205,96 @@ def origin_of(url: str) -> Origin:
 
 def _reason(error: httpx2.HTTPError) -> str:
     return str(error) or type(error).__name__
+
+
+@dataclass(frozen=True, slots=True)
+class ServedForm:
+    """A ``<form>`` as it was served."""
+
+    action: str
+    assignment_id: str
+    page_id: str
+    hidden: dict[str, str] = field(default_factory=dict)
+    offered: dict[str, list[str] | None] = field(default_factory=dict)  # field -> its values; None: free entry
+
+
+@dataclass(slots=True)
+class ServedPage:
+    """What one page holds."""
+
+    form: ServedForm | None = None
+    completion_code: str | None = None
+    onward: str | None = None  # where a link leads that ends the visit
+
+
+def read_page(html: str) -> ServedPage:
+    """Read the questionnaire's form or the completion code from a page.
+
+    >>> read_page('<code data-completion-code>AB12</code>').completion_code
+    'AB12'
+    """
+    reader = PageReader()
+    reader.feed(html)
+    reader.close()
+    return reader.page
+
+
+class PageReader(HTMLParser):
+    """Collects the fields of the form that carries ``data-assignment``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.page = ServedPage()
+        self._in_form = False
+        self._in_code = False
+        self._select: str | None = None
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note a form, a field or the beginning of the code."""
+        given = {name: value or "" for name, value in attrs}
+        if tag == "form" and "data-assignment" in given:
+            self._in_form = True
+            self.page.form = ServedForm(given.get("action", ""), given["data-assignment"], given.get("data-page", ""))
+        elif tag == "code" and "data-completion-code" in given:
+            self._in_code = True
+            self.page.completion_code = ""
+        elif tag == "a" and "data-onward" in given:
+            self.page.onward = given.get("href")
+        elif self._in_form and self.page.form is not None and "form" not in given and "disabled" not in given:
+            self._note_field(tag, given, self.page.form)
+
+    def handle_endtag(self, tag: str) -> None:
+        """Leave the form, the list or the code."""
+        if tag == "form":
+            self._in_form = False
+        elif tag == "select":
+            self._select = None
+        elif tag == "code":
+            self._in_code = False
+
+    def handle_data(self, data: str) -> None:
+        """Collect the code."""
+        if self._in_code and self.page.completion_code is not None:
+            self.page.completion_code += data.strip()
+
+    def _note_field(self, tag: str, given: dict[str, str], form: ServedForm) -> None:
+        name, kind = given.get("name", ""), given.get("type", "text").lower()
+        if tag == "option" and self._select is not None:
+            values = form.offered[self._select]
+            if values is not None and given.get("value"):
+                values.append(given["value"])
+        if not name:
+            return
+        if tag == "select":
+            self._select = name
+            form.offered[name] = []
+        elif tag == "textarea":
+            form.offered[name] = None
+        elif tag == "input" and kind == "hidden":
+            form.hidden[name] = given.get("value", "")
+        elif tag == "input" and kind in ("radio", "checkbox"):
+            values = form.offered.setdefault(name, [])
+            if values is not None:
+                values.append(given.get("value", "on"))
+        elif tag == "input" and kind not in UNSENT:
+            form.offered[name] = None

@@ -19,15 +19,17 @@ def assignment_to_json(assignment: Assignment) -> str:
                 {
                     "exposure": block.exposure,
                     "labels": block.labels,
-                    "shown": [_shown_to_json(output) for output in block.shown],
+                    "shown": [_output_to_json(output) for output in block.shown],
                 }
                 for block in assignment.blocks
             ],
             "comparisons": [{"block": each.block, "directions": each.directions} for each in assignment.comparisons],
             "rated": [
-                {"elicitation": each.elicitation, "output": _shown_to_json(each.output)} for each in assignment.rated
+                {"elicitation": each.elicitation, "output": _output_to_json(each.output)} for each in assignment.rated
             ],
-            "choices": [[_shown_to_json(each.output_x), _shown_to_json(each.output_y)] for each in assignment.choices],
+            "choices": [
+                [_output_to_json(each.output_x), _output_to_json(each.output_y)] for each in assignment.choices
+            ],
         }
     )
 
@@ -42,7 +44,7 @@ def assignment_from_json(text: str) -> Assignment:
             Block(
                 exposure=block["exposure"],
                 labels=tuple(block["labels"]),
-                shown=tuple([_shown_from_json(output) for output in block["shown"]]),
+                shown=tuple([_output_from_json(output) for output in block["shown"]]),
             )
             for block in record["blocks"]
         ),
@@ -51,11 +53,11 @@ def assignment_from_json(text: str) -> Assignment:
             for each in record["comparisons"]
         ),
         rated=tuple(
-            RatedOutput(elicitation=each["elicitation"], output=_shown_from_json(each["output"]))
+            RatedOutput(elicitation=each["elicitation"], output=_output_from_json(each["output"]))
             for each in record["rated"]
         ),
         choices=tuple(
-            OutputPair(output_x=_shown_from_json(x), output_y=_shown_from_json(y)) for x, y in record["choices"]
+            OutputPair(output_x=_output_from_json(x), output_y=_output_from_json(y)) for x, y in record["choices"]
         ),
     )
 
@@ -75,14 +77,14 @@ def _canonical(record: dict[str, Any]) -> str:
     return json.dumps(record, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
-def _shown_to_json(output: ShownOutput) -> list[str | int]:
+def _output_to_json(output: ShownOutput) -> list[str | int]:
     return [output.label, output.item_id, output.sample]  # by far the most frequent record, so a short one
 
 
-def _shown_from_json(record: list[Any]) -> ShownOutput:
-    return _shown(*record)
+def _output_from_json(record: list[Any]) -> ShownOutput:
+    return _shared_output(*record)
 
 
 @lru_cache(maxsize=16_384)  # labels and items meet again on form after form
-def _shown(label: str, item_id: str, sample: int) -> ShownOutput:
+def _shared_output(label: str, item_id: str, sample: int) -> ShownOutput:
     return ShownOutput(label=label, item_id=item_id, sample=sample)

@@ -1,4 +1,4 @@
-"""Conditions that an item must meet; an item that fails leaves the study with evidence."""
+"""Conditions that an item must meet, with the evidence of those that fail, and texts cut to whole sentences."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ _WORD = re.compile(
     r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]|[^\W_]+(?:['’\-][^\W_]+)*"
 )
 CLOSING = "\"'”’»›)]}」』）】》〉］｝"  # quotes and brackets that may follow the end of a sentence
+# A sentence of a script with spaces ends where space, a line end or the end of the text follows;
+# full-width marks end one wherever they stand.
+_SENTENCE_END = re.compile(rf"(?:[.!?…؟۔।]+[{re.escape(CLOSING)}]*(?=\s|$)|[。！？｡]+[{re.escape(CLOSING)}]*|\n+)")
 
 
 def count_words(text: str) -> int:
@@ -52,3 +55,36 @@ def ends_in_punctuation(text: str) -> bool:
     """
     bare = text.rstrip().rstrip(CLOSING).rstrip()
     return bool(bare) and unicodedata.category(bare[-1]).startswith("P")
+
+
+def sentence_ends(text: str) -> Iterator[int]:
+    """Yield the positions after each whole sentence, closing quotes included.
+
+    A sentence ends with . ! ? … or their Chinese, Japanese, Arabic, Urdu or Hindi forms, or with its
+    line. What follows the last of these is no whole sentence.
+
+    >>> list(sentence_ends('He said "no." Then he'))
+    [13]
+    """
+    for match in _SENTENCE_END.finditer(text):
+        yield match.end()
+
+
+def cut_to_sentences(text: str, longest: int) -> str:
+    """Return as many whole sentences from the start as fit.
+
+    At most ``longest`` characters; empty where not even the first sentence fits.
+
+    >>> cut_to_sentences("One. Two two. Three.", 13)
+    'One. Two two.'
+    """
+    whole = text.strip()
+    if len(whole) <= longest:
+        return whole
+    whole_sentences = ""
+    for end in sentence_ends(whole):
+        candidate = whole[:end].rstrip()
+        if len(candidate) > longest:
+            break
+        whole_sentences = candidate
+    return whole_sentences

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from spa.errors import StudyError, shortened
 from spa.study.output_files import SUFFIXES, decoded, is_control
 from spa.study.outputs import Outputs, load_outputs
-from spa.study.problems import LONGEST_VALUE, StudyProblem, find, shown
+from spa.study.problems import LONGEST_VALUE, StudyProblem, find, quote
 from spa.study.schema_errors import schema_errors
 from spa.study.study import Study, Words
 from spa.study.validation import validate_study
@@ -85,9 +85,9 @@ def check_study(path: Path) -> CheckedStudy:
     try:
         study = _validate(raw)
     except ValidationError as error:
-        told = {problem.partition(": expected ")[0] for problem in problems}
+        reported = {problem.partition(": expected ")[0] for problem in problems}
         lines = schema_errors(str(path), raw, error)
-        problems += [line for line in lines if line.partition(": expected ")[0] not in told]
+        problems += [line for line in lines if line.partition(": expected ")[0] not in reported]
         study, tainted = _without_bad_tables(raw, error)
     study, findings = _read_files(study, path.parent)
     findings += validate_study(study)
@@ -96,7 +96,7 @@ def check_study(path: Path) -> CheckedStudy:
         study=study,
         unfit=frozenset(tainted.union(*(finding.tables[:1] for finding in findings))),
         unread=frozenset(tainted),
-        problems=(*problems, *(f"{path}: {finding.told}" for finding in findings)),
+        problems=(*problems, *(f"{path}: {finding.message}" for finding in findings)),
     )
 
 
@@ -111,8 +111,8 @@ def study_fingerprint(study: Study) -> str:
 
 def former_fingerprints(path: Path, study: Study) -> Iterator[str]:
     """Yield what the study of a file was called in stores of version 2 and of version 1, which were migrated."""
-    kept = {"pay", "currency", "minutes", "completion_code", "completion_url"}
-    people = _ASIDE | {"people": set(type(study.people).model_fields) - kept}
+    fingerprinted = {"pay", "currency", "minutes", "completion_code", "completion_url"}
+    people = _ASIDE | {"people": set(type(study.people).model_fields) - fingerprinted}
     yield _digest(_without(study, people), study)
     yield _digest(_without(study, people | {"criteria": {"__all__": {"reason"}}}), study)
     texts = [(words.text or "").encode() for words in (study.instructions, study.consent)]
@@ -184,13 +184,13 @@ def _parse(path: Path) -> dict[str, Any]:
     return raw
 
 
-def _toml_mistake(text: str, told: str) -> str:
+def _toml_mistake(text: str, message: str) -> str:
     """Say in which line a file stops being TOML, what stands there and what to do."""
     lines = text.rstrip("\n").split("\n")
     number, column = len(lines), len(lines[-1]) + 1
-    if (place := _TOML_PLACE.search(told)) and place[1]:
+    if (place := _TOML_PLACE.search(message)) and place[1]:
         number, column = int(place[1]), int(place[2])
-    words = _TOML_PLACE.sub("", told)
+    words = _TOML_PLACE.sub("", message)
     known = (mistake for start, mistake in TOML_MISTAKES.items() if words.startswith(start))
     found, do = next(known, (words, "correct the line"))
     line = lines[min(number, len(lines)) - 1].strip()
@@ -224,7 +224,8 @@ def _unfit_values(file: str, table: dict[str, Any], place: str = "") -> Iterator
     for key, value in table.items():
         here = f"{place} {key}".strip()
         if isinstance(value, dict):
-            yield from _unfit_values(file, value, f"[{_inner(place, key)}]")
+            in_table = place.startswith("[") and place.endswith("]")
+            yield from _unfit_values(file, value, f"[{place.strip('[]')}.{key}]" if in_table else f"[{key}]")
         elif isinstance(value, list):
             entries = {str(number): entry for number, entry in enumerate(value, start=1)}
             yield from _unfit_values(file, entries, f"{here}, entry")
@@ -235,10 +236,6 @@ def _unfit_values(file: str, table: dict[str, Any], place: str = "") -> Iterator
         elif isinstance(value, str) and (bad := next((c for c in value if is_control(c)), None)):
             yield f"{file}: {here}: expected readable text, got the control character U+{ord(bad):04X}; remove it"
             table[key] = "".join(c for c in value if not is_control(c)) or "-"
-
-
-def _inner(place: str, key: str) -> str:
-    return f"{place.strip('[]')}.{key}" if place.startswith("[") and place.endswith("]") else key
 
 
 def _validate(raw: dict[str, Any]) -> Study:
@@ -268,7 +265,7 @@ def _read_files(study: Study, folder: Path) -> tuple[Study, list[StudyProblem]]:
     files = tuple((folder / file).resolve() for file in study.outputs.files)
     for given, file in zip(study.outputs.files, files, strict=True):
         if not os.path.isfile(file):  # unlike Path.is_file, it takes any name
-            got = f"{shown(str(given))}, {'a directory' if os.path.isdir(file) else 'no such file'}"
+            got = f"{quote(str(given))}, {'a directory' if os.path.isdir(file) else 'no such file'}"
             findings.append(find("[outputs] files", "a file", got, "paths are relative to the study file"))
     changes: dict[str, Any] = {"outputs": study.outputs.model_copy(update={"files": files})}
     family_store = study.people.family_store
@@ -288,7 +285,7 @@ def _read_files(study: Study, folder: Path) -> tuple[Study, list[StudyProblem]]:
             findings += [StudyProblem((name,), f"[{name}] file: {problem}") for problem in error.problems]
             continue
         if not text.strip() or any(is_control(c) for c in text):
-            got = f"{shown(str(words.file))}, empty or with control characters"
+            got = f"{quote(str(words.file))}, empty or with control characters"
             findings.append(find(f"[{name}] file", "readable text", got, "correct the file"))
         changes[name] = Words(text=text)
     study = study.model_copy(update=changes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import os.path
@@ -15,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from spa.errors import StudyError
+from spa.files import csv_mistake, json_object, unique_keys
 
 SUFFIXES = (".jsonl", ".csv", ".parquet")
 # Control characters but tab and line ends, halves of surrogate pairs, and the two non-characters
@@ -45,18 +45,18 @@ class OutputFileRow:
     @property
     def place(self) -> str:
         """Return "outputs.jsonl line 3" or "outputs.csv row 3"."""
-        return f"{shown_path(self.file)} {'line' if self.file.suffix.lower() == '.jsonl' else 'row'} {self.number}"
+        return f"{display_path(self.file)} {'line' if self.file.suffix.lower() == '.jsonl' else 'row'} {self.number}"
 
 
-def shown_path(path: Path) -> str:
+def display_path(path: Path) -> str:
     """Return a path as a reader knows it: from the working directory where it lies below."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
-def shown_files(paths: Iterable[Path]) -> str:
+def display_files(paths: Iterable[Path]) -> str:
     """Return paths as a reader knows them, the first few of many."""
-    listed = [shown_path(path) for path in paths]
+    listed = [display_path(path) for path in paths]
     return ", ".join(listed[:3]) + (", ..." if len(listed) > 3 else "")
 
 
@@ -110,7 +110,7 @@ def read_rows(path: Path, columns: Sequence[str]) -> list[OutputFileRow]:
     StudyError
         Where the file cannot be read or lacks a column.
     """
-    place = shown_path(path)
+    place = display_path(path)
     if path.suffix.lower() not in SUFFIXES:
         got = path.suffix or "no suffix"
         raise StudyError(f"{place}: expected a file ending in {', '.join(SUFFIXES)}, got {got}; convert it")
@@ -138,44 +138,29 @@ def _missing_columns(path: Path, missing: Sequence[str], found: Sequence[str]) -
     hint = "name the columns in [outputs] (item, system, output, sample, item_text, layout)"
     if len(found) == 1 and any(separator in found[0] for separator in ";\t|"):
         hint = "the file seems to have another separator; save it with commas"
-    wanted = ", ".join(f'"{name}"' for name in missing)
+    expected = ", ".join(f'"{name}"' for name in missing)
     return StudyError(
-        f"{shown_path(path)}: expected column{'s' * (len(missing) > 1)} {wanted}, got columns {listed}; {hint}"
+        f"{display_path(path)}: expected column{'s' * (len(missing) > 1)} {expected}, got columns {listed}; {hint}"
     )
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"duplicate key {next(key for key in keys if keys.count(key) > 1)!r}")
-    return found
 
 
 def _read_jsonl(path: Path, columns: Sequence[str]) -> tuple[list[OutputFileRow], list[str]]:
     # Numbers keep their spelling, so that ids do not change; NaN is how some tools write "nothing".
     decoder = json.JSONDecoder(
-        object_pairs_hook=_object, parse_int=Number, parse_float=Number, parse_constant=lambda _: None
+        object_pairs_hook=unique_keys, parse_int=Number, parse_float=Number, parse_constant=lambda _: None
     )
     rows: list[OutputFileRow] = []
     problems: list[str] = []
     found: dict[str, None] = {}
-    name = shown_path(path)
+    name = display_path(path)
     for number, line in enumerate(decoded(name, path.read_bytes()).split("\n"), start=1):
         if not line.strip():
             continue
         place = f"{name} line {number}"
         try:
-            entry = decoder.decode(line.strip(" \t\r"))
-        except (ValueError, RecursionError) as error:
-            problems.append(
-                f"{place}: expected one JSON object, got invalid JSON: {str(error)[:120]}; correct the line"
-            )
-            continue
-        if not isinstance(entry, dict):
-            problems.append(
-                f'{place}: expected one JSON object such as {{"item_id": "1"}}, got another value; correct it'
-            )
+            entry = json_object(line.strip(" \t\r"), decoder)
+        except ValueError as error:
+            problems.append(f"{place}: {error}; correct the line")
             continue
         found.update(dict.fromkeys(entry))
         values = {column: entry.get(column) for column in columns}
@@ -196,38 +181,21 @@ def _not_text(place: str, values: dict[str, Any]) -> Iterator[str]:
             yield f'{place}: "{column}": expected text, got {kind}; write it as text in quotes'
 
 
-def _csv_mistake(place: str, text: str, told: str) -> str:
-    """Say in which line a CSV file breaks off from its header; ``told`` is what the library said of it."""
-    lines = csv.reader(io.StringIO(text, newline=""), strict=True)
-    columns, start = 0, 1
-    try:
-        for values in lines:
-            columns = columns or len(values)
-            if len(values) > columns:
-                return (
-                    f"{place} line {start}: expected {columns} values, as many as columns, got {len(values)}; "
-                    'put texts with commas in quotes ("...")'
-                )
-            start = lines.line_num + 1
-    except csv.Error as error:
-        return (
-            f"{place} line {start}: expected CSV, got a malformed file: {error}; "
-            "close the quotes, double those in a text"
-        )
-    if not text.strip():
-        return f"{place}: expected a header and rows of outputs, got an empty file; write the systems' outputs there"
-    return f"{place}: expected CSV, got a malformed file: {told.splitlines()[0][:160]}; correct it"
-
-
 def _read_csv(path: Path, columns: Sequence[str]) -> tuple[list[OutputFileRow], list[str]]:
-    place = shown_path(path)
+    place = display_path(path)
     text = decoded(place, path.read_bytes())
     try:
         # Everything is text: an inferred type would turn the id "001" into 1. The header is read as a
         # row, because polars renames a header that stands twice.
         frame = pl.read_csv(text.encode(), infer_schema=False, has_header=False)
     except pl.exceptions.PolarsError as error:
-        raise StudyError(_csv_mistake(place, text, str(error))) from error
+        if not text.strip():
+            mistake = "expected a header and rows of outputs, got an empty file; write the systems' outputs there"
+            raise StudyError(f"{place}: {mistake}") from error
+        if (uneven := csv_mistake(io.StringIO(text, newline=""))) is not None:
+            raise StudyError(f"{place} {uneven}") from error
+        found = str(error).splitlines()[0][:160]
+        raise StudyError(f"{place}: expected CSV, got a malformed file: {found}; correct it") from error
     header = [str(name or "") for name in frame.row(0)] if frame.height else []
     twice = sorted({name for name in header if name and header.count(name) > 1})
     if twice:
@@ -242,7 +210,7 @@ def _read_csv(path: Path, columns: Sequence[str]) -> tuple[list[OutputFileRow], 
 
 
 def _read_parquet(path: Path, columns: Sequence[str]) -> tuple[list[OutputFileRow], list[str]]:
-    place = shown_path(path)
+    place = display_path(path)
     try:
         header = list(pl.scan_parquet(path, glob=False).collect_schema())
         present = [column for column in columns if column in header]

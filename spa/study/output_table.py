@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from spa.study.output_files import Number, OutputFileRow, cleaned, shown_files
-from spa.study.problems import nearest, shown
+from spa.study.output_files import Number, OutputFileRow, cleaned, display_files
+from spa.study.problems import nearest, quote
 from spa.study.raters import rater_variants
 from spa.study.study import Study
 from spa.study.toml_table import NOTHING
@@ -68,19 +68,19 @@ def sort_rows(study: Study, rows: Iterable[OutputFileRow]) -> tuple[Cells, list[
                 unknown[system].append(row)
                 continue
             if isinstance(value, Number):
-                wanted = f"the output of {shown(system)} as text"
-                problems.append(f"{row.place}: expected {wanted}, got the number {value}; write it in quotes")
+                expected = f"the output of {quote(system)} as text"
+                problems.append(f"{row.place}: expected {expected}, got the number {value}; write it in quotes")
             sample = row.values[study.outputs.sample] if study.outputs.sample else None
             gathered.setdefault((item_id, system), []).append(RawOutput(row, sample, value or ""))
     problems += _unknown_systems(unknown, known)
     ordered = {}
     for key, samples in gathered.items():
-        ordered[key], told = _in_order(study, key, samples)
-        problems += told
-    files = shown_files(study.outputs.files)
+        ordered[key], mistakes = _in_order(study, key, samples)
+        problems += mistakes
+    files = display_files(study.outputs.files)
     problems += _absent(files, texts, ordered, needed)
     problems += [
-        f"{files}: expected outputs of {shown(system)}, got none; add some or remove the system"
+        f"{files}: expected outputs of {quote(system)}, got none; add some or remove the system"
         for system in known
         if system not in needed and all(answered != system for _, answered in ordered)
     ]
@@ -91,7 +91,7 @@ def systems_answering_every_item(study: Study) -> list[str]:
     """Return the systems that must answer every item; where single outputs are dealt, those shown beside others."""
     if not study.single_outputs or study.outputs.match_length_of is not None:
         return [one.id for one in study.systems]
-    beside = {asked.protocol.reference for rater in study.raters for asked in rater_variants(rater)}
+    beside = {variant.protocol.reference for rater in study.raters for variant in rater_variants(rater)}
     return [one.id for one in study.systems if one.role == "reference" or one.id in beside]
 
 
@@ -111,8 +111,8 @@ def _identify(study: Study, rows: Iterable[OutputFileRow]) -> tuple[list[tuple[s
         if all(parts) and item_id not in NOTHING:
             identified.append((item_id, row))
         elif all(parts):
-            wanted = f'an item id in column "{", ".join(columns)}"'
-            lines.append(f"{row.place}: expected {wanted}, got {shown(item_id)}, a missing value; give it another")
+            expected = f'an item id in column "{", ".join(columns)}"'
+            lines.append(f"{row.place}: expected {expected}, got {quote(item_id)}, a missing value; give it another")
         else:
             empty = columns[[bool(part) for part in parts].index(False)]
             lines.append(f'{row.place}: expected an item id in column "{empty}", got nothing; fill it in')
@@ -134,7 +134,7 @@ def _item_texts(
                 lines.append(f'{row.place}: expected text in "{column}", got the number {value}; write it in quotes')
         elif texts[item_id] != value:
             lines.append(
-                f'{row.place}: expected the same "{column}" for all rows of item {shown(item_id)}, '
+                f'{row.place}: expected the same "{column}" for all rows of item {quote(item_id)}, '
                 f"got another than in {first[item_id].place}; make them equal"
             )
     return texts, first, some(lines, "item texts that differ")
@@ -150,7 +150,7 @@ def _answers(study: Study, row: OutputFileRow) -> Iterator[tuple[str, str | None
 
 def _unknown_systems(unknown: dict[str, list[OutputFileRow]], known: Sequence[str]) -> list[str]:
     lines = [
-        f"{rows[0].place}: expected the id of a system, got {shown(system) if system else 'nothing'} "
+        f"{rows[0].place}: expected the id of a system, got {quote(system) if system else 'nothing'} "
         f"({len(rows)} row{'s' if len(rows) > 1 else ''}); {nearest(system, known)} "
         "(add it to [[systems]], or leave its rows out)"
         for system, rows in unknown.items()
@@ -166,7 +166,7 @@ def _in_order(study: Study, key: Key, samples: list[RawOutput]) -> tuple[tuple[R
             return tuple(samples), []
         places = ", ".join(one.place for one in samples[:LISTED])
         return tuple(samples), [
-            f"{places}: expected one output of {shown(system)} for item {shown(item_id)}, got {len(samples)}; "
+            f"{places}: expected one output of {quote(system)} for item {quote(item_id)}, got {len(samples)}; "
             "remove rows or name the column that numbers them in [outputs] sample"
         ]
     problems = [
@@ -178,8 +178,8 @@ def _in_order(study: Study, key: Key, samples: list[RawOutput]) -> tuple[tuple[R
     for one in samples:
         if one.sample in first and one.sample:
             problems.append(
-                f"{first[one.sample].place}, {one.place}: expected each sample once, got {shown(one.sample)} of "
-                f"{shown(system)} for item {shown(item_id)} again; renumber or remove one"
+                f"{first[one.sample].place}, {one.place}: expected each sample once, got {quote(one.sample)} of "
+                f"{quote(system)} for item {quote(item_id)} again; renumber or remove one"
             )
         first.setdefault(one.sample, one)
     return tuple(sorted(samples, key=lambda one: _sample_order(one.sample or ""))), problems
@@ -198,7 +198,7 @@ def _absent(
     absent = [(item_id, system) for item_id in texts for system in known if (item_id, system) not in outputs]
     if not absent:
         return []
-    listed = ", ".join(f"{shown(item_id)} by {shown(system)}" for item_id, system in absent[:LISTED])
+    listed = ", ".join(f"{quote(item_id)} by {quote(system)}" for item_id, system in absent[:LISTED])
     more = f" and {len(absent) - LISTED} more" if len(absent) > LISTED else ""
     return [
         f"{files}: expected an output of every system for every item, got none for item {listed}{more}; "

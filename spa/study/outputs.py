@@ -9,11 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from spa.errors import StudyError
-from spa.study.filters import failures
-from spa.study.length_matching import cut_to_sentences
-from spa.study.output_files import REPLACEMENT, cleaned, is_image, read_rows, shown_files
+from spa.study.filters import cut_to_sentences, failures
+from spa.study.output_files import REPLACEMENT, cleaned, display_files, is_image, read_rows
 from spa.study.output_table import Cells, Key, RawOutput, required_columns, some, sort_rows
-from spa.study.problems import shown
+from spa.study.problems import quote
 from spa.study.study import Study
 
 EMPTY_ADVICE = '[[outputs.filters]] field = "{field}" min_characters = 1 leaves such items out'
@@ -85,8 +84,8 @@ def too_few_outputs(study: Study, place: str, outputs: Outputs) -> list[str]:
     found = sum(1 for _ in outputs.of_compared(study))
     if found >= study.design.outputs:
         return []
-    wanted = f"at least {study.design.outputs} outputs, as many as an annotator rates"
-    return [f"{place}: expected {wanted}, got {found}; add outputs or lower [design] outputs"]
+    expected = f"at least {study.design.outputs} outputs, as many as an annotator rates"
+    return [f"{place}: expected {expected}, got {found}; add outputs or lower [design] outputs"]
 
 
 def count_rules(dropped: Iterable[DroppedItem]) -> str:
@@ -118,11 +117,11 @@ def load_outputs(study: Study) -> Outputs:
         raise StudyError(*problems)
     items, emptied = _length_matched(study, items, made)
     dropped += emptied
-    wanted = study.items_per_annotator
-    if len(items) < wanted and not study.single_outputs:
+    least = study.items_per_annotator
+    if len(items) < least and not study.single_outputs:
         left_out = f" ({len(dropped)} left out: {count_rules(dropped)})" if dropped else ""
         raise StudyError(
-            f"{shown_files(study.outputs.files)}: expected at least {wanted} items, as many as an annotator reads, "
+            f"{display_files(study.outputs.files)}: expected at least {least} items, as many as an annotator reads, "
             f"got {len(items)}{left_out}; add items or lower the exposure"
         )
     by_id = {item.item_id: item for item in items}
@@ -134,7 +133,7 @@ def load_outputs(study: Study) -> Outputs:
         by_id=by_id,
         unreadable=_unreadable(cells, by_id),
     )
-    if study.single_outputs and (lacking := too_few_outputs(study, shown_files(study.outputs.files), outputs)):
+    if study.single_outputs and (lacking := too_few_outputs(study, display_files(study.outputs.files), outputs)):
         raise StudyError(*lacking)
     return outputs
 
@@ -181,35 +180,35 @@ def _unfit_image(raw: RawOutput, image: Path, folder: Path | None) -> Iterator[s
     found = Path(os.path.realpath(image))
     inside = any(found.is_relative_to(place) for place in (raw.row.file.parent, folder) if place is not None)
     if Path(raw.value).is_absolute() or not inside:
-        wanted = "an image in the study's folder, its path relative to the outputs file"
-        yield f"{raw.place}: expected {wanted}, got {shown(raw.value)}; copy the image there"
+        expected = "an image in the study's folder, its path relative to the outputs file"
+        yield f"{raw.place}: expected {expected}, got {quote(raw.value)}; copy the image there"
         return
     try:
         with image.open("rb") as file:
             fits = is_image(file.read(16))
     except FileNotFoundError:
         do = "paths are relative to the outputs file"
-        yield f"{raw.place}: expected an image, got {shown(raw.value)}, no such file; {do}"
+        yield f"{raw.place}: expected an image, got {quote(raw.value)}, no such file; {do}"
     except OSError as error:
-        yield f"{raw.place}: expected an image, got {shown(raw.value)}: {error.strerror}"
+        yield f"{raw.place}: expected an image, got {quote(raw.value)}: {error.strerror}"
     else:
         if not fits:
-            wanted = "a PNG, JPEG, GIF or WebP image"
-            yield f"{raw.place}: expected {wanted}, got {shown(raw.value)}, which is none; convert it"
+            expected = "a PNG, JPEG, GIF or WebP image"
+            yield f"{raw.place}: expected {expected}, got {quote(raw.value)}, which is none; convert it"
 
 
 def _filtered(
     study: Study, items: Sequence[Item], made: dict[Key, tuple[Output, ...]]
 ) -> tuple[list[Item], list[DroppedItem]]:
-    kept: list[Item] = []
+    remaining: list[Item] = []
     dropped: list[DroppedItem] = []
     for item in items:
         failed = next(_failures(study, item, made), None)
         if failed is None:
-            kept.append(item)
+            remaining.append(item)
         else:
             dropped.append(failed)
-    return kept, dropped
+    return remaining, dropped
 
 
 def _failures(study: Study, item: Item, made: dict[Key, tuple[Output, ...]]) -> Iterator[DroppedItem]:
@@ -232,7 +231,7 @@ def _empty(study: Study, items: Sequence[Item], made: dict[Key, tuple[Output, ..
     for item in items:
         if item.text is not None and not item.text.strip():
             lines.append(
-                f"{cells.first[item.item_id].place}: expected the text of item {shown(item.item_id)}, got nothing; "
+                f"{cells.first[item.item_id].place}: expected the text of item {quote(item.item_id)}, got nothing; "
                 f"fill it in, or {EMPTY_ADVICE.format(field='item_text')}"
             )
         for one in study.systems:
@@ -240,10 +239,10 @@ def _empty(study: Study, items: Sequence[Item], made: dict[Key, tuple[Output, ..
             for raw, output in zip(cells.outputs.get(key, ()), made.get(key, ()), strict=True):
                 if study.outputs.kind == "image" and output.image is None:
                     do = "name its file or remove the item"
-                    lines.append(f"{raw.place}: expected an image of {shown(one.id)}, got nothing; {do}")
+                    lines.append(f"{raw.place}: expected an image of {quote(one.id)}, got nothing; {do}")
                 if output.text is not None and not output.text.strip():
                     lines.append(
-                        f"{raw.place}: expected an output of {shown(one.id)}, got an empty text; "
+                        f"{raw.place}: expected an output of {quote(one.id)}, got an empty text; "
                         f"fill it in, or {EMPTY_ADVICE.format(field='output')}"
                     )
     return some(lines, "empty texts")
@@ -256,7 +255,7 @@ def _length_matched(
     system = study.outputs.match_length_of
     if system is None:
         return list(items), []
-    kept: list[Item] = []
+    remaining: list[Item] = []
     emptied: list[DroppedItem] = []
     others = [one.id for one in study.compared if one.id != system]
     for item in items:
@@ -265,23 +264,23 @@ def _length_matched(
         cut = tuple(replace(output, text=cut_to_sentences(output.text or "", longest)) for output in samples)
         made[item.item_id, system] = cut
         if all(output.text for output in cut):
-            kept.append(item)
+            remaining.append(item)
             continue
         length = max(len(output.text or "") for output in samples)
         evidence = (
             f"no whole sentence of {system} ({length} characters) fits in the {longest} of the longest other output"
         )
         emptied.append(DroppedItem(item_id=item.item_id, rule="match_length_of", evidence=evidence))
-    return kept, emptied
+    return remaining, emptied
 
 
-def _unreadable(cells: Cells, kept: dict[str, Item]) -> dict[Key, int]:
+def _unreadable(cells: Cells, remaining: dict[str, Item]) -> dict[Key, int]:
     """Count the characters that were replaced, by item and system."""
     counts: dict[Key, int] = {}
     texts = [((item_id, ""), text) for item_id, text in cells.texts.items()]
     texts += [(key, raw.value) for key, raws in cells.outputs.items() for raw in raws]
     for key, text in texts:
-        if text is not None and key[0] in kept:
+        if text is not None and key[0] in remaining:
             replaced = cleaned(text).count(REPLACEMENT) - text.count(REPLACEMENT)
             if replaced:
                 counts[key] = counts.get(key, 0) + replaced

@@ -20,27 +20,27 @@ class StudyProblem:
     """One mistake: the tables it hangs on (untold while these hold other mistakes) and the line to tell."""
 
     tables: tuple[str, ...]
-    told: str
+    message: str
 
 
-def find(place: str, wanted: str, got: str, do: str, *also: str) -> StudyProblem:
+def find(place: str, expected: str, got: str, do: str, *also: str) -> StudyProblem:
     """Tell a mistake at a place such as "[spa] exposure"; ``also`` names the other tables it hangs on.
 
-    >>> find("[spa] baseline", "a system", "none", "add one").told
+    >>> find("[spa] baseline", "a system", "none", "add one").message
     '[spa] baseline: expected a system, got none; add one'
     """
     table = re.match(r"\[*(\w+)", place)
-    return StudyProblem((*(table.groups() if table else ()), *also), expected_got(place, wanted, got, do))
+    return StudyProblem((*(table.groups() if table else ()), *also), expected_got(place, expected, got, do))
 
 
 def repeated(place: str, values: Iterable[object]) -> Iterator[StudyProblem]:
     """Tell every value that stands more than once."""
     seen: set[object] = set()
-    told: set[object] = set()
+    reported: set[object] = set()
     for value in values:
-        if value in seen and value not in told:
-            told.add(value)
-            yield find(place, "no duplicates", f"{shown(value)} twice", "rename or remove one")
+        if value in seen and value not in reported:
+            reported.add(value)
+            yield find(place, "no duplicates", f"{quote(value)} twice", "rename or remove one")
         seen.add(value)
 
 
@@ -48,11 +48,11 @@ def unfit_system(study: Study, place: str, system: str, *, role: str = "compared
     """Tell an unknown system, or one whose role does not fit ("compared", "reference" or "any")."""
     roles = {one.id: one.role for one in study.systems}
     if system not in roles:
-        yield find(place, "the id of a system", shown(system), nearest(system, list(roles)), "systems")
+        yield find(place, "the id of a system", quote(system), nearest(system, list(roles)), "systems")
     elif role == "compared" and roles[system] == "reference":
-        yield find(place, "a compared system", f'{shown(system)} of role "reference"', "change its role", "systems")
+        yield find(place, "a compared system", f'{quote(system)} of role "reference"', "change its role", "systems")
     elif role == "reference" and roles[system] != "reference":
-        got = f'{shown(system)} of role "{roles[system]}"'
+        got = f'{quote(system)} of role "{roles[system]}"'
         yield find(place, 'a system of role "reference"', got, "change its role", "systems")
 
 
@@ -71,10 +71,10 @@ def nearest(name: str, known: Sequence[str]) -> str:
     return "known: " + (", ".join(known[:12]) + (", ..." if len(known) > 12 else "") if known else "none")
 
 
-def shown(value: object) -> str:
+def quote(value: object) -> str:
     """Return a value as it would stand in a study file, cut where it is long.
 
-    >>> shown("five"), shown(True), shown({"a": 1}), shown([1, 2])
+    >>> quote("five"), quote(True), quote({"a": 1}), quote([1, 2])
     ('"five"', 'true', 'a table', '[1, 2]')
     """
     if value is None:

@@ -145,8 +145,8 @@ LATER = ("reasoning_effort", "extra_body", "min_mass")  # keys that count in a f
 def _fingerprint(model: str, protocol: RaterProtocol, max_tokens: int | None) -> str:
     later = {key for key in LATER if getattr(protocol, key) == getattr(RaterProtocol(), key)}  # unknown to old stores
     left_out = {"repeats", "attempts", "max_completion_tokens", *later}
-    kept = protocol.model_copy(update={"max_tokens": max_tokens}).model_dump_json(exclude=left_out)
-    return sha256(f"{model}\n{kept}".encode()).hexdigest()[:16]
+    settings = protocol.model_copy(update={"max_tokens": max_tokens}).model_dump_json(exclude=left_out)
+    return sha256(f"{model}\n{settings}".encode()).hexdigest()[:16]
 
 
 def rater_variants(rater: Rater) -> tuple[RaterVariant, ...]:

@@ -184,10 +184,10 @@ class _Sampler:
             turn = {system: place for place, system in enumerate((*self.systems[first:], *self.systems[:first]))}
             cards.sort(key=lambda card: turn[card.system])
         dealt = {label_name(place): card for place, card in enumerate(cards)}
-        shown = tuple(
+        outputs = tuple(
             ShownOutput(label=label, item_id=output.item_id, sample=output.sample) for label, output in dealt.items()
         )
-        block = Block(exposure=1, labels=tuple(dealt), shown=shown)
+        block = Block(exposure=1, labels=tuple(dealt), shown=outputs)
         return (
             Assignment(assignment_id=assignment_id, number=number, blocks=(block,), rated=self._rated((block,))),
             BlindingKey(
@@ -226,13 +226,13 @@ class _Sampler:
         return {label_name(first + column): self.systems[system] for column, system in enumerate(order)}
 
     def _block(self, exposure: int, column: dict[str, str], hand: Iterator[str]) -> Block:
-        shown = []
+        outputs = []
         for _ in range(exposure):
             item_id = next(hand) if self.same_items else ""
             for label, system in column.items():
                 own = item_id if self.same_items else next(hand)
-                shown.append(ShownOutput(label=label, item_id=own, sample=self._sample(own, system)))
-        return Block(exposure=exposure, labels=tuple(column), shown=tuple(shown))
+                outputs.append(ShownOutput(label=label, item_id=own, sample=self._sample(own, system)))
+        return Block(exposure=exposure, labels=tuple(column), shown=tuple(outputs))
 
     def _sample(self, item_id: str, system: str) -> int:
         deck = self.samples.get((item_id, system))
@@ -255,8 +255,8 @@ class _Sampler:
                 x, y = (label_of[system] for system in pairs[listed])
                 turned = turns[place][listed] and design.directions == "counterbalanced"
                 directions = ((y, x), (x, y)) if turned else ((x, y), (y, x))
-                asked = directions if spa.directions == "both" else directions[:1]
-                comparisons.append(Comparison(block=block, directions=asked))
+                count = 2 if spa.directions == "both" else 1
+                comparisons.append(Comparison(block=block, directions=directions[:count]))
         return tuple(comparisons)
 
     def _rated(self, blocks: tuple[Block, ...]) -> tuple[RatedOutput, ...]:
@@ -268,9 +268,9 @@ class _Sampler:
             host = self.study.page_table(table)
             if host not in drawn:
                 section: RatingSection = getattr(self.study, host)
-                wanted = "all" if self.single is not None else section.outputs
-                shown = [output for block in blocks for row in self._rows(wanted, block) for output in row]
-                drawn[host] = shown if self.single is not None else self._ordered(section, shown)
+                selection = "all" if self.single is not None else section.outputs
+                outputs = [output for block in blocks for row in self._rows(selection, block) for output in row]
+                drawn[host] = outputs if self.single is not None else self._ordered(section, outputs)
             rated += [RatedOutput(elicitation=elicitation, output=output) for output in drawn[host]]
         return tuple(rated)
 
@@ -283,14 +283,14 @@ class _Sampler:
             return sorted(outputs, key=lambda output: labels.index(output.label))
         return outputs
 
-    def _rows(self, wanted: str | int, block: Block) -> list[tuple[ShownOutput, ...]]:
+    def _rows(self, selection: str | int, block: Block) -> list[tuple[ShownOutput, ...]]:
         """Return the rows of a block that are judged one by one, in the order of the page."""
         width = len(block.labels)
         rows = [block.shown[start : start + width] for start in range(0, len(block.shown), width)]
-        if wanted == "first":
+        if selection == "first":
             return rows[:1]
-        if isinstance(wanted, int) and wanted < len(rows):
-            return [rows[row] for row in sorted(draw_order(len(rows), self.rng)[:wanted])]
+        if isinstance(selection, int) and selection < len(rows):
+            return [rows[row] for row in sorted(draw_order(len(rows), self.rng)[:selection])]
         return rows
 
     def _choices(

@@ -19,7 +19,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from spa.errors import expected_got
-from spa.study.problems import nearest, shown
+from spa.study.problems import nearest, quote
 from spa.study.study import Study
 
 PATTERNS = {  # how a pattern is told to a reader, by the start of the pattern
@@ -58,7 +58,7 @@ def schema_errors(
             lines.setdefault(detail["loc"], f"{place}: {_unknown_key(found.keys, str(detail['loc'][-1]), kind)}")
             continue
         value = _value_at(raw, found.path)
-        lines.setdefault(found.path, expected_got(place, found.wanted, shown(value), _advice(found, value)))
+        lines.setdefault(found.path, expected_got(place, found.expected, quote(value), _advice(found, value)))
     return tuple(lines.values())
 
 
@@ -86,7 +86,7 @@ class _Found:
         return table + (glue + ", ".join(self.inside) if self.inside else "")
 
     @property
-    def wanted(self) -> str:
+    def expected(self) -> str:
         """Return in words what may stand here."""
         return describe(self.annotation)
 
@@ -205,8 +205,8 @@ def _describe_single(kind: Any, limits: list[Any]) -> str:
     if kind in (int, float, Decimal):
         words = {int: "a whole number", float: "a number", Decimal: "a decimal number"}[kind]
         bounds = [
-            f"{said} {bound}"
-            for name, said in (("ge", "at least"), ("gt", "greater than"), ("le", "at most"), ("lt", "less than"))
+            f"{words} {bound}"
+            for name, words in (("ge", "at least"), ("gt", "greater than"), ("le", "at most"), ("lt", "less than"))
             if (bound := _limit(limits, name)) is not None
         ]
         return f"{words} {'of ' if bounds and bounds[0].startswith('at') else ''}{' and '.join(bounds)}".strip()
@@ -239,11 +239,11 @@ def _advice(found: _Found, value: object) -> str:
         return "write it without quotes, in digits" if inner is not bool else "write it without quotes"
     if get_origin(inner) is tuple and _table_of(inner) is not None and isinstance(value, dict):
         return f"write [[{'.'.join(found.tables)}]] with double brackets, once an entry"
-    if found.wanted.endswith("less than 1") and isinstance(value, int | float) and 1 < value < 100:
+    if found.expected.endswith("less than 1") and isinstance(value, int | float) and 1 < value < 100:
         return f"{value / 100:g} means {value:g} %"
     if found.default is PydanticUndefined or isinstance(found.default, BaseModel):
         return "correct it"
-    default = "not set" if found.default in (None, (), {}) else shown(found.default)
+    default = "not set" if found.default in (None, (), {}) else quote(found.default)
     return f"correct it or remove the key (default: {default})"
 
 

@@ -6,8 +6,7 @@ the reference of the file. Files are read and cross-checked in :mod:`spa.study.l
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
@@ -223,9 +222,7 @@ class People(TomlTable):
     pay: Amount | None = None
     minimum_hourly_pay: Amount | None = None  # warned below it; None: Prolific's, where known
     currency: Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")] = "USD"
-    minutes: Annotated[float, Field(ge=0.01, le=100_000)] | None = (
-        None  # estimate shown; reckoned from the words where absent
-    )
+    minutes: Annotated[float, Field(ge=0.01, le=100_000)] | None = None  # shown; from the words where absent
     completion_code: Text | None = None  # a random one a person where absent
     completion_url: Annotated[str, StringConstraints(pattern=r"^https?://")] | None = None
     links_only: bool = False  # whether the open link is closed, and only personal links and platforms lead in
@@ -334,8 +331,7 @@ class Study(TomlTable):
     @property
     def rating_tables(self) -> tuple[RatingTable, ...]:
         """The rating sections that there are."""
-        tables: tuple[RatingTable, ...] = get_args(RatingTable)
-        return tuple(table for table in tables if getattr(self, table) is not None)
+        return tuple(table for table in get_args(RatingTable) if getattr(self, table) is not None)
 
     def page_table(self, table: RatingTable) -> RatingTable:
         """Return the rating section on whose pages one asks: it says what a page holds and which outputs are rated."""
@@ -346,19 +342,18 @@ class Study(TomlTable):
         """Tell whether the item text stands beside the output where a section asks about a criterion."""
         section = getattr(self, table)
         by_section = not isinstance(section, RatingSection | Choices) or section.show_item_text
-        for one in self.criteria:
-            if one.id == criterion_id:
-                compared = one.against_source or one.mark_differences
-                return by_section or compared if one.show_item_text is None else one.show_item_text
-        return by_section
+        one = next((each for each in self.criteria if each.id == criterion_id), None)
+        if one is None or one.show_item_text is None:
+            return by_section or (one is not None and (one.against_source or one.mark_differences))
+        return one.show_item_text
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Pairs (system_x, system_y) of the SPA comparisons, in the direction first listed."""
         if self.spa is None:
             return ()
-        if self.spa.exposure_study is not None:
-            return ((self.spa.exposure_study.system_x, self.spa.exposure_study.system_y),)
+        if (two := self.spa.exposure_study) is not None:
+            return ((two.system_x, two.system_y),)
         return expand_pairs(self.spa.comparisons, self.spa.baseline, self.compared)
 
     @property
@@ -370,21 +365,14 @@ class Study(TomlTable):
             return self.pairs or expand_pairs("all", None, self.compared)
         return expand_pairs(self.choices.comparisons, self.choices.baseline, self.compared)
 
-    def asked(self, elicitation: Elicitation) -> tuple[str, ...]:
+    def criteria_of(self, elicitation: Elicitation) -> tuple[str, ...]:
         """Criteria ids that an elicitation asks about, "overall" last; none where its section is absent."""
-        section = {
-            "spa": self.spa,
-            "likert": self.likert,
-            "continuous": self.continuous,
-            "categories": self.categories,
-            "choices": self.choices,
-        }[elicitation]
+        section: Spa | Likert | Continuous | Categories | Choices | None = getattr(self, elicitation)
         if section is None:
             return ()
-        with_options = elicitation == "categories"
         named = section.criteria
         if named is None:
-            named = tuple(one.id for one in self.criteria if bool(one.options) == with_options)
+            named = tuple(one.id for one in self.criteria if bool(one.options) == (elicitation == "categories"))
         overall = isinstance(section, Spa | Likert | Continuous | Choices) and section.overall
         return (*named, OVERALL) if overall else named
 
@@ -398,11 +386,7 @@ def _frozen(value: Any) -> Any:
 def expand_pairs(
     comparisons: str | tuple[tuple[str, str], ...], baseline: str | None, compared: tuple[System, ...]
 ) -> tuple[tuple[str, str], ...]:
-    """Spell out "all", "chain" or "baseline" as ordered pairs of system ids.
-
-    A chain compares each system with the one listed before it, (later, earlier); a baseline
-    stands second in each of its pairs.
-    """
+    """Spell out "all", "chain" (each with the one listed before it) or "baseline" (second in each) as ordered pairs."""
     if not isinstance(comparisons, str):
         return comparisons
     ids = [system.id for system in compared]
@@ -411,16 +395,3 @@ def expand_pairs(
     if comparisons == "baseline":
         return tuple((other, baseline) for other in ids if baseline is not None and other != baseline)
     return tuple((x, y) for position, x in enumerate(ids) for y in ids[position + 1 :])
-
-
-def parse_expected(text: str, known: Sequence[str]) -> tuple[str, str, str] | None:
-    """Read "x > y" or "x ~ y" as (system_x, sign, system_y); ``None`` where it is neither.
-
-    >>> parse_expected("human > gpt", ["human", "gpt"])
-    ('human', '>', 'gpt')
-    >>> parse_expected("human < gpt", ["human", "gpt"])
-    """
-    splits = [(text[: m.start()].strip(), m.group(), text[m.end() :].strip()) for m in re.finditer("[>~]", text)]
-    splits = [split for split in splits if split[0] and split[2]]
-    known_ones = [split for split in splits if split[0] in known and split[2] in known]
-    return next(iter([*known_ones, *splits]), None)

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from importlib import resources
 from typing import get_args
 
-from spa.study.problems import StudyProblem, find, nearest, repeated, shown, unfit_system
-from spa.study.rater_validation import rater_problems
+from spa.study.annotator_validation import panel_problems, people_problems, rater_problems
+from spa.study.problems import StudyProblem, find, nearest, quote, repeated, unfit_system
 from spa.study.study import (
     OVERALL,
-    Criterion,
     Elicitation,
-    OutputFilter,
-    PeopleGroup,
     RatingTable,
     Study,
     Words,
-    parse_expected,
 )
 
 RATINGS: tuple[RatingTable, ...] = get_args(RatingTable)
-RESERVED_SOURCES = ("link", "prolific", "mturk", "rater", "simulated", "human", "llm")  # of other annotators
 
 
 def validate_study(study: Study) -> list[StudyProblem]:
@@ -36,25 +32,36 @@ def validate_study(study: Study) -> list[StudyProblem]:
         _spa,
         _exposure_study,
         _choices,
-        _questions,
-        _people,
-        _panel,
+        _criteria,
+        _section_criteria,
+        _one_rating_each,
+        _outputs_per_section,
+        _pages,
+        _single_outputs,
+        _hidden_item_text,
+        _identical_pairs,
+        _references,
+        _answers,
+        _text_tables,
+        _expected,
+        people_problems,
+        panel_problems,
         rater_problems,
     )
     return [finding for check in checks for finding in check(study)]
 
 
-def languages() -> tuple[str, ...]:
+def shipped_languages() -> tuple[str, ...]:
     """Return the languages that have a locale file."""
     files = resources.files("spa.forms").joinpath("locales").iterdir()
     return tuple(sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml")))
 
 
 def _language(study: Study) -> Iterator[StudyProblem]:
-    known = languages()
+    known = shipped_languages()
     if study.language.split("-")[0] not in known and not study.texts:
         do = "write the nearest of these and replace its words in [texts], or give all words there"
-        yield find("language", f"one of {', '.join(known)}", shown(study.language), do, "texts")
+        yield find("language", f"one of {', '.join(known)}", quote(study.language), do, "texts")
 
 
 def _unique_ids(study: Study) -> Iterator[StudyProblem]:
@@ -76,8 +83,8 @@ def _allowed_names(study: Study) -> Iterator[StudyProblem]:
     known = [name for one in study.systems for name in (one.id, one.name) if name]
     for name in study.allowed_names:
         if name not in known:
-            wanted = "the id or name of a system"
-            yield find("allowed_names", wanted, shown(name), nearest(name, known), "systems")
+            expected = "the id or name of a system"
+            yield find("allowed_names", expected, quote(name), nearest(name, known), "systems")
 
 
 def _outputs(study: Study) -> Iterator[StudyProblem]:
@@ -93,28 +100,25 @@ def _outputs(study: Study) -> Iterator[StudyProblem]:
     taken = (*columns, outputs.sample, outputs.item_text)
     for system in study.systems:
         if outputs.layout == "wide" and system.id in taken:
-            got = f"{shown(system.id)} for a system and for item, sample or item_text"
+            got = f"{quote(system.id)} for a system and for item, sample or item_text"
             yield find("[outputs] layout", "a column of its own for each", got, "rename one", "systems")
 
 
 def _filters(study: Study) -> Iterator[StudyProblem]:
     for number, condition in enumerate(study.outputs.filters, start=1):
-        yield from _filter(study, f"[[outputs.filters]] {number}", condition)
-
-
-def _filter(study: Study, place: str, condition: OutputFilter) -> Iterator[StudyProblem]:
-    if condition.field == "item_text" and study.outputs.item_text is None:
-        yield find(place, "[outputs] item_text", "none", 'name that column, or set field = "output"')
-    if condition.field == "output" and study.outputs.kind == "image":
-        yield find(place, "text outputs", "images", 'set field = "item_text" or remove the filter')
-    if not condition.model_dump(exclude={"field"}, exclude_defaults=True):
-        yield find(place, "a condition such as min_characters = 1", "none", "add one or remove the filter")
-    for unit, least, most in (
-        ("words", condition.min_words, condition.max_words),
-        ("characters", condition.min_characters, condition.max_characters),
-    ):
-        if least is not None and most is not None and least > most:
-            yield find(place, f"min_{unit} at most max_{unit}", f"{least} and {most}", "swap them")
+        place = f"[[outputs.filters]] {number}"
+        if condition.field == "item_text" and study.outputs.item_text is None:
+            yield find(place, "[outputs] item_text", "none", 'name that column, or set field = "output"')
+        if condition.field == "output" and study.outputs.kind == "image":
+            yield find(place, "text outputs", "images", 'set field = "item_text" or remove the filter')
+        if not condition.model_dump(exclude={"field"}, exclude_defaults=True):
+            yield find(place, "a condition such as min_characters = 1", "none", "add one or remove the filter")
+        for unit, least, most in (
+            ("words", condition.min_words, condition.max_words),
+            ("characters", condition.min_characters, condition.max_characters),
+        ):
+            if least is not None and most is not None and least > most:
+                yield find(place, f"min_{unit} at most max_{unit}", f"{least} and {most}", "swap them")
 
 
 def _systems(study: Study) -> Iterator[StudyProblem]:
@@ -122,12 +126,12 @@ def _systems(study: Study) -> Iterator[StudyProblem]:
     least = 2 if compares else 1  # what is only rated may come from one system
     if len(study.compared) < least:
         do = "add systems or change a role"
-        wanted = f"at least {least} that {'are' if compares else 'is'} no reference"
-        yield find("[[systems]]", wanted, str(len(study.compared)), do)
+        expected = f"at least {least} that {'are' if compares else 'is'} no reference"
+        yield find("[[systems]]", expected, str(len(study.compared)), do)
     tables = get_args(Elicitation)
     if all(getattr(study, table) is None for table in tables):
-        wanted = "at least one of [spa], [likert], [continuous], [categories], [choices]"
-        yield StudyProblem(tables, f"nothing is asked: expected {wanted}, got none; add [spa]")
+        expected = "at least one of [spa], [likert], [continuous], [categories], [choices]"
+        yield StudyProblem(tables, f"nothing is asked: expected {expected}, got none; add [spa]")
 
 
 def _spa(study: Study) -> Iterator[StudyProblem]:
@@ -147,7 +151,7 @@ def _pairs(study: Study, table: str, comparisons: object, baseline: str | None) 
     if baseline is not None:
         yield from unfit_system(study, f"{table} baseline", baseline)
         if comparisons != "baseline":
-            yield find(f"{table} baseline", 'none unless comparisons = "baseline"', shown(baseline), "remove it")
+            yield find(f"{table} baseline", 'none unless comparisons = "baseline"', quote(baseline), "remove it")
     elif comparisons == "baseline":
         yield find(f"{table} baseline", 'a system, as comparisons = "baseline"', "none", 'add baseline = "..."')
     if not isinstance(comparisons, tuple):
@@ -160,10 +164,10 @@ def _pairs(study: Study, table: str, comparisons: object, baseline: str | None) 
         for system in dict.fromkeys((system_x, system_y)):
             yield from unfit_system(study, place, system)
         if system_x == system_y:
-            yield find(place, "two systems", f"{shown(system_x)} against itself", "change one")
+            yield find(place, "two systems", f"{quote(system_x)} against itself", "change one")
         if frozenset((system_x, system_y)) in seen:
             do = "remove it ([spa] directions says whether both directions are asked)"
-            yield find(place, "each pair once", f"{shown([system_x, system_y])} twice", do)
+            yield find(place, "each pair once", f"{quote([system_x, system_y])} twice", do)
         seen.add(frozenset((system_x, system_y)))
 
 
@@ -173,7 +177,7 @@ def _exposure_study(study: Study) -> Iterator[StudyProblem]:
     place = "[spa.exposure_study]"
     yield from unfit_system(study, f"{place} system_x", two.system_x)
     if two.system_x == two.system_y:
-        yield find(f"{place} system_y", "another system than system_x", shown(two.system_y), "change one")
+        yield find(f"{place} system_y", "another system than system_x", quote(two.system_y), "change one")
     else:
         yield from unfit_system(study, f"{place} system_y", two.system_y)
     yield from repeated(f"{place} exposures", two.exposures)
@@ -182,87 +186,73 @@ def _exposure_study(study: Study) -> Iterator[StudyProblem]:
             yield find(f"[spa] {key}", f"none beside {place}, which settles it", "one", "remove it")
 
 
-def _questions(study: Study) -> Iterator[StudyProblem]:
-    yield from _criteria(study)
-    for table in get_args(Elicitation):
-        yield from _asked(study, table)
-    yield from _one_rating_each(study)
-    yield from _shown_outputs(study)
-    yield from _pages(study)
-    yield from _single_outputs(study)
-    yield from _hidden_item_text(study)
-    yield from _identical_pairs(study)
-    yield from _references(study)
-    yield from _answers(study)
-    yield from _text_tables(study)
-    yield from _expected(study)
-
-
 def _criteria(study: Study) -> Iterator[StudyProblem]:
     for criterion in study.criteria:
-        yield from _criterion(study, f"[[criteria]] {criterion.id}", criterion)
+        place = f"[[criteria]] {criterion.id}"
+        if criterion.id == OVERALL:
+            yield find(
+                f"{place}, id", "another name", f"{quote(OVERALL)}, reserved for the overall question", "rename it"
+            )
+        if len(criterion.options) == 1:
+            yield find(f"{place}, options", "at least 2", "1", "add another")
+        for option in criterion.options:
+            if option.score is None:
+                yield find(f"{place}, options", "a score for each", f"none for {quote(option.text)}", "add score = ...")
+        for key in ("against_source", "mark_differences"):
+            if getattr(criterion, key) and study.outputs.item_text is None:
+                do = "name the column with the source texts in [outputs] item_text"
+                yield find(f"{place}, {key}", "[outputs] item_text to compare with", "none", do, "outputs")
+        if criterion.mark_differences and study.outputs.kind == "image":
+            yield find(f"{place}, mark_differences", "text outputs", "images", "set it to false", "outputs")
 
 
-def _criterion(study: Study, place: str, criterion: Criterion) -> Iterator[StudyProblem]:
-    if criterion.id == OVERALL:
-        yield find(f"{place}, id", "another name", f"{shown(OVERALL)}, reserved for the overall question", "rename it")
-    if len(criterion.options) == 1:
-        yield find(f"{place}, options", "at least 2", "1", "add another")
-    for option in criterion.options:
-        if option.score is None:
-            yield find(f"{place}, options", "a score for each", f"none for {shown(option.text)}", "add score = ...")
-    for key in ("against_source", "mark_differences"):
-        if getattr(criterion, key) and study.outputs.item_text is None:
-            do = "name the column with the source texts in [outputs] item_text"
-            yield find(f"{place}, {key}", "[outputs] item_text to compare with", "none", do, "outputs")
-    if criterion.mark_differences and study.outputs.kind == "image":
-        yield find(f"{place}, mark_differences", "text outputs", "images", "set it to false", "outputs")
-
-
-def _asked(study: Study, table: Elicitation) -> Iterator[StudyProblem]:
-    section = getattr(study, table)
-    if section is None:
-        return
+def _section_criteria(study: Study) -> Iterator[StudyProblem]:
     known = {criterion.id: criterion for criterion in study.criteria}
-    place = f"[{table}] criteria"
-    yield from repeated(place, section.criteria or ())
-    for name in section.criteria or ():
-        if name == OVERALL:
-            do = "remove it" if table == "categories" else "remove it and set overall = true"
-            yield find(place, "criteria", shown(OVERALL), do)
-        elif name not in known:
-            yield find(place, "the id of a criterion", shown(name), nearest(name, list(known)), "criteria")
-        elif table == "categories" and not known[name].options:
-            do = "give it options, or ask it in another section"
-            yield find(place, "criteria with options", f"{shown(name)} without", do, "criteria")
-        elif table != "categories" and known[name].options:
-            yield find(place, "criteria without options", f"{shown(name)} with", "ask it in [categories]", "criteria")
-    if not study.asked(table):
-        do = "give a criterion options" if table == "categories" else "set overall = true or name criteria"
-        yield find(f"[{table}]", "something to ask", "no criterion", do, "criteria")
+    for table in get_args(Elicitation):
+        section = getattr(study, table)
+        if section is None:
+            continue
+        place = f"[{table}] criteria"
+        yield from repeated(place, section.criteria or ())
+        for name in section.criteria or ():
+            if name == OVERALL:
+                do = "remove it" if table == "categories" else "remove it and set overall = true"
+                yield find(place, "criteria", quote(OVERALL), do)
+            elif name not in known:
+                yield find(place, "the id of a criterion", quote(name), nearest(name, list(known)), "criteria")
+            elif table == "categories" and not known[name].options:
+                do = "give it options, or ask it in another section"
+                yield find(place, "criteria with options", f"{quote(name)} without", do, "criteria")
+            elif table != "categories" and known[name].options:
+                yield find(
+                    place, "criteria without options", f"{quote(name)} with", "ask it in [categories]", "criteria"
+                )
+        if not study.criteria_of(table):
+            do = "give a criterion options" if table == "categories" else "set overall = true or name criteria"
+            yield find(f"[{table}]", "something to ask", "no criterion", do, "criteria")
 
 
 def _one_rating_each(study: Study) -> Iterator[StudyProblem]:
-    asked: dict[str, str] = {}
+    rated_in: dict[str, str] = {}
     for table in RATINGS:
-        for criterion in study.asked(table):
-            if criterion in asked:
+        for criterion in study.criteria_of(table):
+            if criterion in rated_in:
                 key = "overall = false" if criterion == OVERALL else "criteria = [...] without it"
-                got = f"{shown(criterion)} in [{asked[criterion]}] too"
+                got = f"{quote(criterion)} in [{rated_in[criterion]}] too"
                 do = f"set {key} in one of them"
-                yield find(f"[{table}]", "each criterion rated in one way", got, do, asked[criterion], "criteria")
-            asked.setdefault(criterion, table)
+                yield find(f"[{table}]", "each criterion rated in one way", got, do, rated_in[criterion], "criteria")
+            rated_in.setdefault(criterion, table)
 
 
-def _shown_outputs(study: Study) -> Iterator[StudyProblem]:
+def _outputs_per_section(study: Study) -> Iterator[StudyProblem]:
     most, single = study.items_per_annotator, study.single_outputs
     where = "[design] items" if study.spa is None else "[spa] exposure"
     for table in (*RATINGS, "choices"):
         section = getattr(study, table)
         if section is not None and isinstance(section.outputs, int) and section.outputs > most and not single:
             do = f'write "all" or raise {where}'
-            wanted = f"at most the {most} items that an annotator reads"
-            yield find(f"[{table}] outputs", wanted, str(section.outputs), do, "spa", "design", "systems")
+            expected = f"at most the {most} items that an annotator reads"
+            yield find(f"[{table}] outputs", expected, str(section.outputs), do, "spa", "design", "systems")
 
 
 def _pages(study: Study) -> Iterator[StudyProblem]:
@@ -274,7 +264,7 @@ def _pages(study: Study) -> Iterator[StudyProblem]:
         place = f"[{table}] same_page_as"
         if host == table or getattr(study, host) is None or getattr(study, host).same_page_as is not None:
             do = "name another rating section, or remove the key"
-            yield find(place, "a rating section with pages of its own", shown(host), do, host)
+            yield find(place, "a rating section with pages of its own", quote(host), do, host)
         for key in ("pages", "outputs", "order"):
             if key in section.model_fields_set:
                 yield find(f"[{table}] {key}", f"none beside same_page_as, as [{host}] says it", "one", "remove it")
@@ -283,18 +273,18 @@ def _pages(study: Study) -> Iterator[StudyProblem]:
 def _single_outputs(study: Study) -> Iterator[StudyProblem]:
     if not study.single_outputs:
         if "outputs" in study.design.model_fields_set:
-            wanted = 'pages = "output" in every rating section, no [spa] and no [choices]'
+            expected = 'pages = "output" in every rating section, no [spa] and no [choices]'
             do = "correct these, or remove the key and say how many items"
-            yield find("[design] outputs", wanted, "another design", do, *RATINGS, "spa", "choices")
+            yield find("[design] outputs", expected, "another design", do, *RATINGS, "spa", "choices")
         return
     if "items" in study.design.model_fields_set:
-        wanted = 'outputs (how many outputs an annotator rates, as pages = "output")'
-        yield find("[design] items", wanted, "items", "write outputs instead", *RATINGS)
+        expected = 'outputs (how many outputs an annotator rates, as pages = "output")'
+        yield find("[design] items", expected, "items", "write outputs instead", *RATINGS)
     for table in study.rating_tables:
         section = getattr(study, table)
         if "outputs" in section.model_fields_set and section.outputs != "all":
             do = "remove it and say how many in [design] outputs"
-            yield find(f"[{table}] outputs", '"all", as pages = "output"', shown(section.outputs), do)
+            yield find(f"[{table}] outputs", '"all", as pages = "output"', quote(section.outputs), do)
 
 
 def _hidden_item_text(study: Study) -> Iterator[StudyProblem]:
@@ -309,9 +299,9 @@ def _hidden_item_text(study: Study) -> Iterator[StudyProblem]:
         if criterion.against_source or criterion.mark_differences:
             key = "against_source" if criterion.against_source else "mark_differences"
             yield find(f"{place}, show_item_text", f"true beside {key}", "false", "remove one of them")
-        if criterion.id in study.asked("spa"):
-            wanted = "none for a criterion of [spa], where the item text is read with the outputs"
-            yield find(f"{place}, show_item_text", wanted, "false", "remove it, or the criterion from [spa]", "spa")
+        if criterion.id in study.criteria_of("spa"):
+            expected = "none for a criterion of [spa], where the item text is read with the outputs"
+            yield find(f"{place}, show_item_text", expected, "false", "remove it, or the criterion from [spa]", "spa")
     if study.outputs.item_text is None:
         for place in hiding:
             do = "remove the key, or name the column in [outputs] item_text"
@@ -327,13 +317,13 @@ def _identical_pairs(study: Study) -> Iterator[StudyProblem]:
         yield find(place, "[outputs] item_text as the source", "none", do, "outputs")
     if study.outputs.kind == "image":
         yield find(place, "text outputs", "images", "set it to 0", "outputs")
-    against = [one.id for one in study.criteria if one.against_source and one.id in study.asked("likert")]
+    against = [one.id for one in study.criteria if one.against_source and one.id in study.criteria_of("likert")]
     if not against and study.outputs.item_text is not None:
         do = "set against_source on the criterion that asks about the source"
         yield find(place, "a criterion of [likert] with against_source = true", "none", do, "criteria")
     if study.likert.identical_pairs > study.items_per_annotator:
-        wanted = f"at most the {study.items_per_annotator} items that an annotator reads"
-        yield find(place, wanted, str(study.likert.identical_pairs), "lower it", "spa", "design")
+        expected = f"at most the {study.items_per_annotator} items that an annotator reads"
+        yield find(place, expected, str(study.likert.identical_pairs), "lower it", "spa", "design")
 
 
 def _references(study: Study) -> Iterator[StudyProblem]:
@@ -345,7 +335,7 @@ def _references(study: Study) -> Iterator[StudyProblem]:
     if worst is not None:
         yield from unfit_system(study, "[continuous] worst_reference", worst, role="reference")
         if best == worst:
-            yield find("[continuous] worst_reference", "another than best_reference", shown(worst), "change one")
+            yield find("[continuous] worst_reference", "another than best_reference", quote(worst), "change one")
 
 
 def _answers(study: Study) -> Iterator[StudyProblem]:
@@ -353,11 +343,11 @@ def _answers(study: Study) -> Iterator[StudyProblem]:
         place = f"[[screening]] {question.id}, eligible"
         for answer in question.eligible:
             if answer not in question.options:
-                yield find(place, "one of the options", shown(answer), nearest(answer, question.options))
+                yield find(place, "one of the options", quote(answer), nearest(answer, question.options))
     for check in study.attention_checks:
         if check.expected not in check.options:
             place = f"[[attention_checks]] {check.id}, expected"
-            yield find(place, "one of the options", shown(check.expected), nearest(check.expected, check.options))
+            yield find(place, "one of the options", quote(check.expected), nearest(check.expected, check.options))
 
 
 def _text_tables(study: Study) -> Iterator[StudyProblem]:
@@ -374,91 +364,25 @@ def _expected(study: Study) -> Iterator[StudyProblem]:
         place = f"[analysis] expected, entry {number}"
         parsed = parse_expected(text, ids)
         if parsed is None:
-            wanted = '"x > y" (x is preferred) or "x ~ y" (no difference)'
-            yield find(place, wanted, shown(text), "correct it")
+            expected = '"x > y" (x is preferred) or "x ~ y" (no difference)'
+            yield find(place, expected, quote(text), "correct it")
             continue
         pair = frozenset((parsed[0], parsed[2]))
         for system in sorted(pair):
             yield from unfit_system(study, place, system)
         if len(pair) == 1 or pair in seen:
-            yield find(place, "two systems, each pair once", shown(text), "remove it")
+            yield find(place, "two systems, each pair once", quote(text), "remove it")
         seen.add(pair)
 
 
-def _panel(study: Study) -> Iterator[StudyProblem]:
-    """Yield every mistake about the panel."""
-    panel = study.panel
-    if panel is None:
-        return
-    if panel.name in RESERVED_SOURCES:
-        wanted = f"a name other than {', '.join(RESERVED_SOURCES)}"
-        yield find("[panel] name", wanted, shown(panel.name), "choose another name")
-    if (panel.study is None) != (panel.study_id is None):
-        given, absent = ("study", "study_id") if panel.study_id is None else ("study_id", "study")
-        yield find(f"[panel] {given}", f"{absent} beside it", "none", f"add {absent}, or remove {given}")
-    if panel.session is None and any("{session}" in str(address) for _, address in panel.redirects):
-        yield find("[panel.redirects]", "session in [panel] where {session} is used", "none", "name its parameter")
-    parameters = [one for one in (panel.participant, panel.session, panel.study) if one is not None]
-    yield from repeated("[panel] participant, session, study", parameters)
+def parse_expected(text: str, known: Sequence[str]) -> tuple[str, str, str] | None:
+    """Read "x > y" or "x ~ y" as (system_x, sign, system_y); ``None`` where it is neither.
 
-
-def _people(study: Study) -> Iterator[StudyProblem]:
-    people = study.people
-    yield from repeated("[[people.groups]] name", [group.name for group in people.groups])
-    for group in people.groups:
-        yield from _group(study, group)
-    yield from _shared_values(study)
-    wanted = sum(group.places for group in people.groups)
-    if wanted > people.annotators:
-        got = f"{wanted} places and annotators = {people.annotators}"
-        yield find("[[people.groups]] places", "no more places than annotators", got, "change one of them")
-    most = people.end_after_failed_checks
-    if most is not None and most > len(study.attention_checks):
-        got = f"{most}, and {len(study.attention_checks)} attention checks"
-        place = "[people] end_after_failed_checks"
-        yield find(place, "at most the number of [[attention_checks]]", got, "lower it", "attention_checks")
-    if (people.family is None) != (people.family_store is None):
-        given, absent = ("family", "family_store") if people.family_store is None else ("family_store", "family")
-        yield find(f"[people] {given}", f"{absent} beside it", "none", f"add {absent}, or remove {given}")
-    if people.per_assignment > people.annotators:
-        got = f"{people.per_assignment} of {people.annotators} annotators"
-        yield find("[people] per_assignment", "at most the number of annotators", got, "change one of them")
-
-
-def _group(study: Study, group: PeopleGroup) -> Iterator[StudyProblem]:
-    place = f"[[people.groups]] {group.name}"
-    if (group.screening is None) == (group.parameter is None):
-        got = "none" if group.screening is None else "both"
-        yield find(place, "screening or parameter", got, "set one of them to say who belongs to the group")
-        return
-    yield from repeated(f"{place}, values", group.values)
-    if group.screening is None:
-        return
-    asked = {question.id: question for question in study.screening}
-    if group.screening not in asked:
-        do = nearest(group.screening, list(asked)) if asked else "add that question"
-        yield find(f"{place}, screening", "the id of a [[screening]] question", shown(group.screening), do, "screening")
-        return
-    question = asked[group.screening]
-    for value in group.values:
-        if value not in question.eligible:
-            wanted = f"one of the eligible answers of {question.id} ({', '.join(question.eligible)})"
-            yield find(f"{place}, values", wanted, shown(value), "correct the value", "screening")
-
-
-def _shared_values(study: Study) -> Iterator[StudyProblem]:
-    """Tell two groups that one answer, or one link, would put a person into."""
-    seen: dict[tuple[str | None, str | None, str], str] = {}
-    for group in study.people.groups:
-        for value in group.values:
-            key = (group.screening, group.parameter, value)
-            if key in seen and seen[key] != group.name:
-                got = f"{shown(value)} in {seen[key]} and {group.name}"
-                yield find("[[people.groups]] values", "each value in one group", got, "remove one of them")
-            seen.setdefault(key, group.name)
-    ways = {(group.screening, group.parameter) for group in study.people.groups}
-    if len(ways) > 1:
-        got = f"{len(ways)} questions and parameters"
-        yield find(
-            "[[people.groups]]", "one question or one parameter for all groups", got, "group people by one of them"
-        )
+    >>> parse_expected("human > gpt", ["human", "gpt"])
+    ('human', '>', 'gpt')
+    >>> parse_expected("human < gpt", ["human", "gpt"])
+    """
+    splits = [(text[: m.start()].strip(), m.group(), text[m.end() :].strip()) for m in re.finditer("[>~]", text)]
+    splits = [split for split in splits if split[0] and split[2]]
+    known_ones = [split for split in splits if split[0] in known and split[2] in known]
+    return next(iter([*known_ones, *splits]), None)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
 from statistics import fmean
 from typing import get_args
 
-from spa.study.name_leaks import find_name_leaks
 from spa.study.outputs import Outputs, count_rules
-from spa.study.study import Continuous, Elicitation, Likert, People, Study, parse_expected
+from spa.study.study import Continuous, Elicitation, Likert, People, Study
+from spa.study.validation import parse_expected
 
 ADVISED_EXPOSURE = 4  # Ethayarajh & Jurafsky (2022) advise to show at least so many outputs of each system
 FEW_ANNOTATORS = 10  # below this the tests speak of these annotators only
 LENGTH_RATIO = 1.5  # systems whose mean lengths differ by more can be told apart by length
 MINIMUM_HOURLY = {"USD": Decimal(8), "GBP": Decimal(6)}  # Prolific's, of 2026
 TOO_MUCH = 10  # times the minimum
+OFFERED = ("title", "description", "keywords")  # keys of [prolific] and [mturk] that people read
 CENT = Decimal("0.01")
 STRONGER = frozenset(("very", "extremely", "really", "quite", "rather", "strongly", "the", "most", "completely"))
 GOOD = frozenset(
@@ -35,9 +37,9 @@ def study_warnings(study: Study, outputs: Outputs) -> tuple[str, ...]:
     One line each; empty where nothing is odd.
     """
     checks = (_exposure, _annotators, _never_used, _checks, _expected_pairs, _alike, _disconnected, _scales)
-    of_outputs = (_dropped, _unreadable, _lengths, _equal_outputs, _equal_items, find_name_leaks)
-    told = [line for check in checks for line in check(study)]
-    return (*told, *(line for check in of_outputs for line in check(study, outputs)))
+    of_outputs = (_dropped, _unreadable, _lengths, _equal_outputs, _equal_items, _name_leaks)
+    of_study = [line for check in checks for line in check(study)]
+    return (*of_study, *(line for check in of_outputs for line in check(study, outputs)))
 
 
 def _exposure(study: Study) -> Iterator[str]:
@@ -63,9 +65,9 @@ def _annotators(study: Study) -> Iterator[str]:
 
 
 def _never_used(study: Study) -> Iterator[str]:
-    asked = {criterion for table in get_args(Elicitation) for criterion in study.asked(table)}
+    used = {criterion for table in get_args(Elicitation) for criterion in study.criteria_of(table)}
     for criterion in study.criteria:
-        if criterion.id not in asked:
+        if criterion.id not in used:
             yield f"[[criteria]] {criterion.id}: no section asks it"
     orientation = set()
     if study.continuous is not None:
@@ -112,9 +114,9 @@ def _disconnected(study: Study) -> Iterator[str]:
             joined = part[x] | part[y]
             part.update(dict.fromkeys(joined, joined))
         if len(parts := dict.fromkeys(part.values())) > 1:
-            told = "; ".join(", ".join(name for name in part if name in group) for group in parts)
+            listed = "; ".join(", ".join(name for name in part if name in group) for group in parts)
             yield (
-                f"[{table}] comparisons: {len(parts)} groups of systems with no comparison between them ({told}); "
+                f"[{table}] comparisons: {len(parts)} groups of systems with no comparison between them ({listed}); "
                 "Bradley-Terry cannot put them on one scale"
             )
 
@@ -129,7 +131,7 @@ def _scales(study: Study) -> Iterator[str]:
     ends = [
         (f"[{table}]", scale.low or "", scale.high or "")
         for table, scale in scales
-        if scale is not None and not all(lower.get(one, False) for one in study.asked(table))
+        if scale is not None and not all(lower.get(one, False) for one in study.criteria_of(table))
     ]
     for criterion in study.criteria:
         scored = sorted((option.score, option.text) for option in criterion.options if option.score is not None)
@@ -137,8 +139,8 @@ def _scales(study: Study) -> Iterator[str]:
             ends.append((f"[[criteria]] {criterion.id}, options", scored[0][1], scored[-1][1]))
     for place, low, high in ends:
         if _meaning(low) > _meaning(high):
-            told = f'low end "{low}"' if _meaning(low) > 0 else f'high end "{high}"'
-            yield f"{place}: {told} seems to be reversed; swap the ends, or set lower_is_better on the criterion"
+            end = f'low end "{low}"' if _meaning(low) > 0 else f'high end "{high}"'
+            yield f"{place}: {end} seems to be reversed; swap the ends, or set lower_is_better on the criterion"
 
 
 def _meaning(words: str) -> int:
@@ -160,14 +162,14 @@ def effort_warnings(people: People, *, minutes: float, hourly: Decimal | None) -
         )
     if not people.pay or hourly is None:
         return tuple(lines)
-    told = f"[people] pay = {people.pay} is {hourly:,} {people.currency} an hour"
+    pay = f"[people] pay = {people.pay} is {hourly:,} {people.currency} an hour"
     least = people.minimum_hourly_pay
     if least is None:
         least = MINIMUM_HOURLY.get(people.currency, Decimal(0))
     if people.pay < CENT or hourly < least:
-        lines.append(f"{told}, below the minimum of {max(least, CENT)} ([people] minimum_hourly_pay)")
+        lines.append(f"{pay}, below the minimum of {max(least, CENT)} ([people] minimum_hourly_pay)")
     elif least and hourly > TOO_MUCH * least:
-        lines.append(f"{told}, more than {TOO_MUCH} times the minimum of {least} ([people] minimum_hourly_pay)")
+        lines.append(f"{pay}, more than {TOO_MUCH} times the minimum of {least} ([people] minimum_hourly_pay)")
     return tuple(lines)
 
 
@@ -187,8 +189,8 @@ def _dropped(study: Study, outputs: Outputs) -> Iterator[str]:
 def _unreadable(study: Study, outputs: Outputs) -> Iterator[str]:
     for (item_id, system), count in list(outputs.unreadable.items())[:5]:
         what = f"output of {system}" if system else "text"
-        told = "1 unprintable character is shown" if count == 1 else f"{count} unprintable characters are shown"
-        yield f"item {item_id}, {what}: {told} as \ufffd"
+        replaced = "1 unprintable character is shown" if count == 1 else f"{count} unprintable characters are shown"
+        yield f"item {item_id}, {what}: {replaced} as \ufffd"
     if len(outputs.unreadable) > 5:
         yield f"{len(outputs.unreadable) - 5} more texts contain unprintable characters"
 
@@ -231,6 +233,66 @@ def _equal_items(study: Study, outputs: Outputs) -> Iterator[str]:
         if item.text is not None and first.setdefault(item.text.strip(), item.item_id) != item.item_id:
             again.append((item.item_id, first[item.text.strip()]))
     if again:
-        told = ", ".join(f"{item_id} (as {earlier})" for item_id, earlier in again[:3])
+        listed = ", ".join(f"{item_id} (as {earlier})" for item_id, earlier in again[:3])
         more = ", ..." if len(again) > 3 else ""
-        yield f"{len(again)} of {len(outputs.items)} items repeat the text of an earlier item: {told}{more}"
+        yield f"{len(again)} of {len(outputs.items)} items repeat the text of an earlier item: {listed}{more}"
+
+
+def _name_leaks(study: Study, outputs: Outputs) -> Iterator[str]:
+    """Tell every place that names a system, unless ``allowed_names`` lets it; a single letter names nobody."""
+    names = {
+        name.casefold(): name
+        for one in study.systems
+        if one.role == "system"
+        for name in (one.id, one.name)
+        if name is not None and len(name) > 1
+    }
+    for allowed in study.allowed_names:
+        names.pop(allowed.casefold(), None)
+    for _, name in sorted(names.items()):
+        word = _pattern(name)
+        places = [place for place, text in _texts_shown(study) if word.search(text)]
+        texts = {"item texts": [item.text for item in outputs.items], "outputs": [one.text for one in outputs.all()]}
+        for what, searched in texts.items():
+            if count := sum(1 for text in searched if word.search(text or "")):
+                places.append(f"{count} {what}")
+        if places:
+            yield (
+                f'"{name}", the name of a system, appears in {", ".join(places)}: annotators may recognise it; '
+                f'change it, or set allowed_names = ["{name}"]'
+            )
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    """Match a name as a word of its own, however its parts are joined ("GPT-4", "gpt 4")."""
+    parts = [re.escape(part) for part in re.split(r"[\s_-]+", name) if part] or [re.escape(name)]
+    # Chinese, Japanese and Korean writing puts no spaces around a name.
+    before, after = (r"(?<!\w)" if name[0] < "\u2e80" else "", r"(?!\w)" if name[-1] < "\u2e80" else "")
+    return re.compile(before + r"[\s_-]*".join(parts) + after, re.IGNORECASE)
+
+
+def _texts_shown(study: Study) -> Iterator[tuple[str, str]]:
+    """Yield (place, text) of all that the study file puts before an annotator, or an LLM."""
+    yield "title", study.title
+    yield "[instructions]", study.instructions.text or ""
+    yield "[consent]", study.consent.text or ""
+    for criterion in study.criteria:
+        options = " | ".join(option.text for option in criterion.options)
+        words = (criterion.name, criterion.question or "", criterion.guidelines or "", options)
+        yield f"[[criteria]] {criterion.id}", " | ".join(words)
+    for table, scale in (("likert", study.likert), ("continuous", study.continuous)):
+        yield f"[{table}]", f"{scale.low or ''} | {scale.high or ''}" if scale is not None else ""
+    for question in study.screening:
+        yield f"[[screening]] {question.id}", " | ".join((question.question, *question.options))
+    for interview in study.interview:
+        yield f"[[interview]] {interview.id}", interview.question
+    for check in study.attention_checks:
+        yield f"[[attention_checks]] {check.id}", " | ".join((check.question, *check.options))
+    for key, text in study.texts.items():
+        yield f"[texts] {key}", text
+    for rater in study.raters:
+        for variant in (rater, *rater.variants):
+            yield f"[[raters]] {rater.id}", f"{variant.persona or ''} | {variant.guidelines or ''}"
+    for platform, table_of in study.bridges.items():
+        for key in OFFERED:
+            yield f"[{platform}] {key}", str(table_of.get(key, ""))

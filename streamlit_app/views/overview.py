@@ -38,7 +38,7 @@ def _live() -> None:
     visits = loading.visits()
     found = loading.workspace()
     status = summarise_visits(
-        visits, assignments=found.store.count_assignments(), people=found.study.people, now=time.time()
+        visits, assignments=len(found.store.assignments), people=found.study.people, now=time.time()
     )
     answer = st.container()  # stands here, and is known after what stands below
     _counts(status)

@@ -14,7 +14,7 @@ from analysis.results.words import Names, number, percent
 from spa.errors import AnalysisError, ResponseError
 from spa.forms.html import render_whole
 from spa.platforms.review import rules_for
-from spa.responses.decisions import Action, Decision, parse_amount, standing_of
+from spa.responses.decisions import Action, Decision, parse_amount, visit_decisions
 from spa.server.form_progress import FormProgress as Progress
 from streamlit_app import loading
 from streamlit_app.queue import DECIDED, ReviewEntry, entries_of, matches
@@ -64,7 +64,7 @@ def _entries(state: str) -> list[ReviewEntry]:
     for row in found:
         if row.rule != "review":
             rules[row.annotator_id] = (*rules.get(row.annotator_id, ()), row.rule.replace("_", " "))
-    return entries_of(loading.visits(), standing_of(loading.decisions()), profiles, rules)
+    return entries_of(loading.visits(), visit_decisions(loading.decisions()), profiles, rules)
 
 
 def _filtered(entries: list[ReviewEntry], blind: bool) -> list[ReviewEntry]:
@@ -140,7 +140,7 @@ def _form(entry: ReviewEntry) -> None:
     """Show the form as the annotator saw it, the answers in place."""
     workspace, visit = loading.workspace(), entry.visit
     form = workspace.form(visit.assignment_id)
-    progress = Progress.from_payloads(form, visit, workspace.store.payloads(visit.submission_id))
+    progress = Progress.from_payloads(form, visit, workspace.store.visits.payloads(visit.submission_id))
     answers = {name: str(value) for fields in progress.fields.values() for name, value in fields.items()}
     if not answers:
         st.info("Nothing was sent in this visit.")
@@ -157,7 +157,7 @@ def _beside(entry: ReviewEntry) -> None:
     rows = answers_beside_others(tables, entry.visit.annotator_id, entry.visit.assignment_id)
     if not rows:
         return
-    key = loading.workspace().store.key(entry.visit.assignment_id)
+    key = loading.workspace().store.assignments.key(entry.visit.assignment_id)
     st.markdown("**Beside the others**")
     st.caption(plain("; ".join(f"{label} is {names.system(system)}" for label, system in key.systems.items())))
     st.dataframe([_compared(row, names) for row in rows], hide_index=True, height=min(420, 36 * (len(rows) + 1)))

@@ -177,7 +177,7 @@ def bodies_of(workspace: Workspace, rater: Rater) -> list[dict[str, Any]]:
     (asked,) = rater_variants(rater)
     endpoint, wording = ChatEndpoint(rater, environment={}), PromptWriter(workspace.texts)
     found = []
-    for name in workspace.store.assignment_ids():
+    for name in workspace.store.assignments.ids():
         for ask in turns_of(workspace.form(name, asked.protocol), asked.protocol.conversation):
             request = LLMRequest(
                 messages=tuple(wording.turn_messages(ask, asked.protocol)),

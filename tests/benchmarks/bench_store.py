@@ -21,7 +21,7 @@ def assignments_stored_per_second(count: int = 10_000) -> Figure:
     drawn = list(draws(count))
     with tempfile.TemporaryDirectory() as folder, Store.create(Path(folder) / "study.sqlite") as store:
         started = perf_counter()
-        store.save_build("fingerprint", drawn)
+        store.assignments.save("fingerprint", drawn)
         seconds = perf_counter() - started
     return Figure(name="assignments stored", value=count / seconds, unit="1/s", note=f"{count:,} in one transaction")
 
@@ -29,14 +29,14 @@ def assignments_stored_per_second(count: int = 10_000) -> Figure:
 def milliseconds_of_an_admission(count: int = 50_000, taken: int = 40_000, times: int = 30) -> Figure:
     """Let newcomers in where most assignments are taken."""
     with tempfile.TemporaryDirectory() as folder, Store.create(Path(folder) / "study.sqlite") as store:
-        store.save_build("fingerprint", draws(count))
+        store.assignments.save("fingerprint", draws(count))
         with store.transaction() as connection:
-            for name in store.assignment_ids()[:taken]:
+            for name in store.assignments.ids()[:taken]:
                 give_place(connection, at_work_on(name))
         took = []
         for newcomer in range(times):
             started = perf_counter()
-            store.admit(source="panel", person=f"newcomer {newcomer}", now=1.0)
+            store.visits.admit(source="panel", person=f"newcomer {newcomer}", now=1.0)
             took.append(perf_counter() - started)
     note = f"median of {times}, {taken:,} of {count:,} assignments taken"
     return Figure(name="one admission", value=1000 * median(took), unit="ms", note=note)

@@ -17,7 +17,7 @@ from spa.responses.answers import parse_answers
 from spa.responses.store import Store
 from spa.responses.submission import Response
 from spa.server.app import create_app
-from spa.server.loopback import serve_on_loopback
+from spa.server.http_server import serve_on_loopback
 from spa.server.preview import create_preview
 from spa.study.assignment import Assignment, BlindingKey
 from spa.study.study import OutputFiles, Study, System
@@ -53,7 +53,7 @@ class HandMade:
             )
             for number, name in enumerate(("a00001", "a00002"))
         ]
-        self.store.save_build("0" * 64, draws)
+        self.store.assignments.save("0" * 64, draws)
 
     def form(self, assignment_id: str) -> Form:
         """Return the form under the name of an assignment."""
@@ -159,7 +159,7 @@ def go_to(tab: Tab, made: HandMade, address: str, page_id: str) -> None:
     """Answer what comes before a page over the store, then open the page."""
     store = made.store
     token = address.rpartition("/")[2]
-    lease = lease_assignment(store, store.annotator_id(token), source="link", annotator_kind="human")
+    lease = lease_assignment(store, store.keyed(token), source="link", annotator_kind="human")
     for page in made.made.pages:
         if page.page_id == page_id:
             break
@@ -182,12 +182,12 @@ def test_whoever_declines_is_thanked_and_cannot_slip_back_in(context: BrowserCon
         tab.locator('button[formaction$="go=decline"]').click()
         tab.wait_for_url("**/done")
         expect(tab.locator("h1")).to_have_text("Thank you for your interest")
-        code = made.store.outcome_codes("link")["no_consent"]
+        code = made.store.visits.outcome_codes("link")["no_consent"]
         expect(tab.locator("code[data-end-code]")).to_have_text(code)
         tab.goto(f"{address}/p/p1")
         tab.wait_for_url("**/done")
-        (lease,) = made.store.leases()
-        assert (lease.outcome, made.store.payloads(lease.submission_id)) == ("no_consent", ())
+        (lease,) = made.store.visits.leases()
+        assert (lease.outcome, made.store.visits.payloads(lease.submission_id)) == ("no_consent", ())
     assert said == []
 
 
@@ -251,12 +251,12 @@ def test_an_emptied_box_makes_the_slider_untouched_again(context: BrowserContext
 
 def wait_for_draft(made: HandMade, wanted: str) -> None:
     """Wait until what a page sends as it goes away has arrived."""
-    (lease,) = made.store.leases()
+    (lease,) = made.store.visits.leases()
     for _ in range(100):
-        if f'"{wanted}"' in made.store.payloads(lease.submission_id)[-1].body:
+        if f'"{wanted}"' in made.store.visits.payloads(lease.submission_id)[-1].body:
             return
         time.sleep(0.05)
-    pytest.fail(f"no draft with {wanted!r} arrived: {made.store.payloads(lease.submission_id)[-1]}")
+    pytest.fail(f"no draft with {wanted!r} arrived: {made.store.visits.payloads(lease.submission_id)[-1]}")
 
 
 def test_what_was_entered_survives_a_reload_and_the_way_back(

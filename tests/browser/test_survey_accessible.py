@@ -16,7 +16,7 @@ from fastapi.responses import Response
 from spa.cli import main
 from spa.commands.workspace import open_workspace
 from spa.server.app import create_app
-from spa.server.loopback import serve_on_loopback
+from spa.server.http_server import serve_on_loopback
 from spa.server.survey_context import SurveyContext
 from tests.browser.chromium import open_browser
 from tests.conftest import missing_part
@@ -111,7 +111,7 @@ def test_axe_finds_nothing_serious(
         tab.goto(f"{url}/a/nobody")
         look("unknown")
         answering, screened, declining = workspace.store.tokens()[:3]
-        form = workspace.form(workspace.store.admit_link(answering, now=0).assignment_id)
+        form = workspace.form(workspace.store.visits.admit_link(answering, now=0).assignment_id)
         for page in form.pages:
             tab.goto(f"{url}/a/{answering}/p/{page.page_id}")
             if page.kind not in seen:
@@ -125,7 +125,7 @@ def test_axe_finds_nothing_serious(
         tab.goto(f"{url}/a/{answering}/done")
         look("done")
         for token, how in ((screened, ""), (declining, "?go=decline")):
-            other = workspace.form(workspace.store.admit_link(token, now=0).assignment_id)
+            other = workspace.form(workspace.store.visits.admit_link(token, now=0).assignment_id)
             for page in other.pages[:2]:
                 fields = {question.question_id: raw_answer(question) for question in page.questions}
                 if page.kind == "screening":

@@ -72,7 +72,7 @@ def form_of(study: Path, hit_id: str) -> Form:
     with open_workspace(study) as workspace:
         hit = records.find_hit(workspace.store, hit_id)
         assert hit is not None
-        return workspace.form(hit.assignment_id or workspace.store.assignment_ids()[0])
+        return workspace.form(hit.assignment_id or workspace.store.assignments.ids()[0])
 
 
 def fill(page: Any, answers: dict[str, str]) -> None:
@@ -122,7 +122,7 @@ def test_a_study_from_the_list_to_the_earnings(browser: Browser, lab: Lab, tmp_p
         tab.goto(f"{lab.site_url}/hits?all=1")  # who took part once is kept from the study's other HITs
         expect(tab.get_by_text("No HITs for you at the moment.")).to_be_visible()
     with open_workspace(study) as workspace:
-        visits = list(workspace.store.visits(source="mturk"))
+        visits = list(workspace.store.visits.of_people(source="mturk"))
     assert [(visit.external_id is not None, visit.outcome) for visit in visits] == [(True, "completed")]
     owed = json.loads(run("mturk", "ledger", "--store", str(tmp_path / "lab.sqlite"), "--format", "json").stdout)
     assert sum(Decimal(str(entry["amount"])) for entry in entries_of(owed)) == Decimal("1.00")
@@ -148,7 +148,7 @@ def test_a_study_on_its_own_server_inside_a_hit_on_a_phone(browser: Browser, lab
                 tab.get_by_role("link", name="Which writer is better?").click()
                 expect(tab.frame_locator("iframe.hit").locator("form, main").first).to_be_visible()
                 snap(tab, "external-preview-phone")
-                assert list(workspace.store.visits(source="mturk")) == []  # a preview takes nothing
+                assert list(workspace.store.visits.of_people(source="mturk")) == []  # a preview takes nothing
                 tab.get_by_role("button", name="Accept and work").click()
                 walk_through(tab, tab.frame_locator("iframe.hit"), workspace)
                 expect(tab.get_by_role("heading", name="Submitted")).to_be_visible()
@@ -169,7 +169,7 @@ def walk_through(tab: Tab, frame: FrameLocator, workspace: Any) -> None:
             form.locator("button").last.click()
             return
         if not answers:
-            visit = next(iter(workspace.store.visits(source="mturk")))
+            visit = next(iter(workspace.store.visits.of_people(source="mturk")))
             answers = dict(answers_to(workspace.form(visit.assignment_id)))
         page = str(form.get_attribute("action"))
         assert page != shown, f"page {page} did not go on: {frame.locator('body').inner_text()[:2000]}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import pytest
 
-from spa.server.loopback import serve_on_loopback
+from spa.server.http_server import serve_on_loopback
 from tests.browser.chromium import expect, open_browser, open_context
 from tests.browser.worker_browser import accepted, signed_in
 from tests.browser.worker_pages import (

@@ -45,10 +45,10 @@ def answer(study: Path, annotators: int) -> None:
 
 def _go_through(workspace: Workspace, taking: VisitTransactions, people: Answering, token: str) -> None:
     with workspace.store.transaction() as connection:
-        visit = taking.let_in(connection, token)
+        visit = taking.open_visit(connection, token)
         form, answers = people(visit.lease.assignment_id)
         for page in form.pages:
             fields = {question.question_id: answers[question.question_id] for question in page.questions}
-            taken = taking.take(connection, token, page.page_id, fields, "on")
+            taken = taking.submit(connection, token, page.page_id, fields, "on")
         assert taken is not None
         assert taken.ended

@@ -76,7 +76,7 @@ def open_submission(tab: Tab, running: Dashboard, source: str) -> None:
 
 def logged(study: Path, source: str | None = None) -> list[Decision]:
     with Store.open(study.with_suffix(".sqlite"), read_only=True) as store, store.reading() as connection:
-        sources = {visit.submission_id: visit.source for visit in store.visits()}
+        sources = {visit.submission_id: visit.source for visit in store.visits.of_people()}
         return [each for each in read_decisions(connection) if source in (None, sources[each.submission_id])]
 
 

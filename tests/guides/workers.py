@@ -11,8 +11,7 @@ import httpx2
 
 from mturk import records
 from spa.commands.workspace import Workspace, open_workspace
-from spa.simulation.page_parser import read_page
-from spa.simulation.survey_client import fill_in
+from spa.simulation.survey_client import fill_in, read_page
 from tests.guides.reader import GuideReader
 from tests.mturk.rehearsal import HIDDEN
 from tests.mturk.studies import answers_to

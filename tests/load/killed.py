@@ -173,7 +173,7 @@ def compare(target: str, acknowledged: Path) -> tuple[int, int, int, int, int]:
     lines = [json.loads(line) for line in acknowledged.read_text().splitlines() if line.endswith("}")]
     counts = [len(lines), 0, 0, 0, 0]
     with Store.open(target, read_only=True) as store:
-        leases = {lease.token: lease for lease in store.leases()}
+        leases = {lease.token: lease for lease in store.visits.leases()}
         submitted = {submission.submission_id for submission in store.submissions()}
         bodies: dict[str, set[tuple[str, str]]] = {}
         for line in lines:
@@ -185,7 +185,7 @@ def compare(target: str, acknowledged: Path) -> tuple[int, int, int, int, int]:
                 counts[3] += done
                 continue
             if lease.token not in bodies:
-                sent = store.payloads(lease.submission_id)
+                sent = store.visits.payloads(lease.submission_id)
                 bodies[str(lease.token)] = {(payload.page_id, normal(json.loads(payload.body))) for payload in sent}
             kept = bodies[str(lease.token)]
             if (page, normal(line)) not in kept:

@@ -22,7 +22,7 @@ from mturk.endpoint.keys import IssuedKey, issue, load_host_key
 from mturk.endpoint.service import MTurkService
 from mturk.endpoint.store import open_store
 from mturk.endpoint.transaction import HostRules
-from spa.server.loopback import serve_on_loopback
+from spa.server.http_server import serve_on_loopback
 
 QUESTION = (
     '<HTMLQuestion xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd">'

@@ -39,8 +39,7 @@ import httpx2
 from mturk.routes import submit_address
 from spa.commands.workspace import open_workspace
 from spa.forms.form import Form
-from spa.simulation.page_parser import read_page
-from spa.simulation.survey_client import fill_in
+from spa.simulation.survey_client import fill_in, read_page
 from tests.mturk.rehearsal_browsers import take_part_in_browsers
 from tests.mturk.studies import answers_to
 
@@ -405,7 +404,7 @@ def check(lab: Lab, done: Sequence[str], estimate: Mapping[str, Any]) -> dict[st
     assert sorted(one["assignment_id"] for one in bonuses) == sorted(done[:3])
     assert paid == Decimal(estimate["total"]), (paid, estimate)
     with open_workspace(lab.study) as workspace:
-        visits = [visit for visit in workspace.store.visits("mturk") if visit.completed]
+        visits = [visit for visit in workspace.store.visits.of_people("mturk") if visit.completed]
         assert len(visits) == len({visit.external_id for visit in visits}) == lab.annotators
         assert len({visit.annotator_id for visit in visits}) == lab.annotators
         assert sorted(visit.external_id or "" for visit in visits) == sorted(done)

@@ -19,7 +19,7 @@ from sqlalchemy import delete, select
 
 from mturk.endpoint.schema import deliveries
 from mturk.endpoint.webhooks import WAITS, check_destination, deliver_due, hook_secret, new_client
-from spa.server.loopback import serve_on_loopback
+from spa.server.http_server import serve_on_loopback
 from tests.mturk.emulated import Emulator, emulator, refused
 
 ALL = [

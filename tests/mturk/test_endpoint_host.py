@@ -19,7 +19,7 @@ from mturk.endpoint.store import open_store
 from mturk.endpoint.webhooks import ticking
 from spa.cli import main
 from spa.errors import PlatformError, ResponseError
-from spa.server.loopback import serve_on_loopback
+from spa.server.http_server import serve_on_loopback
 from tests.mturk.emulated import emulator
 
 PATIENCE = 60.0  # seconds; a busy machine is no defect

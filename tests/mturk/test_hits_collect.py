@@ -48,8 +48,8 @@ def test_a_hostile_answer_is_kept_as_missing_and_not_approved_unseen(bench: Benc
         work = records.find_work(workspace.store, assignment)
         assert work is not None
         assert work.answer == answer
-        [visit] = workspace.store.visits("mturk")
-        assert workspace.store.payloads(visit.submission_id)[0].body == answer
+        [visit] = workspace.store.visits.of_people("mturk")
+        assert workspace.store.visits.payloads(visit.submission_id)[0].body == answer
 
 
 def test_answers_out_of_range_are_missing_with_their_reasons(bench: Bench) -> None:

@@ -28,7 +28,7 @@ REASON = "Every question was answered with 50, whatever the texts said."
 def decide(bench: Bench, assignment: str, action: Action, **given: Any) -> int:
     """Keep a decision on what was handed in, as the dashboard does."""
     with bench.open() as workspace:
-        visit = workspace.store.find_visit("mturk", assignment)
+        visit = workspace.store.visits.find("mturk", assignment)
         assert visit is not None
         decision = Decision(submission_id=visit.submission_id, action=action, reviewer="Ana", decided_at=0.0, **given)
         with workspace.store.transaction() as connection:

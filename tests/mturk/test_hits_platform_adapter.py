@@ -20,7 +20,7 @@ from spa.cli import main
 from spa.responses.admission import SecondVisit
 from spa.responses.families import StudyFamily
 from spa.server.app import create_app
-from spa.server.loopback import serve_on_loopback
+from spa.server.http_server import serve_on_loopback
 from tests.mturk.studies import STUDY, Bench, answer_to, make_bench
 
 SITE = "https://frames.example.org"
@@ -54,7 +54,7 @@ def finish(bench: Bench, client: httpx2.Client, **changes: str) -> dict[str, str
     shown = client.get("/hit", params=address(bench, **changes), follow_redirects=True)
     token = shown.url.path.split("/")[2]
     with bench.open() as workspace:
-        lease = workspace.store.lease_of_token(token)
+        lease = workspace.store.visits.of_token(token)
         assert lease is not None
         form = workspace.form(lease.assignment_id)
     for page in form.pages:
@@ -85,7 +85,7 @@ def test_a_preview_shows_everything_and_allocates_nothing(external: Bench) -> No
             assert "How good is this text" in shown.text
             assert f"frame-ancestors {external.emulator.url} {SITE}" in shown.headers["content-security-policy"]
     with external.open() as workspace:
-        assert list(workspace.store.visits()) == []
+        assert list(workspace.store.visits.of_people()) == []
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_an_address_that_is_not_ours_gets_no_form(external: Bench, changes: dict
     with visited(external) as client:
         assert client.get("/hit", params=address(external, **changes)).status_code in (403, 404)
     with external.open() as workspace:
-        assert list(workspace.store.visits()) == []
+        assert list(workspace.store.visits.of_people()) == []
 
 
 def test_an_annotator_is_let_in_once_and_the_same_address_leads_back(external: Bench) -> None:
@@ -113,7 +113,7 @@ def test_an_annotator_is_let_in_once_and_the_same_address_leads_back(external: B
         first = client.get("/hit", params=address(external)).headers["location"]
         assert client.get("/hit", params=address(external)).headers["location"] == first
     with external.open() as workspace:
-        [visit] = workspace.store.visits("mturk")
+        [visit] = workspace.store.visits.of_people("mturk")
         claim = records.find_claim(workspace.store, str(visit.external_id))
         assert claim is not None
         assert (visit.person, claim.mturk_assignment_id, claim.submit_to) == ("AWORKER", "3ASSIGNED", SITE)
@@ -139,8 +139,8 @@ def test_nobody_counts_and_no_place_is_used_without_a_submission_at_the_endpoint
     assert people_of(external) == (["completed"], [1, 2])
     assert external.told("collect")["unsubmitted"] == 0
     with external.open() as workspace:
-        assert [visit.external_id for visit in workspace.store.visits("mturk") if visit.completed] == [work]
-        assert sum(visit.extra for visit in workspace.store.visits("mturk")) == 3
+        assert [visit.external_id for visit in workspace.store.visits.of_people("mturk") if visit.completed] == [work]
+        assert sum(visit.extra for visit in workspace.store.visits.of_people("mturk")) == 3
     with visited(external) as client:  # known now, so another assignment is not theirs to begin
         assert client.get("/hit", params=address(external, assignmentId="3MORE", workerId=honest)).status_code == 403
 

@@ -16,7 +16,7 @@ from prolific.emulator.app import create_app
 from prolific.emulator.contract import Contract
 from prolific.emulator.platform import ClockMode, Platform
 from prolific.emulator.webhook_delivery import deliver_webhooks
-from spa.server.loopback import serve_on_loopback
+from spa.server.http_server import serve_on_loopback
 from tests.postgres import database as database
 from tests.postgres import postgres_cluster as postgres_cluster
 from tests.postgres import postgres_url as postgres_url

@@ -20,7 +20,7 @@ from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace
 from spa.forms.form import Form
 from spa.server.app import create_app
-from spa.server.loopback import serve_on_loopback
+from spa.server.http_server import serve_on_loopback
 from spa.server.survey_context import SurveyContext
 from spa.simulation.survey_client import visit
 from tests.prolific.conftest import Emulator

@@ -15,7 +15,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
 from prolific.webhook_signature import is_recent, is_signed
-from spa.server.loopback import serve_on_loopback
+from spa.server.http_server import serve_on_loopback
 from tests.prolific.conftest import Emulator
 from tests.prolific.drafts import published
 

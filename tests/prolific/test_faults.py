@@ -95,7 +95,7 @@ def test_webhooks_that_come_twice_out_of_order_or_late_end_in_the_same(study: tu
         people.give_back(visitor.submission_id)
     limit = time.monotonic() + 90
     while True:
-        visits = [store.find_visit("prolific", visitor.submission_id) for visitor in visitors]
+        visits = [store.visits.find("prolific", visitor.submission_id) for visitor in visitors]
         if all(visit is not None and visit.released for visit in visits):
             break
         assert time.monotonic() < limit

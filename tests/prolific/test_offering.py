@@ -170,7 +170,7 @@ def test_two_sessions_with_a_completion_bonus(two_sessions: Running) -> None:
         f"/emulator/studies/{second}/take/", json={"participant_id": stranger, "device": "desktop"}
     )
     assert not refused.is_success
-    codes = [study.workspace.store.outcome_codes(name) for name in ("prolific", "prolific session 2")]
+    codes = [study.workspace.store.visits.outcome_codes(name) for name in ("prolific", "prolific session 2")]
     assert not set(codes[0].values()) & set(codes[1].values())
     assert leaver.person != loyal.person
 
@@ -233,7 +233,7 @@ def test_taskflow_gives_each_group_an_address_and_places(tmp_path: Path, fresh_e
         study_id = study.publish()
         for _ in range(3):
             study.complete(study_id)
-        groups = [visit.people_group for visit in study.workspace.store.visits("prolific")]
+        groups = [visit.people_group for visit in study.workspace.store.visits.of_people("prolific")]
         assert sorted(map(str, groups)) == ["north", "north", "south"]
         assert study.json("reconcile")[0]["differences"] == []
         stopped = study.spa("stop", code=0).output

@@ -53,7 +53,7 @@ def test_another_persons_submission_lets_nobody_in(study: tuple[Running, str]) -
     visitor.person = running.emulator.people.join()[0]
     url = address(running, PROLIFIC_PID=visitor.person, STUDY_ID=study_id, SESSION_ID=visitor.submission_id)
     assert httpx2.get(url, trust_env=False).status_code == 403
-    assert running.workspace.store.find_visit("prolific", visitor.submission_id) is None
+    assert running.workspace.store.visits.find("prolific", visitor.submission_id) is None
     assert visitor.open().status_code == 303, "and keeps the true participant out of nothing"
 
 
@@ -91,7 +91,7 @@ def test_while_the_platform_is_silent_people_are_let_in_and_verified_later(study
     honest.hand_in()
     assert running.json("collect")[0]["verified"] == 1
     assert found(running, honest.submission_id) == "verified"
-    visit = running.workspace.store.find_visit("prolific", honest.submission_id)
+    visit = running.workspace.store.visits.find("prolific", honest.submission_id)
     assert visit is not None
     assert (visit.completed, visit.extra) == (True, False)
 
@@ -108,7 +108,7 @@ def test_a_false_claim_made_while_the_platform_is_silent_counts_for_nothing(stud
     honest.hand_in()
     assert running.json("collect")[0]["refuted"] == 1
     assert honest.submission_id in running.json("approve")[0]["to_look_at"], "and is not approved by itself"
-    visit = running.workspace.store.find_visit("prolific", honest.submission_id)
+    visit = running.workspace.store.visits.find("prolific", honest.submission_id)
     assert visit is not None
     assert visit.extra, "kept, and left out of the analysis"
     kinds = [one["kind"] for one in running.json("reconcile")[0]["differences"]]
@@ -117,7 +117,7 @@ def test_a_false_claim_made_while_the_platform_is_silent_counts_for_nothing(stud
 
 def test_no_code_is_shown_before_the_answers_are_stored(study: tuple[Running, str]) -> None:
     running, study_id = study
-    codes = set(running.workspace.store.outcome_codes("prolific").values())
+    codes = set(running.workspace.store.visits.outcome_codes("prolific").values())
     visitor = running.arrive(study_id)
     assert visitor.open().status_code == 303
     page = httpx2.get(f"{running.url}/a/{visitor.token}", follow_redirects=True, trust_env=False)
@@ -136,8 +136,8 @@ def test_each_outcome_leaves_with_its_own_code(
     running, study_id = study
     visitor = running.arrive(study_id)
     visitor.answer(**answers)
-    assert visitor.code == running.workspace.store.outcome_codes("prolific")[outcome]
-    visit = running.workspace.store.find_visit("prolific", visitor.submission_id)
+    assert visitor.code == running.workspace.store.visits.outcome_codes("prolific")[outcome]
+    visit = running.workspace.store.visits.find("prolific", visitor.submission_id)
     assert visit is not None
     assert visit.outcome == outcome
 
@@ -167,7 +167,7 @@ def test_a_webhook_frees_the_place_of_somebody_who_left_and_is_taken_once(study:
     running.emulator.people.give_back(visitor.submission_id)
     event = {"event_type": "submission.status.change", "resource_id": visitor.submission_id, "status": "RETURNED"}
     assert send(running, event, event_id="left-1").status_code == 204
-    visit = running.workspace.store.find_visit("prolific", visitor.submission_id)
+    visit = running.workspace.store.visits.find("prolific", visitor.submission_id)
     assert visit is not None
     assert (visit.released, visit.release_reason) == (True, "returned")
     asked = len(running.emulator.people.requests("GetSubmission"))
@@ -184,7 +184,7 @@ def test_a_webhook_that_lies_changes_nothing(study: tuple[Running, str]) -> None
     visitor.open()
     event = {"event_type": "submission.status.change", "resource_id": visitor.submission_id, "status": "RETURNED"}
     assert send(running, event, event_id="lie").status_code == 204
-    visit = running.workspace.store.find_visit("prolific", visitor.submission_id)
+    visit = running.workspace.store.visits.find("prolific", visitor.submission_id)
     assert visit is not None
     assert not visit.released
 
@@ -210,12 +210,12 @@ def test_subscribing_twice_leaves_one_subscription_of_each_event(study: tuple[Ru
     running.emulator.people.give_back(visitor.submission_id)
     store = running.workspace.store
     limit = time.monotonic() + 60
-    visit = store.find_visit("prolific", visitor.submission_id)
+    visit = store.visits.find("prolific", visitor.submission_id)
     while visit is None or not visit.released:
         assert time.monotonic() < limit
         time.sleep(0.05)  # deliveries are made in a thread of their own
         running.emulator.people.advance(seconds=1)
-        visit = store.find_visit("prolific", visitor.submission_id)
+        visit = store.visits.find("prolific", visitor.submission_id)
     assert visit.release_reason == "returned"
 
 

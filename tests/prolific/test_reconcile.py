@@ -40,19 +40,19 @@ def nocode_without_answers(study: Running, study_id: str) -> Visitor:
 def leaked_code(study: Running, study_id: str) -> Visitor:
     visitor = study.arrive(study_id)
     visitor.open()
-    visitor.hand_in(study.workspace.store.outcome_codes("prolific")["completed"])
+    visitor.hand_in(study.workspace.store.visits.outcome_codes("prolific")["completed"])
     return visitor
 
 
 def leaked_code_without_visit(study: Running, study_id: str) -> Visitor:
     visitor = study.arrive(study_id)
-    visitor.hand_in(study.workspace.store.outcome_codes("prolific")["completed"])
+    visitor.hand_in(study.workspace.store.visits.outcome_codes("prolific")["completed"])
     return visitor
 
 
 def screened_out_with_code_of_done(study: Running, study_id: str) -> Visitor:
     visitor = answered(study, study_id, screening="No")
-    visitor.hand_in(study.workspace.store.outcome_codes("prolific")["completed"])
+    visitor.hand_in(study.workspace.store.visits.outcome_codes("prolific")["completed"])
     return visitor
 
 
@@ -82,7 +82,7 @@ def no_code(study: Running, study_id: str) -> Visitor:
 
 def code_of_no_consent(study: Running, study_id: str) -> Visitor:
     visitor = answered(study, study_id)
-    visitor.hand_in(study.workspace.store.outcome_codes("prolific")["failed_checks"])
+    visitor.hand_in(study.workspace.store.visits.outcome_codes("prolific")["failed_checks"])
     return visitor
 
 
@@ -137,7 +137,7 @@ def test_returned_answers_are_kept_and_left_out_and_the_place_is_given_again(stu
     running, study_id = study
     visitor = gave_back(running, study_id)
     running.json("collect")
-    visit = running.workspace.store.find_visit("prolific", visitor.submission_id)
+    visit = running.workspace.store.visits.find("prolific", visitor.submission_id)
     assert visit is not None
     assert (visit.completed, visit.extra, visit.seat) == (True, True, None)
 

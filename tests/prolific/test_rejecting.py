@@ -36,7 +36,7 @@ def waiting(study: Running, study_id: str, **answers: str) -> Visitor:
 def claimed(study: Running, study_id: str) -> Visitor:
     visitor = study.arrive(study_id)
     visitor.open()
-    visitor.hand_in(study.workspace.store.outcome_codes("prolific")["completed"])
+    visitor.hand_in(study.workspace.store.visits.outcome_codes("prolific")["completed"])
     return visitor
 
 
@@ -126,7 +126,7 @@ def test_whom_a_reviewer_proposed_is_not_approved_and_stands_in_the_proposals(
 ) -> None:
     running, study_id = study
     visitor = waiting(running, study_id)
-    visit = running.workspace.store.find_visit("prolific", visitor.submission_id)
+    visit = running.workspace.store.visits.find("prolific", visitor.submission_id)
     assert visit is not None
     with running.workspace.store.transaction() as connection:
         decision = Decision(

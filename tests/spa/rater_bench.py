@@ -23,7 +23,7 @@ from spa.raters.run import rate_visits
 from spa.raters.summary import RatingSummary
 from spa.raters.visits import KIND, rater_visits
 from spa.responses.store import Store
-from spa.server.loopback import serve_on_loopback
+from spa.server.http_server import serve_on_loopback
 from spa.simulation.simulated_endpoint import EndpointTraffic, SimulatedFaults, SimulatedModel, create_endpoint
 from spa.simulation.true_utilities import TrueUtilities
 from spa.study.assignment import Assignment, BlindingKey
@@ -117,7 +117,7 @@ def rater_bench(folder: Path, *, assignments: int = 3) -> Iterator[Bench]:
     ]
     with ExitStack() as stack:
         store = stack.enter_context(Store.create(folder / "s.sqlite"))
-        store.save_build("f", draws)
+        store.assignments.save("f", draws)
         yield Bench(store=store, made=made, stack=stack, waits=[])
 
 

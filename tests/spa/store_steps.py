@@ -75,7 +75,7 @@ def save_payload(store: Store, submission_id: str, page_id: str, body: str) -> N
 
 def complete(store: Store, submission: Submission, *, completion_code: str) -> str:
     """Complete a visit and return its completion code: this one, or that of the first call."""
-    return str(store.finish(submission, COMPLETED, completion_code, now=time.time()).completion_code)
+    return str(store.visits.finish(submission, COMPLETED, completion_code, now=time.time()).completion_code)
 
 
 def has_token(store: Store, token: str) -> bool:

@@ -26,17 +26,17 @@ from tests.spa.test_store import draws, submission_of
 def store(database: str) -> Iterator[Store]:
     """Return a store with three assignments."""
     with Store.create(database) as built:
-        built.save_build("fingerprint", draws(3), seed=3)
+        built.assignments.save("fingerprint", draws(3), seed=3)
         yield built
 
 
 def come(store: Store, person: str, visit: str | None = None, *, now: float = 0.0, **more: Any) -> Lease:
-    return store.admit(source="prolific", person=person, external_id=visit, now=now, **more)
+    return store.visits.admit(source="prolific", person=person, external_id=visit, now=now, **more)
 
 
 def end(store: Store, lease: Lease, outcome: Any = COMPLETED, *, now: float = 0.0, code: str = "C") -> Lease:
     submission: Submission = replace(submission_of(lease), outcome=outcome)
-    return store.finish(submission, outcome, code, now=now)
+    return store.visits.finish(submission, outcome, code, now=now)
 
 
 def test_the_same_visit_and_the_same_person_get_the_same_assignment(store: Store) -> None:
@@ -44,7 +44,7 @@ def test_the_same_visit_and_the_same_person_get_the_same_assignment(store: Store
     assert come(store, "ada", "v1", now=5) == first
     assert come(store, "ada") == first
     assert come(store, "bob", "v2").assignment_id == "a00002"
-    assert store.lease_of_token(first.token or "") == first
+    assert store.visits.of_token(first.token or "") == first
     with pytest.raises(SecondVisit):
         come(store, "mallory", "v1")
 
@@ -54,11 +54,11 @@ def test_a_person_goes_on_in_another_visit_of_the_platform(store: Store) -> None
     save_payload(store, first.submission_id, "p1", "{}")
     second = come(store, "ada", "v2", now=9)
     assert (second.assignment_id, second.seat, second.token) == (first.assignment_id, first.seat, first.token)
-    assert [payload.page_id for payload in store.payloads(second.submission_id)] == ["p1"]
-    old = store.find_visit("prolific", "v1")
+    assert [payload.page_id for payload in store.visits.payloads(second.submission_id)] == ["p1"]
+    old = store.visits.find("prolific", "v1")
     assert old is not None
     assert (old.seat, old.release_reason, old.person) == (None, "replaced", "ada")
-    assert [visit.external_id for visit in store.visits("prolific")] == ["v1", "v2"]
+    assert [visit.external_id for visit in store.visits.of_people("prolific")] == ["v1", "v2"]
 
 
 def test_a_second_visit_is_refused_unless_the_study_allows_it(store: Store) -> None:
@@ -71,15 +71,15 @@ def test_a_second_visit_is_refused_unless_the_study_allows_it(store: Store) -> N
 
 def test_a_dropout_gives_the_place_back_and_comes_back_while_it_is_free(store: Store) -> None:
     late = come(store, "ada", "v1", minutes_allowed=10)
-    assert store.release_overdue(600.0) == 0
-    assert store.release_overdue(600.1) == 1
+    assert store.visits.release_overdue(600.0) == 0
+    assert store.visits.release_overdue(600.1) == 1
     assert reclaim(store, late.submission_id, now=700).deadline == 1300
-    assert store.release_overdue(1301) == 1
+    assert store.visits.release_overdue(1301) == 1
     assert come(store, "bob", "v2").assignment_id == "a00001"
     assert reclaim(store, late.submission_id, now=1302).released
     ended = end(store, late)
     assert (ended.extra, ended.outcome, ended.completion_code) == (True, "completed", "C")
-    store.release(come(store, "bob", "v2").submission_id, RETURNED, now=1400)
+    store.visits.release(come(store, "bob", "v2").submission_id, RETURNED, now=1400)
     assert not end(store, late).extra  # the place that became free went to the answers that were there
     assert come(store, "eve", "v3").assignment_id == "a00002"
 
@@ -101,32 +101,32 @@ def test_whoever_a_platform_sends_too_many_stands_by_and_gets_the_first_place_th
     assert not end(store, first).extra
     ended = end(store, beside)
     assert (ended.extra, ended.release_reason) == (True, "standby")
-    assert store.release_overdue(601) == 1  # eve
+    assert store.visits.release_overdue(601) == 1  # eve
     assert not end(store, waiting).extra
     assert end(store, third).extra
 
 
 def test_whoever_stands_by_takes_the_place_at_once_and_may_drop_out_too(store: Store) -> None:
     given = [come(store, name, name, overbook=True, minutes_allowed=5) for name in ("ada", "bob", "eve", "joe", "kim")]
-    store.release(given[0].submission_id, RETURNED, now=1)
-    joe = store.visit(given[3].submission_id)
+    store.visits.release(given[0].submission_id, RETURNED, now=1)
+    joe = store.visits.get(given[3].submission_id)
     assert joe is not None
     assert (joe.seat, joe.standing_by, joe.release_reason) == ("person 1", False, None)
-    assert store.release_overdue(301) == 4  # also kim, who had no place
-    kim = store.visit(given[4].submission_id)
+    assert store.visits.release_overdue(301) == 4  # also kim, who had no place
+    kim = store.visits.get(given[4].submission_id)
     assert kim is not None
     assert (kim.released, kim.release_reason) == (True, "timed_out")
 
 
 def test_whoever_gave_a_visit_back_takes_no_place_and_loses_nothing(store: Store) -> None:
     gone = come(store, "ada", "v1", minutes_allowed=10)
-    store.release_overdue(601)
-    assert not store.release(gone.submission_id, RETURNED, now=602)
+    store.visits.release_overdue(601)
+    assert not store.visits.release(gone.submission_id, RETURNED, now=602)
     assert reclaim(store, gone.submission_id, now=603).released
     assert end(store, gone).extra
     done = end(store, come(store, "bob", "v2"))
-    assert not store.release(done.submission_id, RETURNED, now=604)
-    assert store.release(done.submission_id, RETURNED, now=604, finished=True)
+    assert not store.visits.release(done.submission_id, RETURNED, now=604)
+    assert store.visits.release(done.submission_id, RETURNED, now=604, finished=True)
     assert end(store, done).extra
 
 
@@ -175,17 +175,17 @@ def test_each_session_has_another_assignment_and_follows_the_one_before(store: S
 
 
 def test_each_outcome_of_each_source_has_a_random_code_of_its_own(store: Store) -> None:
-    codes = store.outcome_codes("prolific")
+    codes = store.visits.outcome_codes("prolific")
     assert tuple(codes) == OUTCOMES
-    assert store.outcome_codes("prolific") == codes
-    assert len({*codes.values(), *store.outcome_codes("mturk").values()}) == 2 * len(OUTCOMES)
+    assert store.visits.outcome_codes("prolific") == codes
+    assert len({*codes.values(), *store.visits.outcome_codes("mturk").values()}) == 2 * len(OUTCOMES)
 
 
 def test_two_processes_that_wait_for_one_another_are_both_served(postgres_url: str) -> None:
     """One holds a visit, by a page of it, and wants to give leases; the other gives leases and wants the visit."""
     sent = Event()
     with Store.create(postgres_url) as one, Store.open(postgres_url) as two, ThreadPoolExecutor(1) as other:
-        one.save_build("fingerprint", draws(1))
+        one.assignments.save("fingerprint", draws(1))
         visit = come(one, "ada", "v1")
 
         def finish_after_a_page() -> None:
@@ -201,14 +201,14 @@ def test_two_processes_that_wait_for_one_another_are_both_served(postgres_url: s
 
         waiting = other.submit(finish_after_a_page)
         assert sent.wait(20)
-        assert one.release(visit.submission_id, RETURNED, now=2.0)
+        assert one.visits.release(visit.submission_id, RETURNED, now=2.0)
         waiting.result(timeout=60)
-        assert [page.page_id for page in one.payloads(visit.submission_id)] == ["p1"]
+        assert [page.page_id for page in one.visits.payloads(visit.submission_id)] == ["p1"]
 
 
 def test_the_place_of_somebody_forgotten_goes_to_the_answers_that_came_late(store: Store) -> None:
     late = come(store, "ada", "v1", minutes_allowed=10)
-    store.release_overdue(601)
+    store.visits.release_overdue(601)
     done = end(store, come(store, "bob", "v2", now=602))
     assert end(store, late).extra
     with store.transaction() as connection:
@@ -227,19 +227,19 @@ def test_the_place_of_somebody_forgotten_goes_to_the_answers_that_came_late(stor
 
 def test_extra_answers_that_were_set_apart_take_no_place_that_becomes_free(store: Store) -> None:
     late = come(store, "ada", "v1", minutes_allowed=10)
-    store.release_overdue(601)
+    store.visits.release_overdue(601)
     holder = come(store, "bob", "v2", now=602)
     assert end(store, late).extra
-    assert not store.release(late.submission_id, "not_submitted", now=603, finished=True)
-    assert store.release(holder.submission_id, RETURNED, now=604)
+    assert not store.visits.release(late.submission_id, "not_submitted", now=603, finished=True)
+    assert store.visits.release(holder.submission_id, RETURNED, now=604)
     assert end(store, late).extra
 
 
 def test_who_gave_the_visit_back_is_not_late_afterwards(store: Store) -> None:
     """A platform that says "timed out" of a returned visit makes no late answer of it, which would wait for a place."""
     lease = come(store, "ada", "v1")
-    store.release(lease.submission_id, RETURNED, now=1.0)
+    store.visits.release(lease.submission_id, RETURNED, now=1.0)
     end(store, lease)
-    store.release(lease.submission_id, TIMED_OUT, now=2.0, finished=True)
-    (visit,) = store.visits("prolific")
+    store.visits.release(lease.submission_id, TIMED_OUT, now=2.0, finished=True)
+    (visit,) = store.visits.of_people("prolific")
     assert (visit.release_reason, visit.extra, visit.seat) == (RETURNED, True, None)

@@ -61,7 +61,7 @@ class Coming(RuleBasedStateMachine):
     def build(self) -> None:
         """Make a store in a database of its own."""
         self.store = self.open.enter_context(Store.create(self.open.enter_context(self.new_database())))
-        self.store.save_build("fingerprint", draws(ASSIGNMENTS))
+        self.store.assignments.save("fingerprint", draws(ASSIGNMENTS))
         self.now = 0.0
         self.sent: dict[str, int] = {}  # pages by visit
         self.codes: dict[str, str] = {}  # what was acknowledged
@@ -84,8 +84,8 @@ class Coming(RuleBasedStateMachine):
         if self.store.person_id("panel", person) in self.forgotten:
             return multiple()
         self.now += passed
-        self.store.release_overdue(self.now)  # so that what is free is known before somebody comes
-        own = [lease for lease in self.store.visits() if lease.person == person]
+        self.store.visits.release_overdue(self.now)  # so that what is free is known before somebody comes
+        own = [lease for lease in self.store.visits.of_people() if lease.person == person]
         if own and again:
             name = str(own[-1].external_id)
         else:
@@ -94,7 +94,7 @@ class Coming(RuleBasedStateMachine):
         seats = self.seats()
         had = {lease.assignment_id for lease in own}
         try:
-            lease = self.store.admit(
+            lease = self.store.visits.admit(
                 source="panel",
                 person=person,
                 external_id=name,
@@ -122,7 +122,7 @@ class Coming(RuleBasedStateMachine):
         elif open_before and open_before[-1].seat is not None:
             assert lease.assignment_id == open_before[-1].assignment_id
             self.sent[lease.submission_id] = self.sent.get(open_before[-1].submission_id, 0)
-        self.sent.setdefault(lease.submission_id, len(self.store.payloads(lease.submission_id)))
+        self.sent.setdefault(lease.submission_id, len(self.store.visits.payloads(lease.submission_id)))
         return lease
 
     @rule(visit=visits)
@@ -141,14 +141,14 @@ class Coming(RuleBasedStateMachine):
         submission = replace(submission_of(visit), outcome=str(outcome))
         self.coded += 1
         code = f"code {self.coded}"
-        ended = self.store.finish(submission, outcome, code, rules=RULES, now=self.now)  # type: ignore[arg-type]
+        ended = self.store.visits.finish(submission, outcome, code, rules=RULES, now=self.now)  # type: ignore[arg-type]
         assert ended.completion_code == self.codes.setdefault(visit.submission_id, code)
 
     @rule(visit=visits, reason=st.sampled_from([TIMED_OUT, RETURNED]), finished=st.booleans())
     def release(self, visit: Lease, reason: str, finished: bool) -> None:
         """Hear of a platform that somebody left."""
         before = self.seats()[visit.assignment_id]
-        freed = self.store.release(visit.submission_id, reason, now=self.now, finished=finished)
+        freed = self.store.visits.release(visit.submission_id, reason, now=self.now, finished=finished)
         taken = before - self.seats()[visit.assignment_id]
         assert taken in ((0, 1) if freed else (0,))  # an answer that came late may take the place at once
 
@@ -168,7 +168,7 @@ class Coming(RuleBasedStateMachine):
     def wait(self) -> None:
         """Let everybody's time run out."""
         self.now += 60 * MINUTES + 1
-        self.store.release_overdue(self.now)
+        self.store.visits.release_overdue(self.now)
 
     @rule(visit=visits)
     def claim(self, visit: Lease) -> None:
@@ -180,7 +180,7 @@ class Coming(RuleBasedStateMachine):
     def seats(self) -> Counter[str]:
         """Return how many people hold a place of each assignment."""
         held = Counter({f"a{number:05}": 0 for number in range(1, ASSIGNMENTS + 1)})
-        held.update(lease.assignment_id for lease in self.store.leases() if lease.seat is not None)
+        held.update(lease.assignment_id for lease in self.store.visits.leases() if lease.seat is not None)
         return held
 
     @invariant()
@@ -188,7 +188,7 @@ class Coming(RuleBasedStateMachine):
         """No seat has two people, and no person has two seats."""
         if not hasattr(self, "store"):
             return
-        leases = list(self.store.leases())
+        leases = list(self.store.visits.leases())
         seated = [(lease.assignment_id, lease.seat) for lease in leases if lease.seat is not None]
         assert len(seated) == len(set(seated))
         assert {seat for _, seat in seated} <= {"person 1", "person 2"}
@@ -210,7 +210,7 @@ class Coming(RuleBasedStateMachine):
         """See that an open visit is noted as released unless it holds a place or waits for one."""
         if not hasattr(self, "store"):
             return
-        for lease in self.store.leases():
+        for lease in self.store.visits.leases():
             assert lease.finished or (lease.released_at is None) == (lease.seat is not None or lease.standing_by)
 
     @invariant()
@@ -219,8 +219,8 @@ class Coming(RuleBasedStateMachine):
         if not hasattr(self, "store"):
             return
         for submission_id, pages in self.sent.items():
-            assert len(self.store.payloads(submission_id)) == pages
-        leases = {lease.submission_id: lease for lease in self.store.leases()}
+            assert len(self.store.visits.payloads(submission_id)) == pages
+        leases = {lease.submission_id: lease for lease in self.store.visits.leases()}
         assert {each.submission_id for each in self.store.submissions()} == set(self.codes)
         for submission_id, code in self.codes.items():
             lease = leases[submission_id]
@@ -234,7 +234,7 @@ class Coming(RuleBasedStateMachine):
         if not hasattr(self, "store"):
             return
         seats = self.seats()
-        for lease in self.store.leases():
+        for lease in self.store.visits.leases():
             waits = (lease.extra and lease.release_reason == TIMED_OUT) or lease.release_reason == "standby"
             if waits and lease.seat is None and seats[lease.assignment_id] < RULES.per_assignment:
                 raise AssertionError(f"{lease.submission_id} waits, and {lease.assignment_id} has a free place")
@@ -263,19 +263,19 @@ def test_people_come_and_go_in_any_order(new_database: NewDatabase) -> None:
 def test_twenty_at_once_share_no_place_and_spread_evenly(database: str) -> None:
     """Twenty threads over two connections pools: sixteen people come, finish or are sent away, and come again."""
     with Store.create(database) as one, Store.open(database) as two, ThreadPoolExecutor(20) as threads:
-        one.save_build("fingerprint", draws(8))
+        one.assignments.save("fingerprint", draws(8))
 
         def go(number: int) -> str:
             store, person = (one, two)[number % 2], f"person {number % 16}"
-            lease = store.admit(source="panel", person=person, rules=RULES, now=1.0)
+            lease = store.visits.admit(source="panel", person=person, rules=RULES, now=1.0)
             save_payload(store, lease.submission_id, "p1", str(number))
-            store.finish(submission_of(lease), COMPLETED, f"code {number}", rules=RULES, now=2.0)
+            store.visits.finish(submission_of(lease), COMPLETED, f"code {number}", rules=RULES, now=2.0)
             return f"{person} {lease.assignment_id}"
 
         went = Counter(threads.map(go, range(48)))
         assert len(went) == 16
-        leases = list(one.leases())
+        leases = list(one.visits.leases())
         assert Counter(lease.assignment_id for lease in leases) == Counter({f"a{n:05}": 2 for n in range(1, 9)})
         assert len({(lease.assignment_id, lease.seat) for lease in leases}) == 16
-        assert sum(len(one.payloads(lease.submission_id)) for lease in leases) == 48
+        assert sum(len(one.visits.payloads(lease.submission_id)) for lease in leases) == 48
         assert len(list(one.submissions())) == 16

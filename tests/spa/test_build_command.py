@@ -32,7 +32,7 @@ def build(path: Path, *arguments: object) -> dict[str, Any]:
 
 def assignments_of(path: Path) -> list[str]:
     with Store.open(path) as store:
-        return [repr(assignment) for assignment in store.assignments()]
+        return [repr(assignment) for assignment in store.assignments]
 
 
 def test_a_study_is_built_beside_its_file(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_answers_outlive_every_build(tmp_path: Path) -> None:
     build(path)
     with open_workspace(path) as workspace:
         store = workspace.store
-        lease = lease_assignment(store, store.annotator_id("someone"), source="link", annotator_kind="human")
+        lease = lease_assignment(store, store.keyed("someone"), source="link", annotator_kind="human")
         submission = answer_form(lease, workspace.form(lease.assignment_id))
         complete(store, submission, completion_code="C")
     build(path, "--annotators", 12)

@@ -15,7 +15,7 @@ from fastapi.responses import Response
 
 from mturk.endpoint.site import app
 from spa.server import http_connection, http_server
-from spa.server.loopback import serve_on_loopback
+from spa.server.http_server import serve_on_loopback
 from tests.conftest import need
 
 KB = 1000

@@ -19,8 +19,8 @@ from spa.responses.decisions import (
     add_decision,
     parse_amount,
     read_decisions,
-    read_standing,
-    standing_of,
+    read_visit_decisions,
+    visit_decisions,
 )
 from spa.responses.export import export_tables
 from spa.responses.store import Store
@@ -84,7 +84,7 @@ def test_an_undone_decision_leaves_no_trace_in_what_stands(steps: list[tuple[Act
             log.append(decide("undo", number=number, undoes=taken_back))
     clean = [each for each in log if each.action != "undo" and each.number not in undone]
     nothing = VisitDecisions(submission_id="s1")
-    assert standing_of(log).get("s1", nothing) == standing_of(clean).get("s1", nothing)
+    assert visit_decisions(log).get("s1", nothing) == visit_decisions(clean).get("s1", nothing)
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_a_decision_is_kept_and_undone_in_the_log_alone(store: Store) -> None:
         number = add_decision(connection, decide("exclude", submission_id=first, rule="one key", note="only 50"))
         add_decision(connection, decide("bonus", submission_id=second))
     with store.reading() as connection:
-        standing = read_standing(connection)
+        standing = read_visit_decisions(connection)
     assert standing[first].exclusion is not None
     assert standing[first].exclusion.note == "only 50"
     assert standing[second].bonuses[0].amount == Decimal("1.50")

@@ -25,8 +25,9 @@ from spa.forms.form import (
     Target,
 )
 from spa.responses.admission import AdmissionRules
+from spa.responses.database import CHUNK
 from spa.responses.export import export_tables
-from spa.responses.store import CHUNK, Store
+from spa.responses.store import Store
 from spa.responses.submission import Missing, Response, Submission
 from spa.responses.table_files import read_csv, write_tables
 from spa.responses.tidy_tables import ASKED as ASKED_COLUMNS
@@ -54,7 +55,7 @@ def build_by_hand(path: Path, *, count: int = 1) -> Store:
                 BlindingKey(assignment_id=name, systems=HIDDEN, blocks={"A": 0, "B": 0}),
             )
 
-    store.save_build("fingerprint", draws())
+    store.assignments.save("fingerprint", draws())
     return store
 
 
@@ -177,16 +178,18 @@ def test_screening_and_checks_of_people(
 def test_sessions_are_told_apart_and_late_answers_are_marked(tmp_path: Path) -> None:
     rules, now = AdmissionRules(sessions=2), 1000.0
     with Store.create(tmp_path / "s.sqlite") as store:
-        store.save_build("f", draws(3))
+        store.assignments.save("f", draws(3))
 
         def answer(person: str, session: int = 1) -> None:
-            lease = store.admit(source="panel", person=person, session=session, rules=rules, minutes_allowed=5, now=now)
+            lease = store.visits.admit(
+                source="panel", person=person, session=session, rules=rules, minutes_allowed=5, now=now
+            )
             if person == "late":
-                store.release_overdue(now + 301)
-                store.admit(source="panel", person="quick", rules=rules, now=now + 302)
+                store.visits.release_overdue(now + 301)
+                store.visits.admit(source="panel", person="quick", rules=rules, now=now + 302)
             shown = replace(RATING, item_id="i0", sample=1)
             done = replace(submission_of(lease, answered(shown, 3.0)), session=session)
-            store.finish(done, "completed", "C", now=now + 303, rules=rules)
+            store.visits.finish(done, "completed", "C", now=now + 303, rules=rules)
 
         answer("twice")
         answer("late")
@@ -315,7 +318,7 @@ def test_a_whole_study_comes_out_as_it_went_in(workspace: Workspace) -> None:
         ]
         assert table.height == len(asked) > 0
         for row, (assignment_id, about) in zip(table.to_dicts(), asked, strict=True):
-            hidden = workspace.store.key(assignment_id).systems
+            hidden = workspace.store.assignments.key(assignment_id).systems
             for mark in ("", "_x", "_y"):
                 if f"label{mark}" in row:
                     assert row[f"system{mark}"] == hidden[getattr(about, f"label{mark}")]

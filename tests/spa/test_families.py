@@ -81,8 +81,8 @@ def test_whoever_took_part_in_one_study_is_turned_away_by_the_next(places: list[
     refused = come(two, "juliet", "v7")
     assert (refused.status_code, "You have taken part already" in refused.text) == (403, True)
     assert come(one, "juliet", "v1").status_code == 303
-    (lease,) = one.workspace.store.leases()
-    one.workspace.store.finish(submission_of(lease), "completed", "C", now=2.0)
+    (lease,) = one.workspace.store.visits.leases()
+    one.workspace.store.visits.finish(submission_of(lease), "completed", "C", now=2.0)
     assert come(one, "oscar", "v2").status_code == 410  # no place left here, so that oscar may go elsewhere
     assert come(two, "oscar", "v8").status_code == 303
     held = b"".join(file.read_bytes() for file in tmp_path.glob("family.sqlite*"))

@@ -40,7 +40,7 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 def answer_all(workspace: Workspace, person: str, visit: str) -> Lease:
     """Answer a whole form with a free text on every page that has one, and a text where a number was expected."""
     store = workspace.store
-    lease = store.admit(source="panel", person=person, external_id=visit, now=1.0)
+    lease = store.visits.admit(source="panel", person=person, external_id=visit, now=1.0)
     form = workspace.form(lease.assignment_id)
     for page in form.pages:
         fields = {
@@ -50,8 +50,8 @@ def answer_all(workspace: Workspace, person: str, visit: str) -> Lease:
         if page.kind == "comparison":
             save_payload(store, lease.submission_id, page.page_id, json.dumps({**fields, "note": SECRETS[3]}))
         save_payload(store, lease.submission_id, page.page_id, json.dumps(fields))
-    visited = FormProgress.from_payloads(form, lease, store.payloads(lease.submission_id))
-    return store.finish(visited.submission(60.0, COMPLETED), COMPLETED, "C", now=60.0)
+    visited = FormProgress.from_payloads(form, lease, store.visits.payloads(lease.submission_id))
+    return store.visits.finish(visited.submission(60.0, COMPLETED), COMPLETED, "C", now=60.0)
 
 
 def forget(workspace: Workspace, *options: str) -> str:
@@ -67,11 +67,11 @@ def on_disk(workspace: Workspace) -> bytes:
 
 def test_nothing_is_deleted_without_yes(workspace: Workspace) -> None:
     answer_all(workspace, SECRETS[0], SECRETS[1])
-    before = list(workspace.store.submissions()), list(workspace.store.visits())
+    before = list(workspace.store.submissions()), list(workspace.store.visits.of_people())
     told = forget(workspace, "--person", SECRETS[0])
     assert "to be deleted" in told
     assert told.strip().endswith("run again with --yes")
-    assert (list(workspace.store.submissions()), list(workspace.store.visits())) == before
+    assert (list(workspace.store.submissions()), list(workspace.store.visits.of_people())) == before
 
 
 def test_names_and_free_texts_leave_the_disk_and_the_numbers_stay(workspace: Workspace) -> None:
@@ -96,10 +96,10 @@ def test_names_and_free_texts_leave_the_disk_and_the_numbers_stay(workspace: Wor
     assert after.preferences.equals(before.preferences)
     assert after.annotators["interview:standard"].to_list() == [None, SECRETS[2]]
     assert after.ratings["score"].equals(before.ratings["score"])
-    visit = workspace.store.find_visit("panel", SECRETS[1])
+    visit = workspace.store.visits.find("panel", SECRETS[1])
     assert visit is not None
     assert (visit.person, visit.token, visit.completed) == (None, None, True)
-    bob = workspace.store.find_visit("panel", "visit-88")
+    bob = workspace.store.visits.find("panel", "visit-88")
     assert bob is not None
     assert (bob.person, bob.token) == ("bob", other.token)
     forget(workspace, "--person", bob.annotator_id, "--yes")
@@ -111,8 +111,8 @@ def test_with_answers_the_place_goes_out_again(workspace: Workspace) -> None:
     account = json.loads(forget(workspace, "--submission", SECRETS[1], "--answers", "--yes", "--json"))
     assert account["answers"] > 10
     assert list(workspace.store.submissions()) == []
-    assert workspace.store.payloads(lease.submission_id) == ()
-    assert workspace.store.admit(source="panel", person="eve", now=70.0).assignment_id == lease.assignment_id
+    assert workspace.store.visits.payloads(lease.submission_id) == ()
+    assert workspace.store.visits.admit(source="panel", person="eve", now=70.0).assignment_id == lease.assignment_id
     assert [secret for secret in SECRETS if secret.encode() in on_disk(workspace)] == []
 
 
@@ -134,15 +134,15 @@ def test_on_both_databases_the_answers_go_and_the_person_is_known_again(database
         raise AssertionError(assignment_id)
 
     with Store.create(database) as store:
-        store.save_build("fingerprint", draws(1))
-        lease = store.admit(source="panel", person="ada", external_id="v1", now=1.0)
+        store.assignments.save("fingerprint", draws(1))
+        lease = store.visits.admit(source="panel", person="ada", external_id="v1", now=1.0)
         save_payload(store, lease.submission_id, "p1", "{}")
-        store.finish(submission_of(lease), COMPLETED, "C", now=2.0)
+        store.visits.finish(submission_of(lease), COMPLETED, "C", now=2.0)
         account = forget_visitor(store, person="ada", submission=None, forms=no_form, with_answers=True, apply=True)
         assert (account.visits, account.platform_names, account.pages) == (1, 2, 1)
-        visit = store.find_visit("panel", "v1")
+        visit = store.visits.find("panel", "v1")
         assert visit is not None
         assert (visit.person, visit.outcome, visit.seat, visit.pages) == (None, "withdrawn", None, 0)
         assert list(store.submissions()) == []
         with pytest.raises(SecondVisit):
-            store.admit(source="panel", person="ada", external_id="v2", now=3.0)
+            store.visits.admit(source="panel", person="ada", external_id="v2", now=3.0)

@@ -156,7 +156,7 @@ def test_guidelines_of_a_criterion_stand_above_its_first_question_on_a_page(of_r
 def test_guidelines_of_a_rater_name_criteria_of_the_study() -> None:
     rater = {"id": "r", "model": "m", "guidelines": {"sense": "1: none", "overall": "1: bad"}}
     (finding,) = validate_study(small_study(raters=[rater]))
-    assert all(words in finding.told for words in ("[[raters]] r, guidelines", "the id of a criterion", '"sense"'))
+    assert all(words in finding.message for words in ("[[raters]] r, guidelines", "the id of a criterion", '"sense"'))
 
 
 def test_an_explanation_is_kept_as_it_is(tmp_path: Path) -> None:

@@ -130,13 +130,13 @@ def test_the_numbers_of_the_administrator_are_those_of_the_store(workspace: Work
     now = 1_000_000.0
     store = workspace.store
     done, late, _at_work = (
-        store.admit_link(token, now=now, minutes_allowed=minutes)
+        store.visits.admit_link(token, now=now, minutes_allowed=minutes)
         for token, minutes in zip(store.tokens()[:3], (None, 5, None), strict=True)
     )
     save_payload(store, done.submission_id, "p1", "{}")
-    store.release(late.submission_id, "returned", now=now + 60)
+    store.visits.release(late.submission_id, "returned", now=now + 60)
     answered = answer_form(done, workspace.form(done.assignment_id))
-    store.finish(answered, "completed", "CODE", now=now + 600)  # ten minutes
+    store.visits.finish(answered, "completed", "CODE", now=now + 600)  # ten minutes
     client = client_of(workspace, admin_token=ADMIN, clock=lambda: now + 700)
     headers = {"authorization": f"Bearer {ADMIN}"}
     facts = client.get("/admin/status", headers=headers).json()
@@ -167,7 +167,7 @@ def test_logs_hold_patterns_and_nothing_that_leads_to_a_person(workspace: Worksp
         page = client.get(client.get(f"/a/{token}").headers["location"])
         client.post(f"/a/{token}/p/p1?go=stay", data={"q1": "secret answer"})
         client.get(f"/nowhere/{token}?key={token}")
-        logger.info("submission 's0123456789abcdef' of %s came from 10.1.2.3", workspace.store.annotator_id(token))
+        logger.info("submission 's0123456789abcdef' of %s came from 10.1.2.3", workspace.store.keyed(token))
     finally:
         logger.removeHandler(handler)
     assert page.status_code == 200
@@ -203,7 +203,7 @@ def test_two_processes_serve_one_postgresql(tmp_path: Path, postgres_url: str) -
             address = lines[1].removeprefix("open link: ").strip().rstrip("/")
             with open_workspace(path, url) as workspace:
                 for token in workspace.store.tokens(personal=True):
-                    lease = workspace.store.admit_link(token, now=0)
+                    lease = workspace.store.visits.admit_link(token, now=0)
                     for page in workspace.form(lease.assignment_id).pages:  # a connection each, so of either process
                         fields = {question.question_id: raw_answer(question) for question in page.questions}
                         sent = httpx2.post(

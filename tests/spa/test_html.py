@@ -17,7 +17,8 @@ from spa.forms.form import ExhibitsBlock, Form, Page, Question, Segment, TextBlo
 from spa.forms.form_text import page_text
 from spa.forms.html import PageRegion, PageState, Posting, render_page, render_whole, sections
 from spa.forms.markdown import render_markdown
-from spa.forms.texts import load_texts, placeholders, shipped_languages
+from spa.forms.texts import load_texts, placeholders
+from spa.study.validation import shipped_languages
 from tests.spa.hand_made import hand_made
 from tests.spa.served_pages import ReadPage, squeezed
 from tests.spa.web_forms import HOSTILE, exhibits, likert, preference, small_form
@@ -155,7 +156,7 @@ def test_texts_and_their_questions_share_a_stage() -> None:
     parts = sections(small_form().pages[3])
     assert [type(part) for part in parts] == [TextBlock, PageRegion]
     assert isinstance(parts[1], PageRegion)
-    assert (len(parts[1].exhibits), len(parts[1].asked), parts[1].columns) == (2, 2, ("A", "B"))
+    assert (len(parts[1].exhibits), len(parts[1].questions), parts[1].columns) == (2, 2, ("A", "B"))
 
 
 def test_a_text_between_exhibits_belongs_to_the_ones_after_it() -> None:

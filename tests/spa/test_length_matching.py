@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spa.study.length_matching import cut_to_sentences, sentence_ends
+from spa.study.filters import cut_to_sentences, sentence_ends
 from tests.spa.study_files import OUTPUTS, long_rows, output_problems, outputs_of
 
 

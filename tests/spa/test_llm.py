@@ -25,11 +25,11 @@ from spa.raters.reading.json_replies import UnreadableReply, find_payload
 from spa.raters.reading.reply_reader import read_turn
 from spa.raters.summary import stop_if_unfinished
 from spa.raters.visits import KIND, RaterVisit
-from spa.responses.leases import asked_to_json
+from spa.responses.leases import condition_to_json
 from spa.responses.store import Store
 from spa.responses.store_schema import submissions
 from spa.responses.submission import Missing, Response
-from spa.server.loopback import serve_on_loopback
+from spa.server.http_server import serve_on_loopback
 from spa.simulation.simulated_endpoint import SimulatedFaults
 from spa.study.assignment import Assignment
 from spa.study.raters import Rater, RaterProtocol, rater_variants
@@ -228,7 +228,7 @@ def test_answers_from_before_the_limit_was_free_are_still_those_of_the_rater(ben
         marked = replace(
             RaterVisit(assignment_id="a00001", asked=asked, repeat=1).label, fingerprint="7afdc244cf75cac5"
         )
-        connection.execute(update(submissions).values(asked=asked_to_json(marked)))
+        connection.execute(update(submissions).values(asked=condition_to_json(marked)))
     assert bench.rate(url, limit=1, max_tokens=500).finished_before == 1
     assert seen.requests == 1
 
@@ -332,7 +332,7 @@ def test_a_run_killed_after_the_answer_came_asks_nothing_again(bench: Bench) -> 
     visit = RaterVisit(assignment_id="a00001", asked=rater_variants(rater)[0], repeat=1)
     with Store.create(Path(bench.store.name).with_name("killed.sqlite")) as store:
         draws = [(Assignment(assignment_id="a00001", number=0, blocks=()), bench.made["a00001"][1])]
-        store.save_build("f", draws)
+        store.assignments.save("f", draws)
         lease_for_rater(store, "judge", "a00001", visit.label)
         journal = Journal(store)
         journal.begin(KIND, "judge/1/a00001", "form", "{}")  # lost with an earlier kill

@@ -121,7 +121,7 @@ Rows = dict[str, list[dict[str, Any]]]
 
 
 def come(store: Store, token: str) -> Lease:
-    return lease_assignment(store, store.annotator_id(token), source="link", annotator_kind="human", token=token)
+    return lease_assignment(store, store.keyed(token), source="link", annotator_kind="human", token=token)
 
 
 def answer(store: Store, version: int) -> None:
@@ -137,8 +137,8 @@ def answer(store: Store, version: int) -> None:
         journal.finish(begun, outcome, response=body, completion_tokens=2, prompt_tokens=9)
     complete(store, replace(submission_of(rater, *SAID), asked=ASKED), completion_code="rater")
     if version > 2:
-        visit = store.admit(source="prolific", person="P", external_id="E", now=5.0)
-        store.release(visit.submission_id, "returned", now=6.0)
+        visit = store.visits.admit(source="prolific", person="P", external_id="E", now=5.0)
+        store.visits.release(visit.submission_id, "returned", now=6.0)
         decision = Decision(submission_id=visits[0].submission_id, action="approve", reviewer="R", decided_at=1.5)
         with store.transaction() as connection:
             add_decision(connection, decision)
@@ -223,7 +223,7 @@ def columns_of(connection: Connection, table: str) -> set[str]:
 def old_store(database: str, name: str) -> Rows:
     """Write a store of a version with five assignments, and return the rows that its migration must give."""
     with Store.create(database) as store:
-        store.save_build("fingerprint", draws(5), seed=3)
+        store.assignments.save("fingerprint", draws(5), seed=3)
         answer(store, WRITTEN[name][0])
     return write_down(database, name)
 
@@ -366,5 +366,5 @@ def test_a_study_is_recognised_by_the_stores_that_were_built_from_it(tmp_path: P
     ]
     for fingerprint in former_fingerprints(path, study):
         with Store.create(tmp_path / f"{fingerprint}.sqlite") as store:
-            store.save_build(fingerprint, draws(1))
+            store.assignments.save(fingerprint, draws(1))
         open_workspace(path, store.name).close()

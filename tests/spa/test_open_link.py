@@ -62,15 +62,17 @@ def test_the_open_link_leaves_places_to_personal_links(
 def test_places_are_reserved_where_several_people_answer_an_assignment(database: str) -> None:
     rules = AdmissionRules(per_assignment=2, reserved=3)
     with Store.create(database) as store:
-        store.save_build("fingerprint", draws(3), seed=3)
+        store.assignments.save("fingerprint", draws(3), seed=3)
         for _ in range(3):
-            store.admit_link(store.new_token(), now=0, rules=rules)
+            store.visits.admit_link(store.new_token(), now=0, rules=rules)
         late = store.new_token()
         with pytest.raises(NoneLeft, match="3 places left are reserved"):
-            store.admit_link(late, now=0, rules=rules)
-        assert store.admit(source="prolific", person="ada", now=0, rules=rules).seat  # a platform's person is promised
+            store.visits.admit_link(late, now=0, rules=rules)
+        assert store.visits.admit(
+            source="prolific", person="ada", now=0, rules=rules
+        ).seat  # a platform's person is promised
         first, *_ = store.tokens(personal=True)
-        assert store.admit_link(first, now=0, rules=rules).seat
+        assert store.visits.admit_link(first, now=0, rules=rules).seat
 
 
 @pytest.mark.parametrize("closed_by", ["option", "study file"])
@@ -93,10 +95,10 @@ def test_the_same_browser_gets_one_assignment_and_another_device_the_same(worksp
     began = client.post(OPEN) if first == "open link" else client.get(f"/a/{mine}")
     again = client.post(OPEN)
     assert again.url == began.url
-    assert len(list(workspace.store.visits())) == 1
+    assert len(list(workspace.store.visits.of_people())) == 1
     elsewhere = TestClient(client.app).get(str(began.url.path).partition("/p/")[0])
     assert elsewhere.url == began.url
-    assert len(list(workspace.store.visits())) == 1
+    assert len(list(workspace.store.visits.of_people())) == 1
     assert TestClient(client.app).post(OPEN).url != began.url  # another browser is another person
     client.cookies.clear()
     cookie = TestClient(create_app(workspace, public_url="https://x.example"), follow_redirects=False).get(f"/a/{mine}")
@@ -109,12 +111,12 @@ def test_a_browser_begins_anew_where_the_study_takes_people_again(tmp_path: Path
     with built(tmp_path, text=STUDY.replace("people.annotators = 6", key)) as workspace:
         client = browser(workspace)
         began = client.post(OPEN)
-        (visit,) = workspace.store.visits()
+        (visit,) = workspace.store.visits.of_people()
         for page in workspace.form(visit.assignment_id).pages:
             fields = {question.question_id: raw_answer(question) for question in page.questions}
             client.post(f"{began.url.path.partition('/p/')[0]}/p/{page.page_id}", data=fields)
         assert client.post(OPEN).url.path.endswith("/done") != repeat
-        assert len(list(workspace.store.visits())) == 1 + repeat
+        assert len(list(workspace.store.visits.of_people())) == 1 + repeat
 
 
 @pytest.mark.parametrize("cookie", ["nobody", "\x7f", "x" * 5000, "é"])

@@ -54,7 +54,7 @@ def come(place: Place, who: str = "ada", part: str = "v1", study: str = "P1"):  
 
 def answer_all(place: Place, link: str) -> None:
     token = link.removeprefix("/a/")
-    lease = place.workspace.store.lease_of_token(token)
+    lease = place.workspace.store.visits.of_token(token)
     assert lease is not None
     for page in place.workspace.form(lease.assignment_id).pages:
         assert place.send(token, page).status_code == 303
@@ -62,7 +62,7 @@ def answer_all(place: Place, link: str) -> None:
 
 def screen_out(place: Place, link: str) -> None:
     token = link.removeprefix("/a/")
-    form = place.workspace.form(place.workspace.store.lease_of_token(token).assignment_id)  # type: ignore[union-attr]
+    form = place.workspace.form(place.workspace.store.visits.of_token(token).assignment_id)  # type: ignore[union-attr]
     page, asked = next((p, q) for p in form.pages for q in p.questions if isinstance(q.target, ScreeningTarget))
     for earlier in form.pages[: form.pages.index(page)]:
         place.send(token, earlier)
@@ -76,11 +76,11 @@ def test_people_come_in_with_their_id_and_leave_with_the_code(place: Place) -> N
     end = place.client.get(f"{link}/done")
     address = urlsplit(end.headers["location"])
     assert (end.status_code, address.netloc) == (303, "panel.example")
-    code = place.workspace.store.outcome_codes("connect")["completed"]
+    code = place.workspace.store.visits.outcome_codes("connect")["completed"]
     assert parse_qs(address.query) == {"cc": [code], "who": ["ada"], "part": ["v1"]}
     sites = "form-action 'self' https://out.example:8443 https://panel.example;"
     assert sites in end.headers["content-security-policy"]
-    (visit,) = place.workspace.store.visits()
+    (visit,) = place.workspace.store.visits.of_people()
     assert (visit.source, visit.person, visit.external_id, visit.completed) == ("connect", "ada", "v1", True)
     again = come(place, part="v2")
     assert (again.status_code, "You have taken part already" in again.text) == (403, True)
@@ -91,7 +91,7 @@ def test_people_come_in_with_their_id_and_leave_with_the_code(place: Place) -> N
 def test_who_is_screened_out_goes_where_the_panel_says(place: Place) -> None:
     link = come(place).headers["location"]
     screen_out(place, link)
-    code = place.workspace.store.outcome_codes("connect")["screened_out"]
+    code = place.workspace.store.visits.outcome_codes("connect")["screened_out"]
     assert place.client.get(f"{link}/done").headers["location"] == f"https://out.example:8443/{code}"
 
 
@@ -102,7 +102,7 @@ def test_who_is_screened_out_goes_where_the_panel_says(place: Place) -> None:
 def test_a_hostile_id_is_refused_and_shown_nowhere(place: Place, hostile: str, at: str) -> None:
     given = {"participantId": "ada", "assignmentId": "v1", "projectId": "P1", at: hostile}
     refused = place.client.get("/panel", params=given)
-    assert (refused.status_code, [*place.workspace.store.visits()]) == (400, [])
+    assert (refused.status_code, [*place.workspace.store.visits.of_people()]) == (400, [])
     assert not hostile or hostile not in refused.text
     assert "set-cookie" not in refused.headers
 

@@ -63,7 +63,7 @@ def with_people(keys: str, text: str = STUDY) -> str:
 
 
 def known(place: Place, token: str) -> Lease:
-    lease = place.workspace.store.lease_of_token(token)
+    lease = place.workspace.store.visits.of_token(token)
     assert lease is not None
     return lease
 
@@ -105,9 +105,9 @@ def test_whoever_declines_is_thanked_and_leaves_nothing(make: Callable[[str], Pl
     assert answer.headers["location"] == f"/a/{token}/done"
     lease, store = known(place, token), place.workspace.store
     assert (lease.outcome, lease.seat) == ("no_consent", None)
-    assert store.payloads(lease.submission_id) == ()
+    assert store.visits.payloads(lease.submission_id) == ()
     assert list(store.submissions()) == []
-    assert end_of(place, token) == ("Thank you for your interest", store.outcome_codes("link")["no_consent"])
+    assert end_of(place, token) == ("Thank you for your interest", store.visits.outcome_codes("link")["no_consent"])
     assert known(place, token) == lease
     other = place.form(place.token(1)).pages[-1]
     assert place.send(place.token(1), other, "?go=decline").status_code == 400
@@ -120,7 +120,7 @@ def test_failed_checks_end_the_visit_where_the_study_says_so(make: Callable[[str
     answer = place.send(token, page, **{page.questions[0].question_id: "table"})
     assert answer.headers["location"] == f"/a/{token}/done"
     store = place.workspace.store
-    assert end_of(place, token) == ("This study ends here", store.outcome_codes("link")["failed_checks"])
+    assert end_of(place, token) == ("This study ends here", store.visits.outcome_codes("link")["failed_checks"])
     (submission,) = store.submissions()
     assert submission.outcome == "failed_checks"
     assert known(place, token).seat is None
@@ -133,11 +133,11 @@ def test_a_quota_by_screening_is_kept(make: Callable[[str], Place]) -> None:
     page = pages_until(place, second, "screening")
     assert place.send(second, page).headers["location"] == f"/a/{second}/done"
     store = place.workspace.store
-    assert end_of(place, second) == ("Thank you for your interest", store.outcome_codes("link")["quota_full"])
+    assert end_of(place, second) == ("Thank you for your interest", store.visits.outcome_codes("link")["quota_full"])
     page = pages_until(place, third, "screening")
     partly = {page.questions[0].question_id: "Partly"}
     assert place.send(third, page, **partly).headers["location"] == f"/a/{third}/done"  # belongs to no group
-    assert [visit.people_group for visit in store.visits()] == ["native", None, None]
+    assert [visit.people_group for visit in store.visits.of_people()] == ["native", None, None]
 
 
 def test_a_quota_by_link_is_kept_and_other_links_are_refused(make: Callable[[str], Place]) -> None:
@@ -150,7 +150,7 @@ def test_a_quota_by_link_is_kept_and_other_links_are_refused(make: Callable[[str
     assert place.client.post("/?g=w").status_code == 410
     assert place.client.get(f"/a/{place.token()}").status_code == 404
     assert place.client.get(f"/a/{place.token()}?g=w").status_code == 410
-    assert [visit.people_group for visit in place.workspace.store.visits()] == ["women"]
+    assert [visit.people_group for visit in place.workspace.store.visits.of_people()] == ["women"]
 
 
 def test_sessions_follow_one_another_with_other_assignments(make: Callable[[str], Place]) -> None:
@@ -167,7 +167,7 @@ def test_sessions_follow_one_another_with_other_assignments(make: Callable[[str]
     for page in place.workspace.form(second.assignment_id).pages:
         place.send(token, page)
     assert not ReadPage(place.client.get(f"/a/{token}").text).all("form")
-    assert len(list(place.workspace.store.visits())) == 2
+    assert len(list(place.workspace.store.visits.of_people())) == 2
 
 
 def test_a_late_answer_is_kept_and_the_page_says_that_the_time_is_over(make: Callable[[str], Place]) -> None:
@@ -180,7 +180,7 @@ def test_a_late_answer_is_kept_and_the_page_says_that_the_time_is_over(make: Cal
     for page in pages:
         place.send(slow, page)
     now[0] += 601
-    place.workspace.store.release_overdue(now[0])
+    place.workspace.store.visits.release_overdue(now[0])
     assert place.client.get(f"/a/{slow}").status_code == 200  # nobody has the place yet, so it is taken again
     now[0] += 601
     assert place.client.get(f"/a/{quick}").status_code == 200

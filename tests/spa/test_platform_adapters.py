@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 
 from spa.server.app import create_app
 from spa.server.survey_context import SurveyContext
-from spa.simulation.page_parser import read_page
+from spa.simulation.survey_client import read_page
 from spa.study.study import Words
 from tests.spa.test_server import Place, opened
 from tests.spa.test_server import built as built
@@ -46,9 +46,9 @@ def test_a_visitor_of_a_platform_answers_and_goes_back_with_the_code_of_the_outc
     link = come(place, "ada", "v1").headers["location"]
     assert come(place, "ada", "v1").headers["location"] == link
     token = link.removeprefix("/a/")
-    lease = store.lease_of_token(token)
+    lease = store.visits.of_token(token)
     assert lease is not None
-    codes = store.outcome_codes("platform")
+    codes = store.visits.outcome_codes("platform")
     for page in place.workspace.form(lease.assignment_id).pages:
         html = place.client.get(f"{link}/p/{page.page_id}").text
         assert not [code for code in codes.values() if code in html]
@@ -62,7 +62,7 @@ def test_a_visitor_of_a_platform_answers_and_goes_back_with_the_code_of_the_outc
     assert (told.status_code, "Told at last." in told.text, codes["completed"] in told.text) == (200, True, False)
     onward = place.client.get(str(read_page(told.text).onward), follow_redirects=False)
     assert onward.headers["location"] == end.headers["location"]
-    visit = store.find_visit("platform", "v1")
+    visit = store.visits.find("platform", "v1")
     assert visit is not None
     assert (visit.person, visit.completed, visit.pages) == ("ada", True, len(place.workspace.form("a00001").pages))
     refused = come(place, "ada", "v2")
@@ -73,7 +73,7 @@ def test_a_visitor_of_a_platform_answers_and_goes_back_with_the_code_of_the_outc
 def test_a_door_says_when_all_places_are_taken(place: Place) -> None:
     for number in range(12):  # six places, and one more person beside each who holds one
         assert come(place, f"person{number}", f"v{number}").status_code == 303
-    standing_by = [visit.standing_by for visit in place.workspace.store.visits()]
+    standing_by = [visit.standing_by for visit in place.workspace.store.visits.of_people()]
     assert standing_by == [False] * 6 + [True] * 6
     full = come(place, "late", "v99")
     assert full.status_code == 410
@@ -84,13 +84,13 @@ def test_a_door_says_when_all_places_are_taken(place: Place) -> None:
 def test_whoever_left_on_the_platform_is_told_so_and_what_is_still_sent_is_kept(place: Place) -> None:
     store = place.workspace.store
     link = come(place, "ada", "v1").headers["location"]
-    (lease,) = store.leases()
-    store.release(lease.submission_id, "returned", now=1.0)
+    (lease,) = store.visits.leases()
+    store.visits.release(lease.submission_id, "returned", now=1.0)
     gone = place.client.get(link)
     assert (gone.status_code, "You have left this study" in gone.text) == (410, True)
     page = place.workspace.form(lease.assignment_id).pages[0]
     assert place.send(link.removeprefix("/a/"), page).status_code == 303
-    assert len(store.payloads(lease.submission_id)) == 1
-    assert store.visit(lease.submission_id).seat is None  # type: ignore[union-attr]
+    assert len(store.visits.payloads(lease.submission_id)) == 1
+    assert store.visits.get(lease.submission_id).seat is None  # type: ignore[union-attr]
     assert come(place, "ada", "v1").status_code == 303  # the platform sends them again
     assert place.client.get(link).status_code == 200

@@ -177,7 +177,7 @@ def test_a_survey_server_that_is_not_there_books_nothing(tmp_path: Path, url: st
     study = built_example(tmp_path, annotators=2)
     assert problem in spa("simulate", study, "--url", url, code=code).output
     with open_workspace(study) as workspace:
-        assert list(workspace.store.leases()) == []
+        assert list(workspace.store.visits.leases()) == []
 
 
 def test_the_server_of_another_study_books_nothing(tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ def test_a_rater_answers_in_postgresql_and_goes_on_where_it_stopped(postgres_url
     assert seen[1:] == [(rest["visits"] - 1, 1, rest["visits"] - 1), (0, rest["visits"], 0)]
     with open_workspace(study, postgres_url, read_only=True) as workspace:
         submissions = list(workspace.store.submissions())
-        asked = {name: list(workspace.form(name).questions("everybody")) for name in workspace.store.assignment_ids()}
+        asked = {name: list(workspace.form(name).questions("everybody")) for name in workspace.store.assignments.ids()}
     assert [one.assignment_id for one in submissions] == list(asked)
     for one in submissions:
         questions = asked[one.assignment_id]

@@ -91,7 +91,7 @@ def made(tmp_path: Path) -> Iterator[Made]:
         exposure=1, labels=("A", "B"), shown=tuple(ShownOutput(label=x, item_id="i1", sample=1) for x in "AB")
     )
     with Store.create(tmp_path / "s.sqlite") as store:
-        store.save_build(
+        store.assignments.save(
             "f",
             [
                 (Assignment(assignment_id=name, number=place, blocks=(block,)), hand_made(name)[1])
@@ -103,7 +103,7 @@ def made(tmp_path: Path) -> Iterator[Made]:
 
 def probe(made: Made, *, gullible: bool) -> tuple[Injection, int]:
     (asked,) = rater_variants(Rater(id=f"rater-{gullible}", model="m", base_url="http://127.0.0.1:1/v1"))
-    visits = injection_visits(list(made.store.assignments()), asked)
+    visits = injection_visits(list(made.store.assignments), asked)
     endpoint = Scripted(gullible=gullible)
     rate_visits(made, visits, PromptWriter(load_texts("en", {})), endpoint=endpoint)
     questions = {name: {q.question_id: q for q in made.form(name).questions("people")} for name in ("a00001", "a00002")}

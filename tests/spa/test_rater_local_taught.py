@@ -57,7 +57,7 @@ class OneForm:
 def answers(rater: Rater, endpoint: LLMEndpoint, folder: Path) -> tuple[Response | Missing, ...]:
     """Let a rater answer the form and return what the store holds then."""
     with Store.create(folder / "s.sqlite") as store:
-        store.save_build("f", [(Assignment(assignment_id="a00001", number=0, blocks=()), KEY)])
+        store.assignments.save("f", [(Assignment(assignment_id="a00001", number=0, blocks=()), KEY)])
         summary = rate_visits(
             OneForm(store),
             rater_visits(store, rater_variants(rater)),

@@ -81,7 +81,7 @@ def test_no_form_tells_or_misstates_who_rated(rated: Path, tmp_path: Path) -> No
     with open_workspace(path) as workspace:
         written = {output.text or "" for output in workspace.outputs.all()}
         written |= {item.text or "" for item in workspace.outputs.items}
-        for name in workspace.store.assignment_ids():
+        for name in workspace.store.assignments.ids():
             parts = render_prompt(workspace.form(name)).parts
             said = "\n".join(getattr(part, "text", "") for part in parts if getattr(part, "text", "") not in written)
             assert not [nature for nature in NATURES if nature in said]

@@ -17,7 +17,7 @@ from spa.raters.endpoints.chat import ChatEndpoint
 from spa.raters.prompt_messages import PromptWriter, all_prompts
 from spa.raters.run import rate_visits
 from spa.raters.visits import rater_visits
-from spa.server.loopback import serve_on_loopback
+from spa.server.http_server import serve_on_loopback
 from spa.simulation.simulated_endpoint import EndpointTraffic, SimulatedModel, create_endpoint
 from spa.simulation.true_utilities import TrueUtilities
 from spa.study.raters import Rater, rater_variants
@@ -36,8 +36,8 @@ def rated(folder: Path, example: str, conversation: str) -> Iterator[tuple[Works
     with closing(open_workspace(study)) as workspace:
         ways = rater_variants(rater)
         seen = EndpointTraffic()
-        names = workspace.store.assignment_ids()
-        forms = [(workspace.form(name), workspace.store.key(name)) for name in names]
+        names = workspace.store.assignments.ids()
+        forms = [(workspace.form(name), workspace.store.assignments.key(name)) for name in names]
         truth = TrueUtilities(utilities={system.id: 0.0 for system in workspace.study.systems})
         model = SimulatedModel(forms, all_prompts(workspace.texts, ways), truth)
         with serve_on_loopback(create_endpoint(model, seen=seen)) as url:
@@ -64,7 +64,7 @@ def test_what_is_sent_is_the_form_and_its_declared_wrappers(tmp_path: Path, exam
     with rated(tmp_path, example, conversation) as (workspace, seen):
         sent = sorted(words_sent(body["messages"][-1]) for body in seen.bodies)
         expected = []
-        for name in workspace.store.assignment_ids():
+        for name in workspace.store.assignments.ids():
             form = workspace.form(name)
             check_one_form(form)  # the page says what the prompt says
             for ask in turns_of(form, conversation):

@@ -29,8 +29,7 @@ from spa.responses.submission import Missing, Response
 from spa.server.app import create_app
 from spa.server.page_responses import find_image, send_image
 from spa.server.preview import create_preview
-from spa.simulation.page_parser import read_page
-from spa.simulation.survey_client import visit
+from spa.simulation.survey_client import read_page, visit
 from tests.spa.served_pages import ReadPage
 from tests.spa.small_study import STUDY, raw_answer, write_study
 from tests.spa.store_steps import lease_assignment
@@ -58,7 +57,7 @@ class Place:
     def lease(self, token: str):  # type: ignore[no-untyped-def]
         """Return the lease of a person."""
         store = self.workspace.store
-        return lease_assignment(store, store.annotator_id(token), source="link", annotator_kind="human")
+        return lease_assignment(store, store.keyed(token), source="link", annotator_kind="human")
 
     def send(self, token: str, page: Page, go: str = "", **answers: str):  # type: ignore[no-untyped-def]
         """Post a page with good answers, or these."""
@@ -156,7 +155,7 @@ def test_a_gap_is_stored_told_and_filled(place: Place) -> None:
     assert place.client.get(f"/a/{token}").url.path == f"/a/{token}/p/{page.page_id}"
     assert place.send(token, page, **{first: "101"}).status_code == 422
     assert place.send(token, page, **{first: "100"}).status_code == 303
-    assert len(place.workspace.store.payloads(place.lease(token).submission_id)) == form.pages.index(page) + 3
+    assert len(place.workspace.store.visits.payloads(place.lease(token).submission_id)) == form.pages.index(page) + 3
 
 
 def test_a_reload_another_device_and_a_new_server_lose_nothing(place: Place) -> None:
@@ -213,12 +212,18 @@ def test_sending_twice_changes_nothing(place: Place) -> None:
     token = place.token()
     finish(place, token)
     code = code_on(place.client.get(f"/a/{token}/done").text)
-    before = list(place.workspace.store.submissions()), place.workspace.store.payloads(place.lease(token).submission_id)
+    before = (
+        list(place.workspace.store.submissions()),
+        place.workspace.store.visits.payloads(place.lease(token).submission_id),
+    )
     last = place.form(token).pages[-1]
     again = place.send(token, last, **{question.question_id: "1" for question in last.questions})
     assert (again.status_code, again.headers["location"]) == (303, f"/a/{token}/done")
     assert place.send(token, place.form(token).pages[0], "?go=stay").status_code == 204
-    after = list(place.workspace.store.submissions()), place.workspace.store.payloads(place.lease(token).submission_id)
+    after = (
+        list(place.workspace.store.submissions()),
+        place.workspace.store.visits.payloads(place.lease(token).submission_id),
+    )
     assert after == before
     assert code_on(place.client.get(f"/a/{token}/done").text) == code
 
@@ -256,7 +261,7 @@ def test_whoever_is_not_eligible_is_stored_and_thanked(place: Place) -> None:
     assert end.status_code == 200
     (code,) = ReadPage(end.text).all("code")
     assert "data-completion-code" not in code.attributes
-    assert code.text == place.workspace.store.outcome_codes("link")["screened_out"]
+    assert code.text == place.workspace.store.visits.outcome_codes("link")["screened_out"]
     (submission,) = place.workspace.store.submissions()
     given = [answer for answer in submission.answers if isinstance(answer, Response)]
     assert [answer.value for answer in given if answer.target == question.target] == ["No"]
@@ -303,7 +308,7 @@ def test_nobody_is_served_under_an_unknown_link(place: Place) -> None:
         answer = place.client.get(path)
         assert answer.status_code == 404
         assert "This link does not work" in answer.text
-    assert list(place.workspace.store.leases()) == []
+    assert list(place.workspace.store.visits.leases()) == []
 
 
 def test_health(place: Place) -> None:
@@ -376,7 +381,7 @@ def test_a_program_that_repeats_what_no_page_asked_for_does_not_fill_the_store(p
     answers = [{"elsewhere": "1"}] * 5 + [{"elsewhere": "2"}] * 2 + [{"elsewhere": "1"}]
     for fields in answers:
         assert place.client.post(f"/a/{token}/p/{page.page_id}", data=fields).status_code == 400
-    kept = place.workspace.store.payloads(place.lease(token).submission_id)
+    kept = place.workspace.store.visits.payloads(place.lease(token).submission_id)
     assert [json.loads(payload.body) for payload in kept] == [{"elsewhere": word} for word in ("1", "2", "1")]
 
 
@@ -437,7 +442,7 @@ def test_a_store_that_is_locked_is_told_and_nothing_counts_as_saved(place: Place
         other.close()
         assert answer.status_code == 503
         assert "try again" in answer.text
-        assert hasty.payloads(place.lease(token).submission_id) == ()
+        assert hasty.visits.payloads(place.lease(token).submission_id) == ()
     object.__setattr__(place.workspace, "store", patient)
 
 

@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 
 from spa.cli import main
 from spa.commands.workspace import open_workspace
-from spa.server.admin import Admin
+from spa.server.admin import AdminRoutes
 from spa.server.app import create_app
-from spa.server.loopback import serve_on_loopback
-from spa.server.openapi import describe
+from spa.server.http_server import serve_on_loopback
 from spa.server.rate_limits import Limits, Rate
-from spa.server.survey_routes import Survey
+from spa.server.survey_routes import SurveyRoutes
 from tests.spa.small_study import write_study
 
 with warnings.catch_warnings():  # a library that it brings warns while it is imported
@@ -30,17 +29,14 @@ with warnings.catch_warnings():  # a library that it brings warns while it is im
     from schemathesis.specs.openapi.checks import content_type_conformance, status_code_conformance
 
 ADMIN = "a-token-of-the-administrator"
-WRITTEN = Path(__file__).parents[2] / "docs" / "server-openapi.json"
-DOCUMENT = describe("0")
+DOCUMENT = json.loads((Path(__file__).parents[2] / "docs" / "server-openapi.json").read_text())
 OPERATIONS = [(path, method) for path, operations in DOCUMENT["paths"].items() for method in operations]
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance]
 UNLIMITED = Limits(requests=Rate(burst=1e9, a_second=1e9), new_visits=Rate(burst=1e9, a_second=1e9))
 
 
-def test_the_document_is_the_one_that_is_written_and_has_every_route() -> None:
-    written = json.loads(WRITTEN.read_text())
-    assert written == describe(written["info"]["version"])
-    routes = [*Survey.routes.fget(_Routes()), *Admin.routes.fget(_Routes())]  # type: ignore[attr-defined]
+def test_the_document_has_every_route() -> None:
+    routes = [*SurveyRoutes.routes.fget(_Routes()), *AdminRoutes.routes.fget(_Routes())]  # type: ignore[attr-defined]
     served_at = {(route.path, method.lower()) for route in routes for method in route.methods - {"HEAD"}}
     assert served_at == set(OPERATIONS)
 
@@ -62,7 +58,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]
     assert CliRunner().invoke(main, ["build", str(path)]).exit_code == 0
     with open_workspace(path) as workspace:
         token = workspace.store.tokens()[0]
-        workspace.store.admit_link(token, now=0)
+        workspace.store.visits.admit_link(token, now=0)
         with serve_on_loopback(create_app(workspace, admin_token=ADMIN, limits=UNLIMITED)) as url:
             yield url, token
 

@@ -21,7 +21,7 @@ from spa.cli import main
 from spa.commands.serve import serve
 from spa.commands.workspace import open_workspace
 from spa.server.app import create_app
-from spa.server.loopback import serve_on_loopback
+from spa.server.http_server import serve_on_loopback
 from spa.server.request_guard import parse_networks
 from tests.benchmarks.bench_server import free_port
 from tests.spa.small_study import write_study

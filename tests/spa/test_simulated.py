@@ -22,9 +22,8 @@ from spa.forms.form import (
 )
 from spa.responses.answers import parse_answers
 from spa.responses.submission import Response
-from spa.simulation.simulated_annotators import PERFECT, SimulatedAnnotator, Temperament
+from spa.simulation.simulated_annotators import PERFECT, SimulatedAnnotator, Temperament, load_truth
 from spa.simulation.true_utilities import TrueUtilities, even_truth, likert_reversal_truth
-from spa.simulation.truth_file import load_truth
 from tests.spa.hand_made import hand_made, question_ids
 
 FLAT = TrueUtilities(utilities={"good": 0.5, "poor": -0.5}, item_sd=0, output_sd=0)

@@ -16,7 +16,7 @@ from spa.forms.form import Form
 from spa.forms.prompt_turns import PromptTurn, turns_of
 from spa.responses.answers import answer_schema, parse_answers
 from spa.responses.submission import Response
-from spa.server.loopback import serve_on_loopback
+from spa.server.http_server import serve_on_loopback
 from spa.simulation.simulated_annotators import SimulatedAnnotator
 from spa.simulation.simulated_endpoint import (
     MODEL,

@@ -33,15 +33,15 @@ def test_visits_are_counted_once_and_times_become_minutes_pay_and_an_end(tmp_pat
     """Worked by hand: 10 and 20 minutes, so 15 at the median; 3.00 for 15 minutes is 12.00 an hour."""
     rules = AdmissionRules.of(PEOPLE)
     with Store.create(tmp_path / "s.sqlite") as store:
-        store.save_build("f", draws(5))
+        store.assignments.save("f", draws(5))
 
         def come(
             person: str, minute: float, ends: float | None = None, *, outcome: str = COMPLETED, **more: object
         ) -> None:
-            lease = store.admit(source="panel", person=person, now=minute * MINUTE, rules=rules, **more)  # type: ignore[arg-type]
+            lease = store.visits.admit(source="panel", person=person, now=minute * MINUTE, rules=rules, **more)  # type: ignore[arg-type]
             if ends is not None:
                 submission = replace(submission_of(lease), outcome=outcome)
-                store.finish(submission, outcome, "C", now=ends * MINUTE, rules=rules)  # type: ignore[arg-type]
+                store.visits.finish(submission, outcome, "C", now=ends * MINUTE, rules=rules)  # type: ignore[arg-type]
 
         come("ada", 0, 10, group="women")
         come("robot", 0, 1, annotator_kind="simulated", outcome=SCREENED_OUT)
@@ -49,8 +49,8 @@ def test_visits_are_counted_once_and_times_become_minutes_pay_and_an_end(tmp_pat
         come("eve", 5, 6, outcome=SCREENED_OUT)
         come("joe", 6, minutes_allowed=10)
         come("kim", 20, minutes_allowed=60)
-        found = summarise_visits(store.visits(), assignments=5, people=PEOPLE, now=40 * MINUTE)
-        late = summarise_visits(store.visits(), assignments=2, people=PEOPLE, now=400 * MINUTE)
+        found = summarise_visits(store.visits.of_people(), assignments=5, people=PEOPLE, now=40 * MINUTE)
+        late = summarise_visits(store.visits.of_people(), assignments=2, people=PEOPLE, now=400 * MINUTE)
     assert (found.places, found.completed, found.at_work, found.free) == (5, 2, 1, 2)
     counted = [(line.people_group, line.places, line.begun, line.completed) for line in found.lines]
     assert counted == [("women", 2, 1, 1), (None, None, 5, 1)]
@@ -67,10 +67,10 @@ def test_visits_are_counted_once_and_times_become_minutes_pay_and_an_end(tmp_pat
 
 def test_the_time_of_simulated_annotators_says_nothing_of_pay(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.sqlite") as store:
-        store.save_build("f", draws(5))
-        lease = store.admit(source="link", person="robot", now=0.0, annotator_kind="simulated")
-        store.finish(submission_of(lease), COMPLETED, "C", now=MINUTE)
-        found = summarise_visits(store.visits(), assignments=5, people=PEOPLE, now=2 * MINUTE)
+        store.assignments.save("f", draws(5))
+        lease = store.visits.admit(source="link", person="robot", now=0.0, annotator_kind="simulated")
+        store.visits.finish(submission_of(lease), COMPLETED, "C", now=MINUTE)
+        found = summarise_visits(store.visits.of_people(), assignments=5, people=PEOPLE, now=2 * MINUTE)
     assert (found.median_minutes, found.hourly_pay, found.planned_hourly_pay) == (1.0, None, Decimal("12.00"))
 
 
@@ -80,9 +80,9 @@ def test_the_command_tells_it_and_writes_json(tmp_path: Path) -> None:
     assert "0 of 6 places done, 0 at work, 6 free" in empty.output
     assert "No visits yet." in empty.output
     with open_workspace(path) as workspace:
-        lease = workspace.store.admit(source="panel", person="ada", now=0.0)
-        workspace.store.finish(submission_of(lease), COMPLETED, "C", now=600.0)
-        codes = workspace.store.outcome_codes("panel")
+        lease = workspace.store.visits.admit(source="panel", person="ada", now=0.0)
+        workspace.store.visits.finish(submission_of(lease), COMPLETED, "C", now=600.0)
+        codes = workspace.store.visits.outcome_codes("panel")
     told = CliRunner().invoke(main, ["status", str(path), "--codes"])
     assert told.exit_code == 0, told.output
     assert "1 of 6 places done" in told.output

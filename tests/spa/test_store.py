@@ -34,9 +34,9 @@ from spa.forms.form import (
 )
 from spa.responses.admission import NoneLeft
 from spa.responses.answers import parse_answer
-from spa.responses.database import database_errors
+from spa.responses.database import CHUNK, database_errors
 from spa.responses.leases import Lease
-from spa.responses.store import CHUNK, Store
+from spa.responses.store import Store
 from spa.responses.submission import Missing, Response, Submission
 from spa.study.assignment import Assignment, BlindingKey, Block, ShownOutput
 from tests.spa.hand_made import ASKED
@@ -66,12 +66,12 @@ def draws(count: int, *, salt: str = "") -> Iterator[tuple[Assignment, BlindingK
 def store(database: str) -> Iterator[Store]:
     """Return a store with five assignments."""
     with Store.create(database) as built:
-        built.save_build("fingerprint", draws(5), seed=3)
+        built.assignments.save("fingerprint", draws(5), seed=3)
         yield built
 
 
 def lease(store: Store, person: str) -> Lease:
-    return lease_assignment(store, store.annotator_id(person), source="link", annotator_kind="human")
+    return lease_assignment(store, store.keyed(person), source="link", annotator_kind="human")
 
 
 def submission_of(lease: Lease, *answers: Response | Missing) -> Submission:
@@ -87,9 +87,9 @@ def submission_of(lease: Lease, *answers: Response | Missing) -> Submission:
 
 
 def test_assignments_keys_and_tokens_come_back(store: Store) -> None:
-    assert [(each, store.key(each.assignment_id)) for each in store.assignments()] == list(draws(5))
-    assert [key for _, key in draws(5)] == list(store.keys())
-    assert store.draw("a00003")[0].number == 2
+    assert [(each, store.assignments.key(each.assignment_id)) for each in store.assignments] == list(draws(5))
+    assert [key for _, key in draws(5)] == list(store.assignments.keys())
+    assert store.assignments.draw("a00003")[0].number == 2
     assert len(set(store.tokens())) == 5
     token = store.new_token()
     assert has_token(store, token)
@@ -103,30 +103,30 @@ def test_assignments_keys_and_tokens_come_back(store: Store) -> None:
 
 def test_the_same_person_has_another_id_in_another_store(store: Store, tmp_path: Path) -> None:
     with Store.create(tmp_path / "other.sqlite") as other:
-        assert store.annotator_id("someone") == store.annotator_id("someone")
-        assert store.annotator_id("someone") != other.annotator_id("someone")
-        assert "someone" not in store.annotator_id("someone")
+        assert store.keyed("someone") == store.keyed("someone")
+        assert store.keyed("someone") != other.keyed("someone")
+        assert "someone" not in store.keyed("someone")
 
 
 def test_building_again_changes_nothing_and_more_goes_on(store: Store) -> None:
     tokens = store.tokens()
-    assert store.save_build("fingerprint", draws(5), seed=3) == 0
-    assert store.save_build("fingerprint", draws(3)) == 0
+    assert store.assignments.save("fingerprint", draws(5), seed=3) == 0
+    assert store.assignments.save("fingerprint", draws(3)) == 0
     first = lease(store, "someone")
-    assert store.save_build("fingerprint", draws(8), seed=3) == 3
-    assert list(store.assignments()) == [assignment for assignment, _ in draws(8)]
+    assert store.assignments.save("fingerprint", draws(8), seed=3) == 3
+    assert list(store.assignments) == [assignment for assignment, _ in draws(8)]
     assert store.tokens()[:5] == tokens
     assert lease(store, "someone") == first
 
 
 def test_another_study_seed_or_draw_is_refused_and_changes_nothing(store: Store) -> None:
     with pytest.raises(ResponseError, match="another version of the study"):
-        store.save_build("changed", draws(9))
+        store.assignments.save("changed", draws(9))
     with pytest.raises(ResponseError, match="seed 3, got seed 4"):
-        store.save_build("fingerprint", draws(9), seed=4)
+        store.assignments.save("fingerprint", draws(9), seed=4)
     with pytest.raises(ResponseError, match="a00001 of this draw differs"):
-        store.save_build("fingerprint", draws(9, salt="x"))
-    assert store.count_assignments() == 5
+        store.assignments.save("fingerprint", draws(9, salt="x"))
+    assert len(store.assignments) == 5
     assert store.fingerprint == "fingerprint"
 
 
@@ -136,7 +136,7 @@ def test_a_build_that_fails_on_the_way_leaves_nothing(tmp_path: Path) -> None:
         raise ResponseError("no more items")
 
     with pytest.raises(ResponseError, match="no more items"), Store.being_created(tmp_path / "study.sqlite") as store:
-        store.save_build("fingerprint", broken())
+        store.assignments.save("fingerprint", broken())
     assert list(tmp_path.iterdir()) == []
 
 
@@ -146,7 +146,7 @@ def test_people_share_no_assignment_and_come_back_to_their_own(store: Store) -> 
     assert [lease(store, f"person {number}") for number in range(5)] == given_out
     with pytest.raises(NoneLeft, match="every assignment has been given out"):
         lease(store, "one too many")
-    assert list(store.leases()) == given_out
+    assert list(store.visits.leases()) == given_out
 
 
 def test_raters_answer_the_assignments_of_people(store: Store) -> None:
@@ -172,7 +172,7 @@ def test_a_rater_is_another_annotator_in_each_variant_and_repeat_and_the_same_se
 def test_twenty_people_at_once_get_twenty_assignments(database: str) -> None:
     """Two stores on one database, as two processes would have, each used by ten threads."""
     with Store.create(database) as one, Store.open(database) as two, ThreadPoolExecutor(20) as threads:
-        one.save_build("fingerprint", draws(20))
+        one.assignments.save("fingerprint", draws(20))
 
         def come(number: int) -> Lease:
             served = lease((one, two)[number % 2], f"person {number // 2}")
@@ -189,7 +189,9 @@ def test_payloads_are_kept_verbatim_and_never_replaced(store: Store) -> None:
     bodies = ['{"q1": "70"}', "q1=\x00\ud800\U0001f600 =1+1", "", "x" * 1_000_000, '{"q1": "30"}']
     for body in bodies:
         save_payload(store, visit, "p1", body)
-    assert [(payload.page_id, payload.body) for payload in store.payloads(visit)] == [("p1", body) for body in bodies]
+    assert [(payload.page_id, payload.body) for payload in store.visits.payloads(visit)] == [
+        ("p1", body) for body in bodies
+    ]
     with pytest.raises(ResponseError, match="no submission 'nobody'"):
         save_payload(store, "nobody", "p1", "")
 
@@ -273,7 +275,7 @@ def test_from_payload_to_response_to_store_and_back_is_the_identity(
 def test_submissions_come_in_order_and_in_chunks(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spa.responses.store.CHUNK", 2)
     with Store.create(database) as store:
-        store.save_build("fingerprint", draws(5))
+        store.assignments.save("fingerprint", draws(5))
         handed_in = [submission_of(lease(store, f"person {number}")) for number in range(5)]
         for each in (*handed_in[:2], *handed_in[3:]):
             complete(store, each, completion_code="C")
@@ -302,7 +304,7 @@ with Store.open(sys.argv[1]) as store:
 def test_what_was_acknowledged_survives_a_kill(database: str) -> None:
     """Five processes (more on a slow machine) are killed while writing; the next finds all that they acknowledged."""
     with Store.create(database) as store:
-        store.save_build("fingerprint", draws(1))
+        store.assignments.save("fingerprint", draws(1))
     chance = random.Random(5)
     acknowledged: list[tuple[str, str]] = []
     for trial in range(50):
@@ -321,7 +323,7 @@ def test_what_was_acknowledged_survives_a_kill(database: str) -> None:
     with Store.open(database) as store:
         completed = {each.submission_id for each in store.submissions()}
         for what, submission_id in acknowledged:
-            assert submission_id in completed if what == "complete" else store.payloads(submission_id)
+            assert submission_id in completed if what == "complete" else store.visits.payloads(submission_id)
     if Path(database).is_file():
         with contextlib.closing(sqlite3.connect(database)) as file:
             assert file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -412,7 +414,7 @@ def test_a_read_only_file_and_folder_are_told() -> None:
         folder = Path(name)
         path = folder / "study.sqlite"
         with Store.create(path) as store:
-            store.save_build("fingerprint", draws(1))
+            store.assignments.save("fingerprint", draws(1))
         path.chmod(0o444)
         folder.chmod(0o555)
         done = subprocess.run(
@@ -442,7 +444,7 @@ def test_a_disk_that_fails_is_told_with_what_to_do(tmp_path: Path) -> None:
 def test_a_draw_of_several_chunks_is_kept_whole_and_in_order(database: str) -> None:
     drawn = list(draws(2 * CHUNK + 1))
     with Store.create(database) as store:
-        assert store.save_build("fingerprint", iter(drawn)) == len(drawn)
-        assert list(store.assignments()) == [assignment for assignment, _ in drawn]
-        assert list(store.keys()) == [key for _, key in drawn]
+        assert store.assignments.save("fingerprint", iter(drawn)) == len(drawn)
+        assert list(store.assignments) == [assignment for assignment, _ in drawn]
+        assert list(store.assignments.keys()) == [key for _, key in drawn]
         assert len(set(store.tokens(personal=True))) == len(drawn)

@@ -10,7 +10,8 @@ from markdown_it import MarkdownIt
 
 import spa.forms
 from spa.errors import StudyError
-from spa.forms.texts import load_texts, placeholders, shipped_languages
+from spa.forms.texts import load_texts, placeholders
+from spa.study.validation import shipped_languages
 
 LOCALES = Path(spa.forms.__file__).parent / "locales"
 ENGLISH = tomllib.loads((LOCALES / "en.toml").read_text(encoding="utf-8"))

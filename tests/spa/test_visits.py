@@ -18,11 +18,10 @@ from spa.errors import ResponseError
 from spa.forms.form import Form, NumberAnswer, OptionsAnswer, Page
 from spa.responses.submission import Response
 from spa.server.app import create_app
-from spa.server.loopback import serve_on_loopback
-from spa.simulation.page_parser import read_page
+from spa.server.http_server import serve_on_loopback
 from spa.simulation.simulated_annotators import SimulatedAnnotator, Temperament
 from spa.simulation.simulated_endpoint import assignment_rng
-from spa.simulation.survey_client import fill_in, visit, visit_all
+from spa.simulation.survey_client import fill_in, read_page, visit, visit_all
 from spa.simulation.true_utilities import TrueUtilities
 from spa.study.study import People
 from tests.spa.hand_made import hand_made
@@ -191,7 +190,7 @@ def test_what_was_sent_is_what_the_store_holds(visited: Workspace) -> None:
             form: Form = visited.form(submission.assignment_id)
             truth = TrueUtilities(utilities={system.id: 0.0 for system in visited.study.systems})
             again = SimulatedAnnotator(truth, rng=assignment_rng(1, submission.assignment_id))
-            wanted = again.answers(form, store.key(submission.assignment_id))
+            wanted = again.answers(form, store.assignments.key(submission.assignment_id))
             assert all(isinstance(answer, Response) for answer in submission.answers)
             assert {answer.question_id: answer.raw for answer in submission.answers} == wanted
 
@@ -200,7 +199,7 @@ def test_more_annotators_than_free_assignments_is_a_mistake_that_books_nothing(t
     with open_workspace(built_example(tmp_path, annotators=3)) as workspace:
         with pytest.raises(ResponseError, match="expected 4 free assignments"):
             book(workspace.store, 4)
-        assert list(workspace.store.leases()) == []
+        assert list(workspace.store.visits.leases()) == []
 
 
 def test_annotators_of_one_assignment_differ_and_each_comes_again_with_the_seed(tmp_path: Path) -> None:
@@ -213,7 +212,7 @@ def test_annotators_of_one_assignment_differ_and_each_comes_again_with_the_seed(
             annotator_of = answering(workspace, truth, Temperament(), seed=1)
             answers = {}
             for token in book(workspace.store, None, people):
-                lease = workspace.store.lease_of_token(token)
+                lease = workspace.store.visits.of_token(token)
                 assert lease is not None
                 answers[lease.assignment_id, lease.seat] = tuple(annotator_of(token)(lease.assignment_id)[1].values())
             runs.append(answers)
