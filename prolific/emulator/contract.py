@@ -53,9 +53,7 @@ DEPARTURES = (
         for verb, plural, status in (
             ("List", "s", "200"),
             ("Create", "", "201"),
-            ("Get", "", "200"),
-            ("Update", "", "200"),
-            ("Transition", "", "200"),
+            *((verb, "", "200") for verb in ("Get", "Update", "Transition")),
         )
     ),
     Departure(
@@ -75,17 +73,9 @@ LATER = {  # statuses that the description has elsewhere, and lists have too
 
 
 class Contract:
-    """The published description, ready to check requests and answers.
+    """The published description (OpenAPI, as YAML or JSON), ready to check requests and answers.
 
-    Parameters
-    ----------
-    path : Path
-        The OpenAPI document, as YAML or JSON.
-
-    Raises
-    ------
-    PlatformError
-        If it cannot be read, or the libraries that it takes are not installed.
+    Raise PlatformError if it cannot be read, or the libraries that it takes are not installed.
     """
 
     def __init__(self, path: Path) -> None:
@@ -130,11 +120,8 @@ class Contract:
         place, described = self.operations[operation]
         departure = self._departures.get((operation, str(status)))
         if departure is not None:
-            return (
-                []
-                if departure.instead is None
-                else self._schema_errors(f"/components/schemas/{departure.instead}", body)
-            )
+            instead = departure.instead
+            return [] if instead is None else self._schema_errors(f"/components/schemas/{instead}", body)
         answers = described["responses"]
         key = str(status) if str(status) in answers else f"{status // 100}XX"
         if key not in answers:
@@ -153,13 +140,7 @@ class Contract:
 
 
 def read_document(path: Path) -> dict[str, Any]:
-    """Read an OpenAPI document.
-
-    Raises
-    ------
-    PlatformError
-        If it is not one.
-    """
+    """Read an OpenAPI document; raise PlatformError if it is not one."""
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -207,9 +188,8 @@ def _completed(document: dict[str, Any]) -> dict[str, Any]:
     for name, values in LATER.items():
         field = "study_type" if name == "StudyShort" else "status"
         if name in schemas:
-            schemas[name]["properties"][field]["enum"] += [
-                value for value in values if value not in schemas[name]["properties"][field]["enum"]
-            ]
+            listed = schemas[name]["properties"][field]["enum"]
+            listed += [value for value in values if value not in listed]
     return document
 
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 ErrorForm = Literal["documented", "wrapped", "bare", "message"]
 Detail = str | list[str] | Mapping[str, Any]
+REQUIRED = "This field is required."
 TITLES = {
     400: "Bad request",
     401: "Not authenticated",
@@ -79,6 +80,11 @@ def error_body(status: int, detail: Detail, *, operation: str | None, form: Erro
     if form == "bare" or (form == "documented" and operation in BARE):
         return bare
     return {"error": bare}
+
+
+def invalid(**problems: str | list[str]) -> EmulatorRequestError:
+    """Return the refusal of fields of a body or parameters of a query, each with what is wrong with it."""
+    return EmulatorRequestError(400, {name: [why] if isinstance(why, str) else why for name, why in problems.items()})
 
 
 def not_found(what: str, which: str) -> EmulatorRequestError:

@@ -75,16 +75,10 @@ class Platform:
     def transaction(
         self, *, counts: bool = True, wakes: bool = True, applies_changes: bool = True
     ) -> Iterator[RequestTransaction]:
-        """Yield a transaction; scheduled changes that were due are applied first, and it is committed on leaving.
+        """Yield a transaction that is committed on leaving.
 
-        Parameters
-        ----------
-        counts : bool
-            Whether it is a request to the API, after some of which work that lags is done.
-        wakes : bool
-            Whether whoever delivers events is to look for new ones.
-        applies_changes : bool
-            Whether what fell due is to be done first.
+        It ``counts`` as a request to the API, after some of which work that lags is done; it ``wakes`` whoever delivers
+        events; and it first ``applies_changes`` that fell due.
         """
         with self._lock:
             with self._begin() as connection:
@@ -99,11 +93,8 @@ class Platform:
     def advance(self, seconds: float) -> float:
         """Put the clock forward and do all that falls due on the way; return the new time."""
         with self._lock:
-            now, ahead = self._now, self._ahead
-            if self.clock == "manual":
-                now += seconds
-            else:
-                ahead += seconds
+            manual = self.clock == "manual"
+            now, ahead = self._now + (seconds if manual else 0), self._ahead + (0 if manual else seconds)
             with self._begin() as connection:
                 save_setting(connection, "now", now)
                 save_setting(connection, "ahead", ahead)
@@ -135,39 +126,33 @@ class Platform:
             with self._engine.begin() as connection:
                 yield connection
         except DatabaseError as error:
-            raise PlatformError(
-                f"{self.path}: expected the store of an emulated platform, got {error.orig}; name another file"
-            ) from error
+            raise _not_a_store(self.path, error.orig) from error
 
 
 def _prepare(connection: Connection, path: Path, project: str, currency: str) -> None:
     known = connection.execute(text("SELECT name FROM sqlite_master WHERE type = 'table'")).scalars().all()
     if known and "hook_subscriptions" not in known:
-        raise PlatformError(
-            f"{path}: expected the store of an emulated platform, got another database; name another file"
-        )
+        raise _not_a_store(path, "another database")
     schema.metadata.create_all(connection)
     if setting(connection, "requests") is not None:
         return
     behaviour = Behaviour().model_dump(mode="json")
     for name, value in {"requests": 0, "ahead": 0.0, "now": time.time(), "behaviour": behaviour}.items():
         save_setting(connection, name, value)
-    workspace = new_id()
-    connection.execute(
-        insert(schema.workspaces).values(
-            id=workspace, title="Emulated workspace", description="", currency=currency, paid_in=PAID_IN
-        )
-    )
-    connection.execute(
-        insert(schema.projects).values(id=project, workspace_id=workspace, title="Emulated project", description="")
-    )
+    workspace = {"id": new_id(), "title": "Emulated workspace", "currency": currency, "paid_in": PAID_IN}
+    connection.execute(insert(schema.workspaces).values(**workspace))
+    named = {"id": project, "title": "Emulated project"}
+    connection.execute(insert(schema.projects).values(workspace_id=workspace["id"], **named))
     save_setting(connection, "user", new_id())
+
+
+def _not_a_store(path: Path, found: object) -> PlatformError:
+    return PlatformError(f"{path}: expected the store of an emulated platform, got {found}; name another file")
 
 
 def _open(path: Path) -> Engine:
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise PlatformError(f"{path}: expected a file for the emulated platform's store in a folder that exists")
-
     path.touch(mode=0o600)
 
     def connect() -> sqlite3.Connection:

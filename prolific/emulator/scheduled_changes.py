@@ -20,38 +20,35 @@ def apply_scheduled_changes(tx: RequestTransaction) -> None:
         found = [*_due_jobs(tx), *_due_places(tx), *_due_reviews(tx)]
         if not found:
             return
-        moment, kind, subject = min(found, key=lambda one: one[0])
+        moment, kind, subject, job = min(found, key=lambda one: one[0])
+        if job is not None:
+            tx.connection.execute(delete(schema.jobs).where(schema.jobs.c.number == job))
         _do(tx.at(moment), kind, subject)
 
 
 def _do(tx: RequestTransaction, kind: str, subject: Any) -> None:
-    if kind == "place":
-        submissions.time_out(tx, str(subject[0]))
-        return
-    if kind == "review":
-        submission_review.approve(tx, submissions.find(tx, str(subject[0])))
-        return
-    job = subject
-    tx.connection.execute(delete(schema.jobs).where(schema.jobs.c.number == job.number))
-    match job.kind:
+    match kind:
+        case "place":
+            submissions.time_out(tx, subject)
+        case "review":
+            submission_review.approve(tx, submissions.find(tx, subject))
         case "publish":
-            studies.become_active(tx, job.subject)
+            studies.become_active(tx, subject)
         case "approve":
-            submission_review.approve_each(tx, job.subject)
+            submission_review.approve_each(tx, subject)
         case "pay":
-            bonuses.mark_paid(tx, job.subject)
+            bonuses.mark_paid(tx, subject)
         case "leave_processing":
-            submissions.leave_processing(tx, *job.subject)
+            submissions.leave_processing(tx, *subject)
 
 
-Due = tuple[float, str, Any]
+Due = tuple[float, str, Any, int | None]  # when, what, of what, and the number of its job
 
 
 def _due_jobs(tx: RequestTransaction) -> Iterator[Due]:
     c = schema.jobs.c
-    query = select(schema.jobs).where((c.due_at <= tx.now) | (c.due_request < tx.request)).order_by(c.number)
-    for row in tx.connection.execute(query):
-        yield min(row.due_at, tx.now), "job", row
+    for row in tx.rows(schema.jobs, (c.due_at <= tx.now) | (c.due_request < tx.request)):
+        yield min(row.due_at, tx.now), row.kind, row.subject, row.number
 
 
 def _due_places(tx: RequestTransaction) -> Iterator[Due]:
@@ -67,7 +64,7 @@ def _due_places(tx: RequestTransaction) -> Iterator[Due]:
         else:
             end = row.started_at + row.body["maximum_allowed_time"] * MINUTE
         if end <= tx.now:
-            yield end, "place", row
+            yield end, "place", row.id, None
 
 
 def _due_reviews(tx: RequestTransaction) -> Iterator[Due]:
@@ -75,4 +72,4 @@ def _due_reviews(tx: RequestTransaction) -> Iterator[Due]:
     wait = tx.behaviour.automatic_approval_days * DAY
     query = select(c.id, c.completed_at).where(c.status == "AWAITING REVIEW", c.completed_at <= tx.now - wait)
     for row in tx.connection.execute(query):
-        yield row.completed_at + wait, "review", row
+        yield row.completed_at + wait, "review", row.id, None

@@ -36,13 +36,9 @@ def places_cost(tx: RequestTransaction, body: dict[str, Any], places: int) -> Co
 def spent_rewards(tx: RequestTransaction, study_ids: Iterable[str]) -> dict[str, Cost]:
     """Return what each study has paid out in rewards."""
     c = schema.submissions.c
-    query = (
-        select(c.study_id, c.paid, func.count())
-        .where(c.study_id.in_(list(study_ids)), c.paid > 0)
-        .group_by(c.study_id, c.paid)
-    )
+    query = select(c.study_id, c.paid, func.count()).where(c.study_id.in_(list(study_ids)), c.paid > 0)
     spent: dict[str, Cost] = {}
-    for study_id, paid, times in tx.connection.execute(query):
+    for study_id, paid, times in tx.connection.execute(query.group_by(c.study_id, c.paid)):
         spent[study_id] = spent.get(study_id, Cost()) + payment(paid, tx.behaviour).times(times)
     return spent
 
@@ -61,11 +57,7 @@ def bonuses_of(tx: RequestTransaction, study_ids: Iterable[str]) -> tuple[Cost, 
 def balance(tx: RequestTransaction, workspace: Row[Any]) -> Wallet:
     """Return the balance of a workspace."""
     c = schema.studies.c
-    rows = tx.connection.execute(
-        select(c.id, c.status, c.body).where(
-            c.workspace_id == workspace.id, c.status != "UNPUBLISHED", c.test_of.is_(None)
-        )
-    ).all()
+    rows = tx.rows(schema.studies, c.workspace_id == workspace.id, c.status != "UNPUBLISHED", c.test_of.is_(None))
     spent = spent_rewards(tx, [row.id for row in rows])
     gone, aside = Decimal(0), Decimal(0)
     for row in rows:

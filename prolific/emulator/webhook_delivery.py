@@ -122,7 +122,7 @@ def _with_faults(tx: RequestTransaction, rows: Sequence[Any]) -> list[WebhookDel
     overtaken: list[WebhookDelivery] = []
     for number, row in enumerate(rows):
         fault = next_fault(tx, WEBHOOKS)
-        kind = fault.kind if fault is not None else None
+        kind = fault.kind if fault else None
         delivery = _delivery(row, lost=kind == "lose")
         if kind == "reorder" and number == len(rows) - 1:  # nothing to be overtaken by yet
             tx.connection.execute(
