@@ -58,15 +58,12 @@ def entries(tx: Transaction, *, since: float | None = None) -> Iterator[LedgerEn
 
 
 def fund(tx: Transaction, name: str, amount: str, *, note: str) -> str:
-    """Raise a requester's budget, or lower it where the amount is negative; return what may be spent then.
-
-    Raise PlatformError if there is no such requester, or the amount is none.
-    """
+    """Raise a requester's budget, or lower it where the amount is negative; return what may be spent then."""
     signed = SIGNED.fullmatch(amount)
     if signed is None:
         raise PlatformError(f"fund: expected US dollars such as 250.00, got {amount[:40]!r}")
     cents = parse_money(signed[2], "fund")
-    row = tx.connection.execute(select(requesters).where(requesters.c.name == name)).first()
+    row = tx.first(select(requesters).where(requesters.c.name == name))
     if row is None:
         raise PlatformError(f"fund: there is no requester {name!r}; `spa mturk keys list` shows them")
     change = -cents if signed[1] else cents

@@ -13,12 +13,7 @@ MOST = 100_000_000  # cents; an amount beyond is a slip of the finger
 
 
 def parse_money(text: str, parameter: str) -> int:
-    """Return cents of an amount of dollars such as ``"0.05"``.
-
-    Raises
-    ------
-    Refusal
-        If it is not digits with at most two decimals, or beyond a million dollars.
+    """Return cents of an amount of dollars with at most two decimals, up to a million.
 
     >>> parse_money("1.5", "Reward")
     150

@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import Row, Select, bindparam, insert, select, update
 
 from mturk.endpoint.assignments import HitAssignment
 from mturk.endpoint.errors import does_not_exist
@@ -27,7 +27,7 @@ SUBSCRIBER = select(notifications.c.destination, notifications.c.event_types).wh
 
 def record_event(tx: Transaction, event_type: str, hit: HostedHit, work: HitAssignment | None = None) -> None:
     """Write an event down for delivery, if the HIT type's notifications are on and name it."""
-    row = tx.connection.execute(SUBSCRIBER, {"name": hit.hit_type_id}).first()
+    row = tx.first(SUBSCRIBER, name=hit.hit_type_id)
     if row is None or event_type not in json.loads(row.event_types):
         return
     event = {"EventType": event_type, "HITTypeId": hit.hit_type_id, "HITId": hit.hit_id}
@@ -41,15 +41,14 @@ def queue_event(tx: Transaction, requester_id: str, destination: str, event: dic
     event_id = new_id("E")
     event = {**event, "EventTimestamp": datetime.fromtimestamp(tx.now, UTC).isoformat(timespec="seconds")}
     body = {"EventDocVersion": VERSION, "EventDocId": event_id, "CustomerId": requester_id, "Events": [event]}
-    tx.connection.execute(
-        insert(deliveries).values(
-            event_id=event_id,
-            requester_id=requester_id,
-            destination=destination,
-            body=json.dumps(body),
-            attempts=0,
-            next_at=time.time(),  # of this machine, also where the endpoint's own clock is moved by hand
-        )
+    tx.insert(
+        deliveries,
+        event_id=event_id,
+        requester_id=requester_id,
+        destination=destination,
+        body=json.dumps(body),
+        attempts=0,
+        next_at=time.time(),  # of this machine, also where the endpoint's own clock is moved by hand
     )
 
 
@@ -93,37 +92,32 @@ def assignment_from(row: Sequence[Any]) -> HitAssignment:
     return HitAssignment(**dict(zip(ASSIGNMENT_FIELDS, row, strict=True)))
 
 
-def find_hit(tx: Transaction, hit_id: str, *, requester_id: str | None = None) -> HostedHit:
-    """Return a HIT, of this requester where one is given.
-
-    Raise MTurkRequestError if there is none, or it is another requester's.
-    """
-    row = tx.connection.execute(ONE_HIT, {"name": hit_id}).first()
-    if row is None or requester_id not in (None, row.requester_id):
-        raise does_not_exist("HIT", hit_id)
-    return hit_from(row)
-
-
-def find_type(tx: Transaction, hit_type_id: str, *, requester_id: str | None = None) -> HitType:
-    """Return a HIT type, of this requester where one is given.
-
-    Raise MTurkRequestError if there is none, or it is another requester's.
-    """
-    row = tx.connection.execute(ONE_TYPE, {"name": hit_type_id}).first()
-    if row is None or requester_id not in (None, row.requester_id):
-        raise does_not_exist("HITType", hit_type_id)
+def type_from(row: Sequence[Any]) -> HitType:
+    """Return the record of a row of ``TYPE_COLUMNS``."""
     return HitType(**dict(zip(TYPE_FIELDS, row, strict=True)))
 
 
-def find_assignment(tx: Transaction, assignment_id: str, *, requester_id: str | None = None) -> HitAssignment:
-    """Return an assignment, of this requester's HITs where one is given.
-
-    Raise MTurkRequestError if there is none, or it is another requester's.
-    """
-    row = tx.connection.execute(ONE_ASSIGNMENT, {"name": assignment_id}).first()
+def _find(tx: Transaction, query: Select[Any], kind: str, name: str, requester_id: str | None) -> Row[Any]:
+    """Return the row of an id; refuse if there is none, or it is another requester's than the one given."""
+    row = tx.first(query, name=name)
     if row is None or requester_id not in (None, row.requester_id):
-        raise does_not_exist("Assignment", assignment_id)
-    return assignment_from(row)
+        raise does_not_exist(kind, name)
+    return row
+
+
+def find_hit(tx: Transaction, hit_id: str, *, requester_id: str | None = None) -> HostedHit:
+    """Return a HIT, of this requester where one is given."""
+    return hit_from(_find(tx, ONE_HIT, "HIT", hit_id, requester_id))
+
+
+def find_type(tx: Transaction, hit_type_id: str, *, requester_id: str | None = None) -> HitType:
+    """Return a HIT type, of this requester where one is given."""
+    return type_from(_find(tx, ONE_TYPE, "HITType", hit_type_id, requester_id))
+
+
+def find_assignment(tx: Transaction, assignment_id: str, *, requester_id: str | None = None) -> HitAssignment:
+    """Return an assignment, of this requester's HITs where one is given."""
+    return assignment_from(_find(tx, ONE_ASSIGNMENT, "Assignment", assignment_id, requester_id))
 
 
 def price(tx: Transaction, kind: HitType, maximum: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import bindparam, select, update
 
 from mturk.endpoint.assignments import SUBMITTED, HitAssignment, approved, rejected
 from mturk.endpoint.errors import does_not_exist, refused
@@ -33,17 +33,14 @@ SPEND = (
 def approve(
     tx: Transaction, assignment_id: str, *, requester_id: str, feedback: str | None, override: bool = False
 ) -> HitAssignment:
-    """Approve an assignment: its reward is owed from now on.
-
-    Raise MTurkRequestError if it is not this requester's, its state does not allow it, or the budget does not reach.
-    """
+    """Approve an assignment: its reward is owed from now on, and the budget has to reach for it."""
     work, hit = _found(tx, assignment_id, requester_id)
     done = approved(work, feedback=feedback, override=override, now=tx.now)
     kind = find_type(tx, hit.hit_type_id)
     cost = price(tx, kind, hit.maximum)
     granted, spent, _ = budget_of(tx, requester_id)
     if spent + cost > granted:
-        raise insufficient_funds(f"approving assignment {assignment_id}", cost, granted - spent)
+        raise _insufficient_funds(f"approving assignment {assignment_id}", cost, granted - spent)
     _finish(tx, work, done, hit, kind, automatic=False)
     return done
 
@@ -55,10 +52,7 @@ def approve_by_time(tx: Transaction, work: HitAssignment, hit: HostedHit, kind: 
 
 
 def reject(tx: Transaction, assignment_id: str, *, requester_id: str, feedback: str) -> HitAssignment:
-    """Reject an assignment: nothing is owed for it.
-
-    Raise MTurkRequestError if it is not this requester's, or its state does not allow it.
-    """
+    """Reject an assignment: nothing is owed for it."""
     work, hit = _found(tx, assignment_id, requester_id)
     done = rejected(work, feedback=feedback, now=tx.now)
     save_assignment(tx, work, done)
@@ -79,21 +73,24 @@ def record_debt(
     at: float | None = None,
 ) -> None:
     """Write down what a requester owes a worker."""
-    tx.connection.execute(
-        insert(ledger).values(
-            kind=kind,
-            requester_id=work.requester_id,
-            worker_id=work.worker_id,
-            hit_id=work.hit_id,
-            assignment_id=work.assignment_id,
-            cents=cents,
-            fee=fee,
-            reason=reason,
-            automatic=automatic,
-            at=tx.now if at is None else at,
-        )
+    tx.insert(
+        ledger,
+        kind=kind,
+        **{name: getattr(work, name) for name in ("requester_id", "worker_id", "hit_id", "assignment_id")},
+        cents=cents,
+        fee=fee,
+        reason=reason,
+        automatic=automatic,
+        at=tx.now if at is None else at,
     )
     tx.connection.execute(SPEND, {"whose": work.requester_id, "cents": cents + fee})
+
+
+def check_funds(tx: Transaction, requester_id: str, cost: int, what: str) -> None:
+    """Refuse what costs more than a requester may spend beside what their HITs bind."""
+    granted, spent, held = budget_of(tx, requester_id)
+    if cost > 0 and spent + held + cost > granted:
+        raise _insufficient_funds(what, cost, granted - spent - held)
 
 
 def budget_of(tx: Transaction, requester_id: str) -> tuple[int, int, int]:
@@ -102,8 +99,7 @@ def budget_of(tx: Transaction, requester_id: str) -> tuple[int, int, int]:
     return granted, spent, held
 
 
-def insufficient_funds(what: str, wanted: int, there: int) -> Exception:
-    """Return the error of a budget that does not reach."""
+def _insufficient_funds(what: str, wanted: int, there: int) -> Exception:
     return refused(
         "InsufficientFunds",
         f"{what} costs {format_money(wanted)} US dollars with fees, and {format_money(there)} are available; "
@@ -128,7 +124,6 @@ def _found(tx: Transaction, assignment_id: str, requester_id: str) -> tuple[HitA
         raise does_not_exist("Assignment", assignment_id)
     hit = find_hit(tx, work.hit_id)
     if hit.status == DISPOSED:
-        raise refused(
-            "InvalidHITState", f"HIT {hit.hit_id} is disposed of; its assignments cannot be reviewed any more."
-        )
+        why = f"HIT {hit.hit_id} is disposed of; its assignments cannot be reviewed any more."
+        raise refused("InvalidHITState", why)
     return work, hit

@@ -56,13 +56,9 @@ def offers(tx: Transaction, worker_id: str) -> Iterator[OpenHitGroup]:
     """Yield the groups that a worker can see, the newest first."""
     worker = find_worker(tx, worker_id)
     names = dict(tx.connection.execute(select(requesters.c.requester_id, requesters.c.name)).all())
+    numbers = (func.min(hits.c.number).label("first"), func.max(hits.c.expires_at).label("expiry"))
     groups = tx.connection.execute(
-        select(
-            hits.c.hit_type_id,
-            func.count().label("open"),
-            func.min(hits.c.number).label("first"),
-            func.max(hits.c.expires_at).label("expiry"),
-        )
+        select(hits.c.hit_type_id, func.count().label("open"), *numbers)
         .where(hits.c.status == ASSIGNABLE, not_taken(worker_id))
         .group_by(hits.c.hit_type_id)
         .order_by(func.max(hits.c.number).desc())
@@ -85,21 +81,14 @@ def offers(tx: Transaction, worker_id: str) -> Iterator[OpenHitGroup]:
 
 def next_hit(tx: Transaction, worker_id: str, group_id: str) -> HostedHit | None:
     """Return the first HIT of a group that a worker may still accept or preview, or None."""
-    row = tx.connection.execute(
-        select(*HIT_COLUMNS)
-        .join(hit_types, hit_types.c.hit_type_id == hits.c.hit_type_id)
-        .where(hit_types.c.group_id == group_id, hits.c.status == ASSIGNABLE, not_taken(worker_id))
-        .order_by(hits.c.number)
-        .limit(1)
-    ).first()
+    own = (hit_types.c.group_id == group_id, hits.c.status == ASSIGNABLE, not_taken(worker_id))
+    query = select(*HIT_COLUMNS).join(hit_types, hit_types.c.hit_type_id == hits.c.hit_type_id).where(*own)
+    row = tx.first(query.order_by(hits.c.number).limit(1))
     return None if row is None else hit_from(row)
 
 
 def preview(tx: Transaction, worker_id: str, hit_id: str) -> tuple[HostedHit, HitType]:
-    """Return a HIT to be looked at; nothing is held for the worker.
-
-    Raise MTurkRequestError if there is none, or a requirement or block keeps the worker from seeing it.
-    """
+    """Return a HIT to be looked at by a worker who may see it; nothing is held for them."""
     hit = find_hit(tx, hit_id)
     kind = find_type(tx, hit.hit_type_id)
     worker = find_worker(tx, worker_id, requirements=kind.requirements)
@@ -110,11 +99,7 @@ def preview(tx: Transaction, worker_id: str, hit_id: str) -> tuple[HostedHit, Hi
 
 
 def accept(tx: Transaction, worker_id: str, hit_id: str) -> HitAssignment:
-    """Give a worker an assignment of a HIT.
-
-    Raise MTurkRequestError if the HIT is not open, the worker had an assignment of it, holds too many, or does not
-    qualify.
-    """
+    """Give a worker who qualifies, had no assignment of the HIT and does not hold too many one of an open HIT."""
     hit = find_hit(tx, hit_id)
     kind = find_type(tx, hit.hit_type_id)
     worker = find_worker(tx, worker_id, requirements=kind.requirements)
@@ -138,10 +123,7 @@ def accept(tx: Transaction, worker_id: str, hit_id: str) -> HitAssignment:
 
 
 def return_assignment(tx: Transaction, worker_id: str, assignment_id: str) -> HitAssignment:
-    """Return an assignment, so that others may take its place.
-
-    Raise MTurkRequestError if the worker does not hold it.
-    """
+    """Return an assignment that the worker holds, so that others may take its place."""
     held = find_held(tx, worker_id, assignment_id)
     hit = find_hit(tx, held.hit_id)
     given = life.returned(held, tx.now)
@@ -152,10 +134,7 @@ def return_assignment(tx: Transaction, worker_id: str, assignment_id: str) -> Hi
 
 
 def submit(tx: Transaction, worker_id: str, assignment_id: str, answer: str) -> HitAssignment:
-    """Take a worker's answer, XML; it is kept as it is.
-
-    Raise MTurkRequestError if the worker does not hold the assignment, or its time is over.
-    """
+    """Take the answer, XML, of a worker who holds the assignment in its time; it is kept as it is."""
     held = find_held(tx, worker_id, assignment_id)
     hit = find_hit(tx, held.hit_id)
     kind = find_type(tx, hit.hit_type_id)
@@ -171,10 +150,7 @@ def submit(tx: Transaction, worker_id: str, assignment_id: str, answer: str) -> 
 
 
 def find_held(tx: Transaction, worker_id: str, assignment_id: str) -> HitAssignment:
-    """Return an assignment of this worker, whatever its state.
-
-    Raise MTurkRequestError if there is none, or it is somebody else's.
-    """
+    """Return an assignment of this worker, whatever its state."""
     work = find_assignment(tx, assignment_id)
     if work.worker_id != worker_id:
         raise does_not_exist("Assignment", assignment_id)
@@ -192,14 +168,12 @@ def not_taken(worker_id: str) -> ColumnElement[bool]:
 
 
 def _check_own(tx: Transaction, worker_id: str, hit: HostedHit) -> None:
-    if tx.connection.execute(TAKEN, {"worker": worker_id, "hit": hit.hit_id}).first() is not None:
+    if tx.first(TAKEN, worker=worker_id, hit=hit.hit_id) is not None:
         raise refused("AssignmentAlreadyExists", f"Worker {worker_id} has an assignment of HIT {hit.hit_id} already.")
     holding = tx.connection.scalar(HOLDING, {"worker": worker_id})
     if (holding or 0) >= MAX_HELD:
-        raise refused(
-            "ExceedsMaxAssignmentsPerWorker",
-            f"Worker {worker_id} holds {holding} assignments; submit or return one before accepting another.",
-        )
+        why = f"Worker {worker_id} holds {holding} assignments; submit or return one before accepting another."
+        raise refused("ExceedsMaxAssignmentsPerWorker", why)
 
 
 def _demand(worker: Worker, kind: HitType, lacking: tuple[Requirement, ...], done: str) -> None:

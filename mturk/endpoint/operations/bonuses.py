@@ -8,9 +8,8 @@ from sqlalchemy import Row, select
 
 from mturk.endpoint.errors import does_not_exist, invalid, refused
 from mturk.endpoint.money import bonus_fee, format_money, parse_money
-from mturk.endpoint.operations.call import Answer, OperationCall, duplicate_request, earlier_result, one_page, remember
-from mturk.endpoint.repository import find_assignment, find_hit
-from mturk.endpoint.review import budget_of, insufficient_funds, record_debt
+from mturk.endpoint.operations.call import Answer, OperationCall, one_page, refuse_duplicate, remember
+from mturk.endpoint.review import budget_of, check_funds, record_debt
 from mturk.endpoint.schema import ledger
 
 ACQUAINTED = 183 * 86_400.0  # seconds; whoever did nothing for a requester in six months gets no bonus
@@ -26,12 +25,11 @@ def get_balance(call: OperationCall) -> Answer:
 def send_bonus(call: OperationCall) -> Answer:
     """Owe a worker something beyond the reward."""
     given, tx = call.given, call.tx
-    if earlier_result(call, "bonus") is not None:
-        raise duplicate_request(call)
+    refuse_duplicate(call, "bonus")
     cents = parse_money(given["BonusAmount"], "BonusAmount")
     if cents == 0:
         raise invalid("BonusAmount", "expected more than nothing")
-    work = find_assignment(tx, given["AssignmentId"], requester_id=call.requester_id)
+    work = call.assignment()
     if work.submitted_at is None:
         raise does_not_exist("Assignment", work.assignment_id)
     if work.worker_id != given["WorkerId"]:
@@ -39,9 +37,7 @@ def send_bonus(call: OperationCall) -> Answer:
     if work.submitted_at < call.now - ACQUAINTED:
         raise refused("InvalidAssignmentState", f"Assignment {work.assignment_id} was submitted over six months ago.")
     fee = bonus_fee(cents, rules=tx.rules.fees)
-    granted, spent, held = budget_of(tx, call.requester_id)
-    if spent + held + cents + fee > granted:
-        raise insufficient_funds("this bonus", cents + fee, granted - spent - held)
+    check_funds(tx, call.requester_id, cents + fee, "this bonus")
     record_debt(tx, "bonus", work, cents=cents, fee=fee, reason=given["Reason"])
     remember(call, "bonus", work.assignment_id)
     return {}
@@ -49,19 +45,14 @@ def send_bonus(call: OperationCall) -> Answer:
 
 def list_bonuses(call: OperationCall) -> Answer:
     """List bonuses of an assignment or of all assignments of a HIT."""
-    given = call.given
-    query = select(ledger.c.number.label("place"), ledger).where(
-        ledger.c.requester_id == call.requester_id, ledger.c.kind == "bonus"
-    )
-    if "AssignmentId" in given:
-        find_assignment(call.tx, given["AssignmentId"], requester_id=call.requester_id)
-        query = query.where(ledger.c.assignment_id == given["AssignmentId"])
-    if "HITId" in given:
-        find_hit(call.tx, given["HITId"], requester_id=call.requester_id)
-        query = query.where(ledger.c.hit_id == given["HITId"])
-    if "AssignmentId" not in given and "HITId" not in given:
+    query = select(ledger).where(ledger.c.requester_id == call.requester_id, ledger.c.kind == "bonus")
+    if not {"AssignmentId", "HITId"} & call.given.keys():
         raise invalid("HITId", "expected it or AssignmentId, got neither")
-    return one_page(call, query, ledger.c.number, _write, "BonusPayments")
+    if "AssignmentId" in call.given:
+        query = query.where(ledger.c.assignment_id == call.assignment().assignment_id)
+    if "HITId" in call.given:
+        query = query.where(ledger.c.hit_id == call.hit().hit_id)
+    return one_page(call, "BonusPayments", query, ledger.c.number, _write)
 
 
 def _write(row: Row[Any]) -> Answer:

@@ -12,27 +12,19 @@ from mturk.endpoint.errors import does_not_exist
 from mturk.endpoint.hits import DISPOSED, REVIEWABLE, HitType, HostedHit
 from mturk.endpoint.money import format_money
 from mturk.endpoint.operations.call import Answer, OperationCall, one_page
-from mturk.endpoint.repository import (
-    ASSIGNMENT_COLUMNS,
-    HIT_COLUMNS,
-    assignment_from,
-    find_assignment,
-    find_hit,
-    find_type,
-    hit_from,
-)
+from mturk.endpoint.repository import ASSIGNMENT_COLUMNS, HIT_COLUMNS, assignment_from, find_hit, find_type, hit_from
 from mturk.endpoint.schema import assignments, hits, requirement_types
 
 
 def get_hit(call: OperationCall) -> Answer:
     """Return a HIT, also one that is disposed of."""
-    hit = find_hit(call.tx, call.given["HITId"], requester_id=call.requester_id)
+    hit = call.hit()
     return {"HIT": write_hit(hit, find_type(call.tx, hit.hit_type_id))}
 
 
 def get_assignment(call: OperationCall) -> Answer:
     """Return a submitted assignment with its HIT."""
-    work = find_assignment(call.tx, call.given["AssignmentId"], requester_id=call.requester_id)
+    work = call.assignment()
     hit = find_hit(call.tx, work.hit_id)
     if work.status not in KNOWN_TO_REQUESTERS or hit.status == DISPOSED:
         raise does_not_exist("Assignment", work.assignment_id)
@@ -48,8 +40,7 @@ def list_reviewable_hits(call: OperationCall) -> Answer:
     """List HITs that wait for their requester."""
     query = _own(call).where(hits.c.status == call.given.get("Status", REVIEWABLE))
     if "HITTypeId" in call.given:
-        find_type(call.tx, call.given["HITTypeId"], requester_id=call.requester_id)
-        query = query.where(hits.c.hit_type_id == call.given["HITTypeId"])
+        query = query.where(hits.c.hit_type_id == call.hit_type().hit_type_id)
     return _list(call, query)
 
 
@@ -61,42 +52,33 @@ def list_hits_for_qualification_type(call: OperationCall) -> Answer:
 
 def list_assignments(call: OperationCall) -> Answer:
     """List what workers submitted of a HIT, in the order of submission."""
-    hit = find_hit(call.tx, call.given["HITId"], requester_id=call.requester_id)
+    hit, c = call.hit(), assignments.c
     if hit.status == DISPOSED:
         raise does_not_exist("HIT", hit.hit_id)
-    query = select(assignments.c.turn.label("place"), *ASSIGNMENT_COLUMNS).where(
-        assignments.c.hit_id == hit.hit_id,
-        assignments.c.turn.is_not(None),
-        assignments.c.submitted_at <= call.visible_until,
-    )
+    submissions = (c.hit_id == hit.hit_id, c.turn.is_not(None), c.submitted_at <= call.visible_until)
+    query = select(*ASSIGNMENT_COLUMNS).where(*submissions)
     statuses = call.given.get("AssignmentStatuses")
     if statuses:
-        query = query.where(assignments.c.status.in_(statuses))
-
-    def write(row: Row[Any]) -> Answer:
-        return write_assignment(assignment_from(row[1:]))
-
-    return one_page(call, query, assignments.c.turn, write, "Assignments")
+        query = query.where(c.status.in_(statuses))
+    return one_page(call, "Assignments", query, c.turn, lambda row: write_assignment(assignment_from(row[:-1])))
 
 
 def _own(call: OperationCall) -> Select[Any]:
-    return select(hits.c.number.label("place"), *HIT_COLUMNS).where(
-        hits.c.requester_id == call.requester_id,
-        hits.c.status != DISPOSED,
-        hits.c.created_at <= call.visible_until,
-    )
+    c = hits.c
+    own = (c.requester_id == call.requester_id, c.status != DISPOSED, c.created_at <= call.visible_until)
+    return select(*HIT_COLUMNS).where(*own)
 
 
 def _list(call: OperationCall, query: Select[Any]) -> Answer:
     kinds: dict[str, HitType] = {}
 
     def write(row: Row[Any]) -> Answer:
-        hit = hit_from(row[1:])
+        hit = hit_from(row[:-1])
         if hit.hit_type_id not in kinds:
             kinds[hit.hit_type_id] = find_type(call.tx, hit.hit_type_id)
         return write_hit(hit, kinds[hit.hit_type_id])
 
-    return one_page(call, query, hits.c.number, write, "HITs", descending=True)
+    return one_page(call, "HITs", query, hits.c.number, write, descending=True)
 
 
 def write_hit(hit: HostedHit, kind: HitType) -> dict[str, Any]:
