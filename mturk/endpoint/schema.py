@@ -29,12 +29,13 @@ OPEN = "status IN ('Accepted', 'Submitted', 'Approved', 'Rejected')"  # an assig
 
 metadata = MetaData()
 
-meta = Table(
-    "endpoint_meta",
-    metadata,
-    Column("name", String, primary_key=True),
-    Column("value", Text, nullable=False),
-)
+
+def _partial(name: str, *columns: str, condition: str) -> Index:
+    """Return an index that lets rows that meet a condition differ."""
+    return Index(name, *columns, unique=True, sqlite_where=text(condition), postgresql_where=text(condition))
+
+
+meta = Table("endpoint_meta", metadata, Column("name", String, primary_key=True), Column("value", Text, nullable=False))
 
 requesters = Table(
     "requesters",
@@ -43,9 +44,7 @@ requesters = Table(
     Column("requester_id", String, nullable=False, unique=True),
     Column("name", Text, nullable=False, unique=True),
     Column("created_at", Float, nullable=False),
-    Column(
-        "held", BigInteger, nullable=False
-    ),  # cents: reward and fee of every place of every HIT that may yet be paid
+    Column("held", BigInteger, nullable=False),  # cents: reward and fee of every place of a HIT that may yet be paid
     Column("spent", BigInteger, nullable=False),  # cents: what the ledger says, added up
     Column("granted", BigInteger, nullable=False),  # cents: the budget
 )
@@ -169,14 +168,7 @@ assignments = Table(
     Index("assignments_listed", "hit_id", "turn"),
     Index("assignments_of_worker", "worker_id", "status"),
     Index("assignments_of_both", "hit_id", "worker_id", "status"),  # not the worker's whole past at each accept
-    Index(
-        "one_a_worker",
-        "hit_id",
-        "worker_id",
-        unique=True,
-        sqlite_where=text(OPEN),
-        postgresql_where=text(OPEN),
-    ),
+    _partial("one_a_worker", "hit_id", "worker_id", condition=OPEN),
 )
 
 qualification_types = Table(
@@ -237,13 +229,7 @@ ledger = Table(  # what is owed to whom by whom; rows are added, never changed
     Column("reason", Text),
     Column("automatic", Boolean, nullable=False),  # approved by time, not by the requester
     Column("at", Float, nullable=False),
-    Index(
-        "one_reward",
-        "assignment_id",
-        unique=True,
-        sqlite_where=text("kind = 'reward'"),
-        postgresql_where=text("kind = 'reward'"),
-    ),
+    _partial("one_reward", "assignment_id", condition="kind = 'reward'"),
 )
 
 request_tokens = Table(  # UniqueRequestToken, remembered for a day

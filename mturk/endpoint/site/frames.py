@@ -123,14 +123,8 @@ class Frames:
 
     def _page(self, request: Request, name: Outcome | str, status: HTTPStatus) -> Response:
         texts = load_texts(choose_language(None, request.headers.get("accept-language", "")))
-        page = render(
-            "frame.html",
-            texts,
-            place=self.settings.place,
-            title=texts.say(f"frame.{name}"),
-            text=texts.say(f"frame.{name}_text"),
-            outcome=name,
-        )
+        title, text = texts.say(f"frame.{name}"), texts.say(f"frame.{name}_text")
+        page = render("frame.html", texts, place=self.settings.place, title=title, text=text, outcome=name)
         return HTMLResponse(page, status_code=status)
 
 
@@ -167,11 +161,7 @@ class SentForm:
 
 
 async def read_form(request: Request) -> SentForm:
-    """Read a form post.
-
-    Raise SubmissionRefused if it is a preview's, names no assignment, is empty, too large, has a file, or is no form
-    post.
-    """
+    """Read a form post with answers to an assignment; raise SubmissionRefused if it is anything else."""
     pairs = await read_pairs(request)
     asked = next((value for name, value in pairs if name == "assignmentId" and value), None)
     assignment_id = asked or request.query_params.get("assignmentId", "")

@@ -70,9 +70,8 @@ def find_groups(
 ) -> HitGroupPage:
     """Return the groups that match, qualified for or (``everything``) merely visible."""
     words = query.casefold().split()
-    matching = [
-        offer for offer in offers(tx, worker_id) if (everything or not offer.to_accept) and _matches(offer, words)
-    ]
+    visible = [offer for offer in offers(tx, worker_id) if everything or not offer.to_accept]
+    matching = [offer for offer in visible if _matches(offer, words)]
     matching.sort(key=ORDERS[order])
     worker = find_worker(tx, worker_id)
     shown = matching[(page - 1) * PER_PAGE : page * PER_PAGE]
@@ -95,17 +94,14 @@ def find_group(
 ) -> tuple[HitGroup, HostedHit | None] | None:
     """Return a group and the HIT of it to show next; None where the worker may not know of it.
 
-    Parameters
-    ----------
-    after : int
-        The number of the HIT that was shown before; 0 begins.
+    ``after`` is the number of the HIT that was shown before; 0 begins.
     """
     worker = find_worker(tx, worker_id)
-    row = tx.connection.execute(
+    row = tx.first(
         select(hit_types.c.hit_type_id, requesters.c.name)
         .join(requesters, requesters.c.requester_id == hit_types.c.requester_id)
         .where(hit_types.c.group_id == group_id)
-    ).first()
+    )
     if row is None:
         return None
     kind = find_type(tx, row.hit_type_id)
@@ -121,9 +117,8 @@ def find_group(
         qualified=may(worker, kind.requester_id, kind.requirements, "Accept"),
         requirements=check_each_requirement(tx, worker, kind.requirements),
     )
-    found = tx.connection.execute(
-        select(*HIT_COLUMNS).where(*open_hits, hits.c.number > after).order_by(hits.c.number).limit(1)
-    ).first()
+    later = select(*HIT_COLUMNS).where(*open_hits, hits.c.number > after)
+    found = tx.first(later.order_by(hits.c.number).limit(1))
     return group, hit_from(found) if found is not None else next_hit(tx, worker_id, group_id)
 
 
@@ -148,12 +143,9 @@ def type_names(tx: Transaction, type_ids: Iterable[str]) -> dict[str, str]:
     wanted = list(type_ids)
     if not wanted:
         return {}
-    found = tx.connection.execute(
-        select(qualification_types.c.qualification_type_id, qualification_types.c.name).where(
-            qualification_types.c.qualification_type_id.in_(wanted)
-        )
-    )
-    return {type_id: name for type_id, name in found}
+    c = qualification_types.c
+    query = select(c.qualification_type_id, c.name).where(c.qualification_type_id.in_(wanted))
+    return {type_id: name for type_id, name in tx.connection.execute(query)}
 
 
 def _values(asked: Mapping[str, Any]) -> tuple[str, ...]:
