@@ -108,33 +108,20 @@ def person(seed: int, number: int, shares: Mapping[Scenario, float]) -> Simulate
 def read_shares(given: Mapping[str, float], *, consent: bool, screening: bool, checks: bool) -> dict[Scenario, float]:
     """Return the share of each scenario, those given instead of the usual ones.
 
-    Parameters
-    ----------
-    given : mapping
-        Scenario -> share, as the user says it.
-    consent, screening, checks : bool
-        Whether the study asks for consent, screens, and has attention checks: else nobody fails them.
-
-    Raises
-    ------
-    StudyError
-        If a scenario is unknown, a share is none, or they add up to more than everybody.
+    Where the study asks for no ``consent``, or has no ``screening`` or ``checks``, nobody fails them. Raise StudyError
+    if a scenario is unknown, a share is none, or they add up to more than everybody.
     """
     known = {name.replace(" ", "-"): name for name in SCENARIOS if name != "completes"}
     unknown = [name for name in given if name not in known]
     if unknown:
         raise StudyError(f"--share: expected one of {', '.join(known)}, got {unknown[0]!r}")
-    impossible: dict[Scenario, bool] = {
-        "declines": not consent,
-        "screened out": not screening,
-        "fails checks": not checks,
-    }
+    possible: dict[Scenario, bool] = {"declines": consent, "screened out": screening, "fails checks": checks}
     shares: dict[Scenario, float] = dict(SHARES)
-    shares.update({known[name]: share for name, share in given.items()})
+    shares |= {known[name]: share for name, share in given.items()}
     for name, share in shares.items():
         if not 0 <= share <= 1:
             raise StudyError(f"--share {name.replace(' ', '-')}: expected 0 to 1, got {share}")
-    shares = {name: 0.0 if impossible.get(name) else share for name, share in shares.items()}
+    shares = {name: share if possible.get(name, True) else 0.0 for name, share in shares.items()}
     if sum(shares.values()) > 1:
         raise StudyError(f"--share: expected shares that add up to 1 at most, got {sum(shares.values()):g}")
     return shares
@@ -147,25 +134,16 @@ class ParticipantPlan:
     seed: int
     shares: Mapping[Scenario, float]
     answering: Callable[[SimulatedParticipant], AnswerSource]
-    in_browser: Callable[[SimulatedParticipant, str], None] | None = (
-        None  # visit of a submission in a real browser, to its end
-    )
+    in_browser: Callable[[SimulatedParticipant, str], None] | None = None  # a whole visit in a real browser
     browsers: int = 0  # how many people use one
 
 
 def plan_participants(
     stage: RehearsalEnvironment, given: Mapping[str, float], *, browsers: int, seed: int
 ) -> ParticipantPlan:
-    """Return who comes to a study, how they answer, and who uses a real browser.
+    """Return who comes to a study, how they answer, and who uses a real browser, of whom there are ``browsers``.
 
-    Parameters
-    ----------
-    stage : RehearsalEnvironment
-        What the study is rehearsed on.
-    given : mapping of str to float
-        Scenario -> share of those who come; the others keep their defaults.
-    browsers, seed : int
-        How many people at most use a browser; the seed that draws people.
+    ``given`` are shares of scenarios; the others keep their defaults.
     """
     study = stage.workspace.study
     shares = read_shares(
@@ -194,12 +172,9 @@ def _answer_source(
     """Return how each person answers: only those whose scenario says so are screened out or fail checks."""
 
     def of(one: SimulatedParticipant) -> AnswerSource:
-        temperament = CROWD.model_copy(
-            update={
-                "not_eligible": 1.0 if one.scenario == "screened out" else 0.0,
-                "failing_checks": 1.0 if one.scenario == "fails checks" else 0.0,
-            }
-        )
+        failing = {"not_eligible": "screened out", "failing_checks": "fails checks"}
+        odds = {name: float(one.scenario == scenario) for name, scenario in failing.items()}
+        temperament = CROWD.model_copy(update=odds)
 
         @cache
         def answer(assignment_id: str) -> tuple[Form, Mapping[str, str]]:

@@ -34,21 +34,10 @@ class StudyCopy:
 
 
 def copy_study(study_path: Path, *, annotators: int | None, seed: int) -> StudyCopy:
-    """Return the copy of a study that is to be rehearsed.
+    """Return the copy of a study that is to be rehearsed with another number of ``annotators``, or the study's own.
 
-    Parameters
-    ----------
-    study_path : Path
-        The user's study file, which stays as it is.
-    annotators : int, optional
-        How many people; the study's number where absent.
-    seed : int
-        Names the project where the study has none.
-
-    Raises
-    ------
-    StudyError
-        If the study cannot be used, or its quotas allow no other number.
+    ``seed`` names the project where the study has none. Raise StudyError if the study cannot be used, or its quotas
+    allow no other number.
     """
     study = load_study(study_path)  # refuses what cannot be read, in the user's own file
     document: dict[str, Any] = tomllib.loads(study_path.read_text("utf-8"))
@@ -72,9 +61,8 @@ def copy_study(study_path: Path, *, annotators: int | None, seed: int) -> StudyC
         prolific["description"] = DESCRIPTION
     left_out = [name for name in ELSEWHERE if prolific.pop(name, None)]
     if left_out:
-        filled_in.append(
-            f"[prolific] {', '.join(left_out)}: not rehearsed; the emulator has no such groups and studies"
-        )
+        names = ", ".join(left_out)
+        filled_in.append(f"[prolific] {names}: not rehearsed; the emulator has no such groups and studies")
     if "project" not in prolific:
         prolific["project"] = hashlib.sha256(f"project {seed}".encode()).hexdigest()[:24]
     if study.people.pay is None and "reward" not in prolific:

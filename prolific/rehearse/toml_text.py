@@ -16,11 +16,7 @@ def toml_text(document: Mapping[str, Any]) -> str:
     "people" = {"pay" = 2.5, "groups" = [{"name" = "x"}]}
     <BLANKLINE>
     """
-    return "".join(f"{_key(name)} = {_value(value)}\n" for name, value in document.items())
-
-
-def _key(name: str) -> str:
-    return _text(name)
+    return "".join(f"{_text(name)} = {_value(value)}\n" for name, value in document.items())
 
 
 def _value(value: Any) -> str:
@@ -33,7 +29,7 @@ def _value(value: Any) -> str:
     if isinstance(value, datetime.date | datetime.time):  # a datetime is a date
         return value.isoformat()
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_key(name)} = {_value(inner)}" for name, inner in value.items()) + "}"
+        return "{" + ", ".join(f"{_text(name)} = {_value(inner)}" for name, inner in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_value(inner) for inner in value) + "]"
     raise TypeError(f"TOML has no {type(value).__name__}")
