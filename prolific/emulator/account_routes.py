@@ -17,9 +17,7 @@ from prolific.emulator.study_body import RequestBody
 EMAIL = "researcher@example.org"
 
 
-class WorkspaceBody(RequestBody):
-    """A new workspace."""
-
+class _WorkspaceBody(RequestBody):
     title: Annotated[StrictStr, Field(min_length=1)]
     naivety_distribution_rate: Annotated[float | None, Field(ge=0, le=1)] = None
     currency_code: Annotated[StrictStr, Field(pattern="^(USD|GBP)$")] = "USD"
@@ -68,7 +66,7 @@ def _user(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _create_workspace(tx: RequestTransaction, call: RouteRequest) -> Any:
-    asked = call.read(WorkspaceBody)
+    asked = call.read(_WorkspaceBody)
     return _workspace(tx, tx.insert(schema.workspaces, title=asked.title, currency=asked.currency_code, paid_in=0))
 
 

@@ -16,27 +16,21 @@ from prolific.emulator.routing import Route, RouteRequest
 from prolific.emulator.study_body import RequestBody
 
 
-class CollectionBody(RequestBody):
-    """A new collection."""
-
+class _CollectionBody(RequestBody):
     name: Annotated[StrictStr, Field(min_length=1)]
     description: StrictStr
     project_id: StrictStr
     study_ids: list[StrictStr] = Field(default_factory=list)
 
 
-class CollectionChange(RequestBody):
-    """What is to be changed."""
-
+class _CollectionChange(RequestBody):
     name: Annotated[StrictStr | None, Field(min_length=1)] = None
     description: StrictStr | None = None
     publish_at: None = None  # a time to publish at is not modelled
     study_ids: list[StrictStr] | None = None
 
 
-class CollectionTransitionBody(RequestBody):
-    """What is to become of a collection."""
-
+class _CollectionTransitionBody(RequestBody):
     action: StrictStr
     publish_at: StrictStr | None = None
 
@@ -51,7 +45,7 @@ def _list(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _create(tx: RequestTransaction, call: RouteRequest) -> Any:
-    asked = call.read(CollectionBody)
+    asked = call.read(_CollectionBody)
     project = find_project(tx, asked.project_id)
     _check_drafts(tx, project.id, asked.study_ids)
     return _short(tx, tx.insert(schema.collections, **asked.model_dump()))
@@ -59,7 +53,7 @@ def _create(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 def _change(tx: RequestTransaction, call: RouteRequest) -> Any:
     """Change a collection; its studies only while they are drafts."""
-    row, asked = _find(tx, call), call.read(CollectionChange)
+    row, asked = _find(tx, call), call.read(_CollectionChange)
     if asked.study_ids is not None:
         _check_drafts(tx, row.project_id, row.study_ids + asked.study_ids)
     changes = asked.model_dump(exclude_none=True)
@@ -74,7 +68,7 @@ def _delete(tx: RequestTransaction, call: RouteRequest) -> None:
 
 def _publish(tx: RequestTransaction, call: RouteRequest) -> Any:
     """Publish all studies of a collection together; nobody takes part in two of them."""
-    row, asked = _find(tx, call), call.read(CollectionTransitionBody)
+    row, asked = _find(tx, call), call.read(_CollectionTransitionBody)
     if asked.action != "PUBLISH":
         raise invalid(action="only PUBLISH is modelled here")
     if not row.study_ids:

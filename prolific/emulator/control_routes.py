@@ -37,9 +37,7 @@ class FilterBody(RequestBody):
     highest: StrictInt | StrictFloat | StrictStr | None = None
 
 
-class TakeBody(RequestBody):
-    """Who takes a place, and on what."""
-
+class _TakeBody(RequestBody):
     participant_id: StrictStr
     device: StrictStr = "desktop"
 
@@ -89,7 +87,7 @@ def _study(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _take(tx: RequestTransaction, call: RouteRequest) -> Any:
-    asked = call.read(TakeBody)
+    asked = call.read(_TakeBody)
     return _person_view(tx, submissions.take(tx, call.path["id"], asked.participant_id, device=asked.device))
 
 

@@ -58,12 +58,8 @@ class EmulatorRequestError(Exception):
 def error_body(status: int, detail: Detail, *, operation: str | None, form: ErrorForm) -> dict[str, Any]:
     """Return the body of a refusal.
 
-    Parameters
-    ----------
-    operation : str or None
-        The operation refused; with the form "documented" it says whether the outer "error" is there.
-    form : {"documented", "wrapped", "bare", "message"}
-        "message" is the short form that the platform's own client knows as well.
+    With the form "documented" the operation says whether the outer "error" is there; "message" is the short form that
+    the platform's own client knows as well.
     """
     title = TITLES.get(status, TITLES[400] if status < 500 else TITLES[500])
     if form == "message":

@@ -29,17 +29,13 @@ from prolific.emulator.study_body import RequestBody, SelectedFilter
 DETAILS = ("researcher_help_text", "participant_help_text", "category", "subcategory")
 
 
-class CountBody(RequestBody):
-    """Filters whose people are to be counted."""
-
+class _CountBody(RequestBody):
     filters: list[SelectedFilter]
     workspace_id: StrictStr | None = None
     organisation_id: StrictStr | None = None
 
 
-class GroupBody(RequestBody):
-    """A new participant group."""
-
+class _GroupBody(RequestBody):
     name: Annotated[StrictStr, Field(min_length=1)]
     workspace_id: StrictStr | None = None
     organisation_id: StrictStr | None = None
@@ -47,16 +43,12 @@ class GroupBody(RequestBody):
     participant_ids: list[StrictStr] = Field(default_factory=list)
 
 
-class GroupChange(RequestBody):
-    """What a group is called, and who is in it."""
-
+class _GroupChange(RequestBody):
     name: Annotated[StrictStr | None, Field(min_length=1)] = None
     participant_ids: list[StrictStr] | None = None
 
 
-class ParticipantIdsBody(RequestBody):
-    """Participants' ids."""
-
+class _ParticipantIdsBody(RequestBody):
     participant_ids: list[StrictStr]
 
 
@@ -83,7 +75,7 @@ def _list_filters(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 def _count_eligible(tx: RequestTransaction, call: RouteRequest) -> Any:
     """Count the people whom filters admit; few of them are counted as none."""
-    asked = call.read(CountBody)
+    asked = call.read(_CountBody)
     filters = [one.model_dump(exclude_none=True) for one in asked.filters]
     check_filters(tx, filters)
     if asked.workspace_id is not None:
@@ -126,7 +118,7 @@ def _list_groups(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _create_group(tx: RequestTransaction, call: RouteRequest) -> Any:
-    asked = call.read(GroupBody)
+    asked = call.read(_GroupBody)
     if asked.workspace_id is None:
         raise invalid(workspace_id=REQUIRED)
     workspace = find_workspace(tx, asked.workspace_id)
@@ -137,7 +129,7 @@ def _create_group(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 def _change_group(tx: RequestTransaction, call: RouteRequest) -> Any:
     """Change what a group is called, or who is in it."""
-    row, asked = _find(tx, call), call.read(GroupChange)
+    row, asked = _find(tx, call), call.read(_GroupChange)
     if asked.name is not None:
         row = tx.update(schema.groups, row.id, name=asked.name)
     if asked.participant_ids is not None:
@@ -156,13 +148,13 @@ def _members(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _add_members(tx: RequestTransaction, call: RouteRequest) -> Any:
-    _add_people(tx, _find(tx, call).id, call.read(ParticipantIdsBody).participant_ids)
+    _add_people(tx, _find(tx, call).id, call.read(_ParticipantIdsBody).participant_ids)
     return _members(tx, call)
 
 
 def _remove_members(tx: RequestTransaction, call: RouteRequest) -> Any:
     row = _find(tx, call)
-    for person in call.read(ParticipantIdsBody).participant_ids:
+    for person in call.read(_ParticipantIdsBody).participant_ids:
         remove_member(tx, row.id, person)
     return _members(tx, call)
 

@@ -32,20 +32,11 @@ LOCK_WAIT = 10.0
 
 
 class Platform:
-    """An emulated platform and its store.
+    """An emulated platform and its store, an SQLite file that is made where it is not there.
 
-    Parameters
-    ----------
-    path : Path
-        An SQLite file; made where it is not there.
-    clock : {"manual", "real"}
-        A manual clock stands still until it is put forward. A real one runs, and can be put forward too.
-    token : str, optional
-        The only token accepted; without it any.
-    project : str, optional
-        The id of the project that a new store begins with; a random one where it is not given.
-    currency : str
-        That of the workspace that a new store begins with.
+    A manual ``clock`` stands still until it is put forward; a real one runs, and can be put forward too. Without a
+    ``token`` any is accepted. ``project`` is the id of the one that a new store begins with, else a random one, and
+    ``currency`` that of its workspace.
     """
 
     def __init__(

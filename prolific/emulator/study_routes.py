@@ -25,9 +25,7 @@ USUAL = ("age", "sex", "first-language", "current-country-of-residence", "nation
 HEAD = ("Submission id", "Participant id", "Status", "Started at", "Completed at", "Reviewed at", "Time taken")
 
 
-class StudyTransitionBody(RequestBody):
-    """What is to become of a study."""
-
+class _StudyTransitionBody(RequestBody):
     action: StrictStr
 
 
@@ -37,23 +35,17 @@ class CloneBody(RequestBody):
     block_previous_participants: StrictBool = False
 
 
-class CostBody(BaseModel):
-    """A reward in cents and a number of places."""
-
+class _CostBody(BaseModel):
     model_config = ConfigDict(extra="ignore")  # the description allows further fields
     reward: Annotated[Whole, Field(ge=0)]
     total_available_places: Annotated[Whole, Field(ge=1)]
 
 
-class ExportBody(RequestBody):
-    """What an export of demographic data says."""
-
+class _ExportBody(RequestBody):
     filters: list[SelectedFilter] = Field(default_factory=list)
 
 
-class TestParticipantBody(RequestBody):
-    """Whose account a test participant is."""
-
+class _TestParticipantBody(RequestBody):
     __test__ = False  # for pytest, which takes the name for that of a test
     email: Annotated[StrictStr, Field(pattern=r"^[^@\s]+@[^@\s]+\.[^@\s]+$")]
 
@@ -83,7 +75,7 @@ def _change(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _move(tx: RequestTransaction, call: RouteRequest) -> Any:
-    return studies.shown(tx, studies.transition(tx, call.path["id"], call.read(StudyTransitionBody).action))
+    return studies.shown(tx, studies.transition(tx, call.path["id"], call.read(_StudyTransitionBody).action))
 
 
 def _clone(tx: RequestTransaction, call: RouteRequest) -> Any:
@@ -118,7 +110,7 @@ def _cost(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _calculate_cost(tx: RequestTransaction, call: RouteRequest) -> Any:
-    asked = call.read(CostBody)
+    asked = call.read(_CostBody)
     return {"total_cost": number(payment(asked.reward, tx.behaviour).times(asked.total_available_places).total)}
 
 
@@ -134,7 +126,7 @@ def _count_submissions(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 def _test_participant(tx: RequestTransaction, call: RouteRequest) -> Any:
     """Make a test participant, whom nothing is paid."""
-    email = call.read(TestParticipantBody).email
+    email = call.read(_TestParticipantBody).email
     if tx.rows(schema.participants, schema.participants.c.email == email):
         raise invalid(email="there is a participant with this address")
     return {"participant_id": add_participant(tx, {}, email=email)}
@@ -161,7 +153,7 @@ def _test_study(tx: RequestTransaction, call: RouteRequest) -> Any:
 def _export_demographics(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Export who took part, once more for each list of filters, twice at most."""
     row = _find(tx, call)
-    asked = ExportBody() if call.body is None else call.read(ExportBody)
+    asked = _ExportBody() if call.body is None else call.read(_ExportBody)
     filters = [one.model_dump(exclude_none=True) for one in asked.filters]
     earlier = _exports(tx, row.id)
     if filters not in earlier:

@@ -30,38 +30,28 @@ SWITCHES = {
 }
 
 
-class ReturnBody(RequestBody):
-    """Why a submission should be returned."""
-
+class _ReturnBody(RequestBody):
     request_return_reasons: list[StrictStr]
 
 
-class BonusBody(RequestBody):
-    """A list of people and amounts."""
-
+class _BonusBody(RequestBody):
     study_id: StrictStr
     csv_bonuses: StrictStr
 
 
-class MessageBody(RequestBody):
-    """A message to one person."""
-
+class _MessageBody(RequestBody):
     recipient_id: StrictStr
     body: Annotated[StrictStr, Field(min_length=1)]
     study_id: StrictStr
 
 
-class BulkMessageBody(RequestBody):
-    """A message to several people."""
-
+class _BulkMessageBody(RequestBody):
     ids: Annotated[list[StrictStr], Field(min_length=1)]
     body: Annotated[StrictStr, Field(min_length=1)]
     study_id: StrictStr
 
 
-class GroupMessageBody(RequestBody):
-    """A message to everybody in a group."""
-
+class _GroupMessageBody(RequestBody):
     participant_group_id: StrictStr
     body: Annotated[StrictStr, Field(min_length=1)]
     study_id: StrictStr | None = None
@@ -117,7 +107,7 @@ def _move(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _request_return(tx: RequestTransaction, call: RouteRequest) -> Any:
-    row = submission_review.ask_to_return(tx, call.path["id"], call.read(ReturnBody).request_return_reasons)
+    row = submission_review.ask_to_return(tx, call.path["id"], call.read(_ReturnBody).request_return_reasons)
     shown = submissions.shown(tx, row)
     return {name: shown[name] for name in ("id", "status", "participant", "return_requested")}
 
@@ -128,7 +118,7 @@ def _approve_in_bulk(tx: RequestTransaction, call: RouteRequest) -> str:
 
 
 def _set_up_bonuses(tx: RequestTransaction, call: RouteRequest) -> Any:
-    asked = call.read(BonusBody)
+    asked = call.read(_BonusBody)
     return bonuses.set_up(tx, asked.study_id, asked.csv_bonuses)
 
 
@@ -138,17 +128,17 @@ def _pay_bonuses(tx: RequestTransaction, call: RouteRequest) -> str:
 
 
 def _send_message(tx: RequestTransaction, call: RouteRequest) -> None:
-    asked = call.read(MessageBody)
+    asked = call.read(_MessageBody)
     _send(tx, [asked.recipient_id], asked.body, asked.study_id)
 
 
 def _send_messages(tx: RequestTransaction, call: RouteRequest) -> None:
-    asked = call.read(BulkMessageBody)
+    asked = call.read(_BulkMessageBody)
     _send(tx, asked.ids, asked.body, asked.study_id)
 
 
 def _send_group_message(tx: RequestTransaction, call: RouteRequest) -> None:
-    asked = call.read(GroupMessageBody)
+    asked = call.read(_GroupMessageBody)
     group = participant_pool.find_group(tx, asked.participant_group_id)
     people = [one["participant_id"] for one in participant_pool.group_members(tx, group.id)]
     _keep(tx, people, asked.body, asked.study_id)

@@ -27,30 +27,22 @@ EVENT_TYPES = {
 }
 
 
-class SecretBody(RequestBody):
-    """For which workspace."""
-
+class _SecretBody(RequestBody):
     workspace_id: StrictStr
 
 
-class SubscriptionBody(RequestBody):
-    """What is to be told, and where."""
-
+class _SubscriptionBody(RequestBody):
     workspace_id: StrictStr
     event_type: StrictStr
     target_url: Annotated[StrictStr, Field(max_length=2000)]
     is_enabled: StrictBool | None = None
 
 
-class ConfirmBody(RequestBody):
-    """The secret that came with the subscription."""
-
+class _ConfirmBody(RequestBody):
     secret: StrictStr
 
 
-class SubscriptionChange(RequestBody):
-    """What is to be changed."""
-
+class _SubscriptionChange(RequestBody):
     event_type: StrictStr | None = None
     target_url: StrictStr | None = None
     is_enabled: StrictBool | None = None
@@ -70,7 +62,7 @@ def _list_secrets(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 def _create_secret(tx: RequestTransaction, call: RouteRequest) -> Any:
     """Make a secret; all subscriptions of the workspace use it from now on."""
-    workspace = find_workspace(tx, call.read(SecretBody).workspace_id)
+    workspace = find_workspace(tx, call.read(_SecretBody).workspace_id)
     tx.connection.execute(delete(schema.secrets).where(schema.secrets.c.workspace_id == workspace.id))
     made = tx.insert(schema.secrets, value=secrets.token_urlsafe(48), workspace_id=workspace.id)
     return fields(made, "id", "value", "workspace_id")
@@ -87,7 +79,7 @@ def _list_subscriptions(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 def _subscribe(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Keep a subscription, which counts when it is confirmed with the secret in the header."""
-    asked = call.read(SubscriptionBody)
+    asked = call.read(_SubscriptionBody)
     workspace = find_workspace(tx, asked.workspace_id)
     if tx.connection.scalar(select(schema.secrets.c.id).where(schema.secrets.c.workspace_id == workspace.id)) is None:
         raise EmulatorRequestError(400, "Create a secret for this workspace first")
@@ -99,7 +91,7 @@ def _subscribe(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
 
 
 def _confirm(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    row, asked = _find(tx, call), call.read(ConfirmBody)
+    row, asked = _find(tx, call), call.read(_ConfirmBody)
     if not secrets.compare_digest(asked.secret.encode(), row.confirm_secret.encode()):
         raise invalid(secret="This is not the secret of the subscription.")
     row = tx.update(schema.subscriptions, row.id, enabled=1)
@@ -107,7 +99,7 @@ def _confirm(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
 
 
 def _change(tx: RequestTransaction, call: RouteRequest) -> Any:
-    row, asked = _find(tx, call), call.read(SubscriptionChange)
+    row, asked = _find(tx, call), call.read(_SubscriptionChange)
     event_type, target = asked.event_type or row.event_type, asked.target_url or row.target_url
     _check(tx, event_type, target)
     enabled = row.enabled if asked.is_enabled is None else int(asked.is_enabled)

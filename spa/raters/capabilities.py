@@ -102,25 +102,9 @@ def probe(
     *,
     again: bool = False,
 ) -> Capabilities:
-    """Return what an endpoint does, from the journal where it has been probed before.
+    """Return what an endpoint, not opened yet, does: from the journal where it was probed before and not ``again``.
 
-    Parameters
-    ----------
-    endpoint : RemoteEndpoint
-        Not opened yet; it is as it was on return.
-    variants : sequence of RaterVariant
-        How the rater is asked.
-    journal : Journal
-        Where requests and answers are kept.
-    rater_budget : RaterBudget
-        What the rater may spend.
-    again : bool
-        Probe again.
-
-    Raises
-    ------
-    PlatformError
-        If the endpoint refuses for a reason that holds for every request, or the budget is reached.
+    Raise PlatformError if it refuses for a reason that holds for every request, or the budget is reached.
     """
     scope = scope_of(endpoint)
 
@@ -244,9 +228,8 @@ def problems(
         instead = 'set readout = "verbalised" (with answer_format = "json"), or run the model here'
         errors.append(f'{place} accepts logprobs and returns none; {instead} (provider = "local"){again}')
     if found.temperature == "ignored" and any(protocol.temperature or protocol.repeats > 1 for protocol in used):
-        warnings.append(
-            f"{place} ignores temperature: samples at temperature 1 are identical, so repeats add no information"
-        )
+        why = "samples at temperature 1 are identical, so repeats add no information"
+        warnings.append(f"{place} ignores temperature: {why}")
     for name in ("seed", "top_p"):
         if any(getattr(protocol, name) is not None for protocol in used) and getattr(found, name) == "ignored":
             warnings.append(f"{place} accepts {name} and ignores it")

@@ -49,21 +49,9 @@ class RaterVisitState:
 def visit_states(
     store: Store, visits: Sequence[RaterVisit], expect: Callable[[list[str]], object]
 ) -> Iterator[RaterVisitState]:
-    """Yield where each visit stands.
+    """Yield where each visit stands; ``expect`` is called with the assignments of those open ones that come next.
 
-    Parameters
-    ----------
-    store : Store
-        What knows it.
-    visits : sequence of RaterVisit
-        In the order in which they are made.
-    expect : callable
-        Called with the assignments of the visits that come next and are not completed.
-
-    Raises
-    ------
-    ResponseError
-        If the rater answered in a visit of this name with another model or other settings.
+    Raise ResponseError if the rater answered in a visit of this name with another model or other settings.
     """
     for start in range(0, len(visits), AHEAD):
         chunk = {visit.submission_id: visit for visit in visits[start : start + AHEAD]}
@@ -83,9 +71,8 @@ def group_repeats(visit_states: Iterator[RaterVisitState], most: int) -> Iterato
     for visit_state in visit_states:
         visit = visit_state.visit
         alike = group and (visit.assignment_id, visit.asked) == (group[0].visit.assignment_id, group[0].visit.asked)
-        if group and (
-            len(group) >= most or not alike or visit.protocol.seed is not None
-        ):  # a seed is each repeat's own
+        own_seed = visit.protocol.seed is not None
+        if group and (len(group) >= most or not alike or own_seed):
             yield group
             group = []
         group.append(visit_state)
@@ -94,13 +81,7 @@ def group_repeats(visit_states: Iterator[RaterVisitState], most: int) -> Iterato
 
 
 def visit_state_of(visit: RaterVisit, lease: Lease | None, calls: Sequence[JournalEntry]) -> RaterVisitState:
-    """Return where one visit stands, by its lease and its calls.
-
-    Raises
-    ------
-    ResponseError
-        If it was answered with another model or other settings.
-    """
+    """Return where one visit stands, by its lease and its calls; raise ResponseError as :func:`visit_states` does."""
     if lease is None:
         new = new_lease_for_rater(visit.asked.rater.id, visit.assignment_id, visit.label)
         return RaterVisitState(visit=visit, lease=new, write=give, calls=())
@@ -144,8 +125,6 @@ def _limit(call: JournalEntry) -> int | None:
 def _allows_longer(visit: RaterVisit, call: JournalEntry) -> bool:
     """Tell whether a visit allows a longer answer than a call whose answer broke off."""
     limit = _limit(call)
-    if (
-        visit.protocol.limit is None or limit is None
-    ):  # without a limit of ours an answer ends where the endpoint ends it
+    if visit.protocol.limit is None or limit is None:  # without one an answer ends where the endpoint ends it
         return limit is not None or (visit.protocol.limit or 0) > call.facts.get("completion_tokens", 0)
     return visit.protocol.limit > limit

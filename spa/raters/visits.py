@@ -33,10 +33,8 @@ class RaterVisit:
     @property
     def protocol(self) -> RaterProtocol:
         """How this visit is asked; each repeat adds its number to a seed."""
-        protocol = self.asked.protocol
-        return (
-            protocol if protocol.seed is None else protocol.model_copy(update={"seed": protocol.seed + self.repeat - 1})
-        )
+        protocol, seed = self.asked.protocol, self.asked.protocol.seed
+        return protocol if seed is None else protocol.model_copy(update={"seed": seed + self.repeat - 1})
 
     @property
     def label(self) -> RaterCondition:
@@ -65,10 +63,7 @@ def rater_visits(
 ) -> Sequence[RaterVisit]:
     """Return every visit: assignment by assignment, so that a run that is stopped has whole ones.
 
-    Raises
-    ------
-    StudyError
-        If ``only`` names an assignment that the store does not hold.
+    Raise StudyError if ``only`` names an assignment that the store does not hold.
     """
     names = store.assignment_ids()
     unknown = sorted(set(only) - set(names))
@@ -106,9 +101,8 @@ def with_hostile_line(form: Form, label: str) -> Form:
     def changed(exhibit: Exhibit) -> Exhibit:
         if exhibit.label != label or exhibit.image is not None:
             return exhibit
-        return replace(
-            exhibit, segments=(*exhibit.segments, replace(exhibit.segments[-1], text=HOSTILE_LINE, marked=False))
-        )
+        hostile = replace(exhibit.segments[-1], text=HOSTILE_LINE, marked=False)
+        return replace(exhibit, segments=(*exhibit.segments, hostile))
 
     def block_of(block: PageBlock) -> PageBlock:
         if not isinstance(block, ExhibitsBlock):

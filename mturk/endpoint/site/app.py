@@ -18,12 +18,13 @@ from mturk.endpoint.service import MTurkService
 from mturk.endpoint.site import history, tasks
 from mturk.endpoint.site.handlers import Answer, Visit, redirect
 from mturk.endpoint.site.rendering import send_asset
-from mturk.endpoint.site.security import SITE_HEADERS, HeaderMiddleware
+from mturk.endpoint.site.security import SITE_HEADERS
 from mturk.endpoint.site.settings import SiteSettings
 from mturk.endpoint.site.sign_in import SignInPages, make_link, show_account
 from mturk.sites import ADDRESS, write_sites
 from spa.errors import ResponseError
 from spa.server.http_server import Listener, server_config
+from spa.server.security_headers import SecurityHeaders, content_policy
 
 PAGES: tuple[tuple[str, str, Callable[[Visit], Answer]], ...] = (  # for whoever is signed in
     ("/", "GET", lambda visit: redirect("/hits")),
@@ -67,7 +68,7 @@ def add_site(app: FastAPI, endpoint: MTurkService, settings: SiteSettings) -> No
         return JSONResponse(sites)
 
     app.add_route(ADDRESS, tell_sites, methods=["GET"])
-    app.add_middleware(HeaderMiddleware, headers=SITE_HEADERS)
+    app.add_middleware(SecurityHeaders, policy=content_policy, headers=SITE_HEADERS)
     for error in (HTTPException, MTurkRequestError, ResponseError):
         app.add_exception_handler(error, sign_in.failed)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from typing import Literal
 from urllib.parse import parse_qsl
@@ -35,28 +36,24 @@ from mturk.endpoint.site.frame_pages import (
     submit_to,
 )
 from mturk.endpoint.site.rendering import render, send_asset
-from mturk.endpoint.site.security import HeaderMiddleware
 from mturk.endpoint.site.settings import SiteSettings
 from mturk.endpoint.site.texts import choose_language, load_texts
 from mturk.endpoint.store import secret_of
 from mturk.endpoint.transaction import Transaction
 from mturk.endpoint.worker_actions import submit
 from mturk.questions import HTMLQuestion, QuestionRefused, XMLRefused, read_question
+from spa.server.security_headers import HEADERS, SecurityHeaders
 
 EMBEDDED = ("iframe", "frame")  # as what a browser says that it wants the page
-HEADERS = {
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",  # the address is the right to see the page
-    "cache-control": "no-store",
-    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
-    "x-robots-tag": "noindex",
+FRAME_HEADERS = {name: value for name, value in HEADERS.items() if name != "cross-origin-opener-policy"} | {
+    "referrer-policy": "no-referrer"  # the address is the right to see the page
 }
 
 
 def create_frames(endpoint: MTurkService, settings: SiteSettings) -> FastAPI:
     """Create the application that serves HITs on the origin ``settings.frame_url``."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    app.add_middleware(HeaderMiddleware, headers={**HEADERS, "content-security-policy": outcome_policy(settings)})
+    app.add_middleware(SecurityHeaders, policy=partial(outcome_policy, settings), headers=FRAME_HEADERS)
     frames = Frames(endpoint, settings)
     app.add_route("/f/{token}", frames.show, methods=["GET"])
     for signed in ("", f"{SIGNED}{{signature}}"):  # without a signature it says why nothing is stored

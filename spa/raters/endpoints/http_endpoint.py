@@ -45,14 +45,8 @@ class SerializedRequest(NamedTuple):
 class HTTPEndpoint(ABC):
     """A connection to the endpoint of one rater; an asynchronous context manager.
 
-    Parameters
-    ----------
-    rater : Rater
-        Model, address and key.
-    environment : mapping of str to str
-        Where the key is looked up; never stored.
-    timeout : float
-        Seconds until a request counts as unanswered.
+    The key is looked up in ``environment`` and never stored; ``timeout`` is the seconds until a request counts as
+    unanswered.
     """
 
     path: str  # below the base URL

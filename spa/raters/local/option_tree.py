@@ -56,10 +56,7 @@ class OptionTree:
     def distribution(self, log_probabilities: Mapping[Path, Mapping[int, float]]) -> Distribution:
         """Return the distribution over the options.
 
-        Parameters
-        ----------
-        log_probabilities : mapping
-            For every place in ``inner``, the natural logarithm of the probability of each child.
+        ``log_probabilities`` holds, for every place in ``inner``, the natural logarithm of each child's probability.
         """
         reached = {
             path: math.fsum(log_probabilities[path[:place]][token] for place, token in enumerate(path))
@@ -86,21 +83,10 @@ class OptionTree:
 
 
 def option_tree(prompt: str, options: Sequence[str], encode: Encode) -> OptionTree:
-    """Cut the options into tokens as they are cut after the prompt.
+    """Cut the options into tokens as they are cut after the prompt, the whole text before the answer.
 
-    Parameters
-    ----------
-    prompt : str
-        The whole text before the answer.
-    options : sequence of str
-        Values of the answers.
-    encode : callable
-        Texts -> their tokens, without any that mark beginning or end.
-
-    Raises
-    ------
-    SameTokens
-        If two options are the same tokens.
+    ``encode`` gives the tokens of texts without any that mark beginning or end. Raise SameTokens if two options are the
+    same tokens.
     """
     tail = prompt[-TAIL:]
     alone, *followed = encode([tail, *(tail + option for option in options)])

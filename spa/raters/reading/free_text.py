@@ -77,26 +77,10 @@ class AnswerScale:
 
 
 def read_free_text(question: Question, text: str, *, reading: Reading) -> str:
-    """Return what a text answers, in the form in which a page would send it.
+    """Return what a text answers by a rule, in the form in which a page would send it.
 
-    Parameters
-    ----------
-    question : Question
-        What was asked.
-    text : str
-        What the model said.
-    reading : {"strict", "first_number", "paper"}
-        By which rule.
-
-    Returns
-    -------
-    str
-        A number or an option's value, still to be validated like everybody's answers.
-
-    Raises
-    ------
-    UnreadableText
-        Where the text gives no answer, or more than one.
+    It is a number or an option's value, still to be validated like everybody's answers. Raise UnreadableText where the
+    text gives no answer, or more than one.
     """
     answer = question.answer
     if isinstance(answer, TextAnswer):
@@ -126,9 +110,8 @@ def _scale(question: Question) -> AnswerScale | None:
     criterion = getattr(question.target, "criterion", "")
     words = frozenset(WORD.findall(_plain(f"{question.text} {criterion}")))
     if isinstance(answer, NumberAnswer):
-        return AnswerScale(
-            low=Decimal(answer.low), high=Decimal(answer.high), percent=answer.unit == "%", question=words
-        )
+        low, high = Decimal(answer.low), Decimal(answer.high)
+        return AnswerScale(low=low, high=high, percent=answer.unit == "%", question=words)
     values = [option.value for option in answer.options] if isinstance(answer, OptionsAnswer) else []
     if not values or not all(value.isdecimal() for value in values):
         return None
@@ -241,9 +224,10 @@ def _visit_state(text: str, scale: AnswerScale, question: Question) -> tuple[lis
         if DENIED.search(clause) or SUPPOSED.search(sentence):
             continue
         likely = scale.percent and re.match(LIKELY, text[match.start("number") + len(match["number"]) :]) is not None
-        stands = likely or match["scale"] or any(one.search(sentence) for one in STANDING)
         stands = (
-            stands
+            likely
+            or match["scale"]
+            or any(one.search(sentence) for one in STANDING)
             or (match["unit"] and re.search(rf"(?:[,:(]|\bit(?:'s| is)|\bat)\s*{HEDGE}$", sentence))
             or _labelled(own, scale)
         )
