@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from sqlalchemy import bindparam, select, update
 
+from mturk.endpoint import repository
 from mturk.endpoint.assignments import SUBMITTED, HitAssignment, approved, rejected
 from mturk.endpoint.errors import does_not_exist, refused
 from mturk.endpoint.hits import DISPOSED, HitType, HostedHit, reviewed
 from mturk.endpoint.money import format_money
-from mturk.endpoint.repository import (
-    find_assignment,
-    find_hit,
-    find_type,
-    price,
-    record_event,
-    save_assignment,
-    save_hit,
-)
 from mturk.endpoint.schema import ledger, requesters
 from mturk.endpoint.transaction import Transaction
 
@@ -36,8 +28,8 @@ def approve(
     """Approve an assignment: its reward is owed from now on, and the budget has to reach for it."""
     work, hit = _found(tx, assignment_id, requester_id)
     done = approved(work, feedback=feedback, override=override, now=tx.now)
-    kind = find_type(tx, hit.hit_type_id)
-    cost = price(tx, kind, hit.maximum)
+    kind = repository.find_type(tx, hit.hit_type_id)
+    cost = repository.price(tx, kind, hit.maximum)
     granted, spent, _ = budget_of(tx, requester_id)
     if spent + cost > granted:
         raise _insufficient_funds(f"approving assignment {assignment_id}", cost, granted - spent)
@@ -55,9 +47,9 @@ def reject(tx: Transaction, assignment_id: str, *, requester_id: str, feedback: 
     """Reject an assignment: nothing is owed for it."""
     work, hit = _found(tx, assignment_id, requester_id)
     done = rejected(work, feedback=feedback, now=tx.now)
-    save_assignment(tx, work, done)
-    save_hit(tx, hit, reviewed(hit, tx.now), kind=find_type(tx, hit.hit_type_id))
-    record_event(tx, "AssignmentRejected", hit, done)
+    repository.save_assignment(tx, work, done)
+    repository.save_hit(tx, hit, reviewed(hit, tx.now), kind=repository.find_type(tx, hit.hit_type_id))
+    repository.record_event(tx, "AssignmentRejected", hit, done)
     return done
 
 
@@ -110,19 +102,19 @@ def _insufficient_funds(what: str, wanted: int, there: int) -> Exception:
 def _finish(
     tx: Transaction, work: HitAssignment, done: HitAssignment, hit: HostedHit, kind: HitType, *, automatic: bool
 ) -> None:
-    save_assignment(tx, work, done)
+    repository.save_assignment(tx, work, done)
     if work.status == SUBMITTED:  # a rejection that is taken back was counted as completed before
-        save_hit(tx, hit, reviewed(hit, done.approved_at or tx.now), kind=kind)
-    fee = price(tx, kind, hit.maximum) - kind.reward
+        repository.save_hit(tx, hit, reviewed(hit, done.approved_at or tx.now), kind=kind)
+    fee = repository.price(tx, kind, hit.maximum) - kind.reward
     record_debt(tx, "reward", done, cents=kind.reward, fee=fee, automatic=automatic, at=done.approved_at)
-    record_event(tx, "AssignmentApproved", hit, done)
+    repository.record_event(tx, "AssignmentApproved", hit, done)
 
 
 def _found(tx: Transaction, assignment_id: str, requester_id: str) -> tuple[HitAssignment, HostedHit]:
-    work = find_assignment(tx, assignment_id, requester_id=requester_id)
+    work = repository.find_assignment(tx, assignment_id, requester_id=requester_id)
     if work.submitted_at is None:  # held, returned or abandoned: not known to requesters
         raise does_not_exist("Assignment", assignment_id)
-    hit = find_hit(tx, work.hit_id)
+    hit = repository.find_hit(tx, work.hit_id)
     if hit.status == DISPOSED:
         why = f"HIT {hit.hit_id} is disposed of; its assignments cannot be reviewed any more."
         raise refused("InvalidHITState", why)

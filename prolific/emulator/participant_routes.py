@@ -9,19 +9,9 @@ from typing import Annotated, Any
 from pydantic import Field, StrictStr
 from sqlalchemy import Row
 
-from prolific.emulator import schema
+from prolific.emulator import participant_pool, schema
 from prolific.emulator.account_routes import find_workspace
 from prolific.emulator.errors import REQUIRED, invalid
-from prolific.emulator.participant_pool import (
-    COUNTED_FROM,
-    add_member,
-    check_filters,
-    eligible,
-    find_group,
-    group_members,
-    offered,
-    remove_member,
-)
 from prolific.emulator.request_transaction import RequestTransaction, fields, save_setting, setting
 from prolific.emulator.routing import Route, RouteRequest, paginate
 from prolific.emulator.study_body import RequestBody, SelectedFilter
@@ -61,7 +51,7 @@ def _list_filters(tx: RequestTransaction, call: RouteRequest) -> Any:
         "StudyID": {row.id: row.body.get("internal_name") or row.body["name"] for row in tx.rows(schema.studies)},
     }
     found = []
-    for number, one in enumerate(offered(tx).values()):
+    for number, one in enumerate(participant_pool.offered(tx).values()):
         if tag is not None and tag not in one.get("tags", []):
             continue
         shown = {name: value for name, value in one.items() if name != "tags"}
@@ -77,14 +67,14 @@ def _count_eligible(tx: RequestTransaction, call: RouteRequest) -> Any:
     """Count the people whom filters admit; few of them are counted as none."""
     asked = call.read(_CountBody)
     filters = [one.model_dump(exclude_none=True) for one in asked.filters]
-    check_filters(tx, filters)
+    participant_pool.check_filters(tx, filters)
     if asked.workspace_id is not None:
         find_workspace(tx, asked.workspace_id)
     known = setting(tx.connection, "eligible_counts") or {}
     key = json.dumps(filters, sort_keys=True)
     if not tx.behaviour.eligible_counts_cached or key not in known:
-        count = len(eligible(tx, filters))
-        known = {**known, key: count if count >= COUNTED_FROM else 0}
+        count = len(participant_pool.eligible(tx, filters))
+        known = {**known, key: count if count >= participant_pool.COUNTED_FROM else 0}
         save_setting(tx.connection, "eligible_counts", known)
     return {"count": known[key]}
 
@@ -133,8 +123,8 @@ def _change_group(tx: RequestTransaction, call: RouteRequest) -> Any:
     if asked.name is not None:
         row = tx.update(schema.groups, row.id, name=asked.name)
     if asked.participant_ids is not None:
-        for one in group_members(tx, row.id):
-            remove_member(tx, row.id, one["participant_id"])
+        for one in participant_pool.group_members(tx, row.id):
+            participant_pool.remove_member(tx, row.id, one["participant_id"])
         _add_people(tx, row.id, asked.participant_ids)
     return _group(tx, row)
 
@@ -144,7 +134,7 @@ def _delete_group(tx: RequestTransaction, call: RouteRequest) -> None:
 
 
 def _members(tx: RequestTransaction, call: RouteRequest) -> Any:
-    return {"results": group_members(tx, _find(tx, call).id)}
+    return {"results": participant_pool.group_members(tx, _find(tx, call).id)}
 
 
 def _add_members(tx: RequestTransaction, call: RouteRequest) -> Any:
@@ -155,7 +145,7 @@ def _add_members(tx: RequestTransaction, call: RouteRequest) -> Any:
 def _remove_members(tx: RequestTransaction, call: RouteRequest) -> Any:
     row = _find(tx, call)
     for person in call.read(_ParticipantIdsBody).participant_ids:
-        remove_member(tx, row.id, person)
+        participant_pool.remove_member(tx, row.id, person)
     return _members(tx, call)
 
 
@@ -166,11 +156,11 @@ def _add_people(tx: RequestTransaction, group_id: str, people: Sequence[str]) ->
     if unknown:
         raise invalid(participant_ids=[f"no participant {person}" for person in unknown])
     for person in people:
-        add_member(tx, group_id, person)
+        participant_pool.add_member(tx, group_id, person)
 
 
 def _find(tx: RequestTransaction, call: RouteRequest) -> Row[Any]:
-    return find_group(tx, call.path["id"])
+    return participant_pool.find_group(tx, call.path["id"])
 
 
 def _group(tx: RequestTransaction, row: Row[Any]) -> dict[str, Any]:
@@ -178,7 +168,7 @@ def _group(tx: RequestTransaction, row: Row[Any]) -> dict[str, Any]:
         **fields(row, "id", "name", "workspace_id", "description"),
         "project_id": None,
         "organisation_id": None,
-        "participant_count": len(group_members(tx, row.id)),
+        "participant_count": len(participant_pool.group_members(tx, row.id)),
         "is_deleted": bool(row.deleted) and not tx.behaviour.deleted_groups_look_alive,
         "feeder_studies": [],
     }

@@ -11,18 +11,8 @@ from typing import Literal
 from starlette.requests import Request
 from starlette.responses import Response
 
+from mturk.endpoint.site import sessions
 from mturk.endpoint.site.handlers import LANGUAGE_COOKIE, Answer, SiteHandlers, SitePage, Visit, redirect
-from mturk.endpoint.site.sessions import (
-    DAY,
-    DEVICE_LIFE,
-    SESSION_LIFE,
-    end_all,
-    end_session,
-    invite,
-    is_redeemable,
-    known_sessions,
-    redeem,
-)
 from mturk.endpoint.site.texts import LANGUAGES
 
 YEAR = 365 * 86_400
@@ -37,7 +27,7 @@ class SignInPages(SiteHandlers):
         token, mark = request.path_params["token"], self._mark_of(request)
         if self.sign_in_failures.is_over(address_of(request)):
             return self._slow(request)
-        if not await self.endpoint.run(lambda tx: is_redeemable(tx, token, mark)):
+        if not await self.endpoint.run(lambda tx: sessions.is_redeemable(tx, token, mark)):
             return self._used(request)
         return self._invited(request, "sign_in.invited_text")
 
@@ -52,22 +42,22 @@ class SignInPages(SiteHandlers):
         if self.sign_in_failures.is_over(address_of(request)):
             return self._slow(request)
         if mark is None:
-            unused = await self.endpoint.run(lambda tx: is_redeemable(tx, token, None))
+            unused = await self.endpoint.run(lambda tx: sessions.is_redeemable(tx, token, None))
             return self._invited(request, "sign_in.cookie_text") if unused else self._used(request)
-        session = await self.endpoint.run(lambda tx: redeem(tx, token, mark))
+        session = await self.endpoint.run(lambda tx: sessions.redeem(tx, token, mark))
         if session is None:
             return self._used(request)
         response = redirect("/hits")
-        self._set_cookie(response, self.settings.cookie, session, SESSION_LIFE, "strict")
+        self._set_cookie(response, self.settings.cookie, session, sessions.SESSION_LIFE, "strict")
         return response
 
     async def sign_out(self, request: Request) -> Response:
         """End this session."""
-        return await self._sign_out(request, lambda visit: end_session(visit.tx, visit.visitor.session))
+        return await self._sign_out(request, lambda visit: sessions.end_session(visit.tx, visit.visitor.session))
 
     async def sign_out_everywhere(self, request: Request) -> Response:
         """End all sessions of this worker."""
-        return await self._sign_out(request, lambda visit: end_all(visit.tx, visit.worker_id))
+        return await self._sign_out(request, lambda visit: sessions.end_all(visit.tx, visit.worker_id))
 
     async def set_language(self, request: Request) -> Response:
         """Remember a language."""
@@ -86,7 +76,7 @@ class SignInPages(SiteHandlers):
         action, button = f"/invite/{request.path_params['token']}", self.texts(request).say("sign_in.button")
         response = self.notice(request, "sign_in.invited", text=text, action=action, button=button)
         mark = self._mark_of(request) or secrets.token_urlsafe(32)
-        self._set_cookie(response, self.settings.mark_cookie, mark, DAY, "lax")
+        self._set_cookie(response, self.settings.mark_cookie, mark, sessions.DAY, "lax")
         return response
 
     def _set_cookie(
@@ -121,13 +111,13 @@ class SignInPages(SiteHandlers):
 
 def show_account(visit: Visit, *, link: str | None = None) -> Answer:
     """Show the account."""
-    sessions = known_sessions(visit.tx, visit.worker_id)
-    return SitePage(template="account.html", here="/account", context={"sessions": sessions, "link": link})
+    context = {"sessions": sessions.known_sessions(visit.tx, visit.worker_id), "link": link}
+    return SitePage(template="account.html", here="/account", context=context)
 
 
 def make_link(visit: Visit) -> Answer:
     """Show a link for another device; it is in no address, so it stays in no history."""
-    token = invite(visit.tx, visit.worker_id, life=DEVICE_LIFE)
+    token = sessions.invite(visit.tx, visit.worker_id, life=sessions.DEVICE_LIFE)
     return show_account(visit, link=f"{visit.settings.site_url}/invite/{token}")
 
 
