@@ -24,30 +24,11 @@ from spa.errors import PlatformError
 from spa.files import written_whole
 from spa.responses.store import Store
 
-FIXED = (
-    "HITId",
-    "HITTypeId",
-    "Title",
-    "Description",
-    "Keywords",
-    "Reward",
-    "CreationTime",
-    "MaxAssignments",
-    "RequesterAnnotation",
-    "AssignmentDurationInSeconds",
-    "AutoApprovalDelayInSeconds",
-    "Expiration",
-    "AssignmentId",
-    "WorkerId",
-    "AssignmentStatus",
-    "AcceptTime",
-    "SubmitTime",
-    "AutoApprovalTime",
-    "ApprovalTime",
-    "RejectionTime",
-    "RequesterFeedback",
-    "WorkTimeInSeconds",
-)
+FIXED = """
+    HITId HITTypeId Title Description Keywords Reward CreationTime MaxAssignments RequesterAnnotation
+    AssignmentDurationInSeconds AutoApprovalDelayInSeconds Expiration AssignmentId WorkerId AssignmentStatus AcceptTime
+    SubmitTime AutoApprovalTime ApprovalTime RejectionTime RequesterFeedback WorkTimeInSeconds
+""".split()
 MOST_COLUMNS = 2_000  # of answers; a field that an annotator made up stands in assignments.jsonl all the same
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run these
 

@@ -24,7 +24,7 @@ from mturk.answers import render_answers
 from mturk.endpoint.assignments import HitAssignment
 from mturk.endpoint.errors import MTurkRequestError
 from mturk.endpoint.keys import IssuedKey, issue, reissued
-from mturk.endpoint.ledger import entries, fund
+from mturk.endpoint.money import entries, fund
 from mturk.endpoint.protocol import CONTENT_TYPE, write_refusal
 from mturk.endpoint.schema import access_keys, meta, requesters
 from mturk.endpoint.service import MTurkService

@@ -9,10 +9,10 @@ from sqlalchemy import Row, Table
 
 from prolific.emulator import schema, wallet
 from prolific.emulator.errors import REQUIRED, EmulatorRequestError, invalid
-from prolific.emulator.fees import whole
 from prolific.emulator.request_transaction import RequestTransaction, setting
 from prolific.emulator.routing import Route, RouteRequest, paginate
 from prolific.emulator.study_body import RequestBody
+from prolific.emulator.wallet import whole
 
 EMAIL = "researcher@example.org"
 

@@ -9,14 +9,14 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response
-from sqlalchemy import update
+from sqlalchemy import Row, update
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from prolific.emulator import control_routes, participant_site, schema
 from prolific.emulator.contract import Contract
 from prolific.emulator.errors import EmulatorRequestError, error_body
-from prolific.emulator.faults import BEFORE, InjectedFault, next_fault
+from prolific.emulator.faults import BEFORE, next_fault
 from prolific.emulator.operations import API_ROUTES, UNPUBLISHED
 from prolific.emulator.platform import Platform
 from prolific.emulator.request_transaction import RequestTransaction
@@ -64,7 +64,7 @@ class EmulatedOperation:
                 await _hang_up(request)
         return _response(answer)
 
-    def _work(self, request: Request, body: bytes) -> tuple[RouteResponse, InjectedFault | None]:
+    def _work(self, request: Request, body: bytes) -> tuple[RouteResponse, Row[Any] | None]:
         with self.platform.transaction() as tx:
             fault = next_fault(tx, self.route.operation)
             number = _log(tx, self.route.operation, request, body, fault)
@@ -162,11 +162,11 @@ def parse_request(request: Request, body: bytes) -> RouteRequest:
         body=read,
         address=str(request.url.replace(query="")),
         base=str(request.base_url).rstrip("/"),
-        cookie=request.headers.get("cookie", ""),
+        cookies=request.cookies,
     )
 
 
-def _log(tx: RequestTransaction, operation: str, request: Request, body: bytes, fault: InjectedFault | None) -> int:
+def _log(tx: RequestTransaction, operation: str, request: Request, body: bytes, fault: Row[Any] | None) -> int:
     row = tx.insert(
         schema.requests,
         at=tx.now,
@@ -179,7 +179,7 @@ def _log(tx: RequestTransaction, operation: str, request: Request, body: bytes, 
     return int(row.number)
 
 
-def _planned(fault: InjectedFault) -> EmulatorRequestError:
+def _planned(fault: Row[Any]) -> EmulatorRequestError:
     if fault.kind == "429":
         wait = fault.details.get("retry_after")
         headers = {} if wait is None else {"Retry-After": str(wait)}

@@ -11,9 +11,9 @@ from sqlalchemy import select, update
 
 from prolific.emulator import schema, studies, submissions, wallet
 from prolific.emulator.errors import invalid
-from prolific.emulator.fees import Cost, number, payment
 from prolific.emulator.request_transaction import RequestTransaction
 from prolific.emulator.study_body import RequestBody
+from prolific.emulator.wallet import Cost, number, payment
 
 HOUR = 3600
 

@@ -10,10 +10,10 @@ from sqlalchemy import Row
 from prolific.emulator import schema, studies, wallet
 from prolific.emulator.account_routes import find_project
 from prolific.emulator.errors import REQUIRED, invalid, not_found
-from prolific.emulator.fees import Cost, whole
 from prolific.emulator.request_transaction import RequestTransaction, fields
 from prolific.emulator.routing import Route, RouteRequest
 from prolific.emulator.study_body import RequestBody
+from prolific.emulator.wallet import Cost, whole
 
 
 class _CollectionBody(RequestBody):

@@ -25,23 +25,11 @@ SERVER_CODE = 150000
 
 # Operations whose published description gives the error without the outer "error".
 BARE = frozenset(
-    {
-        "BulkApproveSubmissions",
-        "BulkMessageParticipants",
-        "CalculateRewardRecommendations",
-        "CalculateStudyCost",
-        "CountStudySubmissionsByStatus",
-        "CreateStudy",
-        "GetMessages",
-        "GetProjectStudies",
-        "GetStudies",
-        "GetStudyCost",
-        "GetStudySubmissions",
-        "GetSubmissions",
-        "GetUnreadMessages",
-        "SendMessage",
-        "SendMessageToParticipantGroup",
-    }
+    """
+    BulkApproveSubmissions BulkMessageParticipants CalculateRewardRecommendations CalculateStudyCost
+    CountStudySubmissionsByStatus CreateStudy GetMessages GetProjectStudies GetStudies GetStudyCost GetStudySubmissions
+    GetSubmissions GetUnreadMessages SendMessage SendMessageToParticipantGroup
+    """.split()
 )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from html import escape
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import quote
 
 from prolific.emulator import participant_pool, schema, studies, submissions
@@ -49,7 +48,7 @@ def _open_study(tx: RequestTransaction, submission_id: str) -> RouteResponse:
 
 def _take_code(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Take the code that the browser brings back, as the platform's own page does."""
-    submission_id, code = _from_cookie(call), call.query.get("cc")
+    submission_id, code = call.cookies.get(COOKIE), call.query.get("cc")
     if submission_id is None:
         return _page("Who is this?", "<p>This browser did not come from a study of this platform.</p>", 400)
     row = submissions.find(tx, submission_id)
@@ -57,14 +56,6 @@ def _take_code(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
         row = submissions.complete(tx, row.id, code)
     shown = f"<p>Your submission is {escape(row.status)}; the code taken was {escape(row.entered_code or 'none')}.</p>"
     return _page("Thank you", shown)
-
-
-def _from_cookie(call: RouteRequest) -> str | None:
-    try:
-        found = SimpleCookie(call.cookie).get(COOKIE)
-    except CookieError:
-        return None
-    return None if found is None else found.value
 
 
 def _page(title: str, content: str, status: int = 200) -> RouteResponse:

@@ -45,7 +45,7 @@ class RouteRequest:
     body: Any  # of JSON; None without a body
     address: str  # of this request, without its query
     base: str  # of the server
-    cookie: str = ""  # the header of that name
+    cookies: Mapping[str, str]
 
     def read(self, model: type[M]) -> M:
         """Return the body as a record, or refuse."""

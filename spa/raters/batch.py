@@ -21,14 +21,13 @@ from spa.journal import STARTED, Journal, JournalEntry, calls_of
 from spa.raters.budget import RaterBudget, budget_message, expected_tokens
 from spa.raters.conversation import RaterConversation
 from spa.raters.endpoints.batch_files import ENDED, KIND, BatchFile, BatchFiles, files_of, jsonl
-from spa.raters.endpoints.chat import ChatEndpoint
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, mapping, read_body
+from spa.raters.endpoints.http_endpoint import ChatEndpoint
 from spa.raters.prompt_messages import PromptWriter
 from spa.raters.run import Forms
 from spa.raters.summary import Progress, RatingSummary
-from spa.raters.visit_state import visit_state_of, visit_states
 from spa.raters.visits import KIND as REQUEST
-from spa.raters.visits import RaterVisit, rater_visits
+from spa.raters.visits import RaterVisit, rater_visits, visit_state_of, visit_states
 from spa.responses.leases import Lease, leases_named
 from spa.responses.visit_ends import complete_rater_visit
 from spa.study.raters import rater_variants

@@ -69,19 +69,18 @@ def probes_for(rater: Rater, variants: Sequence[RaterVariant]) -> Iterator[Probe
     """Yield the requests that show what the variants rely on, at most six."""
     chat = rater.provider != "responses"
     used = [asked.protocol for asked in variants]
-    put = partial(_put, used[0])
+    put, draw = partial(_put, used[0]), partial(_put, used[0], RANDOM, temperature=1.0)
     if any(protocol.answer_format == "schema" for protocol in used):
         yield Probe(key="schema", request=put(GREET, answer_format="schema", tokens=4 * TOKENS, held=True))
     if any(protocol.readout == "logit" for protocol in used):
         yield Probe(key="logprobs", request=put(GREET, readout="logit"))
-    if chat and any(protocol.seed is not None for protocol in used):
-        yield Probe(key="seed", request=put(RANDOM, temperature=1.0, seed=SEED))
-        yield Probe(key="seed again", request=put(RANDOM, temperature=1.0, seed=SEED))
-    if any(protocol.top_p is not None for protocol in used):
-        yield Probe(key="top_p", request=put(RANDOM, temperature=1.0, top_p=1e-6))
-        yield Probe(key="top_p again", request=put(RANDOM, temperature=1.0, top_p=1e-6))
-    yield Probe(key="sample", request=put(RANDOM, temperature=1.0), more=(("n", 2),) if chat else ())
-    yield Probe(key="sample again", request=put(RANDOM, temperature=1.0))
+    values: dict[str, Any] = {"seed": SEED, "top_p": 1e-6}
+    for name, value in values.items():
+        if any(getattr(protocol, name) is not None for protocol in used) and (chat or name != "seed"):
+            yield Probe(key=name, request=draw(**{name: value}))
+            yield Probe(key=f"{name} again", request=draw(**{name: value}))
+    yield Probe(key="sample", request=draw(), more=(("n", 2),) if chat else ())
+    yield Probe(key="sample again", request=draw())
 
 
 def _put(

@@ -12,8 +12,7 @@ from spa.raters import capabilities
 from spa.raters.budget import CHARACTERS_A_TOKEN, Price, answer_tokens, tokens_of
 from spa.raters.prompt_messages import PromptWriter, conversation_messages
 from spa.raters.run import Forms
-from spa.raters.visit_state import visit_states
-from spa.raters.visits import KIND, RaterVisit
+from spa.raters.visits import KIND, RaterVisit, visit_states
 
 SAMPLE = 200  # visits that are looked at; the rest are reckoned from these
 

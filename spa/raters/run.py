@@ -29,8 +29,7 @@ from spa.raters.endpoints.failures import LONGEST_WAIT, backoff, failure_message
 from spa.raters.endpoints.rate_limiter import RateLimiter
 from spa.raters.prompt_messages import PromptWriter
 from spa.raters.summary import Progress, RatingSummary
-from spa.raters.visit_state import RaterVisitState, group_repeats, visit_states
-from spa.raters.visits import KIND, RaterVisit
+from spa.raters.visits import KIND, RaterVisit, RaterVisitState, group_repeats, visit_states
 from spa.responses.batches import BatchedWriter, LoopWriter, Writer
 from spa.responses.leases import Lease
 from spa.responses.store import Store

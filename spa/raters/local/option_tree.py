@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from spa.raters.reading.distribution import Distribution
 
@@ -90,14 +91,11 @@ def option_tree(prompt: str, options: Sequence[str], encode: Encode) -> OptionTr
     """
     tail = prompt[-TAIL:]
     alone, *followed = encode([tail, *(tail + option for option in options)])
-    shared = min((_common(alone, one) for one in followed), default=len(alone))
+    shared = min((shared_length(alone, one) for one in followed), default=len(alone))
     paths = {option: tuple(one[shared:]) for option, one in zip(options, followed, strict=True)}
     return OptionTree(paths=paths, dropped=len(alone) - shared)
 
 
-def _common(left: Sequence[int], right: Sequence[int]) -> int:
+def shared_length(left: Sequence[object], right: Sequence[object]) -> int:
     """Return how many tokens two sequences share at their beginning."""
-    for place, (one, other) in enumerate(zip(left, right, strict=False)):
-        if one != other:
-            return place
-    return min(len(left), len(right))
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False)))
