@@ -52,6 +52,6 @@ def test_the_other_side_can_never_be_taken_for_the_api() -> None:
 
 def test_the_command_names_every_fate() -> None:
     """What people may do can be chosen, and the help says so."""
-    (option,) = [one for one in rehearse.params if one.name == "given"]
+    (option,) = [one for one in rehearse.params if one.name == "shares"]
     told = str(getattr(option, "help", ""))
     assert [one for one in SCENARIOS if one != "completes" and one.replace(" ", "-") not in told] == []

@@ -16,7 +16,7 @@ from mturk.endpoint.schema import hit_types, hits, qualification_types, requeste
 from mturk.endpoint.site.records import PER_PAGE
 from mturk.endpoint.transaction import Transaction
 from mturk.endpoint.worker_actions import OpenHitGroup, next_hit, not_taken, offers
-from mturk.endpoint.workers import Worker, find_worker, may
+from mturk.endpoint.workers import Worker, find_worker, may, unmet
 
 KNOWN_NAMES: Mapping[str, str] = {
     LOCALE: "locale",
@@ -75,17 +75,7 @@ def find_groups(
     matching.sort(key=ORDERS[order])
     worker = find_worker(tx, worker_id)
     shown = matching[(page - 1) * PER_PAGE : page * PER_PAGE]
-    groups = tuple(
-        HitGroup(
-            kind=offer.kind,
-            requester=offer.requester,
-            available=offer.count,
-            expires_at=offer.last_expiry,
-            qualified=not offer.to_accept,
-            requirements=check_each_requirement(tx, worker, offer.kind.requirements),
-        )
-        for offer in shown
-    )
+    groups = tuple(_group(tx, worker, one.kind, one.requester, one.count, one.last_expiry) for one in shown)
     return HitGroupPage(groups=groups, count=len(matching), pages=max(1, -(-len(matching) // PER_PAGE)))
 
 
@@ -109,17 +99,23 @@ def find_group(
         return None
     open_hits = (hits.c.hit_type_id == kind.hit_type_id, hits.c.status == ASSIGNABLE, not_taken(worker_id))
     count, expiry = tx.connection.execute(select(func.count(), func.max(hits.c.expires_at)).where(*open_hits)).one()
-    group = HitGroup(
-        kind=kind,
-        requester=row.name,
-        available=count,
-        expires_at=expiry,
-        qualified=may(worker, kind.requester_id, kind.requirements, "Accept"),
-        requirements=check_each_requirement(tx, worker, kind.requirements),
-    )
+    group = _group(tx, worker, kind, row.name, count, expiry)
     later = select(*HIT_COLUMNS).where(*open_hits, hits.c.number > after)
     found = tx.first(later.order_by(hits.c.number).limit(1))
     return group, hit_from(found) if found is not None else next_hit(tx, worker_id, group_id)
+
+
+def _group(
+    tx: Transaction, worker: Worker, kind: HitType, requester: str, available: int, expires_at: float | None
+) -> HitGroup:
+    return HitGroup(
+        kind=kind,
+        requester=requester,
+        available=available,
+        expires_at=expires_at,
+        qualified=not unmet(worker, kind.requirements, "Accept"),
+        requirements=check_each_requirement(tx, worker, kind.requirements),
+    )
 
 
 def check_each_requirement(tx: Transaction, worker: Worker, requirements: str) -> tuple[RequirementCheck, ...]:
