@@ -20,48 +20,29 @@ JSON = "application/json"
 MAX_ERRORS = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Departure:
     """A place in which the description is not held to, and why."""
 
     operation: str
     what: str  # "request" or the status of an answer
     why: str
-    instead: str | None  # name of the schema that holds instead; None: nothing is checked
+    instead: str | None = None  # name of the schema that holds instead; None: nothing is checked
 
 
+JOINED = "two descriptions that each forbid the other's fields are joined, so that no answer fits both"
+LISTED = "described as a list of subscriptions; programs read the id of the one that was made"
+FORBIDDEN = "the fields of a new collection are joined with a description that forbids project_id"
+EMPTY = "described as 200 without content; an answer without content has the status 204"
 DEPARTURES = (
-    Departure(
-        operation="CreateSubscription",
-        what="201",
-        why="described as a list of subscriptions; programs read the id of the one that was made",
-        instead="SubscriptionDetail",
-    ),
-    Departure(
-        operation="DeleteStudy",
-        what="204",
-        why="described as 200 without content; an answer without content has the status 204",
-        instead=None,
-    ),
-    *(
-        Departure(
-            operation=f"{verb}MutuallyExclusiveStudyCollection{plural}",
-            what=status,
-            why="two descriptions that each forbid the other's fields are joined, so that no answer fits both",
-            instead=None,
-        )
-        for verb, plural, status in (
-            ("List", "s", "200"),
-            ("Create", "", "201"),
-            *((verb, "", "200") for verb in ("Get", "Update", "Transition")),
-        )
-    ),
-    Departure(
-        operation="CreateMutuallyExclusiveStudyCollection",
-        what="request",
-        why="the fields of a new collection are joined with a description that forbids project_id",
-        instead=None,
-    ),
+    Departure("CreateSubscription", "201", LISTED, instead="SubscriptionDetail"),
+    Departure("DeleteStudy", "204", EMPTY),
+    Departure("ListMutuallyExclusiveStudyCollections", "200", JOINED),
+    Departure("CreateMutuallyExclusiveStudyCollection", "201", JOINED),
+    Departure("CreateMutuallyExclusiveStudyCollection", "request", FORBIDDEN),
+    Departure("GetMutuallyExclusiveStudyCollection", "200", JOINED),
+    Departure("UpdateMutuallyExclusiveStudyCollection", "200", JOINED),
+    Departure("TransitionMutuallyExclusiveStudyCollection", "200", JOINED),
 )
 LATER = {  # statuses that the description has elsewhere, and lists have too
     "SubmissionShort": ("PARTIALLY APPROVED", "PROCESSING"),

@@ -59,8 +59,8 @@ class RequestTransaction:
     def publish_event(self, workspace_id: str, event_type: str, resource_id: str, **facts: Any) -> None:
         """Queue a webhook event for every confirmed subscription."""
         c = schema.subscriptions.c
-        wanted = (c.workspace_id == workspace_id, c.event_type == event_type, c.enabled == 1)
-        for subscription in self.rows(schema.subscriptions, *wanted):
+        subscribed = (c.workspace_id == workspace_id, c.event_type == event_type, c.enabled == 1)
+        for subscription in self.rows(schema.subscriptions, *subscribed):
             self.insert(
                 schema.events,
                 subscription_id=subscription.id,

@@ -85,8 +85,8 @@ def _subscribe(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
         raise EmulatorRequestError(400, "Create a secret for this workspace first")
     _check(tx, asked.event_type, asked.target_url)
     confirm = secrets.token_urlsafe(96)
-    wanted = asked.model_dump(exclude={"is_enabled"})
-    row = tx.insert(schema.subscriptions, **wanted, confirm_secret=confirm)
+    facts = asked.model_dump(exclude={"is_enabled"})
+    row = tx.insert(schema.subscriptions, **facts, confirm_secret=confirm)
     return RouteResponse(status=201, body=_subscription(row), headers={"X-Hook-Secret": confirm})
 
 

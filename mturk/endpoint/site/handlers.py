@@ -131,9 +131,9 @@ class SiteHandlers:
     ) -> Response:
         """Show a page with a title and a line, both keys of texts."""
         say = self.texts(request).say
-        said = {"title": say(title), "text": None if text is None else say(text)}
+        labels = {"title": say(title), "text": None if text is None else say(text)}
         page = SitePage(
-            template="notice.html", status=status, context={"action": None, "link": None, **said, **context}
+            template="notice.html", status=status, context={"action": None, "link": None, **labels, **context}
         )
         return self.answer(request, page)
 

@@ -31,7 +31,7 @@ def show_list(visit: Visit) -> Answer:
     order = order if order in ORDERS else "newest"
     everything = asked.get("all") == "1"
     page = page_number(visit.request)
-    kept = {"q": query, "sort": order} | ({"all": "1"} if everything else {})
+    filters = {"q": query, "sort": order} | ({"all": "1"} if everything else {})
     found = find_groups(visit.tx, visit.worker_id, query=query, order=order, everything=everything, page=page)
     return SitePage(
         template="hits.html",
@@ -45,7 +45,7 @@ def show_list(visit: Visit) -> Answer:
             "order": order,
             "orders": tuple(ORDERS),
             "everything": everything,
-            "address": lambda number: "/hits?" + urlencode({**kept, "page": number}),
+            "address": lambda number: "/hits?" + urlencode({**filters, "page": number}),
         },
     )
 
@@ -76,12 +76,12 @@ def show_group(visit: Visit) -> Answer:
 
 def accept_hit(visit: Visit) -> Answer:
     """Accept the HIT that was shown, or the next of the group where somebody else took it meanwhile."""
-    wanted = visit.fields.get("hit", "")
-    if (held := held_assignment(visit.tx, visit.worker_id, wanted)) is not None:  # the button was pressed twice
+    hit_id = visit.fields.get("hit", "")
+    if (held := held_assignment(visit.tx, visit.worker_id, hit_id)) is not None:  # the button was pressed twice
         return redirect(f"/work/{held}")
     if visit.visitor.in_hand >= MAX_HELD:
         return _in_hand(visit, notice=visit.texts.say("work.full", n=str(MAX_HELD)))
-    for name in _candidates(visit, wanted):
+    for name in _candidates(visit, hit_id):
         try:
             return redirect(f"/work/{accept(visit.tx, visit.worker_id, name).assignment_id}")
         except MTurkRequestError as refusal:
@@ -132,8 +132,8 @@ def show_done(visit: Visit) -> Answer:
     title, text = _what_became(held, visit.texts)
     following = found[1] if found and found[0].qualified else None
     remaining = found[0].available if found else 0
-    shown = {"kind": kind, "work": held, "title": title, "text": text, "following": following, "remaining": remaining}
-    return SitePage(template="done.html", context=shown)
+    facts = {"kind": kind, "work": held, "title": title, "text": text, "following": following, "remaining": remaining}
+    return SitePage(template="done.html", context=facts)
 
 
 def ask_return(visit: Visit) -> Answer:
@@ -155,16 +155,16 @@ def _held(visit: Visit) -> HitAssignment:
     return find_held(visit.tx, visit.worker_id, visit.path["assignment"])
 
 
-def _candidates(visit: Visit, wanted: str) -> list[str]:
+def _candidates(visit: Visit, hit_id: str) -> list[str]:
     group_id = visit.path["group"]
     found = find_group(visit.tx, visit.worker_id, group_id, after=0)
     if found is None:
         raise not_found()
     first = next_hit(visit.tx, visit.worker_id, group_id)
     names = []
-    if wanted.isascii() and wanted.isalnum():
-        hit = find_hit(visit.tx, wanted)
-        names = [wanted] if hit.hit_type_id == found[0].kind.hit_type_id else []
+    if hit_id.isascii() and hit_id.isalnum():
+        hit = find_hit(visit.tx, hit_id)
+        names = [hit_id] if hit.hit_type_id == found[0].kind.hit_type_id else []
     return [*names, *([first.hit_id] if first is not None else [])]
 
 
@@ -204,9 +204,9 @@ def _in_hand(visit: Visit, *, notice: str | None) -> Answer:
 
 
 def _gone(texts: SiteTexts) -> Answer:
-    said = {"title": texts.say("preview.gone"), "text": texts.say("preview.gone_text")}
+    labels = {"title": texts.say("preview.gone"), "text": texts.say("preview.gone_text")}
     link = {"link": "/hits", "link_text": texts.say("preview.back")}
-    return SitePage(template="notice.html", context={**said, **link, "action": None})
+    return SitePage(template="notice.html", context={**labels, **link, "action": None})
 
 
 def _what_became(held: HitAssignment, texts: SiteTexts) -> tuple[str, str]:
