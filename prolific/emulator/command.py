@@ -9,7 +9,6 @@ import click
 
 from spa.commands.options import port_option
 
-
 FILE = click.Path(dir_okay=False, path_type=Path)
 
 

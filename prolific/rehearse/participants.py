@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, get_args
 
 import numpy as np
 
@@ -18,48 +17,26 @@ from spa.forms.form import Form
 from spa.simulation.simulated_annotators import CROWD, SimulatedAnnotator
 from spa.simulation.true_utilities import TrueUtilities, even_truth
 
-Scenario = Literal[
-    "completes",
-    "second device",
-    "declines",
-    "screened out",
-    "fails checks",
-    "drops out",
-    "returns",
-    "never opens",
-    "late",
-    "no code",
-    "wrong code",
-    "no answers",
-]
-SCENARIOS: tuple[Scenario, ...] = get_args(Scenario)
-SCENARIO_TEXTS: Mapping[Scenario, str] = {
-    "completes": "answers everything and comes back with the code",
-    "second device": "opens the address a second time, on another device, and goes on there",
-    "declines": "does not consent, and returns the place when asked to",
-    "screened out": "is not among the people asked, and returns the place when asked to",
-    "fails checks": "answers everything, and the attention checks wrongly",
-    "drops out": "leaves halfway and does nothing more; the time runs out",
-    "returns": "leaves halfway and returns the place",
-    "never opens": "takes a place and does not open the study",
-    "late": "answers everything, and enters the code when the time is up",
-    "no code": "answers everything, closes the page, and says that there was no code",
-    "wrong code": "answers everything, and types a wrong code",
-    "no answers": "claims to be done without having answered",
+Scenario = str
+STORIES: Mapping[
+    Scenario, tuple[float, str]
+] = {  # share of those who come, and what they do; whoever is left completes
+    "completes": (0.0, "answers everything and comes back with the code"),
+    "second device": (0.08, "opens the address a second time, on another device, and goes on there"),
+    "declines": (0.02, "does not consent, and returns the place when asked to"),
+    "screened out": (0.05, "is not among the people asked, and returns the place when asked to"),
+    "fails checks": (0.04, "answers everything, and the attention checks wrongly"),
+    "drops out": (0.06, "leaves halfway and does nothing more; the time runs out"),
+    "returns": (0.04, "leaves halfway and returns the place"),
+    "never opens": (0.03, "takes a place and does not open the study"),
+    # What the platform does with late people is not verified, and they may cost more than planned.
+    "late": (0.0, "answers everything, and enters the code when the time is up"),
+    "no code": (0.03, "answers everything, closes the page, and says that there was no code"),
+    "wrong code": (0.02, "answers everything, and types a wrong code"),
+    "no answers": (0.02, "claims to be done without having answered"),
 }
-SHARES: Mapping[Scenario, float] = {  # of those who come; whoever is left completes
-    "second device": 0.08,
-    "declines": 0.02,
-    "screened out": 0.05,
-    "fails checks": 0.04,
-    "drops out": 0.06,
-    "returns": 0.04,
-    "never opens": 0.03,
-    "late": 0.0,  # what the platform does with late people is not verified, and they may cost more than planned
-    "no code": 0.03,
-    "wrong code": 0.02,
-    "no answers": 0.02,
-}
+SCENARIOS = tuple(STORIES)
+SHARES = {name: share for name, (share, _) in STORIES.items() if name != "completes"}
 SHORTEST, LONGEST = 0.25, 2.0  # of the estimated time
 SPREAD = 0.35  # sd of the logarithm of the time taken
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from prolific.rehearse.invoice import Invoice
-from prolific.rehearse.participants import SCENARIO_TEXTS, SCENARIOS
+from prolific.rehearse.participants import STORIES
 from prolific.rehearse.scenario_runner import ScenarioRunner
 from prolific.study_ids import SOURCE
 from spa.files import written_whole
@@ -93,7 +93,7 @@ def _scenario_rows(rehearsal: ScenarioRunner, submissions: Sequence[dict[str, An
     met = {name: one for crowd in rehearsal.crowds for name, one in crowd.met.items()}
     visits = {one.external_id: one for one in rehearsal.stage.workspace.store.visits(SOURCE)}
     rows = []
-    for scenario in SCENARIOS:
+    for scenario, (_, story) in STORIES.items():
         own = [one for one in submissions if met[one["participant_id"]].scenario == scenario]
         if not own:
             continue
@@ -103,7 +103,7 @@ def _scenario_rows(rehearsal: ScenarioRunner, submissions: Sequence[dict[str, An
             outcome = "nothing" if visit is None else (visit.outcome or ("left" if visit.released else "open"))
             here[outcome + (", extra" if visit is not None and visit.extra else "")] += 1
         counts = {"platform": _format_counts(Counter(str(one["status"]) for one in own)), "store": _format_counts(here)}
-        rows.append({"story": SCENARIO_TEXTS[scenario], "submissions": len(own), **counts})
+        rows.append({"story": story, "submissions": len(own), **counts})
     return rows
 
 
