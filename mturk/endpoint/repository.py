@@ -59,27 +59,24 @@ HIT_COLUMNS = tuple(hits.c[name] for name in HIT_FIELDS)
 ASSIGNMENT_COLUMNS = tuple(assignments.c[name] for name in ASSIGNMENT_FIELDS)
 TYPE_COLUMNS = tuple(hit_types.c[name] for name in TYPE_FIELDS)
 
+
+def _bound(fields: Sequence[str], *others: str, without: Sequence[str] = ()) -> dict[str, Any]:
+    return {name: bindparam(name) for name in (*fields, *others) if name not in without}
+
+
 # Made once: a statement that is put together anew costs more than carrying it out.
 ONE_HIT = select(*HIT_COLUMNS).where(hits.c.hit_id == bindparam("name"))
 ONE_TYPE = select(*TYPE_COLUMNS).where(hit_types.c.hit_type_id == bindparam("name"))
 ONE_ASSIGNMENT = select(*ASSIGNMENT_COLUMNS).where(assignments.c.assignment_id == bindparam("name"))
-NEW_HIT = insert(hits).values({name: bindparam(name) for name in (*HIT_FIELDS, "status", "due_at") if name != "number"})
-NEXT_HIT = (
-    update(hits)
-    .where(hits.c.number == bindparam("row_number"))
-    .values({name: bindparam(name) for name in (*HIT_FIELDS, "status", "due_at") if name not in ("number", "question")})
-)
-NEW_ASSIGNMENT = insert(assignments).values({name: bindparam(name) for name in (*ASSIGNMENT_FIELDS, "due_at")})
-NEXT_ASSIGNMENT = (
-    update(assignments)
-    .where(assignments.c.assignment_id == bindparam("row_name"))
-    .values({name: bindparam(name) for name in (*ASSIGNMENT_FIELDS, "due_at") if name != "assignment_id"})
-)
-HOLD = (
-    update(requesters)
-    .where(requesters.c.requester_id == bindparam("whose"))
-    .values(held=requesters.c.held + bindparam("cents"))
-)
+NEW_HIT = insert(hits).values(_bound(HIT_FIELDS, "status", "due_at", without=["number"]))
+NEXT_HIT = update(hits).where(hits.c.number == bindparam("row_number"))
+NEXT_HIT = NEXT_HIT.values(_bound(HIT_FIELDS, "status", "due_at", without=["number", "question"]))
+NEW_ASSIGNMENT = insert(assignments).values(_bound(ASSIGNMENT_FIELDS, "due_at"))
+NEXT_ASSIGNMENT = update(assignments).where(assignments.c.assignment_id == bindparam("row_name"))
+NEXT_ASSIGNMENT = NEXT_ASSIGNMENT.values(_bound(ASSIGNMENT_FIELDS, "due_at", without=["assignment_id"]))
+REQUESTER = update(requesters).where(requesters.c.requester_id == bindparam("whose"))
+HOLD = REQUESTER.values(held=requesters.c.held + bindparam("cents"))
+SPEND = REQUESTER.values(spent=requesters.c.spent + bindparam("cents"))
 
 
 def hit_from(row: Sequence[Any]) -> HostedHit:

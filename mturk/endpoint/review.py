@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import bindparam, select, update
+from sqlalchemy import bindparam, select
 
 from mturk.endpoint import repository
 from mturk.endpoint.assignments import SUBMITTED, HitAssignment, approved, rejected
@@ -14,11 +14,6 @@ from mturk.endpoint.transaction import Transaction
 
 BUDGET = select(requesters.c.granted, requesters.c.spent, requesters.c.held).where(
     requesters.c.requester_id == bindparam("name")
-)
-SPEND = (
-    update(requesters)
-    .where(requesters.c.requester_id == bindparam("whose"))
-    .values(spent=requesters.c.spent + bindparam("cents"))
 )
 
 
@@ -75,7 +70,7 @@ def record_debt(
         automatic=automatic,
         at=tx.now if at is None else at,
     )
-    tx.connection.execute(SPEND, {"whose": work.requester_id, "cents": cents + fee})
+    tx.connection.execute(repository.SPEND, {"whose": work.requester_id, "cents": cents + fee})
 
 
 def check_funds(tx: Transaction, requester_id: str, cost: int, what: str) -> None:
