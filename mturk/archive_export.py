@@ -24,30 +24,11 @@ from spa.errors import PlatformError
 from spa.files import written_whole
 from spa.responses.store import Store
 
-FIXED = (
-    "HITId",
-    "HITTypeId",
-    "Title",
-    "Description",
-    "Keywords",
-    "Reward",
-    "CreationTime",
-    "MaxAssignments",
-    "RequesterAnnotation",
-    "AssignmentDurationInSeconds",
-    "AutoApprovalDelayInSeconds",
-    "Expiration",
-    "AssignmentId",
-    "WorkerId",
-    "AssignmentStatus",
-    "AcceptTime",
-    "SubmitTime",
-    "AutoApprovalTime",
-    "ApprovalTime",
-    "RejectionTime",
-    "RequesterFeedback",
-    "WorkTimeInSeconds",
-)
+FIXED = """
+    HITId HITTypeId Title Description Keywords Reward CreationTime MaxAssignments RequesterAnnotation
+    AssignmentDurationInSeconds AutoApprovalDelayInSeconds Expiration AssignmentId WorkerId AssignmentStatus AcceptTime
+    SubmitTime AutoApprovalTime ApprovalTime RejectionTime RequesterFeedback WorkTimeInSeconds
+""".split()
 MOST_COLUMNS = 2_000  # of answers; a field that an annotator made up stands in assignments.jsonl all the same
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run these
 
@@ -65,18 +46,8 @@ def write_archive(
 ) -> ArchiveSummary:
     """Write what is known of all HITs of a study; afterwards they may be disposed of.
 
-    Parameters
-    ----------
-    store : Store
-        Where submissions were collected.
-    endpoint : MTurkEndpoint
-        Asked for what the HITs say; those that it no longer has are written from the store.
-    folder : Path
-        Where the files go.
-    worker_ids : bool
-        Whether annotators stand there as the endpoint knows them; else by the store's own ids.
-    now : float
-        Seconds since 1970.
+    The endpoint is asked for what the HITs say; those that it no longer has are written from the store. Annotators
+    stand there as the endpoint knows them if ``worker_ids``, else by the store's own ids.
     """
     own = records.all_hits(store, endpoint.origin)
     told = {hit.hit_id: _hit_facts(endpoint, hit) for hit in own}
@@ -89,12 +60,10 @@ def write_archive(
         folder / "results.csv": _write_results(folder / "results.csv", told, rows),
     }
     with store.transaction() as connection:
-        counts: dict[str, int] = {}
-        for work in works:
-            counts[work.hit_id] = counts.get(work.hit_id, 0) + 1
+        counts = Counter(work.hit_id for work in works)
         for hit in own:
             if hit.disposed_at is None:
-                count = counts.get(hit.hit_id, 0)
+                count = counts[hit.hit_id]
                 records.change_hit(connection, hit.hit_id, archived_assignments=count, archived_at=now)
     return ArchiveSummary(
         files={str(path): count for path, count in written.items()},
@@ -136,13 +105,10 @@ def _assignment_facts(work: records.Work, worker: str) -> dict[str, Any]:
 
 
 def _write_lines(path: Path, rows: Any) -> int:
-    count = 0
+    lines = [json.dumps(row, ensure_ascii=True, sort_keys=True) + "\n" for row in rows]
     with written_whole(path, error_type=PlatformError) as temporary, temporary.open("w", encoding="utf-8") as file:
-        for row in rows:
-            text = json.dumps(row, ensure_ascii=True, sort_keys=True)
-            file.write(text + "\n")
-            count += 1
-    return count
+        file.writelines(lines)
+    return len(lines)
 
 
 def _write_results(path: Path, told: Mapping[str, Mapping[str, Any]], rows: list[dict[str, Any]]) -> int:

@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx2
 import polars as pl
 
-from prolific.rehearse.toml_text import toml_text
+from prolific.rehearse.study_copy import toml_text
 from spa.simulation.simulated_annotators import load_truth
 from tests.guides.others import metrics, potato_folder, ratings, wide_results
 from tests.guides.reader import GuideReader, reader_in

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -78,22 +78,11 @@ class ResultMapping(TomlTable):
 
     def blocks(self) -> tuple[tuple[Table, Cells], ...]:
         """Return every entry with the name of its table."""
-        tables: tuple[tuple[Table, tuple[Cells, ...]], ...] = (
-            ("ratings", self.ratings),
-            ("preferences", self.preferences),
-            ("choices", self.choices),
-        )
-        return tuple((name, cells) for name, entries in tables for cells in entries)
+        return tuple((name, cells) for name in get_args(Table) for cells in getattr(self, name))
 
 
 def load_mapping(path: Path) -> ResultMapping:
-    """Load and check a mapping file.
-
-    Raises
-    ------
-    PlatformError
-        With every mistake, one line each.
-    """
+    """Load and check a mapping file; raise PlatformError with every mistake, one line each."""
     try:
         raw: Mapping[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

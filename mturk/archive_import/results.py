@@ -30,18 +30,7 @@ class Result:
 
 
 def read_results(paths: Iterable[Path]) -> Iterator[Result]:
-    """Read files of results, one submission after the other.
-
-    Parameters
-    ----------
-    paths : iterable of Path
-        ``.csv``, ``.tsv`` or ``.results``, ``.json`` or ``.jsonl``, ``.xml``.
-
-    Raises
-    ------
-    PlatformError
-        If a file is of no such kind or cannot be read.
-    """
+    """Read files of results, by their endings, one submission after the other."""
     for path in paths:
         suffix = path.suffix.lower()
         try:

@@ -18,6 +18,7 @@ from spa.errors import PlatformError
 
 SHOWN = 60  # characters of an answer that could not be read
 KEY_BYTES = 32
+KEY = f"a key of {KEY_BYTES} bytes in hexadecimal digits"
 TRUE = ("true", "on", "1", "yes")
 WINNERS = ("x", "y", "tie")
 WHOLE = ("sample", "exposure", "position")
@@ -44,13 +45,7 @@ class TidyArchive:
 
 
 def load_key(path: Path) -> bytes:
-    """Load the secret that turns worker ids into codes; one is made where there is none, for its owner's eyes.
-
-    Raises
-    ------
-    PlatformError
-        If it cannot be read or written, or is no such key.
-    """
+    """Load the secret that turns worker ids into codes; one is made where there is none, for its owner's eyes."""
     try:
         if not path.exists():
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -58,33 +53,18 @@ def load_key(path: Path) -> bytes:
                 file.write(secrets.token_hex(KEY_BYTES) + "\n")
         key = bytes.fromhex(path.read_text(encoding="ascii").strip())
     except (OSError, ValueError) as error:
-        raise PlatformError(
-            f"{path}: expected a key of {KEY_BYTES} bytes in hexadecimal digits, got: {error}"
-        ) from error
+        raise PlatformError(f"{path}: expected {KEY}, got: {error}") from error
     if len(key) != KEY_BYTES:
-        raise PlatformError(f"{path}: expected a key of {KEY_BYTES} bytes in hexadecimal digits, got {len(key)}")
+        raise PlatformError(f"{path}: expected {KEY}, got {len(key)}")
     return key
 
 
 def tidy(results: Iterable[Result], mapping: ResultMapping, key: bytes) -> TidyArchive:
-    """Make tidy rows of old results.
+    """Make tidy rows of old results; the same key gives the same person the same code.
 
     An answer that cannot be read is a row with its reason; a rejected submission is there, with a line in the
-    exclusions. The same submission in two files counts once.
-
-    Parameters
-    ----------
-    results : iterable of Result
-        Submissions with their columns.
-    mapping : ResultMapping
-        Which columns are which.
-    key : bytes
-        The same key gives the same person the same code.
-
-    Raises
-    ------
-    PlatformError
-        If a column of the mapping is in none of the results, or one submission stands there with two contents.
+    exclusions. The same submission in two files counts once. Raise PlatformError if a column of the mapping is in none
+    of the results, or one submission stands there with two contents.
     """
     made = TidyArchive()
     people: dict[str, dict[str, Any]] = {}
@@ -127,10 +107,8 @@ def _worker(result: Result, mapping: ResultMapping, assignment_id: str) -> str:
 
 
 def _note_person(people: dict[str, dict[str, Any]], annotator_id: str, seconds: str) -> None:
-    person = people.setdefault(
-        annotator_id,
-        {"annotator_id": annotator_id, "annotator_kind": "human", "source": "mturk", "submissions": 0, "seconds": None},
-    )
+    new = {"annotator_id": annotator_id, "annotator_kind": "human", "source": "mturk", "submissions": 0}
+    person = people.setdefault(annotator_id, {**new, "seconds": None})
     person["submissions"] += 1
     time = _number(seconds)
     if time is not None:

@@ -18,7 +18,7 @@ def fund(name: str, amount: str, store: str, note: str) -> None:
     The budget only limits what the requester can spend; no money is transferred. `spa mturk ledger` shows the amounts
     owed.
     """
-    from mturk.endpoint.ledger import fund as fund_requester
+    from mturk.endpoint.money import fund as fund_requester
 
     with opened(store) as endpoint:
         left = endpoint.call(lambda tx: fund_requester(tx, name, amount, note=note))

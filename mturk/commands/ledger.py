@@ -24,7 +24,7 @@ def ledger(store: str, kind: str, since: datetime | None) -> None:
 
     Workers are listed under the names entered by the host, which requesters never see.
     """
-    from mturk.endpoint.ledger import LedgerEntry, entries
+    from mturk.endpoint.money import LedgerEntry, entries
 
     start = None if since is None else since.replace(tzinfo=UTC).timestamp()
     with opened(store) as endpoint:

@@ -13,21 +13,12 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
+from mturk.endpoint import protocol
 from mturk.endpoint.errors import MTurkRequestError
 from mturk.endpoint.keys import KEY_ID, owner_of, secret_access_key
 from mturk.endpoint.operations import OPERATIONS
 from mturk.endpoint.operations.call import Answer, OperationCall
 from mturk.endpoint.operations.notifications import check_notification
-from mturk.endpoint.protocol import (
-    CONTENT_TYPE,
-    MOST_BYTES,
-    check_limits,
-    operation_named,
-    read_request,
-    service,
-    write_answer,
-    write_refusal,
-)
 from mturk.endpoint.service import MTurkService
 from mturk.endpoint.sigv4 import SignedRequest, unknown_key, verify
 from mturk.endpoint.transaction import Transaction
@@ -40,7 +31,7 @@ class ProtocolHandler:
     """Authenticates, checks and executes requests of the protocol."""
 
     def __init__(self, endpoint: MTurkService, host_key: bytes, *, wall: Callable[[], float] = time.time) -> None:
-        service()  # a missing model is told when the endpoint starts
+        protocol.service()  # a missing model is told when the endpoint starts
         self._endpoint = endpoint
         self._host_key = host_key
         self._wall = wall
@@ -51,20 +42,20 @@ class ProtocolHandler:
             received = await _received(request)
             answer = await self._answer(received)
         except MTurkRequestError as refusal:
-            return _respond(write_refusal(refusal), refusal.status)
+            return _respond(protocol.write_refusal(refusal), refusal.status)
         except SpaError as error:
             log.error("%s", error)
             fault = MTurkRequestError(
                 "ServiceFault", None, "the endpoint's store does not answer; try again", status=500
             )
-            return _respond(write_refusal(fault), fault.status)
-        return _respond(write_answer(answer), 200)
+            return _respond(protocol.write_refusal(fault), fault.status)
+        return _respond(protocol.write_answer(answer), 200)
 
     async def _answer(self, received: SignedRequest) -> Answer:
-        operation = operation_named(received.headers.get("x-amz-target", ""))
+        operation = protocol.operation_named(received.headers.get("x-amz-target", ""))
         key_id = verify(received, secret_of=self._secret_of, now=self._wall())
-        given = read_request(operation, received.body)
-        check_limits(given)
+        given = protocol.read_request(operation, received.body)
+        protocol.check_limits(given)
         if "Notification" in given:
             private = self._endpoint.rules.private_hooks
             await run_in_threadpool(check_notification, given["Notification"], private=private)
@@ -92,8 +83,9 @@ async def _received(request: Request) -> SignedRequest:
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > MOST_BYTES:
-            raise MTurkRequestError("RequestEntityTooLarge", None, f"expected at most {MOST_BYTES} bytes", status=413)
+        if len(body) > protocol.MOST_BYTES:
+            why = f"expected at most {protocol.MOST_BYTES} bytes"
+            raise MTurkRequestError("RequestEntityTooLarge", None, why, status=413)
     target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
     headers: dict[str, str] = {}
     for name, value in request.headers.items():
@@ -109,4 +101,4 @@ def _execute(operation: str, key_id: str, given: dict[str, Any], tx: Transaction
 
 
 def _respond(body: bytes, status: int) -> Response:
-    return Response(body, status, media_type=CONTENT_TYPE, headers={"x-amzn-RequestId": str(uuid.uuid4())})
+    return Response(body, status, media_type=protocol.CONTENT_TYPE, headers={"x-amzn-RequestId": str(uuid.uuid4())})

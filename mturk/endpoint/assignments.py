@@ -6,14 +6,8 @@ from dataclasses import dataclass, replace
 
 from mturk.endpoint.errors import wrong_state
 
-ACCEPTED, RETURNED, ABANDONED, SUBMITTED, APPROVED, REJECTED = (
-    "Accepted",
-    "Returned",
-    "Abandoned",
-    "Submitted",
-    "Approved",
-    "Rejected",
-)
+ACCEPTED, RETURNED, ABANDONED = "Accepted", "Returned", "Abandoned"
+SUBMITTED, APPROVED, REJECTED = "Submitted", "Approved", "Rejected"
 KNOWN_TO_REQUESTERS = (SUBMITTED, APPROVED, REJECTED)  # the others leave no trace in the requester's lists
 OVERRIDE_WITHIN = 30 * 86_400.0  # seconds after submission in which a rejection may be taken back
 
@@ -47,10 +41,7 @@ class HitAssignment:
 
 
 def submitted(held: HitAssignment, answer: str, *, turn: int, delay: int, now: float) -> HitAssignment:
-    """Return the assignment with the worker's answer.
-
-    Raise MTurkRequestError if it is not held, or its time is over.
-    """
+    """Return the assignment with the worker's answer; refuse if it is not held, or its time is over."""
     _held(held, now)
     return replace(held, status=SUBMITTED, answer=answer, turn=turn, submitted_at=now, auto_approval_at=now + delay)
 
@@ -67,20 +58,11 @@ def abandoned(held: HitAssignment) -> HitAssignment:
 
 
 def approved(work: HitAssignment, *, feedback: str | None, override: bool, now: float) -> HitAssignment:
-    """Return the assignment approved.
-
-    Raise MTurkRequestError if it is approved already, or rejected and no override was asked for, or it is too late
-    for one.
-    """
+    """Return the assignment approved; refuse if it is already, or rejected without or too late for an override."""
     if work.status == REJECTED and override:
         if work.submitted_at is None or now > work.submitted_at + OVERRIDE_WITHIN:
-            raise wrong_state(
-                "Assignment",
-                work.assignment_id,
-                work.status,
-                [SUBMITTED],
-                "A rejection can be taken back within 30 days of the submission.",
-            )
+            why = "A rejection can be taken back within 30 days of the submission."
+            raise wrong_state("Assignment", work.assignment_id, work.status, [SUBMITTED], why)
     elif work.status != SUBMITTED:
         why = "Set OverrideRejection to take a rejection back." if work.status == REJECTED else ""
         raise wrong_state("Assignment", work.assignment_id, work.status, [SUBMITTED], why)
@@ -88,10 +70,7 @@ def approved(work: HitAssignment, *, feedback: str | None, override: bool, now: 
 
 
 def rejected(work: HitAssignment, *, feedback: str, now: float) -> HitAssignment:
-    """Return the assignment rejected.
-
-    Raise MTurkRequestError if it is not submitted, or approved or rejected already.
-    """
+    """Return the assignment rejected; refuse if it is not submitted, or approved or rejected already."""
     if work.status != SUBMITTED:
         raise wrong_state("Assignment", work.assignment_id, work.status, [SUBMITTED])
     return replace(work, status=REJECTED, rejected_at=now, feedback=feedback)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Literal, get_args
@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, select
 from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -24,7 +24,7 @@ from mturk.answers import render_answers
 from mturk.endpoint.assignments import HitAssignment
 from mturk.endpoint.errors import MTurkRequestError
 from mturk.endpoint.keys import IssuedKey, issue, reissued
-from mturk.endpoint.ledger import entries, fund
+from mturk.endpoint.money import entries, fund
 from mturk.endpoint.protocol import CONTENT_TYPE, write_refusal
 from mturk.endpoint.schema import access_keys, meta, requesters
 from mturk.endpoint.service import MTurkService
@@ -93,19 +93,18 @@ class FaultMiddleware:
             await _refusal(MTurkRequestError("ThrottlingException", None, "Rate exceeded"))(scope, receive, send)
         elif fault.kind == "slow":
             held: list[Message] = []
-            await self.app(scope, receive, _keeper(held))
+            await self.app(scope, receive, _keep_in(held))
             await asyncio.sleep(fault.seconds)
             for message in held:
                 await send(message)
         else:
             if fault.kind.endswith("after"):
-                await self.app(scope, receive, _keeper([]))
+                await self.app(scope, receive, _keep_in([]))
             if fault.kind.startswith("drop"):
                 _drop(receive)
             else:
-                await _refusal(MTurkRequestError("ServiceFault", None, "an ordered fault", status=500))(
-                    scope, receive, send
-                )
+                fault_answer = _refusal(MTurkRequestError("ServiceFault", None, "an ordered fault", status=500))
+                await fault_answer(scope, receive, send)
 
     def _striking(self, scope: Scope) -> FaultRule | None:
         target = dict(scope["headers"]).get(b"x-amz-target", b"").decode("latin-1")
@@ -114,7 +113,7 @@ class FaultMiddleware:
         return striking[0] if striking else None
 
 
-def _keeper(held: list[Message]) -> Send:
+def _keep_in(held: list[Message]) -> Send:
     async def keep(message: Message) -> None:
         held.append(message)
 
@@ -134,6 +133,7 @@ def _refusal(error: MTurkRequestError) -> Response:
 
 
 Given = dict[str, Any]
+Step = Callable[[Transaction, Given], Any]
 CLOCK = "emulator clock"
 PLAYER = "emulator"
 
@@ -177,23 +177,21 @@ def add_emulator(app: FastAPI, endpoint: MTurkService, clock: MovableClock) -> F
     """Add the control routes to an endpoint's application and return the application with faults before it."""
     faults = FaultMiddleware(app)
     control = Control(endpoint, clock, faults)
-    for path, method, work in (
-        ("state", "GET", control.show),
-        ("clock", "POST", control.set_clock),
-        ("rules", "POST", control.set_rules),
-        ("faults", "POST", control.set_faults),
-        ("workers", "POST", control.add_workers),
-        ("offers", "POST", control.show_offers),
-        ("accept", "POST", control.accept),
-        ("return", "POST", control.return_assignment),
-        ("submit", "POST", control.submit),
-        ("work", "POST", control.work),
-        ("request-qualification", "POST", control.request_qualification),
-        ("fund", "POST", control.fund),
-        ("ledger", "GET", control.show_ledger),
-    ):
-        app.add_api_route(f"/emulator/{path}", partial(_route, work), methods=[method], response_model=None)
+    routes: dict[str, Callable[[Given], Any]] = {
+        "state": control.show,
+        "clock": control.set_clock,
+        "rules": control.set_rules,
+        "faults": control.set_faults,
+        **{name: partial(_in_transaction, endpoint, step) for name, step in STEPS.items()},
+    }
+    for name, work in routes.items():
+        methods = ["GET" if name in ("state", "ledger") else "POST"]
+        app.add_api_route(f"/emulator/{name}", partial(_route, work), methods=methods, response_model=None)
     return faults
+
+
+def _in_transaction(endpoint: MTurkService, step: Step, given: Given) -> Any:
+    return endpoint.call(lambda tx: step(tx, given))
 
 
 async def _route(work: Callable[[Given], Any], request: Request) -> Response:
@@ -221,14 +219,9 @@ class Control:
 
     def show(self, given: Given) -> Any:
         """Return time, rules and faults."""
-        rules = self._endpoint.rules
+        rules = asdict(self._endpoint.rules)
         left = [fault.model_dump() for fault in self._faults.orders if fault.times]
-        return {
-            "now": self._clock(),
-            "frozen": self._clock.frozen_at is not None,
-            "rules": asdict(rules),
-            "faults": left,
-        }
+        return {"now": self._clock(), "frozen": self._clock.frozen_at is not None, "rules": rules, "faults": left}
 
     def set_clock(self, given: Given) -> Any:
         """Freeze, and then advance: ``{"freeze": true, "advance": 3600}``."""
@@ -249,75 +242,78 @@ class Control:
         self._faults.orders = [read_fault(one) for one in given["faults"]]
         return {"faults": len(self._faults.orders)}
 
-    def add_workers(self, given: Given) -> Any:
-        """Enter workers: ``{"count": 3, "country": "US"}``."""
-        count = int(given.pop("count", 1))
-        name = str(given.pop("name", "emulated"))
 
-        def enter(tx: Transaction) -> list[str]:
-            return [add_worker(tx, name, **given).worker_id for _ in range(count)]
+def _add_workers(tx: Transaction, given: Given) -> Any:
+    """Enter workers: ``{"count": 3, "country": "US"}``."""
+    count, name = int(given.pop("count", 1)), str(given.pop("name", "emulated"))
+    return {"worker_ids": [add_worker(tx, name, **given).worker_id for _ in range(count)]}
 
-        return {"worker_ids": self._endpoint.call(enter)}
 
-    def show_offers(self, given: Given) -> Any:
-        """Return what a worker can see."""
-        seen = self._endpoint.call(lambda tx: tuple(offers(tx, given["worker_id"])))
-        return {"offers": [asdict(offer) for offer in seen]}
+def _show_offers(tx: Transaction, given: Given) -> Any:
+    return {"offers": [asdict(offer) for offer in offers(tx, given["worker_id"])]}
 
-    def accept(self, given: Given) -> Any:
-        """Let a worker accept a HIT."""
-        return _shown(self._endpoint.call(lambda tx: accept(tx, given["worker_id"], given["hit_id"])))
 
-    def return_assignment(self, given: Given) -> Any:
-        """Let a worker return an assignment."""
-        work = self._endpoint.call(lambda tx: return_assignment(tx, given["worker_id"], given["assignment_id"]))
-        return _shown(work)
+def _accept(tx: Transaction, given: Given) -> Any:
+    return _assignment(accept(tx, given["worker_id"], given["hit_id"]))
 
-    def submit(self, given: Given) -> Any:
-        """Let a worker submit: ``answer`` is XML, or ``fields`` are those of a form."""
-        answer = _answer_of(given)
-        return _shown(self._endpoint.call(lambda tx: submit(tx, given["worker_id"], given["assignment_id"], answer)))
 
-    def work(self, given: Given) -> Any:
-        """Let workers accept and submit HITs in one transaction: ``{"hit_ids": [...], "worker_ids": [...]}``."""
-        answer = _answer_of(given)
+def _return(tx: Transaction, given: Given) -> Any:
+    return _assignment(return_assignment(tx, given["worker_id"], given["assignment_id"]))
 
-        def do_all(tx: Transaction) -> list[str]:
-            made = []
-            for hit_id in given["hit_ids"]:
-                for worker_id in given["worker_ids"]:
-                    held = accept(tx, worker_id, hit_id)
-                    made.append(submit(tx, worker_id, held.assignment_id, answer).assignment_id)
-            return made
 
-        return {"assignment_ids": self._endpoint.call(do_all)}
+def _submit(tx: Transaction, given: Given) -> Any:
+    """Let a worker submit: ``answer`` is XML, or ``fields`` are those of a form."""
+    return _assignment(submit(tx, given["worker_id"], given["assignment_id"], _answer_of(given)))
 
-    def request_qualification(self, given: Given) -> Any:
-        """Let a worker ask for a qualification."""
-        worker_id, type_id = given["worker_id"], given["qualification_type_id"]
-        return {"request_id": self._endpoint.call(lambda tx: request_qualification(tx, worker_id, type_id))}
 
-    def fund(self, given: Given) -> Any:
-        """Change a requester's budget: ``{"name": "lab", "amount": "-20.00"}``."""
-        self._endpoint.call(lambda tx: fund(tx, given["name"], given["amount"], note="emulator"))
-        return {}
+def _work(tx: Transaction, given: Given) -> Any:
+    """Let workers accept and submit HITs in one transaction: ``{"hit_ids": [...], "worker_ids": [...]}``."""
+    answer, made = _answer_of(given), []
+    for hit_id in given["hit_ids"]:
+        for worker_id in given["worker_ids"]:
+            held = accept(tx, worker_id, hit_id)
+            made.append(submit(tx, worker_id, held.assignment_id, answer).assignment_id)
+    return {"assignment_ids": made}
 
-    def show_ledger(self, given: Given) -> Any:
-        """Return what is owed."""
-        return {"entries": self._endpoint.call(lambda tx: [asdict(entry) for entry in entries(tx)])}
+
+def _request_qualification(tx: Transaction, given: Given) -> Any:
+    return {"request_id": request_qualification(tx, given["worker_id"], given["qualification_type_id"])}
+
+
+def _fund(tx: Transaction, given: Given) -> Any:
+    """Change a requester's budget: ``{"name": "lab", "amount": "-20.00"}``."""
+    fund(tx, given["name"], given["amount"], note="emulator")
+    return {}
+
+
+def _show_ledger(tx: Transaction, given: Given) -> Any:
+    return {"entries": [asdict(entry) for entry in entries(tx)]}
 
 
 def _answer_of(given: Given) -> str:
     return str(given["answer"]) if "answer" in given else render_answers(given["fields"].items())
 
 
-def _shown(work: HitAssignment) -> Given:
+def _assignment(work: HitAssignment) -> Given:
     return {"assignment_id": work.assignment_id, "status": work.status, "deadline": work.deadline}
+
+
+STEPS: Mapping[str, Step] = {  # what workers and the host do, each in a transaction
+    "workers": _add_workers,
+    "offers": _show_offers,
+    "accept": _accept,
+    "return": _return,
+    "submit": _submit,
+    "work": _work,
+    "request-qualification": _request_qualification,
+    "fund": _fund,
+    "ledger": _show_ledger,
+}
 
 
 def _keep_clock(kept: str, tx: Transaction) -> None:
     tx.connection.execute(delete(meta).where(meta.c.name == CLOCK))
-    tx.connection.execute(insert(meta).values(name=CLOCK, value=kept))
+    tx.insert(meta, name=CLOCK, value=kept)
 
 
 def emulator_key(endpoint: MTurkService, host_key: bytes, *, budget: int) -> IssuedKey:
@@ -329,7 +325,7 @@ def emulator_key(endpoint: MTurkService, host_key: bytes, *, budget: int) -> Iss
             .join(requesters, requesters.c.requester_id == access_keys.c.requester_id)
             .where(requesters.c.name == PLAYER, access_keys.c.revoked_at.is_(None))
         )
-        row = tx.connection.execute(query.order_by(access_keys.c.created_at).limit(1)).first()
+        row = tx.first(query.order_by(access_keys.c.created_at).limit(1))
         if row is None:
             return issue(tx, PLAYER, host_key, budget=budget)
         return reissued(row.requester_id, row.access_key_id, host_key)

@@ -38,8 +38,7 @@ def not_supported(what: str, instead: str) -> MTurkRequestError:
 
 def does_not_exist(kind: str, name: str) -> MTurkRequestError:
     """Return the error of a thing that is not there, or is another requester's, which is told alike."""
-    words = {"HIT": "HIT", "HITType": "HITType", "Assignment": "Assignment", "Worker": "Worker"}
-    return refused(f"{kind}DoesNotExist", f"{words.get(kind, kind)} {name} does not exist.")
+    return refused(f"{kind}DoesNotExist", f"{kind} {name} does not exist.")
 
 
 def wrong_state(kind: str, name: str, state: str, allowed: Iterable[str], why: str = "") -> MTurkRequestError:

@@ -10,13 +10,8 @@ from dataclasses import dataclass, replace
 
 from mturk.endpoint.errors import refused, wrong_state
 
-ASSIGNABLE, UNASSIGNABLE, REVIEWABLE, REVIEWING, DISPOSED = (
-    "Assignable",
-    "Unassignable",
-    "Reviewable",
-    "Reviewing",
-    "Disposed",
-)
+ASSIGNABLE, UNASSIGNABLE = "Assignable", "Unassignable"
+REVIEWABLE, REVIEWING, DISPOSED = "Reviewable", "Reviewing", "Disposed"
 DAY = 86_400.0
 KEPT = 120 * DAY  # after the last event of a HIT that is finished, it is disposed of
 MANY = 10  # assignments; a HIT with fewer can never have as many
@@ -117,10 +112,7 @@ def reviewed(hit: HostedHit, now: float) -> HostedHit:
 
 
 def extended(hit: HostedHit, more: int, now: float) -> HostedHit:
-    """Return the HIT with more assignments; one that was reviewed is open again.
-
-    Raise MTurkRequestError if fewer than ten would become ten or more, if it is disposed of, or there are too many.
-    """
+    """Return the HIT with more assignments, but not ten or more where it had fewer; a reviewed one is open again."""
     _require_not_disposed(hit)
     maximum = hit.maximum + more
     if hit.maximum < MANY <= maximum:
@@ -147,10 +139,7 @@ def expired(hit: HostedHit) -> HostedHit:
 
 
 def in_review(hit: HostedHit, reviewing: bool, now: float) -> HostedHit:
-    """Return the HIT as Reviewing, or as Reviewable again; a repeated call changes nothing.
-
-    Raise MTurkRequestError if it is neither.
-    """
+    """Return the HIT as Reviewing, or as Reviewable again; a repeated call changes nothing."""
     if hit.status not in (REVIEWABLE, REVIEWING):
         raise wrong_state("HIT", hit.hit_id, hit.status, [REVIEWABLE, REVIEWING])
     return replace(hit, reviewing=reviewing, active_at=now)
@@ -163,25 +152,16 @@ def retyped(hit: HostedHit, hit_type_id: str, now: float) -> HostedHit:
 
 
 def disposed(hit: HostedHit, now: float) -> HostedHit:
-    """Return the HIT after it was deleted.
-
-    Raise MTurkRequestError if it is not Reviewable or Reviewing, or a submission waits for its approval or rejection.
-    """
+    """Return the HIT after it was deleted, which takes a HIT that is finished and a review of every submission."""
     if hit.status not in (REVIEWABLE, REVIEWING):
         raise wrong_state("HIT", hit.hit_id, hit.status, [REVIEWING, REVIEWABLE], "Expire it first.")
     if hit.submitted:
-        raise wrong_state(
-            "HIT",
-            hit.hit_id,
-            hit.status,
-            [REVIEWING, REVIEWABLE],
-            f"{hit.submitted} of its assignments are neither approved nor rejected.",
-        )
+        why = f"{hit.submitted} of its assignments are neither approved nor rejected."
+        raise wrong_state("HIT", hit.hit_id, hit.status, [REVIEWING, REVIEWABLE], why)
     return replace(hit, disposed_at=now, expired=True, reviewing=False, active_at=now)
 
 
 def _require_not_disposed(hit: HostedHit) -> None:
     if hit.disposed_at is not None:
-        raise wrong_state(
-            "HIT", hit.hit_id, DISPOSED, [ASSIGNABLE, UNASSIGNABLE, REVIEWABLE, REVIEWING], "Create another HIT."
-        )
+        others = [ASSIGNABLE, UNASSIGNABLE, REVIEWABLE, REVIEWING]
+        raise wrong_state("HIT", hit.hit_id, DISPOSED, others, "Create another HIT.")

@@ -18,7 +18,7 @@ import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, bindparam, select
 
 from mturk.endpoint.schema import access_keys, grants, requesters
 from mturk.endpoint.transaction import Transaction, new_id
@@ -96,26 +96,17 @@ def hook_secret(host_key: bytes, requester_id: str) -> str:
 
 
 def issue(tx: Transaction, name: str, host_key: bytes, *, budget: int = 0) -> IssuedKey:
-    """Make an access key for a requester, who is made too where the name is new.
-
-    Raise PlatformError if the name cannot be used.
-    """
+    """Make an access key for a requester, who is made too where the name is new."""
     if NAME.fullmatch(name) is None:
         raise PlatformError(f"expected a name of 1 to 100 printable characters, got {name!r}")
     requester_id = tx.connection.scalar(select(requesters.c.requester_id).where(requesters.c.name == name))
     if requester_id is None:
-        requester_id = new_id("A", 14)
-        tx.connection.execute(
-            insert(requesters).values(
-                requester_id=requester_id, name=name, created_at=tx.now, held=0, spent=0, granted=0
-            )
-        )
+        requester_id, amounts = new_id("A", 14), {"held": 0, "spent": 0, "granted": 0}
+        tx.insert(requesters, requester_id=requester_id, name=name, created_at=tx.now, **amounts)
     if budget:
         grant(tx, requester_id, budget, note="with the key")
     key_id = new_id("SPAK", 20)
-    tx.connection.execute(
-        insert(access_keys).values(access_key_id=key_id, requester_id=requester_id, created_at=tx.now)
-    )
+    tx.insert(access_keys, access_key_id=key_id, requester_id=requester_id, created_at=tx.now)
     return reissued(requester_id, key_id, host_key)
 
 
@@ -130,29 +121,16 @@ def reissued(requester_id: str, access_key_id: str, host_key: bytes) -> IssuedKe
 
 
 def revoke(tx: Transaction, access_key_id: str) -> None:
-    """Let a key be used no more.
-
-    Raise PlatformError if there is none, or it was revoked before.
-    """
-    changed = tx.connection.execute(
-        update(access_keys)
-        .where(access_keys.c.access_key_id == access_key_id, access_keys.c.revoked_at.is_(None))
-        .values(revoked_at=tx.now)
-    )
-    if changed.rowcount != 1:
+    """Let a key be used no more; raise PlatformError if there is none, or it was revoked before."""
+    own = (access_keys.c.access_key_id == access_key_id, access_keys.c.revoked_at.is_(None))
+    if tx.update(access_keys, *own, revoked_at=tx.now) != 1:
         raise PlatformError(f"expected a key that is in use, got {access_key_id!r}; `spa mturk keys list` shows them")
 
 
 def known_keys(tx: Transaction) -> tuple[KnownKey, ...]:
     """Return all keys, the oldest first, without their secrets."""
     rows = tx.connection.execute(
-        select(
-            requesters.c.name,
-            requesters.c.requester_id,
-            access_keys.c.access_key_id,
-            access_keys.c.created_at,
-            access_keys.c.revoked_at,
-        )
+        select(requesters.c.name, access_keys)
         .join(requesters, requesters.c.requester_id == access_keys.c.requester_id)
         .order_by(access_keys.c.created_at, access_keys.c.access_key_id)
     )
@@ -166,10 +144,8 @@ def owner_of(connection: Connection, access_key_id: str) -> str | None:
 
 def grant(tx: Transaction, requester_id: str, cents: int, *, note: str) -> None:
     """Let a requester spend more, or less where ``cents`` is negative."""
-    tx.connection.execute(insert(grants).values(requester_id=requester_id, cents=cents, note=note, at=tx.now))
-    tx.connection.execute(
-        update(requesters).where(requesters.c.requester_id == requester_id).values(granted=requesters.c.granted + cents)
-    )
+    tx.insert(grants, requester_id=requester_id, cents=cents, note=note, at=tx.now)
+    tx.update(requesters, requesters.c.requester_id == requester_id, granted=requesters.c.granted + cents)
 
 
 def _derived(host_key: bytes, purpose: str, length: int) -> str:

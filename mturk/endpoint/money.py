@@ -1,11 +1,19 @@
-"""Amounts in whole cents, as the store has them, beside the dollars of the protocol."""
+"""Amounts in whole cents, and the ledger: what is owed to whom by whom. No money moves by itself; payroll reads it."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from decimal import Decimal
+
+from sqlalchemy import select
 
 from mturk import fees
 from mturk.endpoint.errors import invalid
+from mturk.endpoint.keys import grant
+from mturk.endpoint.schema import ledger, requesters, workers
+from mturk.endpoint.transaction import Transaction
 from mturk.fees import FeeRules
 from spa.errors import PlatformError
 
@@ -13,12 +21,7 @@ MOST = 100_000_000  # cents; an amount beyond is a slip of the finger
 
 
 def parse_money(text: str, parameter: str) -> int:
-    """Return cents of an amount of dollars such as ``"0.05"``.
-
-    Raises
-    ------
-    Refusal
-        If it is not digits with at most two decimals, or beyond a million dollars.
+    """Return cents of an amount of dollars with at most two decimals, up to a million.
 
     >>> parse_money("1.5", "Reward")
     150
@@ -55,3 +58,60 @@ def reward_fee(cents: int, *, maximum: int, masters: bool, rules: FeeRules) -> i
 def bonus_fee(cents: int, *, rules: FeeRules) -> int:
     """Return what the endpoint adds to one bonus, cents."""
     return int(fees.bonus_fee(Decimal(cents) / 100, rules=rules) * 100)
+
+
+SIGNED = re.compile(r"(-?)([0-9][0-9.]*)", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerEntry:
+    """One row: a reward or a bonus. Amounts are US dollars as text."""
+
+    number: int
+    at: float  # seconds since 1970
+    kind: str  # reward, bonus
+    requester: str
+    requester_id: str
+    worker: str  # the name that the host entered
+    worker_id: str
+    hit_id: str
+    assignment_id: str
+    amount: str
+    fee: str
+    automatic: bool  # approved by time, not by the requester
+    reason: str | None
+
+
+def entries(tx: Transaction, *, since: float | None = None) -> Iterator[LedgerEntry]:
+    """Yield the ledger in the order in which it was written."""
+    query = (
+        select(
+            *(ledger.c[name] for name in LedgerEntry.__slots__ if name in ledger.c),
+            ledger.c.cents,
+            requesters.c.name.label("requester"),
+            workers.c.name.label("worker"),
+        )
+        .join(requesters, requesters.c.requester_id == ledger.c.requester_id)
+        .join(workers, workers.c.worker_id == ledger.c.worker_id)
+        .order_by(ledger.c.number)
+    )
+    if since is not None:
+        query = query.where(ledger.c.at >= since)
+    for row in tx.connection.execute(query):
+        values = dict(row._mapping)
+        amounts = {"amount": format_money(values.pop("cents")), "fee": format_money(values["fee"])}
+        yield LedgerEntry(**{**values, **amounts})
+
+
+def fund(tx: Transaction, name: str, amount: str, *, note: str) -> str:
+    """Raise a requester's budget, or lower it where the amount is negative; return what may be spent then."""
+    signed = SIGNED.fullmatch(amount)
+    if signed is None:
+        raise PlatformError(f"fund: expected US dollars such as 250.00, got {amount[:40]!r}")
+    cents = parse_money(signed[2], "fund")
+    row = tx.first(select(requesters).where(requesters.c.name == name))
+    if row is None:
+        raise PlatformError(f"fund: there is no requester {name!r}; `spa mturk keys list` shows them")
+    change = -cents if signed[1] else cents
+    grant(tx, row.requester_id, change, note=note)
+    return format_money(row.granted + change - row.spent - row.held)

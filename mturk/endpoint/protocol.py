@@ -28,10 +28,7 @@ INTEGER = 2**31
 
 @cache
 def service() -> ServiceModel:
-    """Return the service model.
-
-    Raise PlatformError if botocore is absent or no longer carries it.
-    """
+    """Return the service model; raise PlatformError if botocore is absent or no longer carries it."""
     try:
         import botocore.session
         from botocore.exceptions import UnknownServiceError
@@ -46,10 +43,7 @@ def service() -> ServiceModel:
 
 
 def operation_named(target: str) -> str:
-    """Return the operation that a request's ``X-Amz-Target`` names.
-
-    Raise MTurkRequestError if there is none.
-    """
+    """Return the operation that a request's ``X-Amz-Target`` names."""
     prefix, _, name = target.partition(".")
     if prefix != service().metadata["targetPrefix"] or name not in service().operation_names:
         raise MTurkRequestError("UnknownOperationException", None, f"X-Amz-Target {target[:100]!r} names no operation")
@@ -57,18 +51,14 @@ def operation_named(target: str) -> str:
 
 
 def read_request(operation: str, body: bytes) -> dict[str, Any]:
-    """Return the parameters of a request.
-
-    Raise MTurkRequestError if the body is no JSON object, or the model does not allow it.
-    """
+    """Return the parameters of a request, a JSON object that the model allows."""
     try:
         given = json.loads(body or b"{}", parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         raise MTurkRequestError("SerializationException", None, f"the body is no JSON ({error})") from error
     if not isinstance(given, dict):
-        raise MTurkRequestError(
-            "SerializationException", None, f"the body is no JSON object, but a {type(given).__name__}"
-        )
+        why = f"the body is no JSON object, but a {type(given).__name__}"
+        raise MTurkRequestError("SerializationException", None, why)
     given = {name: value for name, value in given.items() if value is not None}
     shape = service().operation_model(operation).input_shape
     if shape is not None:
@@ -77,21 +67,19 @@ def read_request(operation: str, body: bytes) -> dict[str, Any]:
 
 
 def check(given: Mapping[str, Any], shape: Shape) -> None:
-    """Check parameters by the model.
-
-    Raise MTurkRequestError if something is missing, unknown, or outside its type, pattern, length, range or
-    enumeration.
-    """
+    """Refuse what is missing, unknown, or outside its type, pattern, length, range or enumeration in the model."""
     from botocore.validate import ParamValidator
 
-    if awkward := [*_type_problems(given, shape, "")]:
-        raise MTurkRequestError("ParameterValidationError", PREFIX + "InvalidParameterValue", "; ".join(awkward[:5]))
+    _refuse([problem for one in _values(given, shape, "") for problem in _type_problems(*one)])
     report = ParamValidator().validate(given, shape)
     if report.has_errors():
         text = " ".join(report.generate_report().split())
         code = "AWS.MissingParameters" if "Missing required parameter" in text else PREFIX + "InvalidParameterValue"
         raise MTurkRequestError("ParameterValidationError", code, text)
-    problems = [*_problems(given, shape, "")]
+    _refuse([problem for one in _values(given, shape, "") for problem in _problems(*one)])
+
+
+def _refuse(problems: list[str]) -> None:
     if problems:
         raise MTurkRequestError("ParameterValidationError", PREFIX + "InvalidParameterValue", "; ".join(problems[:5]))
 
@@ -107,16 +95,22 @@ def write_refusal(refusal: MTurkRequestError) -> bytes:
     return write_answer(answer | {"TurkErrorCode": refusal.code})
 
 
-def _type_problems(value: Any, shape: Shape, where: str) -> Iterator[str]:
-    """Yield what botocore's check takes for something else, or stumbles over: truth for a number, dates far away."""
-    if shape.type_name == "structure" and isinstance(value, dict):
+def _values(value: Any, shape: Shape, where: str) -> Iterator[tuple[Any, Shape, str]]:
+    """Yield each value that is neither a structure nor a list, with its shape and its place."""
+    if shape.type_name == "structure" and isinstance(value, Mapping):
         members = cast("Any", shape).members
-        for name in value.keys() & members.keys():
-            yield from _type_problems(value[name], members[name], f"{where}.{name}" if where else name)
+        for name in [name for name in value if name in members]:
+            yield from _values(value[name], members[name], f"{where}.{name}" if where else name)
     elif shape.type_name == "list" and isinstance(value, list):
         for number, part in enumerate(value):
-            yield from _type_problems(part, cast("Any", shape).member, f"{where}[{number}]")
-    elif shape.type_name in ("integer", "long") and isinstance(value, bool):
+            yield from _values(part, cast("Any", shape).member, f"{where}[{number}]")
+    else:
+        yield value, shape, where
+
+
+def _type_problems(value: Any, shape: Shape, where: str) -> Iterator[str]:
+    """Yield what botocore's check takes for something else, or stumbles over: truth for a number, dates far away."""
+    if shape.type_name in ("integer", "long") and isinstance(value, bool):
         yield f"{where}: expected a number, got {str(value).lower()}"
     elif shape.type_name == "timestamp" and not (
         isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < FAR
@@ -125,14 +119,7 @@ def _type_problems(value: Any, shape: Shape, where: str) -> Iterator[str]:
 
 
 def _problems(value: Any, shape: Shape, where: str) -> Iterator[str]:
-    if shape.type_name == "structure":
-        members = cast("Any", shape).members
-        for name, part in value.items():
-            yield from _problems(part, members[name], f"{where}.{name}" if where else name)
-    elif shape.type_name == "list":
-        for number, part in enumerate(value):
-            yield from _problems(part, cast("Any", shape).member, f"{where}[{number}]")
-    elif shape.type_name == "string":
+    if shape.type_name == "string":
         yield from _string_problems(value, shape, where)
     elif shape.type_name in ("integer", "long"):
         bound = INTEGER if shape.type_name == "integer" else LONG
@@ -190,10 +177,7 @@ AUTO_APPROVAL_DELAY = 2_592_000  # seconds, where it is not given
 
 
 def check_limits(given: Mapping[str, Any]) -> None:
-    """Check lengths and ranges of the parameters of any operation.
-
-    Raise MTurkRequestError naming the first parameter that is too short, too long, too small or too large.
-    """
+    """Refuse the first parameter of any operation that is too short, too long, too small or too large."""
     for name, (least, most) in LENGTHS.items():
         if name in given and not least <= len(given[name]) <= most:
             raise invalid(name, f"expected {least} to {most} characters, got {len(given[name])}")

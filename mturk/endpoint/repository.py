@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import Row, Select, bindparam, insert, select, update
 
 from mturk.endpoint.assignments import HitAssignment
 from mturk.endpoint.errors import does_not_exist
@@ -27,7 +27,7 @@ SUBSCRIBER = select(notifications.c.destination, notifications.c.event_types).wh
 
 def record_event(tx: Transaction, event_type: str, hit: HostedHit, work: HitAssignment | None = None) -> None:
     """Write an event down for delivery, if the HIT type's notifications are on and name it."""
-    row = tx.connection.execute(SUBSCRIBER, {"name": hit.hit_type_id}).first()
+    row = tx.first(SUBSCRIBER, name=hit.hit_type_id)
     if row is None or event_type not in json.loads(row.event_types):
         return
     event = {"EventType": event_type, "HITTypeId": hit.hit_type_id, "HITId": hit.hit_id}
@@ -41,15 +41,14 @@ def queue_event(tx: Transaction, requester_id: str, destination: str, event: dic
     event_id = new_id("E")
     event = {**event, "EventTimestamp": datetime.fromtimestamp(tx.now, UTC).isoformat(timespec="seconds")}
     body = {"EventDocVersion": VERSION, "EventDocId": event_id, "CustomerId": requester_id, "Events": [event]}
-    tx.connection.execute(
-        insert(deliveries).values(
-            event_id=event_id,
-            requester_id=requester_id,
-            destination=destination,
-            body=json.dumps(body),
-            attempts=0,
-            next_at=time.time(),  # of this machine, also where the endpoint's own clock is moved by hand
-        )
+    tx.insert(
+        deliveries,
+        event_id=event_id,
+        requester_id=requester_id,
+        destination=destination,
+        body=json.dumps(body),
+        attempts=0,
+        next_at=time.time(),  # of this machine, also where the endpoint's own clock is moved by hand
     )
 
 
@@ -60,27 +59,24 @@ HIT_COLUMNS = tuple(hits.c[name] for name in HIT_FIELDS)
 ASSIGNMENT_COLUMNS = tuple(assignments.c[name] for name in ASSIGNMENT_FIELDS)
 TYPE_COLUMNS = tuple(hit_types.c[name] for name in TYPE_FIELDS)
 
+
+def _bound(fields: Sequence[str], *others: str, without: Sequence[str] = ()) -> dict[str, Any]:
+    return {name: bindparam(name) for name in (*fields, *others) if name not in without}
+
+
 # Made once: a statement that is put together anew costs more than carrying it out.
 ONE_HIT = select(*HIT_COLUMNS).where(hits.c.hit_id == bindparam("name"))
 ONE_TYPE = select(*TYPE_COLUMNS).where(hit_types.c.hit_type_id == bindparam("name"))
 ONE_ASSIGNMENT = select(*ASSIGNMENT_COLUMNS).where(assignments.c.assignment_id == bindparam("name"))
-NEW_HIT = insert(hits).values({name: bindparam(name) for name in (*HIT_FIELDS, "status", "due_at") if name != "number"})
-NEXT_HIT = (
-    update(hits)
-    .where(hits.c.number == bindparam("row_number"))
-    .values({name: bindparam(name) for name in (*HIT_FIELDS, "status", "due_at") if name not in ("number", "question")})
-)
-NEW_ASSIGNMENT = insert(assignments).values({name: bindparam(name) for name in (*ASSIGNMENT_FIELDS, "due_at")})
-NEXT_ASSIGNMENT = (
-    update(assignments)
-    .where(assignments.c.assignment_id == bindparam("row_name"))
-    .values({name: bindparam(name) for name in (*ASSIGNMENT_FIELDS, "due_at") if name != "assignment_id"})
-)
-HOLD = (
-    update(requesters)
-    .where(requesters.c.requester_id == bindparam("whose"))
-    .values(held=requesters.c.held + bindparam("cents"))
-)
+NEW_HIT = insert(hits).values(_bound(HIT_FIELDS, "status", "due_at", without=["number"]))
+NEXT_HIT = update(hits).where(hits.c.number == bindparam("row_number"))
+NEXT_HIT = NEXT_HIT.values(_bound(HIT_FIELDS, "status", "due_at", without=["number", "question"]))
+NEW_ASSIGNMENT = insert(assignments).values(_bound(ASSIGNMENT_FIELDS, "due_at"))
+NEXT_ASSIGNMENT = update(assignments).where(assignments.c.assignment_id == bindparam("row_name"))
+NEXT_ASSIGNMENT = NEXT_ASSIGNMENT.values(_bound(ASSIGNMENT_FIELDS, "due_at", without=["assignment_id"]))
+REQUESTER = update(requesters).where(requesters.c.requester_id == bindparam("whose"))
+HOLD = REQUESTER.values(held=requesters.c.held + bindparam("cents"))
+SPEND = REQUESTER.values(spent=requesters.c.spent + bindparam("cents"))
 
 
 def hit_from(row: Sequence[Any]) -> HostedHit:
@@ -93,37 +89,32 @@ def assignment_from(row: Sequence[Any]) -> HitAssignment:
     return HitAssignment(**dict(zip(ASSIGNMENT_FIELDS, row, strict=True)))
 
 
-def find_hit(tx: Transaction, hit_id: str, *, requester_id: str | None = None) -> HostedHit:
-    """Return a HIT, of this requester where one is given.
-
-    Raise MTurkRequestError if there is none, or it is another requester's.
-    """
-    row = tx.connection.execute(ONE_HIT, {"name": hit_id}).first()
-    if row is None or requester_id not in (None, row.requester_id):
-        raise does_not_exist("HIT", hit_id)
-    return hit_from(row)
-
-
-def find_type(tx: Transaction, hit_type_id: str, *, requester_id: str | None = None) -> HitType:
-    """Return a HIT type, of this requester where one is given.
-
-    Raise MTurkRequestError if there is none, or it is another requester's.
-    """
-    row = tx.connection.execute(ONE_TYPE, {"name": hit_type_id}).first()
-    if row is None or requester_id not in (None, row.requester_id):
-        raise does_not_exist("HITType", hit_type_id)
+def type_from(row: Sequence[Any]) -> HitType:
+    """Return the record of a row of ``TYPE_COLUMNS``."""
     return HitType(**dict(zip(TYPE_FIELDS, row, strict=True)))
 
 
-def find_assignment(tx: Transaction, assignment_id: str, *, requester_id: str | None = None) -> HitAssignment:
-    """Return an assignment, of this requester's HITs where one is given.
-
-    Raise MTurkRequestError if there is none, or it is another requester's.
-    """
-    row = tx.connection.execute(ONE_ASSIGNMENT, {"name": assignment_id}).first()
+def _find(tx: Transaction, query: Select[Any], kind: str, name: str, requester_id: str | None) -> Row[Any]:
+    """Return the row of an id; refuse if there is none, or it is another requester's than the one given."""
+    row = tx.first(query, name=name)
     if row is None or requester_id not in (None, row.requester_id):
-        raise does_not_exist("Assignment", assignment_id)
-    return assignment_from(row)
+        raise does_not_exist(kind, name)
+    return row
+
+
+def find_hit(tx: Transaction, hit_id: str, *, requester_id: str | None = None) -> HostedHit:
+    """Return a HIT, of this requester where one is given."""
+    return hit_from(_find(tx, ONE_HIT, "HIT", hit_id, requester_id))
+
+
+def find_type(tx: Transaction, hit_type_id: str, *, requester_id: str | None = None) -> HitType:
+    """Return a HIT type, of this requester where one is given."""
+    return type_from(_find(tx, ONE_TYPE, "HITType", hit_type_id, requester_id))
+
+
+def find_assignment(tx: Transaction, assignment_id: str, *, requester_id: str | None = None) -> HitAssignment:
+    """Return an assignment, of this requester's HITs where one is given."""
+    return assignment_from(_find(tx, ONE_ASSIGNMENT, "Assignment", assignment_id, requester_id))
 
 
 def price(tx: Transaction, kind: HitType, maximum: int) -> int:

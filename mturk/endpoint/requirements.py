@@ -89,10 +89,7 @@ class QualificationValue:
 
 
 def check_requirements(requirements: Sequence[Requirement]) -> None:
-    """Check requirements against the rules of the protocol.
-
-    Raise MTurkRequestError if there are more than ten, or one has values that its comparator or type does not allow.
-    """
+    """Refuse more than ten requirements, and one with values that its comparator or type does not allow."""
     where = "QualificationRequirements"
     if len(requirements) > MOST:
         raise invalid(where, f"expected at most {MOST}, got {len(requirements)}")
@@ -148,13 +145,11 @@ def _check(where: str, asked: Requirement) -> None:
             raise invalid(where, "Worker_Locale takes LocaleValues and no IntegerValues")
         if comparator not in ("EqualTo", "NotEqualTo", *SETS):
             raise invalid(where, f"Worker_Locale takes EqualTo, NotEqualTo, In or NotIn, got {comparator}")
-        _check_count(where, "LocaleValues", len(places), MOST_LOCALES if comparator in SETS else 1)
+        name, count, most = "LocaleValues", len(places), MOST_LOCALES
     else:
         if places or not numbers:
             raise invalid(where, f"{comparator} takes IntegerValues, and LocaleValues only with Worker_Locale")
-        _check_count(where, "IntegerValues", len(numbers), MOST_INTEGERS if comparator in SETS else 1)
-
-
-def _check_count(where: str, name: str, count: int, most: int) -> None:
+        name, count, most = "IntegerValues", len(numbers), MOST_INTEGERS
+    most = most if comparator in SETS else 1
     if count > most:
         raise invalid(where, f"expected at most {most} {name}, got {count}")

@@ -2,48 +2,32 @@
 
 from __future__ import annotations
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import bindparam, select
 
+from mturk.endpoint import repository
 from mturk.endpoint.assignments import SUBMITTED, HitAssignment, approved, rejected
 from mturk.endpoint.errors import does_not_exist, refused
 from mturk.endpoint.hits import DISPOSED, HitType, HostedHit, reviewed
 from mturk.endpoint.money import format_money
-from mturk.endpoint.repository import (
-    find_assignment,
-    find_hit,
-    find_type,
-    price,
-    record_event,
-    save_assignment,
-    save_hit,
-)
 from mturk.endpoint.schema import ledger, requesters
 from mturk.endpoint.transaction import Transaction
 
 BUDGET = select(requesters.c.granted, requesters.c.spent, requesters.c.held).where(
     requesters.c.requester_id == bindparam("name")
 )
-SPEND = (
-    update(requesters)
-    .where(requesters.c.requester_id == bindparam("whose"))
-    .values(spent=requesters.c.spent + bindparam("cents"))
-)
 
 
 def approve(
     tx: Transaction, assignment_id: str, *, requester_id: str, feedback: str | None, override: bool = False
 ) -> HitAssignment:
-    """Approve an assignment: its reward is owed from now on.
-
-    Raise MTurkRequestError if it is not this requester's, its state does not allow it, or the budget does not reach.
-    """
+    """Approve an assignment: its reward is owed from now on, and the budget has to reach for it."""
     work, hit = _found(tx, assignment_id, requester_id)
     done = approved(work, feedback=feedback, override=override, now=tx.now)
-    kind = find_type(tx, hit.hit_type_id)
-    cost = price(tx, kind, hit.maximum)
+    kind = repository.find_type(tx, hit.hit_type_id)
+    cost = repository.price(tx, kind, hit.maximum)
     granted, spent, _ = budget_of(tx, requester_id)
     if spent + cost > granted:
-        raise insufficient_funds(f"approving assignment {assignment_id}", cost, granted - spent)
+        raise _insufficient_funds(f"approving assignment {assignment_id}", cost, granted - spent)
     _finish(tx, work, done, hit, kind, automatic=False)
     return done
 
@@ -55,15 +39,12 @@ def approve_by_time(tx: Transaction, work: HitAssignment, hit: HostedHit, kind: 
 
 
 def reject(tx: Transaction, assignment_id: str, *, requester_id: str, feedback: str) -> HitAssignment:
-    """Reject an assignment: nothing is owed for it.
-
-    Raise MTurkRequestError if it is not this requester's, or its state does not allow it.
-    """
+    """Reject an assignment: nothing is owed for it."""
     work, hit = _found(tx, assignment_id, requester_id)
     done = rejected(work, feedback=feedback, now=tx.now)
-    save_assignment(tx, work, done)
-    save_hit(tx, hit, reviewed(hit, tx.now), kind=find_type(tx, hit.hit_type_id))
-    record_event(tx, "AssignmentRejected", hit, done)
+    repository.save_assignment(tx, work, done)
+    repository.save_hit(tx, hit, reviewed(hit, tx.now), kind=repository.find_type(tx, hit.hit_type_id))
+    repository.record_event(tx, "AssignmentRejected", hit, done)
     return done
 
 
@@ -79,21 +60,24 @@ def record_debt(
     at: float | None = None,
 ) -> None:
     """Write down what a requester owes a worker."""
-    tx.connection.execute(
-        insert(ledger).values(
-            kind=kind,
-            requester_id=work.requester_id,
-            worker_id=work.worker_id,
-            hit_id=work.hit_id,
-            assignment_id=work.assignment_id,
-            cents=cents,
-            fee=fee,
-            reason=reason,
-            automatic=automatic,
-            at=tx.now if at is None else at,
-        )
+    tx.insert(
+        ledger,
+        kind=kind,
+        **{name: getattr(work, name) for name in ("requester_id", "worker_id", "hit_id", "assignment_id")},
+        cents=cents,
+        fee=fee,
+        reason=reason,
+        automatic=automatic,
+        at=tx.now if at is None else at,
     )
-    tx.connection.execute(SPEND, {"whose": work.requester_id, "cents": cents + fee})
+    tx.connection.execute(repository.SPEND, {"whose": work.requester_id, "cents": cents + fee})
+
+
+def check_funds(tx: Transaction, requester_id: str, cost: int, what: str) -> None:
+    """Refuse what costs more than a requester may spend beside what their HITs bind."""
+    granted, spent, held = budget_of(tx, requester_id)
+    if cost > 0 and spent + held + cost > granted:
+        raise _insufficient_funds(what, cost, granted - spent - held)
 
 
 def budget_of(tx: Transaction, requester_id: str) -> tuple[int, int, int]:
@@ -102,8 +86,7 @@ def budget_of(tx: Transaction, requester_id: str) -> tuple[int, int, int]:
     return granted, spent, held
 
 
-def insufficient_funds(what: str, wanted: int, there: int) -> Exception:
-    """Return the error of a budget that does not reach."""
+def _insufficient_funds(what: str, wanted: int, there: int) -> Exception:
     return refused(
         "InsufficientFunds",
         f"{what} costs {format_money(wanted)} US dollars with fees, and {format_money(there)} are available; "
@@ -114,21 +97,20 @@ def insufficient_funds(what: str, wanted: int, there: int) -> Exception:
 def _finish(
     tx: Transaction, work: HitAssignment, done: HitAssignment, hit: HostedHit, kind: HitType, *, automatic: bool
 ) -> None:
-    save_assignment(tx, work, done)
+    repository.save_assignment(tx, work, done)
     if work.status == SUBMITTED:  # a rejection that is taken back was counted as completed before
-        save_hit(tx, hit, reviewed(hit, done.approved_at or tx.now), kind=kind)
-    fee = price(tx, kind, hit.maximum) - kind.reward
+        repository.save_hit(tx, hit, reviewed(hit, done.approved_at or tx.now), kind=kind)
+    fee = repository.price(tx, kind, hit.maximum) - kind.reward
     record_debt(tx, "reward", done, cents=kind.reward, fee=fee, automatic=automatic, at=done.approved_at)
-    record_event(tx, "AssignmentApproved", hit, done)
+    repository.record_event(tx, "AssignmentApproved", hit, done)
 
 
 def _found(tx: Transaction, assignment_id: str, requester_id: str) -> tuple[HitAssignment, HostedHit]:
-    work = find_assignment(tx, assignment_id, requester_id=requester_id)
+    work = repository.find_assignment(tx, assignment_id, requester_id=requester_id)
     if work.submitted_at is None:  # held, returned or abandoned: not known to requesters
         raise does_not_exist("Assignment", assignment_id)
-    hit = find_hit(tx, work.hit_id)
+    hit = repository.find_hit(tx, work.hit_id)
     if hit.status == DISPOSED:
-        raise refused(
-            "InvalidHITState", f"HIT {hit.hit_id} is disposed of; its assignments cannot be reviewed any more."
-        )
+        why = f"HIT {hit.hit_id} is disposed of; its assignments cannot be reviewed any more."
+        raise refused("InvalidHITState", why)
     return work, hit

@@ -21,6 +21,7 @@ from sqlalchemy import (
     UniqueConstraint,
     text,
 )
+from sqlalchemy.schema import SchemaItem
 
 from spa.responses.store_schema import Verbatim
 
@@ -29,23 +30,25 @@ OPEN = "status IN ('Accepted', 'Submitted', 'Approved', 'Rejected')"  # an assig
 
 metadata = MetaData()
 
-meta = Table(
-    "endpoint_meta",
-    metadata,
-    Column("name", String, primary_key=True),
-    Column("value", Text, nullable=False),
-)
 
-requesters = Table(
+def _numbered(name: str, *parts: SchemaItem) -> Table:
+    """Return a table whose rows have a number."""
+    return Table(name, metadata, Column("number", Integer, primary_key=True), *parts)
+
+
+def _partial(name: str, *columns: str, condition: str) -> Index:
+    """Return an index that lets rows that meet a condition differ."""
+    return Index(name, *columns, unique=True, sqlite_where=text(condition), postgresql_where=text(condition))
+
+
+meta = Table("endpoint_meta", metadata, Column("name", String, primary_key=True), Column("value", Text, nullable=False))
+
+requesters = _numbered(
     "requesters",
-    metadata,
-    Column("number", Integer, primary_key=True),
     Column("requester_id", String, nullable=False, unique=True),
     Column("name", Text, nullable=False, unique=True),
     Column("created_at", Float, nullable=False),
-    Column(
-        "held", BigInteger, nullable=False
-    ),  # cents: reward and fee of every place of every HIT that may yet be paid
+    Column("held", BigInteger, nullable=False),  # cents: reward and fee of every place of a HIT that may yet be paid
     Column("spent", BigInteger, nullable=False),  # cents: what the ledger says, added up
     Column("granted", BigInteger, nullable=False),  # cents: the budget
 )
@@ -59,20 +62,16 @@ access_keys = Table(
     Column("revoked_at", Float),
 )
 
-grants = Table(  # what the host lets a requester spend
+grants = _numbered(  # what the host lets a requester spend
     "grants",
-    metadata,
-    Column("number", Integer, primary_key=True),
     Column("requester_id", ForeignKey("requesters.requester_id"), nullable=False),
     Column("cents", BigInteger, nullable=False),
     Column("note", Text, nullable=False),
     Column("at", Float, nullable=False),
 )
 
-workers = Table(
+workers = _numbered(
     "workers",
-    metadata,
-    Column("number", Integer, primary_key=True),
     Column("worker_id", String, nullable=False, unique=True),
     Column("name", Text, nullable=False),  # known to the host alone; requesters see the id
     Column("country", String),
@@ -120,10 +119,8 @@ requirement_types = Table(  # which HIT types ask for which qualification type
     Column("qualification_type_id", String, primary_key=True, index=True),
 )
 
-hits = Table(
+hits = _numbered(
     "hits",
-    metadata,
-    Column("number", Integer, primary_key=True),
     Column("hit_id", String, nullable=False, unique=True),
     Column("requester_id", ForeignKey("requesters.requester_id"), nullable=False),
     Column("hit_type_id", ForeignKey("hit_types.hit_type_id"), nullable=False),
@@ -146,10 +143,8 @@ hits = Table(
     Index("hits_open", "status", "hit_type_id", "number", "hit_id", "expires_at"),  # lists are made from it alone
 )
 
-assignments = Table(
+assignments = _numbered(
     "hit_assignments",
-    metadata,
-    Column("number", Integer, primary_key=True),
     Column("assignment_id", String, nullable=False, unique=True),
     Column("hit_id", ForeignKey("hits.hit_id"), nullable=False),
     Column("requester_id", String, nullable=False),
@@ -169,20 +164,11 @@ assignments = Table(
     Index("assignments_listed", "hit_id", "turn"),
     Index("assignments_of_worker", "worker_id", "status"),
     Index("assignments_of_both", "hit_id", "worker_id", "status"),  # not the worker's whole past at each accept
-    Index(
-        "one_a_worker",
-        "hit_id",
-        "worker_id",
-        unique=True,
-        sqlite_where=text(OPEN),
-        postgresql_where=text(OPEN),
-    ),
+    _partial("one_a_worker", "hit_id", "worker_id", condition=OPEN),
 )
 
-qualification_types = Table(
+qualification_types = _numbered(
     "qualification_types",
-    metadata,
-    Column("number", Integer, primary_key=True),
     Column("qualification_type_id", String, nullable=False, unique=True),
     Column("requester_id", ForeignKey("requesters.requester_id"), nullable=False, index=True),
     Column("name", Text, nullable=False),
@@ -196,10 +182,8 @@ qualification_types = Table(
     Column("deleted_at", Float),
 )
 
-qualifications = Table(
+qualifications = _numbered(
     "qualifications",
-    metadata,
-    Column("number", Integer, primary_key=True),
     Column("qualification_type_id", ForeignKey("qualification_types.qualification_type_id"), nullable=False),
     Column("worker_id", ForeignKey("workers.worker_id"), nullable=False, index=True),
     Column("status", String, nullable=False),  # Granted, Revoked
@@ -209,10 +193,8 @@ qualifications = Table(
     UniqueConstraint("qualification_type_id", "worker_id"),
 )
 
-qualification_requests = Table(
+qualification_requests = _numbered(
     "qualification_requests",
-    metadata,
-    Column("number", Integer, primary_key=True),
     Column("request_id", String, nullable=False, unique=True),
     Column("qualification_type_id", ForeignKey("qualification_types.qualification_type_id"), nullable=False),
     Column("worker_id", ForeignKey("workers.worker_id"), nullable=False),
@@ -223,10 +205,8 @@ qualification_requests = Table(
     Index("requests_of_type", "qualification_type_id", "worker_id", "number"),
 )
 
-ledger = Table(  # what is owed to whom by whom; rows are added, never changed
+ledger = _numbered(  # what is owed to whom by whom; rows are added, never changed
     "ledger",
-    metadata,
-    Column("number", Integer, primary_key=True),
     Column("kind", String, nullable=False),  # reward, bonus
     Column("requester_id", ForeignKey("requesters.requester_id"), nullable=False),
     Column("worker_id", ForeignKey("workers.worker_id"), nullable=False, index=True),
@@ -237,13 +217,7 @@ ledger = Table(  # what is owed to whom by whom; rows are added, never changed
     Column("reason", Text),
     Column("automatic", Boolean, nullable=False),  # approved by time, not by the requester
     Column("at", Float, nullable=False),
-    Index(
-        "one_reward",
-        "assignment_id",
-        unique=True,
-        sqlite_where=text("kind = 'reward'"),
-        postgresql_where=text("kind = 'reward'"),
-    ),
+    _partial("one_reward", "assignment_id", condition="kind = 'reward'"),
 )
 
 request_tokens = Table(  # UniqueRequestToken, remembered for a day
@@ -256,10 +230,8 @@ request_tokens = Table(  # UniqueRequestToken, remembered for a day
     Column("at", Float, nullable=False),
 )
 
-blocks = Table(
+blocks = _numbered(
     "blocks",
-    metadata,
-    Column("number", Integer, primary_key=True),
     Column("requester_id", ForeignKey("requesters.requester_id"), nullable=False),
     Column("worker_id", ForeignKey("workers.worker_id"), nullable=False, index=True),
     Column("reason", Text, nullable=False),
@@ -267,10 +239,8 @@ blocks = Table(
     UniqueConstraint("requester_id", "worker_id"),
 )
 
-messages = Table(  # to workers, shown on their site
+messages = _numbered(  # to workers, shown on their site
     "messages",
-    metadata,
-    Column("number", Integer, primary_key=True),
     Column("requester_id", ForeignKey("requesters.requester_id"), nullable=False),
     Column("worker_id", ForeignKey("workers.worker_id"), nullable=False, index=True),
     Column("subject", Text, nullable=False),
@@ -289,10 +259,8 @@ notifications = Table(  # where events of a HIT type are sent
     Column("active", Boolean, nullable=False),
 )
 
-deliveries = Table(  # events on their way
+deliveries = _numbered(  # events on their way
     "deliveries",
-    metadata,
-    Column("number", Integer, primary_key=True),
     Column("event_id", String, nullable=False, unique=True),
     Column("requester_id", ForeignKey("requesters.requester_id"), nullable=False),
     Column("destination", Text, nullable=False),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 from heapq import merge
@@ -12,7 +11,7 @@ from typing import TypeVar
 from sqlalchemy import Connection, bindparam, select
 
 from mturk.endpoint.assignments import ACCEPTED, abandoned
-from mturk.endpoint.hits import HostedHit, disposed, expired, released
+from mturk.endpoint.hits import disposed, expired, released
 from mturk.endpoint.repository import find_assignment, find_hit, find_type, record_event, save_assignment, save_hit
 from mturk.endpoint.review import approve_by_time
 from mturk.endpoint.schema import assignments, hits
@@ -35,10 +34,6 @@ class MTurkService:
     def change_rules(self, **changes: object) -> None:
         """Put other rules in force."""
         self.rules = replace(self.rules, **changes)  # type: ignore[arg-type]
-
-    def submit(self, work: Callable[[Transaction], T]) -> Future[T]:
-        """Put ``work`` in line."""
-        return self.store.submit(partial(self._in_transaction, work))
 
     def call(self, work: Callable[[Transaction], T]) -> T:
         """Carry out ``work`` and return its result when it is on disk."""
@@ -105,11 +100,6 @@ def _assignment_is_due(tx: Transaction, assignment_id: str, at: float) -> None:
 def _hit_is_due(tx: Transaction, hit_id: str) -> None:
     hit = find_hit(tx, hit_id)
     at = hit.due_at
-    if at is None or at > tx.now:
-        return
-    kind = find_type(tx, hit.hit_type_id)
-    save_hit(tx, hit, _after(hit, at), kind=kind)
-
-
-def _after(hit: HostedHit, at: float) -> HostedHit:
-    return expired(hit) if not hit.expired and hit.expires_at <= at else disposed(hit, at)
+    if at is not None and at <= tx.now:
+        after = expired(hit) if not hit.expired and hit.expires_at <= at else disposed(hit, at)
+        save_hit(tx, hit, after, kind=find_type(tx, hit.hit_type_id))

@@ -39,19 +39,10 @@ class SignedRequest:
 
 
 def verify(request: SignedRequest, *, secret_of: Callable[[str], str | None], now: float) -> str:
-    """Return the access key id that signed a request.
+    """Return the access key id that signed a request; refuse one that is not signed, or not as it should be.
 
-    Parameters
-    ----------
-    request : SignedRequest
-        What came.
-    secret_of : callable
-        Access key id to secret; None for a key that is unknown or revoked.
-    now : float
-        Seconds since 1970 of this machine's clock.
-
-    Raise MTurkRequestError if there is no signature, it is not made with a known key, for this service, of this
-    body, or is too old.
+    ``secret_of`` gives the secret of an access key id, None for a key that is unknown or revoked; ``now`` is this
+    machine's clock, seconds since 1970.
     """
     header = request.headers.get("authorization", "")
     if not header:
@@ -94,25 +85,20 @@ def _not_authorized(kind: str, message: str) -> MTurkRequestError:
 
 def _check_scope(service: str, ending: str, day: str, stamp: str) -> None:
     if service != SERVICE or ending != "aws4_request" or day != stamp[:8]:
-        raise _not_authorized(
-            "InvalidSignatureException",
-            f"expected a signature for the service {SERVICE} and the day of X-Amz-Date",
-        )
+        why = f"expected a signature for the service {SERVICE} and the day of X-Amz-Date"
+        raise _not_authorized("InvalidSignatureException", why)
 
 
 def _check_date(stamp: str, now: float) -> None:
     try:
         sent = datetime.strptime(stamp, STAMP).replace(tzinfo=UTC).timestamp()
     except ValueError:
-        raise _not_authorized(
-            "IncompleteSignatureException", "expected an X-Amz-Date such as 20170117T000000Z"
-        ) from None
+        why = "expected an X-Amz-Date such as 20170117T000000Z"
+        raise _not_authorized("IncompleteSignatureException", why) from None
     if abs(sent - now) > SKEW:
-        raise _not_authorized(
-            "InvalidSignatureException",
-            f"the signature is of {stamp}, and may differ by 15 minutes from the clock here, which says "
-            f"{datetime.fromtimestamp(now, UTC).strftime(STAMP)}",
-        )
+        here = datetime.fromtimestamp(now, UTC).strftime(STAMP)
+        why = f"the signature is of {stamp}, and may differ by 15 minutes from the clock here, which says {here}"
+        raise _not_authorized("InvalidSignatureException", why)
 
 
 def _check_headers(request: SignedRequest, signed: list[str]) -> None:

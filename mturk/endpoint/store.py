@@ -138,19 +138,10 @@ def _copy(future: Future[Any], done: Future[list[Any]]) -> None:
 
 @contextmanager
 def open_store(target: str | Path, *, create: bool = False, wait: float = LOCK_WAIT) -> Iterator[EndpointStore]:
-    """Yield the store at a path or SQLAlchemy URL.
+    """Yield the store at a path or SQLAlchemy URL, made where it is absent if ``create``, migrated where it is old.
 
-    Parameters
-    ----------
-    target : str or Path
-        A file, or a URL such as ``postgresql+psycopg://host/name``.
-    create : bool
-        Whether to make it where it is absent.
-    wait : float
-        Seconds to wait for another process that is writing.
-
-    Raise ResponseError if it is absent, of a later version, or no store of an endpoint; one of an earlier version is
-    migrated.
+    ``wait`` is how many seconds to wait for another process that is writing. Raise ResponseError if it is absent, of a
+    later version, or no store of an endpoint.
     """
     place = parse_target(target)
     if create and place.path is not None and not place.path.exists():

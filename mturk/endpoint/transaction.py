@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import ColumnElement, Connection, Executable, Row, Table, insert, update
 
 from mturk.fees import FeeRules
 
@@ -28,6 +29,18 @@ class Transaction:
     connection: Connection
     now: float  # seconds since 1970
     rules: HostRules
+
+    def first(self, statement: Executable, **parameters: object) -> Row[Any] | None:
+        """Return the first row of a result, or None."""
+        return self.connection.execute(statement, parameters).first()
+
+    def insert(self, table: Table, **values: object) -> None:
+        """Insert a row."""
+        self.connection.execute(insert(table).values(**values))
+
+    def update(self, table: Table, *conditions: ColumnElement[bool], **values: object) -> int:
+        """Change the rows that meet all conditions, and return how many they were."""
+        return self.connection.execute(update(table).where(*conditions).values(**values)).rowcount
 
 
 def new_id(first: str = "3", length: int = 30) -> str:

@@ -22,7 +22,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
-from sqlalchemy import Row, select, update
+from sqlalchemy import Row, select
 
 from mturk.endpoint.keys import hook_secret
 from mturk.endpoint.schema import deliveries
@@ -148,11 +148,7 @@ def _write_outcome(row: Row[Any], problem: str | None, now: float, tx: Transacti
         next_at, outcome = None, f"given up: {problem}"
     else:
         next_at, outcome = now + WAITS[attempts - 1], problem
-    tx.connection.execute(
-        update(deliveries)
-        .where(deliveries.c.number == row.number)
-        .values(attempts=attempts, next_at=next_at, outcome=outcome)
-    )
+    tx.update(deliveries, deliveries.c.number == row.number, attempts=attempts, next_at=next_at, outcome=outcome)
 
 
 SECONDS = 1.0

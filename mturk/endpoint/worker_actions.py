@@ -8,21 +8,11 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, bindparam, func, select
 
 from mturk.endpoint import assignments as life
+from mturk.endpoint import repository
 from mturk.endpoint.assignments import ACCEPTED, HitAssignment
 from mturk.endpoint.errors import does_not_exist, refused
 from mturk.endpoint.hits import ASSIGNABLE, HitType, HostedHit, accepted, released
 from mturk.endpoint.hits import submitted as with_submission
-from mturk.endpoint.repository import (
-    HIT_COLUMNS,
-    add_assignment,
-    find_assignment,
-    find_hit,
-    find_type,
-    hit_from,
-    record_event,
-    save_assignment,
-    save_hit,
-)
 from mturk.endpoint.requirements import Requirement
 from mturk.endpoint.review import approve_by_time
 from mturk.endpoint.schema import assignments, hit_types, hits, requesters
@@ -56,19 +46,15 @@ def offers(tx: Transaction, worker_id: str) -> Iterator[OpenHitGroup]:
     """Yield the groups that a worker can see, the newest first."""
     worker = find_worker(tx, worker_id)
     names = dict(tx.connection.execute(select(requesters.c.requester_id, requesters.c.name)).all())
+    numbers = (func.min(hits.c.number).label("first"), func.max(hits.c.expires_at).label("expiry"))
     groups = tx.connection.execute(
-        select(
-            hits.c.hit_type_id,
-            func.count().label("open"),
-            func.min(hits.c.number).label("first"),
-            func.max(hits.c.expires_at).label("expiry"),
-        )
+        select(hits.c.hit_type_id, func.count().label("open"), *numbers)
         .where(hits.c.status == ASSIGNABLE, not_taken(worker_id))
         .group_by(hits.c.hit_type_id)
         .order_by(func.max(hits.c.number).desc())
     ).all()
     for group in groups:
-        kind = find_type(tx, group.hit_type_id)
+        kind = repository.find_type(tx, group.hit_type_id)
         if not may(worker, kind.requester_id, kind.requirements, "Discover"):
             continue
         first = tx.connection.scalar(select(hits.c.hit_id).where(hits.c.number == group.first))
@@ -85,23 +71,16 @@ def offers(tx: Transaction, worker_id: str) -> Iterator[OpenHitGroup]:
 
 def next_hit(tx: Transaction, worker_id: str, group_id: str) -> HostedHit | None:
     """Return the first HIT of a group that a worker may still accept or preview, or None."""
-    row = tx.connection.execute(
-        select(*HIT_COLUMNS)
-        .join(hit_types, hit_types.c.hit_type_id == hits.c.hit_type_id)
-        .where(hit_types.c.group_id == group_id, hits.c.status == ASSIGNABLE, not_taken(worker_id))
-        .order_by(hits.c.number)
-        .limit(1)
-    ).first()
-    return None if row is None else hit_from(row)
+    own = (hit_types.c.group_id == group_id, hits.c.status == ASSIGNABLE, not_taken(worker_id))
+    query = select(*repository.HIT_COLUMNS).join(hit_types, hit_types.c.hit_type_id == hits.c.hit_type_id).where(*own)
+    row = tx.first(query.order_by(hits.c.number).limit(1))
+    return None if row is None else repository.hit_from(row)
 
 
 def preview(tx: Transaction, worker_id: str, hit_id: str) -> tuple[HostedHit, HitType]:
-    """Return a HIT to be looked at; nothing is held for the worker.
-
-    Raise MTurkRequestError if there is none, or a requirement or block keeps the worker from seeing it.
-    """
-    hit = find_hit(tx, hit_id)
-    kind = find_type(tx, hit.hit_type_id)
+    """Return a HIT to be looked at by a worker who may see it; nothing is held for them."""
+    hit = repository.find_hit(tx, hit_id)
+    kind = repository.find_type(tx, hit.hit_type_id)
     worker = find_worker(tx, worker_id, requirements=kind.requirements)
     if hit.status != ASSIGNABLE or not may(worker, hit.requester_id, kind.requirements, "Discover"):
         raise does_not_exist("HIT", hit_id)
@@ -110,13 +89,9 @@ def preview(tx: Transaction, worker_id: str, hit_id: str) -> tuple[HostedHit, Hi
 
 
 def accept(tx: Transaction, worker_id: str, hit_id: str) -> HitAssignment:
-    """Give a worker an assignment of a HIT.
-
-    Raise MTurkRequestError if the HIT is not open, the worker had an assignment of it, holds too many, or does not
-    qualify.
-    """
-    hit = find_hit(tx, hit_id)
-    kind = find_type(tx, hit.hit_type_id)
+    """Give a worker who qualifies, had no assignment of the HIT and does not hold too many one of an open HIT."""
+    hit = repository.find_hit(tx, hit_id)
+    kind = repository.find_type(tx, hit.hit_type_id)
     worker = find_worker(tx, worker_id, requirements=kind.requirements)
     if not may(worker, hit.requester_id, kind.requirements, "Discover"):
         raise does_not_exist("HIT", hit_id)
@@ -131,51 +106,42 @@ def accept(tx: Transaction, worker_id: str, hit_id: str) -> HitAssignment:
         accepted_at=tx.now,
         deadline=tx.now + kind.duration,
     )
-    add_assignment(tx, work)
-    save_hit(tx, hit, taken, kind=kind)
-    record_event(tx, "AssignmentAccepted", hit, work)
+    repository.add_assignment(tx, work)
+    repository.save_hit(tx, hit, taken, kind=kind)
+    repository.record_event(tx, "AssignmentAccepted", hit, work)
     return work
 
 
 def return_assignment(tx: Transaction, worker_id: str, assignment_id: str) -> HitAssignment:
-    """Return an assignment, so that others may take its place.
-
-    Raise MTurkRequestError if the worker does not hold it.
-    """
+    """Return an assignment that the worker holds, so that others may take its place."""
     held = find_held(tx, worker_id, assignment_id)
-    hit = find_hit(tx, held.hit_id)
+    hit = repository.find_hit(tx, held.hit_id)
     given = life.returned(held, tx.now)
-    save_assignment(tx, held, given)
-    save_hit(tx, hit, released(hit, tx.now), kind=find_type(tx, hit.hit_type_id))
-    record_event(tx, "AssignmentReturned", hit, given)
+    repository.save_assignment(tx, held, given)
+    repository.save_hit(tx, hit, released(hit, tx.now), kind=repository.find_type(tx, hit.hit_type_id))
+    repository.record_event(tx, "AssignmentReturned", hit, given)
     return given
 
 
 def submit(tx: Transaction, worker_id: str, assignment_id: str, answer: str) -> HitAssignment:
-    """Take a worker's answer, XML; it is kept as it is.
-
-    Raise MTurkRequestError if the worker does not hold the assignment, or its time is over.
-    """
+    """Take the answer, XML, of a worker who holds the assignment in its time; it is kept as it is."""
     held = find_held(tx, worker_id, assignment_id)
-    hit = find_hit(tx, held.hit_id)
-    kind = find_type(tx, hit.hit_type_id)
+    hit = repository.find_hit(tx, held.hit_id)
+    kind = repository.find_type(tx, hit.hit_type_id)
     last = tx.connection.scalar(LAST_TURN, {"name": hit.hit_id})
     done = life.submitted(held, answer, turn=(last or 0) + 1, delay=kind.auto_approval_delay, now=tx.now)
-    save_assignment(tx, held, done)
-    hit = save_hit(tx, hit, with_submission(hit, tx.now), kind=kind)
-    record_event(tx, "AssignmentSubmitted", hit, done)
+    repository.save_assignment(tx, held, done)
+    hit = repository.save_hit(tx, hit, with_submission(hit, tx.now), kind=kind)
+    repository.record_event(tx, "AssignmentSubmitted", hit, done)
     if kind.auto_approval_delay == 0:
         approve_by_time(tx, done, hit, kind)
-        return find_assignment(tx, assignment_id)
+        return repository.find_assignment(tx, assignment_id)
     return done
 
 
 def find_held(tx: Transaction, worker_id: str, assignment_id: str) -> HitAssignment:
-    """Return an assignment of this worker, whatever its state.
-
-    Raise MTurkRequestError if there is none, or it is somebody else's.
-    """
-    work = find_assignment(tx, assignment_id)
+    """Return an assignment of this worker, whatever its state."""
+    work = repository.find_assignment(tx, assignment_id)
     if work.worker_id != worker_id:
         raise does_not_exist("Assignment", assignment_id)
     return work
@@ -192,14 +158,12 @@ def not_taken(worker_id: str) -> ColumnElement[bool]:
 
 
 def _check_own(tx: Transaction, worker_id: str, hit: HostedHit) -> None:
-    if tx.connection.execute(TAKEN, {"worker": worker_id, "hit": hit.hit_id}).first() is not None:
+    if tx.first(TAKEN, worker=worker_id, hit=hit.hit_id) is not None:
         raise refused("AssignmentAlreadyExists", f"Worker {worker_id} has an assignment of HIT {hit.hit_id} already.")
     holding = tx.connection.scalar(HOLDING, {"worker": worker_id})
     if (holding or 0) >= MAX_HELD:
-        raise refused(
-            "ExceedsMaxAssignmentsPerWorker",
-            f"Worker {worker_id} holds {holding} assignments; submit or return one before accepting another.",
-        )
+        why = f"Worker {worker_id} holds {holding} assignments; submit or return one before accepting another."
+        raise refused("ExceedsMaxAssignmentsPerWorker", why)
 
 
 def _demand(worker: Worker, kind: HitType, lacking: tuple[Requirement, ...], done: str) -> None:

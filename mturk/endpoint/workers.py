@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from sqlalchemy import Row, bindparam, func, insert, select, update
+from sqlalchemy import Row, bindparam, func, select
 
 from mturk.endpoint.assignments import APPROVED, REJECTED, SUBMITTED
 from mturk.endpoint.errors import does_not_exist, refused
@@ -63,11 +63,7 @@ def add_worker(
     adult: bool = False,
     worker_id: str | None = None,
 ) -> KnownWorker:
-    """Enter a worker.
-
-    Raise PlatformError if the name is empty, the country is no code of two capital letters, or the id is taken or no
-    worker id.
-    """
+    """Enter a worker; raise PlatformError if the name, country or id cannot be used, or the id is taken."""
     if not name.strip() or len(name) > 200 or not name.isprintable():
         raise PlatformError(f"worker: expected a name of 1 to 200 printable characters, got {name[:40]!r}")
     for what, code in (("country", country), ("subdivision", subdivision)):
@@ -87,26 +83,20 @@ def add_worker(
     )
     if tx.connection.scalar(select(workers.c.number).where(workers.c.worker_id == new.worker_id)) is not None:
         raise PlatformError(f"worker {name}: the id {new.worker_id} is taken")
-    tx.connection.execute(insert(workers).values(**asdict(new), created_at=tx.now))
+    tx.insert(workers, **asdict(new), created_at=tx.now)
     return new
 
 
 def change_worker(tx: Transaction, worker_id: str, **changes: object) -> None:
-    """Change what the host knows of a worker: country, subdivision, masters, adult, closed_at.
-
-    Raise PlatformError if there is no such worker.
-    """
-    changed = tx.connection.execute(update(workers).where(workers.c.worker_id == worker_id).values(**changes))
-    if not changed.rowcount:
+    """Change what the host knows of a worker: country, subdivision, masters, adult, closed_at."""
+    if not tx.update(workers, workers.c.worker_id == worker_id, **changes):
         raise PlatformError(f"worker {worker_id!r}: there is none; `spa mturk workers list` shows them")
 
 
 def known_workers(tx: Transaction) -> tuple[KnownWorker, ...]:
     """Return all workers, in the order in which they were entered."""
-    columns = [workers.c[name] for name in KnownWorker.__slots__]
-    return tuple(
-        KnownWorker(**row._mapping) for row in tx.connection.execute(select(*columns).order_by(workers.c.number))
-    )
+    query = select(*(workers.c[name] for name in KnownWorker.__slots__)).order_by(workers.c.number)
+    return tuple(KnownWorker(**row._mapping) for row in tx.connection.execute(query))
 
 
 NOTHING = "[]"  # requirements, as JSON
@@ -134,13 +124,10 @@ class Worker:
 
 
 def find_worker(tx: Transaction, worker_id: str, *, requirements: str | None = None) -> Worker:
-    """Return a worker; of what they have, nothing is looked up where ``requirements`` ask for nothing.
-
-    Raise MTurkRequestError if there is none, or the host closed their account.
-    """
-    row = tx.connection.execute(ONE_WORKER, {"name": worker_id}).first()
+    """Return a worker with an open account; what they have is not looked up where ``requirements`` ask for nothing."""
+    row = tx.first(ONE_WORKER, name=worker_id)
     if row is None:
-        raise refused("WorkerDoesNotExist", f"Worker {worker_id} does not exist.")
+        raise does_not_exist("Worker", worker_id)
     held = {} if requirements == NOTHING else _held_by(tx, row)
     blocked_by = frozenset(tx.connection.scalars(BLOCKS, {"name": worker_id}))
     return Worker(worker_id=worker_id, name=row.name, held=held, blocked_by=blocked_by)
@@ -154,7 +141,8 @@ def _held_by(tx: Transaction, row: Row[Any]) -> dict[str, QualificationValue]:
     if row.masters:
         held |= {type_id: QualificationValue() for type_id in ALL_MASTERS}
     held[ADULT] = QualificationValue(number=int(row.adult))
-    approved, rejected, waiting = _counts(tx, row.worker_id)
+    counts = {status: count for status, count in tx.connection.execute(COUNTS, {"name": row.worker_id})}
+    approved, rejected, waiting = (counts.get(status, 0) for status in (APPROVED, REJECTED, SUBMITTED))
     few = approved + rejected + waiting < FEW or not approved + rejected
     share = 100 if few else round(100 * approved / (approved + rejected))
     held[NUMBER_APPROVED] = QualificationValue(number=approved)
@@ -175,32 +163,18 @@ def may(worker: Worker, requester_id: str, requirements: str, action: Action) ->
     return requester_id not in worker.blocked_by and not unmet(worker, requirements, action)
 
 
-def _counts(tx: Transaction, worker_id: str) -> tuple[int, int, int]:
-    counts = {status: count for status, count in tx.connection.execute(COUNTS, {"name": worker_id})}
-    return counts.get(APPROVED, 0), counts.get(REJECTED, 0), counts.get(SUBMITTED, 0)
-
-
 def grant_qualification(tx: Transaction, type_id: str, worker_id: str, value: int | None) -> None:
     """Give a worker a qualification; one that they have gets the new value, one that was revoked is granted again."""
     own = (qualifications.c.qualification_type_id == type_id, qualifications.c.worker_id == worker_id)
     values = {"status": "Granted", "value": value, "granted_at": tx.now, "reason": None}
-    if not tx.connection.execute(update(qualifications).where(*own).values(**values)).rowcount:
-        tx.connection.execute(
-            insert(qualifications).values(qualification_type_id=type_id, worker_id=worker_id, **values)
-        )
+    if not tx.update(qualifications, *own, **values):
+        tx.insert(qualifications, qualification_type_id=type_id, worker_id=worker_id, **values)
 
 
 def request_qualification(tx: Transaction, worker_id: str, type_id: str) -> str:
-    """Ask for a qualification as a worker does; return the request's id.
-
-    Raise MTurkRequestError if the type cannot be requested, was requested before, or its delay is not over.
-    """
-    worker = find_worker(tx, worker_id)
-    kind = tx.connection.execute(
-        select(qualification_types).where(
-            qualification_types.c.qualification_type_id == type_id, qualification_types.c.deleted_at.is_(None)
-        )
-    ).first()
+    """Ask for a qualification as a worker does, once or again after its delay; return the request's id."""
+    worker, c = find_worker(tx, worker_id), qualification_types.c
+    kind = tx.first(select(qualification_types).where(c.qualification_type_id == type_id, c.deleted_at.is_(None)))
     if kind is None or kind.requester_id in worker.blocked_by:
         raise does_not_exist("QualificationType", type_id)
     if kind.status != "Active":
@@ -209,15 +183,14 @@ def request_qualification(tx: Transaction, worker_id: str, type_id: str) -> str:
         raise refused("QualificationAlreadyExists", f"Worker {worker_id} has this qualification already.")
     _check_delay(tx, worker_id, type_id, kind.retry_delay)
     request_id = new_id()
-    tx.connection.execute(
-        insert(qualification_requests).values(
-            request_id=request_id,
-            qualification_type_id=type_id,
-            worker_id=worker_id,
-            requested_at=tx.now,
-            status="Granted" if kind.auto_granted else "Pending",
-            answered_at=tx.now if kind.auto_granted else None,
-        )
+    tx.insert(
+        qualification_requests,
+        request_id=request_id,
+        qualification_type_id=type_id,
+        worker_id=worker_id,
+        requested_at=tx.now,
+        status="Granted" if kind.auto_granted else "Pending",
+        answered_at=tx.now if kind.auto_granted else None,
     )
     if kind.auto_granted:
         grant_qualification(tx, type_id, worker_id, kind.auto_granted_value)
@@ -226,15 +199,9 @@ def request_qualification(tx: Transaction, worker_id: str, type_id: str) -> str:
 
 def last_request(tx: Transaction, worker_id: str, type_id: str) -> Row[Any] | None:
     """Return a worker's latest request of a qualification type."""
-    return tx.connection.execute(
-        select(qualification_requests)
-        .where(
-            qualification_requests.c.worker_id == worker_id,
-            qualification_requests.c.qualification_type_id == type_id,
-        )
-        .order_by(qualification_requests.c.number.desc())
-        .limit(1)
-    ).first()
+    c = qualification_requests.c
+    own = select(qualification_requests).where(c.worker_id == worker_id, c.qualification_type_id == type_id)
+    return tx.first(own.order_by(c.number.desc()).limit(1))
 
 
 def _check_delay(tx: Transaction, worker_id: str, type_id: str, delay: int | None) -> None:

@@ -5,23 +5,19 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from pydantic import Field, StrictStr
-from sqlalchemy import Row, select
+from sqlalchemy import Row, Table
 
 from prolific.emulator import schema, wallet
-from prolific.emulator.errors import EmulatorRequestError
-from prolific.emulator.fees import whole
-from prolific.emulator.ids import new_id
+from prolific.emulator.errors import REQUIRED, EmulatorRequestError, invalid
 from prolific.emulator.request_transaction import RequestTransaction, setting
-from prolific.emulator.routing import RouteRequest, RouteResponse, Routes, paginate
+from prolific.emulator.routing import Route, RouteRequest, paginate
 from prolific.emulator.study_body import RequestBody
+from prolific.emulator.wallet import whole
 
-routes = Routes()
 EMAIL = "researcher@example.org"
 
 
-class WorkspaceBody(RequestBody):
-    """A new workspace."""
-
+class _WorkspaceBody(RequestBody):
     title: Annotated[StrictStr, Field(min_length=1)]
     naivety_distribution_rate: Annotated[float | None, Field(ge=0, le=1)] = None
     currency_code: Annotated[StrictStr, Field(pattern="^(USD|GBP)$")] = "USD"
@@ -46,137 +42,114 @@ def find_project(tx: RequestTransaction, project_id: str) -> Row[Any]:
     return tx.find(schema.projects, project_id, "Project")
 
 
-@routes.add("GetUser", "GET", "/api/v1/users/me/")
-def show_user(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Show whose token it is."""
-    workspace = tx.connection.execute(select(schema.workspaces).order_by(schema.workspaces.c.number)).first()
-    if workspace is None:
+def _own_workspace(tx: RequestTransaction, call: RouteRequest) -> Row[Any]:
+    return find_workspace(tx, call.path["workspace_id"])
+
+
+def _own_project(tx: RequestTransaction, call: RouteRequest) -> Row[Any]:
+    return find_project(tx, call.path["project_id"])
+
+
+def _user(tx: RequestTransaction, call: RouteRequest) -> Any:
+    workspaces = tx.rows(schema.workspaces)
+    if not workspaces:
         raise EmulatorRequestError(404, "There is no workspace")
-    balance = wallet.balance(tx, workspace)
-    return RouteResponse(
-        body={
-            "id": setting(tx.connection, "user"),
-            "email": EMAIL,
-            "name": "Emulated researcher",
-            "currency_code": workspace.currency,
-            "balance": whole(balance.total),
-            "available_balance": whole(balance.available),
-        }
-    )
+    balance = wallet.balance(tx, workspaces[0])
+    return {
+        "id": setting(tx.connection, "user"),
+        "email": EMAIL,
+        "name": "Emulated researcher",
+        "currency_code": workspaces[0].currency,
+        "balance": whole(balance.total),
+        "available_balance": whole(balance.available),
+    }
 
 
-@routes.add("GetWorkspaces", "GET", "/api/v1/workspaces/")
-def list_workspaces(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """List workspaces."""
-    rows = tx.connection.execute(select(schema.workspaces).order_by(schema.workspaces.c.number)).all()
-    return paginate(tx, call, rows, lambda row: _short(tx, row))
+def _create_workspace(tx: RequestTransaction, call: RouteRequest) -> Any:
+    asked = call.read(_WorkspaceBody)
+    return _workspace(tx, tx.insert(schema.workspaces, title=asked.title, currency=asked.currency_code, paid_in=0))
 
 
-@routes.add("CreateWorkspace", "POST", "/api/v1/workspaces/")
-def create_workspace(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Keep a new workspace, with an empty wallet."""
-    asked = call.read(WorkspaceBody)
-    workspace = new_id()
-    tx.insert(
-        schema.workspaces, id=workspace, title=asked.title, description="", currency=asked.currency_code, paid_in=0
-    )
-    return RouteResponse(status=201, body=_shown(tx, find_workspace(tx, workspace)))
-
-
-@routes.add("GetWorkspace", "GET", "/api/v1/workspaces/{workspace_id}/")
-def show_workspace(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Show a workspace."""
-    return RouteResponse(body=_shown(tx, find_workspace(tx, call.path["workspace_id"])))
-
-
-@routes.add("UpdateWorkspace", "PATCH", "/api/v1/workspaces/{workspace_id}/")
-def change_workspace(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Change what a workspace is called."""
-    row = find_workspace(tx, call.path["workspace_id"])
-    _rename(tx, schema.workspaces, row.id, call.read(TitleBody))
-    return RouteResponse(body=_shown(tx, find_workspace(tx, row.id)))
-
-
-@routes.add("GetWorkspaceBalance", "GET", "/api/v1/workspaces/{workspace_id}/balance/")
-def show_balance(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Show the money of a workspace."""
-    row = find_workspace(tx, call.path["workspace_id"])
+def _balance(tx: RequestTransaction, call: RouteRequest) -> Any:
+    row = _own_workspace(tx, call)
     balance = wallet.balance(tx, row)
-    return RouteResponse(
-        body={
-            "currency_code": row.currency,
-            "total_balance": whole(balance.total),
-            "balance_breakdown": wallet.parts(tx, balance.total),
-            "available_balance": whole(balance.available),
-            "available_balance_breakdown": wallet.parts(tx, balance.available),
-        }
-    )
+    return {
+        "currency_code": row.currency,
+        "total_balance": whole(balance.total),
+        "balance_breakdown": wallet.parts(tx, balance.total),
+        "available_balance": whole(balance.available),
+        "available_balance_breakdown": wallet.parts(tx, balance.available),
+    }
 
 
-@routes.add("GetProjects", "GET", "/api/v1/workspaces/{workspace_id}/projects/")
-def list_projects(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """List the projects of a workspace."""
-    workspace = find_workspace(tx, call.path["workspace_id"])
-    c = schema.projects.c
-    rows = tx.connection.execute(select(schema.projects).where(c.workspace_id == workspace.id).order_by(c.number)).all()
-    return paginate(tx, call, rows, lambda row: _short(tx, row))
-
-
-@routes.add("CreateProject", "POST", "/api/v1/workspaces/{workspace_id}/projects/")
-def create_project(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Keep a new project."""
-    workspace = find_workspace(tx, call.path["workspace_id"])
-    asked = call.read(TitleBody)
+def _create_project(tx: RequestTransaction, call: RouteRequest) -> Any:
+    workspace, asked = _own_workspace(tx, call), call.read(TitleBody)
     if asked.title is None:
-        raise EmulatorRequestError(400, {"title": ["This field is required."]})
-    project = new_id()
-    tx.insert(
-        schema.projects, id=project, workspace_id=workspace.id, title=asked.title, description=asked.description or ""
-    )
-    return RouteResponse(status=201, body=_project(tx, find_project(tx, project)))
+        raise invalid(title=REQUIRED)
+    named = {"title": asked.title, "description": asked.description or ""}
+    return _project(tx, tx.insert(schema.projects, workspace_id=workspace.id, **named))
 
 
-@routes.add("GetProject", "GET", "/api/v1/projects/{project_id}/")
-def show_project(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Show a project."""
-    return RouteResponse(body=_project(tx, find_project(tx, call.path["project_id"])))
+def _rename(tx: RequestTransaction, call: RouteRequest, table: Table, row: Row[Any]) -> Row[Any]:
+    asked = call.read(TitleBody)
+    if asked.id not in (None, row.id):
+        raise invalid(id="This cannot be changed.")
+    values = asked.model_dump(include={"title", "description"}, exclude_none=True)
+    return tx.update(table, row.id, **values) if values else row
 
 
-@routes.add("UpdateProject", "PATCH", "/api/v1/projects/{project_id}/")
-def change_project(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Change what a project is called."""
-    row = find_project(tx, call.path["project_id"])
-    _rename(tx, schema.projects, row.id, call.read(TitleBody))
-    return RouteResponse(body=_project(tx, find_project(tx, row.id)))
-
-
-def _rename(tx: RequestTransaction, table: Any, row_id: str, asked: TitleBody) -> None:
-    if asked.id not in (None, row_id):
-        raise EmulatorRequestError(400, {"id": ["This cannot be changed."]})
-    named = {"title": asked.title, "description": asked.description}
-    values = {name: value for name, value in named.items() if value is not None}
-    if values:
-        tx.update(table, row_id, **values)
+def _projects(tx: RequestTransaction, workspace: Row[Any]) -> Any:
+    return tx.rows(schema.projects, schema.projects.c.workspace_id == workspace.id)
 
 
 def _short(tx: RequestTransaction, row: Row[Any]) -> dict[str, Any]:
     user = setting(tx.connection, "user")
-    people = [{"id": user, "name": "Emulated researcher", "email": EMAIL, "roles": ["WORKSPACE_ADMIN"]}]
     return {
         "id": row.id,
         "title": row.title,
         "description": row.description,
         "owner": user,
-        "users": people,
+        "users": [{"id": user, "name": "Emulated researcher", "email": EMAIL, "roles": ["WORKSPACE_ADMIN"]}],
         "naivety_distribution_rate": None,
     }
 
 
-def _shown(tx: RequestTransaction, row: Row[Any]) -> dict[str, Any]:
-    c = schema.projects.c
-    projects = tx.connection.execute(select(schema.projects).where(c.workspace_id == row.id).order_by(c.number))
-    return {**_short(tx, row), "projects": [_short(tx, one) for one in projects.all()], "wallet": row.id}
+def _workspace(tx: RequestTransaction, row: Row[Any]) -> dict[str, Any]:
+    return {**_short(tx, row), "projects": [_short(tx, one) for one in _projects(tx, row)], "wallet": row.id}
 
 
 def _project(tx: RequestTransaction, row: Row[Any]) -> dict[str, Any]:
     return {**_short(tx, row), "workspace": row.workspace_id}
+
+
+def _list_workspaces(tx: RequestTransaction, call: RouteRequest) -> Any:
+    return paginate(tx, call, tx.rows(schema.workspaces), lambda row: _short(tx, row))
+
+
+def _list_projects(tx: RequestTransaction, call: RouteRequest) -> Any:
+    return paginate(tx, call, _projects(tx, _own_workspace(tx, call)), lambda row: _short(tx, row))
+
+
+def _change_workspace(tx: RequestTransaction, call: RouteRequest) -> Any:
+    return _workspace(tx, _rename(tx, call, schema.workspaces, _own_workspace(tx, call)))
+
+
+def _change_project(tx: RequestTransaction, call: RouteRequest) -> Any:
+    return _project(tx, _rename(tx, call, schema.projects, _own_project(tx, call)))
+
+
+WORKSPACES = "/api/v1/workspaces/"
+WORKSPACE = WORKSPACES + "{workspace_id}/"
+PROJECT = "/api/v1/projects/{project_id}/"
+ROUTES = (
+    Route("GetUser", "GET", "/api/v1/users/me/", _user),
+    Route("GetWorkspaces", "GET", WORKSPACES, _list_workspaces),
+    Route("CreateWorkspace", "POST", WORKSPACES, _create_workspace, 201),
+    Route("GetWorkspace", "GET", WORKSPACE, lambda tx, call: _workspace(tx, _own_workspace(tx, call))),
+    Route("UpdateWorkspace", "PATCH", WORKSPACE, _change_workspace),
+    Route("GetWorkspaceBalance", "GET", WORKSPACE + "balance/", _balance),
+    Route("GetProjects", "GET", WORKSPACE + "projects/", _list_projects),
+    Route("CreateProject", "POST", WORKSPACE + "projects/", _create_project, 201),
+    Route("GetProject", "GET", PROJECT, lambda tx, call: _project(tx, _own_project(tx, call))),
+    Route("UpdateProject", "PATCH", PROJECT, _change_project),
+)

@@ -9,14 +9,14 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response
-from sqlalchemy import update
+from sqlalchemy import Row, update
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from prolific.emulator import control_routes, participant_site, schema
 from prolific.emulator.contract import Contract
 from prolific.emulator.errors import EmulatorRequestError, error_body
-from prolific.emulator.faults import BEFORE, InjectedFault, next_fault
+from prolific.emulator.faults import BEFORE, next_fault
 from prolific.emulator.operations import API_ROUTES, UNPUBLISHED
 from prolific.emulator.platform import Platform
 from prolific.emulator.request_transaction import RequestTransaction
@@ -27,28 +27,17 @@ ADVANCE_MOST = 400 * 86_400.0
 
 
 def create_app(platform: Platform, contract: Contract | None = None) -> FastAPI:
-    """Create the application of an emulated platform.
+    """Create the application: the API, and under ``/emulator/`` what people and rehearsals do.
 
-    Parameters
-    ----------
-    platform : Platform
-        Its store and clock.
-    contract : Contract, optional
-        The published description, which every request and every answer is then held to.
-
-    Returns
-    -------
-    FastAPI
-        The API under ``/api/``, and what people and rehearsals do under ``/emulator/``.
+    With a ``contract``, the published description, every request and every answer is held to it.
     """
     app = FastAPI(title="Emulated Prolific", docs_url=None, redoc_url=None, openapi_url=None)
     app.router.redirect_slashes = False
     for route in API_ROUTES:
         endpoint = EmulatedOperation(platform, route, contract).answer
         app.add_api_route(route.path, endpoint, methods=[route.method], response_model=None)
-    for route in (*control_routes.routes.all, *participant_site.routes.all):
-        endpoint = ControlEndpoint(platform, route).answer
-        app.add_api_route(route.path, endpoint, methods=[route.method], response_model=None)
+    for route in (*control_routes.ROUTES, *participant_site.ROUTES):
+        app.add_api_route(route.path, _control(platform, route), methods=[route.method], response_model=None)
     app.add_api_route("/emulator/clock/", _advancing(platform), methods=["POST"], response_model=None)
     app.add_exception_handler(HTTPException, _refuse_unknown)
     return app
@@ -75,7 +64,7 @@ class EmulatedOperation:
                 await _hang_up(request)
         return _response(answer)
 
-    def _work(self, request: Request, body: bytes) -> tuple[RouteResponse, InjectedFault | None]:
+    def _work(self, request: Request, body: bytes) -> tuple[RouteResponse, Row[Any] | None]:
         with self.platform.transaction() as tx:
             fault = next_fault(tx, self.route.operation)
             number = _log(tx, self.route.operation, request, body, fault)
@@ -86,7 +75,7 @@ class EmulatedOperation:
                 raise _planned(fault)
             call = parse_request(request, body)
             with self.platform.transaction(counts=False, wakes=False, applies_changes=False) as tx:
-                answer = self._check_contract(call, self.route.handler(tx, call))
+                answer = self._check_contract(call, self.route.answer(tx, call))
             if fault is not None and fault.kind == "500_after_effect":
                 raise EmulatorRequestError(500, "Something went wrong")
         except EmulatorRequestError as refusal:
@@ -127,24 +116,20 @@ class EmulatedOperation:
             raise EmulatorRequestError(401, "Authentication credentials were not provided or are wrong.")
 
 
-class ControlEndpoint:
-    """One route of the other side; nothing goes wrong there on purpose."""
+def _control(platform: Platform, route: Route) -> Callable[[Request], Any]:
+    """Return the endpoint of a route of the other side; nothing goes wrong there on purpose."""
 
-    def __init__(self, platform: Platform, route: Route) -> None:
-        self.platform = platform
-        self.route = route
-
-    async def answer(self, request: Request) -> Response:
-        """Answer a request."""
-        body = await request.body()
-        return _response(await run_in_threadpool(self._work, request, body))
-
-    def _work(self, request: Request, body: bytes) -> RouteResponse:
+    def work(request: Request, body: bytes) -> RouteResponse:
         try:
-            with self.platform.transaction(counts=False) as tx:
-                return self.route.handler(tx, parse_request(request, body))
+            with platform.transaction(counts=False) as tx:
+                return route.answer(tx, parse_request(request, body))
         except EmulatorRequestError as refusal:
             return RouteResponse(status=refusal.status, body={"refused": refusal.detail})
+
+    async def endpoint(request: Request) -> Response:
+        return _response(await run_in_threadpool(work, request, await request.body()))
+
+    return endpoint
 
 
 def _advancing(platform: Platform) -> Callable[[Request], Any]:
@@ -177,24 +162,24 @@ def parse_request(request: Request, body: bytes) -> RouteRequest:
         body=read,
         address=str(request.url.replace(query="")),
         base=str(request.base_url).rstrip("/"),
-        cookie=request.headers.get("cookie", ""),
+        cookies=request.cookies,
     )
 
 
-def _log(tx: RequestTransaction, operation: str, request: Request, body: bytes, fault: InjectedFault | None) -> int:
-    key = tx.insert(
+def _log(tx: RequestTransaction, operation: str, request: Request, body: bytes, fault: Row[Any] | None) -> int:
+    row = tx.insert(
         schema.requests,
         at=tx.now,
         operation=operation,
         method=request.method,
         path=str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),
         body=body.decode("utf-8", errors="replace"),
-        fault=fault.kind if fault is not None else None,
+        fault=fault.kind if fault else None,
     )
-    return int(key)
+    return int(row.number)
 
 
-def _planned(fault: InjectedFault) -> EmulatorRequestError:
+def _planned(fault: Row[Any]) -> EmulatorRequestError:
     if fault.kind == "429":
         wait = fault.details.get("retry_after")
         headers = {} if wait is None else {"Retry-After": str(wait)}

@@ -10,11 +10,10 @@ from pydantic import Field, StrictBool, StrictStr
 from sqlalchemy import select, update
 
 from prolific.emulator import schema, studies, submissions, wallet
-from prolific.emulator.errors import EmulatorRequestError
-from prolific.emulator.fees import Cost, number, payment
-from prolific.emulator.ids import new_id
+from prolific.emulator.errors import invalid
 from prolific.emulator.request_transaction import RequestTransaction
 from prolific.emulator.study_body import RequestBody
+from prolific.emulator.wallet import Cost, number, payment
 
 HOUR = 3600
 
@@ -32,18 +31,14 @@ def set_up(tx: RequestTransaction, study_id: str, csv_bonuses: str) -> dict[str,
     study = studies.find(tx, study_id)
     rows = [_read_line(tx, study.id, line) for line in csv_bonuses.splitlines() if line.strip()]
     if not rows:
-        raise EmulatorRequestError(400, {"csv_bonuses": ["This field may not be blank."]})
+        raise invalid(csv_bonuses="This field may not be blank.")
     wrong = [line for line, read in rows if read is None]
     if wrong:
-        raise EmulatorRequestError(
-            400, {"csv_bonuses": [f"not part of this study, or no amount: {line}" for line in wrong]}
-        )
-    kept = [read for _, read in rows if read is not None]
-    bonus_id = new_id()
-    tx.insert(schema.bonuses, id=bonus_id, study_id=study.id, rows=kept, created_at=tx.now)
-    cost = _cost(tx, kept)
+        raise invalid(csv_bonuses=[f"not part of this study, or no amount: {line}" for line in wrong])
+    payments = [read for _, read in rows if read is not None]
+    cost = _cost(tx, payments)
     return {
-        "id": bonus_id,
+        "id": tx.insert(schema.bonuses, study_id=study.id, rows=payments, created_at=tx.now).id,
         "study": study.id,
         "amount": number(cost.rewards),
         "fees": number(cost.fees),
@@ -62,12 +57,8 @@ def _read_line(tx: RequestTransaction, study_id: str, line: str) -> tuple[str, t
     if not comma or not cents.is_finite() or cents <= 0 or cents != cents.to_integral_value():
         return line, None
     c = schema.submissions.c
-    found = tx.connection.scalar(
-        select(c.id)
-        .where(c.study_id == study_id, (c.id == who) | (c.participant_id == who))
-        .order_by(c.number.desc())
-        .limit(1)
-    )
+    own = (c.study_id == study_id, (c.id == who) | (c.participant_id == who))
+    found = tx.connection.scalar(select(c.id).where(*own).order_by(c.number.desc()).limit(1))
     return line, None if found is None else (found, int(cents))
 
 
@@ -76,11 +67,12 @@ def pay(tx: RequestTransaction, bonus_id: str) -> None:
     bonus = tx.find(schema.bonuses, bonus_id, "Bulk bonus payment")
     study = studies.find(tx, bonus.study_id)
     wallet.require(tx, study.workspace_id, _cost(tx, bonus.rows).total)
-    numbers = [
-        tx.insert(schema.bonus_payments, bonus_id=bonus.id, submission_id=submission_id, cents=cents, asked_at=tx.now)
+    facts = {"bonus_id": bonus.id, "asked_at": tx.now}
+    payments = [
+        tx.insert(schema.bonus_payments, **facts, submission_id=submission_id, cents=cents)
         for submission_id, cents in bonus.rows
     ]
-    tx.schedule("pay", numbers)
+    tx.schedule("pay", [payment.number for payment in payments])
 
 
 def mark_paid(tx: RequestTransaction, numbers: list[int]) -> None:
@@ -99,23 +91,18 @@ def screen_out_with_bonus(tx: RequestTransaction, study_id: str, asked: ScreenOu
     rows = [submissions.find(tx, one) for one in asked.submission_ids]
     strangers = [row.id for row in rows if row.study_id != study.id or row.status != "AWAITING REVIEW"]
     if strangers:
-        raise EmulatorRequestError(
-            400, {"submission_ids": [f"{one} does not wait for a review here" for one in strangers]}
-        )
+        raise invalid(submission_ids=[f"{one} does not wait for a review here" for one in strangers])
     cents = int(asked.bonus_per_submission * 100)
     seconds = median(submissions.seconds_taken(row) or 0 for row in rows)
     least = tx.behaviour.minimum_hourly * seconds / HOUR
     if cents < least:
-        raise EmulatorRequestError(
-            400, {"bonus_per_submission": [f"expected {least / 100:.2f} or more for the median time"]}
-        )
+        raise invalid(bonus_per_submission=f"expected {least / 100:.2f} or more for the median time")
     wallet.require(tx, study.workspace_id, payment(cents, tx.behaviour).times(len(rows)).total)
-    bonus_id = new_id()
-    tx.insert(schema.bonuses, id=bonus_id, study_id=study.id, rows=[[row.id, cents] for row in rows], created_at=tx.now)
+    payments = [[row.id, cents] for row in rows]
+    bonus = tx.insert(schema.bonuses, study_id=study.id, rows=payments, created_at=tx.now)
+    facts = {"bonus_id": bonus.id, "cents": cents, "asked_at": tx.now, "paid_at": tx.now}
     for row in rows:
-        tx.insert(
-            schema.bonus_payments, bonus_id=bonus_id, submission_id=row.id, cents=cents, asked_at=tx.now, paid_at=tx.now
-        )
+        tx.insert(schema.bonus_payments, submission_id=row.id, **facts)
         tx.update(schema.submissions, row.id, reviewed_at=tx.now)
         submissions.set_status(tx, row, "SCREENED OUT")
     if asked.increase_places:

@@ -9,23 +9,21 @@ import click
 
 from spa.commands.options import port_option
 
+FILE = click.Path(dir_okay=False, path_type=Path)
+
 
 @click.command(epilog="Example: spa prolific emulate --port 8090 --store platform.sqlite --clock manual")
 @port_option(8090)
 @click.option(
     "--store",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
     default=Path("emulated-prolific.sqlite"),
     show_default=True,
     help="SQLite file of the emulated platform; created if missing.",
 )
 @click.option("--project", metavar="ID", help="Project id of a new store. [default: random]")
 @click.option(
-    "--currency",
-    type=click.Choice(["USD", "GBP"]),
-    default="USD",
-    show_default=True,
-    help="Currency of a new account.",
+    "--currency", type=click.Choice(["USD", "GBP"]), default="USD", show_default=True, help="Currency of a new account."
 )
 @click.option(
     "--clock",
@@ -34,11 +32,7 @@ from spa.commands.options import port_option
     show_default=True,
     help="A manual clock advances only with POST /emulator/clock/.",
 )
-@click.option(
-    "--openapi",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Validate requests and responses against this OpenAPI document.",
-)
+@click.option("--openapi", type=FILE, help="Validate requests and responses against this OpenAPI document.")
 def emulate(port: int, store: Path, project: str | None, currency: str, clock: str, openapi: Path | None) -> None:
     """Run an emulator of the Prolific API, with simulated participants, payments and faults.
 

@@ -20,50 +20,29 @@ JSON = "application/json"
 MAX_ERRORS = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Departure:
     """A place in which the description is not held to, and why."""
 
     operation: str
     what: str  # "request" or the status of an answer
     why: str
-    instead: str | None  # name of the schema that holds instead; None: nothing is checked
+    instead: str | None = None  # name of the schema that holds instead; None: nothing is checked
 
 
+JOINED = "two descriptions that each forbid the other's fields are joined, so that no answer fits both"
+LISTED = "described as a list of subscriptions; programs read the id of the one that was made"
+FORBIDDEN = "the fields of a new collection are joined with a description that forbids project_id"
+EMPTY = "described as 200 without content; an answer without content has the status 204"
 DEPARTURES = (
-    Departure(
-        operation="CreateSubscription",
-        what="201",
-        why="described as a list of subscriptions; programs read the id of the one that was made",
-        instead="SubscriptionDetail",
-    ),
-    Departure(
-        operation="DeleteStudy",
-        what="204",
-        why="described as 200 without content; an answer without content has the status 204",
-        instead=None,
-    ),
-    *(
-        Departure(
-            operation=f"{verb}MutuallyExclusiveStudyCollection{plural}",
-            what=status,
-            why="two descriptions that each forbid the other's fields are joined, so that no answer fits both",
-            instead=None,
-        )
-        for verb, plural, status in (
-            ("List", "s", "200"),
-            ("Create", "", "201"),
-            ("Get", "", "200"),
-            ("Update", "", "200"),
-            ("Transition", "", "200"),
-        )
-    ),
-    Departure(
-        operation="CreateMutuallyExclusiveStudyCollection",
-        what="request",
-        why="the fields of a new collection are joined with a description that forbids project_id",
-        instead=None,
-    ),
+    Departure("CreateSubscription", "201", LISTED, instead="SubscriptionDetail"),
+    Departure("DeleteStudy", "204", EMPTY),
+    Departure("ListMutuallyExclusiveStudyCollections", "200", JOINED),
+    Departure("CreateMutuallyExclusiveStudyCollection", "201", JOINED),
+    Departure("CreateMutuallyExclusiveStudyCollection", "request", FORBIDDEN),
+    Departure("GetMutuallyExclusiveStudyCollection", "200", JOINED),
+    Departure("UpdateMutuallyExclusiveStudyCollection", "200", JOINED),
+    Departure("TransitionMutuallyExclusiveStudyCollection", "200", JOINED),
 )
 LATER = {  # statuses that the description has elsewhere, and lists have too
     "SubmissionShort": ("PARTIALLY APPROVED", "PROCESSING"),
@@ -75,17 +54,9 @@ LATER = {  # statuses that the description has elsewhere, and lists have too
 
 
 class Contract:
-    """The published description, ready to check requests and answers.
+    """The published description (OpenAPI, as YAML or JSON), ready to check requests and answers.
 
-    Parameters
-    ----------
-    path : Path
-        The OpenAPI document, as YAML or JSON.
-
-    Raises
-    ------
-    PlatformError
-        If it cannot be read, or the libraries that it takes are not installed.
+    Raise PlatformError if it cannot be read, or the libraries that it takes are not installed.
     """
 
     def __init__(self, path: Path) -> None:
@@ -130,11 +101,8 @@ class Contract:
         place, described = self.operations[operation]
         departure = self._departures.get((operation, str(status)))
         if departure is not None:
-            return (
-                []
-                if departure.instead is None
-                else self._schema_errors(f"/components/schemas/{departure.instead}", body)
-            )
+            instead = departure.instead
+            return [] if instead is None else self._schema_errors(f"/components/schemas/{instead}", body)
         answers = described["responses"]
         key = str(status) if str(status) in answers else f"{status // 100}XX"
         if key not in answers:
@@ -153,13 +121,7 @@ class Contract:
 
 
 def read_document(path: Path) -> dict[str, Any]:
-    """Read an OpenAPI document.
-
-    Raises
-    ------
-    PlatformError
-        If it is not one.
-    """
+    """Read an OpenAPI document; raise PlatformError if it is not one."""
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -207,9 +169,8 @@ def _completed(document: dict[str, Any]) -> dict[str, Any]:
     for name, values in LATER.items():
         field = "study_type" if name == "StudyShort" else "status"
         if name in schemas:
-            schemas[name]["properties"][field]["enum"] += [
-                value for value in values if value not in schemas[name]["properties"][field]["enum"]
-            ]
+            listed = schemas[name]["properties"][field]["enum"]
+            listed += [value for value in values if value not in listed]
     return document
 
 

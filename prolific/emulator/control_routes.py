@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 from pydantic import Field, StrictFloat, StrictInt, StrictStr
@@ -10,13 +11,12 @@ from sqlalchemy import Row, delete, select
 from prolific.emulator import faults, participant_pool, schema, studies, submissions, wallet
 from prolific.emulator.account_routes import find_workspace
 from prolific.emulator.behaviour import Behaviour
-from prolific.emulator.errors import EmulatorRequestError
+from prolific.emulator.errors import invalid
 from prolific.emulator.ids import PATTERN, iso_time
-from prolific.emulator.request_transaction import RequestTransaction, save_setting
-from prolific.emulator.routing import RouteRequest, RouteResponse, Routes, read_body
+from prolific.emulator.request_transaction import RequestTransaction, fields, save_setting
+from prolific.emulator.routing import Handler, Route, RouteRequest, json_object, read_body
 from prolific.emulator.study_body import RequestBody
 
-routes = Routes()
 PersonId = Annotated[StrictStr, Field(pattern=PATTERN)]
 
 
@@ -37,9 +37,7 @@ class FilterBody(RequestBody):
     highest: StrictInt | StrictFloat | StrictStr | None = None
 
 
-class TakeBody(RequestBody):
-    """Who takes a place, and on what."""
-
+class _TakeBody(RequestBody):
     participant_id: StrictStr
     device: StrictStr = "desktop"
 
@@ -58,208 +56,154 @@ class WalletBody(RequestBody):
     available: Annotated[int | None, Field(ge=0)] = None
 
 
-@routes.add("JoinPlatform", "POST", "/emulator/participants/")
-def join(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Let people join the platform."""
+def _join(tx: RequestTransaction, call: RouteRequest) -> Any:
     asked = call.read(JoiningPeopleBody)
     if asked.id is not None and asked.count != 1:
-        raise EmulatorRequestError(400, {"id": ["an id is for one person"]})
-    people = [
-        participant_pool.add_participant(tx, asked.attributes, participant_id=asked.id) for _ in range(asked.count)
-    ]
-    return RouteResponse(status=201, body={"participant_ids": people})
+        raise invalid(id="an id is for one person")
+    add = participant_pool.add_participant
+    return {"participant_ids": [add(tx, asked.attributes, participant_id=asked.id) for _ in range(asked.count)]}
 
 
-@routes.add("ListPeople", "GET", "/emulator/participants/")
-def list_people(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """List everybody on the platform."""
-    rows = tx.connection.execute(select(schema.participants).order_by(schema.participants.c.number)).all()
-    names = ("id", "email", "attributes")
-    return RouteResponse(body={"results": [{name: getattr(row, name) for name in names} for row in rows]})
+def _list_people(tx: RequestTransaction, call: RouteRequest) -> Any:
+    return {"results": [fields(row, "id", "email", "attributes") for row in tx.rows(schema.participants)]}
 
 
-@routes.add("OfferFilter", "POST", "/emulator/filters/")
-def offer_filter(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def _offer_filter(tx: RequestTransaction, call: RouteRequest) -> Any:
     """See that a property can be asked for, and say what had to be added."""
     asked = call.read(FilterBody)
-    added = participant_pool.add_filter(tx, asked.names, asked.choices, asked.lowest, asked.highest)
-    return RouteResponse(body={"added": added})
+    return {"added": participant_pool.add_filter(tx, asked.names, asked.choices, asked.lowest, asked.highest)}
 
 
-@routes.add("SeeStudy", "GET", "/emulator/studies/{id}/state/")
-def see_study(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def _study(tx: RequestTransaction, call: RouteRequest) -> Any:
     """Show how a study stands, without counting as a request to the API."""
     row = studies.find(tx, call.path["id"])
-    taken = studies.places_taken(tx, row.id)
-    facts = {"status": row.status, "places_taken": taken, "filters": row.body["filters"]}
-    return RouteResponse(
-        body={**facts, "places": row.body["total_available_places"], "counts": studies.counts(tx, row.id)}
-    )
+    return {
+        "status": row.status,
+        "places_taken": studies.places_taken(tx, row.id),
+        "filters": row.body["filters"],
+        "places": row.body["total_available_places"],
+        "counts": studies.counts(tx, row.id),
+    }
 
 
-@routes.add("TakePlace", "POST", "/emulator/studies/{id}/take/")
-def take(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Hold a place for somebody."""
-    asked = call.read(TakeBody)
-    row = submissions.take(tx, call.path["id"], asked.participant_id, device=asked.device)
-    return RouteResponse(status=201, body=_person_view(tx, row))
+def _take(tx: RequestTransaction, call: RouteRequest) -> Any:
+    asked = call.read(_TakeBody)
+    return _person_view(tx, submissions.take(tx, call.path["id"], asked.participant_id, device=asked.device))
 
 
-@routes.add("SeeSubmissions", "GET", "/emulator/studies/{id}/submissions/")
-def see_all(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Show all submissions of a study, as their people see them."""
+def _submissions(tx: RequestTransaction, call: RouteRequest) -> Any:
     rows = submissions.of_study(tx, studies.find(tx, call.path["id"]).id)
-    return RouteResponse(body={"results": [_person_view(tx, row) for row in rows]})
+    return {"results": [_person_view(tx, row) for row in rows]}
 
 
-@routes.add("SeeSubmission", "GET", "/emulator/submissions/{id}/")
-def see(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Show a submission as its person sees it."""
-    return RouteResponse(body=_person_view(tx, submissions.find(tx, call.path["id"])))
+def _enter_code(tx: RequestTransaction, call: RouteRequest) -> Any:
+    return _person_view(tx, submissions.complete(tx, call.path["id"], call.read(CodeBody).code))
 
 
-@routes.add("OpenStudy", "POST", "/emulator/submissions/{id}/start/")
-def start(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Open the study, for the first time or again."""
-    return RouteResponse(body=_person_view(tx, submissions.start(tx, call.path["id"])))
+def _messages(tx: RequestTransaction, call: RouteRequest) -> Any:
+    rows = tx.rows(schema.messages, schema.messages.c.recipient_id == call.path["id"])
+    return {"results": [fields(row, "body", "study_id") for row in rows]}
 
 
-@routes.add("EnterCode", "POST", "/emulator/submissions/{id}/complete/")
-def enter_code(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Enter a code, right or wrong, or say that there was none."""
-    return RouteResponse(body=_person_view(tx, submissions.complete(tx, call.path["id"], call.read(CodeBody).code)))
-
-
-@routes.add("ReturnPlace", "POST", "/emulator/submissions/{id}/return/")
-def give_back(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Return a place."""
-    return RouteResponse(body=_person_view(tx, submissions.give_back(tx, call.path["id"])))
-
-
-@routes.add("TimeOut", "POST", "/emulator/submissions/{id}/time-out/")
-def time_out(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Let somebody's time be up at once."""
-    return RouteResponse(body=_person_view(tx, submissions.time_out(tx, call.path["id"])))
-
-
-@routes.add("SeeMessages", "GET", "/emulator/participants/{id}/messages/")
-def see_messages(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Show what was written to somebody."""
-    c = schema.messages.c
-    rows = tx.connection.execute(
-        select(schema.messages).where(c.recipient_id == call.path["id"]).order_by(c.number)
-    ).all()
-    return RouteResponse(body={"results": [{"body": row.body, "study_id": row.study_id} for row in rows]})
-
-
-@routes.add("SeeBehaviour", "GET", "/emulator/behaviour/")
-def see_behaviour(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Show how the platform behaves."""
-    return RouteResponse(body=tx.behaviour.model_dump(mode="json"))
-
-
-@routes.add("ChangeBehaviour", "PATCH", "/emulator/behaviour/")
-def change_behaviour(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Switch oddities on and off."""
-    if not isinstance(call.body, dict):
-        raise EmulatorRequestError(400, "The body must be a JSON object")
-    behaviour = read_body(Behaviour, {**tx.behaviour.model_dump(), **call.body}).model_dump(mode="json")
+def _change_behaviour(tx: RequestTransaction, call: RouteRequest) -> Any:
+    asked = {**tx.behaviour.model_dump(), **json_object(call.body)}
+    behaviour = read_body(Behaviour, asked).model_dump(mode="json")
     save_setting(tx.connection, "behaviour", behaviour)
-    return RouteResponse(body=behaviour)
+    return behaviour
 
 
-@routes.add("ChangeWallet", "POST", "/emulator/wallet/")
-def change_wallet(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def _change_wallet(tx: RequestTransaction, call: RouteRequest) -> Any:
     """Pay money in, or leave just so much."""
     asked = call.read(WalletBody)
     row = find_workspace(tx, asked.workspace_id)
     paid_in = row.paid_in + (asked.pay_in or 0)
     if asked.available is not None:
         paid_in += asked.available - int(wallet.balance(tx, row).available)
-    tx.update(schema.workspaces, row.id, paid_in=paid_in)
-    return RouteResponse(body={"available": int(wallet.balance(tx, find_workspace(tx, row.id)).available)})
+    row = tx.update(schema.workspaces, row.id, paid_in=paid_in)
+    return {"available": int(wallet.balance(tx, row).available)}
 
 
-@routes.add("SeePayments", "GET", "/emulator/payments/")
-def see_payments(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def _payments(tx: RequestTransaction, call: RouteRequest) -> Any:
     """Show all bonuses that were asked for, one row for each time that each was."""
     c, s = schema.bonus_payments.c, schema.submissions.c
     rows = tx.connection.execute(
         select(schema.bonus_payments, s.participant_id).join(schema.submissions, s.id == c.submission_id)
     )
-    return RouteResponse(body={"results": [dict(row._mapping) for row in rows]})
+    return _whole_rows(rows)
 
 
-@routes.add("SeeDeliveries", "GET", "/emulator/deliveries/")
-def see_deliveries(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Show every attempt to deliver an event; the status is null where nobody answered."""
-    rows = tx.connection.execute(select(schema.deliveries).order_by(schema.deliveries.c.number))
-    return RouteResponse(body={"results": [dict(row._mapping) for row in rows]})
-
-
-@routes.add("SeeRequests", "GET", "/emulator/requests/")
-def see_requests(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def _requests(tx: RequestTransaction, call: RouteRequest) -> Any:
     """Show the requests to the API that came, of one operation where it is given."""
-    c = schema.requests.c
-    query = select(schema.requests).order_by(c.number)
-    if "operation" in call.query:
-        query = query.where(c.operation == call.query["operation"])
-    return RouteResponse(body={"results": [dict(row._mapping) for row in tx.connection.execute(query)]})
+    operation = call.query.get("operation")
+    conditions = [] if operation is None else [schema.requests.c.operation == operation]
+    return _whole_rows(tx.rows(schema.requests, *conditions))
 
 
-@routes.add("PlanFault", "POST", "/emulator/faults/")
-def plan_fault(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Let something go wrong with requests to come."""
+def _plan_fault(tx: RequestTransaction, call: RouteRequest) -> Any:
     asked = call.read(faults.FaultBody)
     faults.check_operation(asked.operation)
-    key = tx.insert(
+    row = tx.insert(
         schema.faults,
-        operation=asked.operation,
-        kind=asked.kind,
-        skip=asked.skip,
+        **asked.model_dump(include={"operation", "kind", "skip"}),
         remaining=asked.count,
         details=asked.model_dump(mode="json", include={"retry_after", "seconds"}),
     )
-    return RouteResponse(status=201, body={"number": key})
+    return {"number": row.number}
 
 
-@routes.add("SeeFaults", "GET", "/emulator/faults/")
-def see_faults(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Show the faults that were planned, and how often each happened."""
-    rows = tx.connection.execute(select(schema.faults).order_by(schema.faults.c.number))
-    return RouteResponse(body={"results": [dict(row._mapping) for row in rows]})
+def _clock(tx: RequestTransaction, call: RouteRequest) -> Any:
+    return {"now": tx.now, "shown": iso_time(tx.now), "requests": tx.request}
 
 
-@routes.add("ForgetFaults", "DELETE", "/emulator/faults/")
-def forget_faults(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Plan nothing any more."""
-    tx.connection.execute(delete(schema.faults))
-    return RouteResponse(status=204)
-
-
-@routes.add("SeeClock", "GET", "/emulator/clock/")
-def see_clock(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Show what time it is."""
-    return RouteResponse(body={"now": tx.now, "shown": iso_time(tx.now), "requests": tx.request})
+def _whole_rows(rows: Iterable[Row[Any]]) -> Any:
+    return {"results": [dict(row._mapping) for row in rows]}
 
 
 def _person_view(tx: RequestTransaction, row: Row[Any]) -> dict[str, Any]:
+    """Return a submission as its person sees it."""
     study = studies.find(tx, row.study_id)
     return {
-        "id": row.id,
-        "participant_id": row.participant_id,
-        "study_id": row.study_id,
+        **fields(row, "id", "participant_id", "study_id", "status", "started_at", "completed_at", "entered_code"),
         "study_name": study.body["name"],
         "study_status": study.status,
         "places": study.body["total_available_places"],
         "minutes_allowed": study.body["maximum_allowed_time"],
-        "status": row.status,
-        "started_at": row.started_at,
-        "completed_at": row.completed_at,
         "study_url": submissions.study_url(tx, row),
-        "entered_code": row.entered_code,
         "ends_at": submissions.ends_at(tx, row),
         "return_requested": iso_time(row.return_requested),
         "reward": row.paid,
         "bonuses": submissions.bonuses(tx, row.id),
     }
+
+
+def _step(step: Callable[[RequestTransaction, str], Row[Any]]) -> Handler:
+    """Return the handler of what somebody does with their submission, or of a look at it."""
+    return lambda tx, call: _person_view(tx, step(tx, call.path["id"]))
+
+
+PEOPLE, STUDY, SUBMISSION = "/emulator/participants/", "/emulator/studies/{id}/", "/emulator/submissions/{id}/"
+FAULTS, BEHAVIOUR = "/emulator/faults/", "/emulator/behaviour/"
+ROUTES = (
+    Route("JoinPlatform", "POST", PEOPLE, _join, 201),
+    Route("ListPeople", "GET", PEOPLE, _list_people),
+    Route("SeeMessages", "GET", PEOPLE + "{id}/messages/", _messages),
+    Route("OfferFilter", "POST", "/emulator/filters/", _offer_filter),
+    Route("SeeStudy", "GET", STUDY + "state/", _study),
+    Route("TakePlace", "POST", STUDY + "take/", _take, 201),
+    Route("SeeSubmissions", "GET", STUDY + "submissions/", _submissions),
+    Route("SeeSubmission", "GET", SUBMISSION, _step(submissions.find)),
+    Route("OpenStudy", "POST", SUBMISSION + "start/", _step(submissions.start)),
+    Route("EnterCode", "POST", SUBMISSION + "complete/", _enter_code),
+    Route("ReturnPlace", "POST", SUBMISSION + "return/", _step(submissions.give_back)),
+    Route("TimeOut", "POST", SUBMISSION + "time-out/", _step(submissions.time_out)),
+    Route("SeeBehaviour", "GET", BEHAVIOUR, lambda tx, call: tx.behaviour.model_dump(mode="json")),
+    Route("ChangeBehaviour", "PATCH", BEHAVIOUR, _change_behaviour),
+    Route("ChangeWallet", "POST", "/emulator/wallet/", _change_wallet),
+    Route("SeePayments", "GET", "/emulator/payments/", _payments),
+    Route("SeeDeliveries", "GET", "/emulator/deliveries/", lambda tx, call: _whole_rows(tx.rows(schema.deliveries))),
+    Route("SeeRequests", "GET", "/emulator/requests/", _requests),
+    Route("PlanFault", "POST", FAULTS, _plan_fault, 201),
+    Route("SeeFaults", "GET", FAULTS, lambda tx, call: _whole_rows(tx.rows(schema.faults))),
+    Route("ForgetFaults", "DELETE", FAULTS, lambda tx, call: tx.connection.execute(delete(schema.faults)), 204),
+    Route("SeeClock", "GET", "/emulator/clock/", _clock),
+)

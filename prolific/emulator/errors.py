@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 ErrorForm = Literal["documented", "wrapped", "bare", "message"]
 Detail = str | list[str] | Mapping[str, Any]
+REQUIRED = "This field is required."
 TITLES = {
     400: "Bad request",
     401: "Not authenticated",
@@ -24,23 +25,11 @@ SERVER_CODE = 150000
 
 # Operations whose published description gives the error without the outer "error".
 BARE = frozenset(
-    {
-        "BulkApproveSubmissions",
-        "BulkMessageParticipants",
-        "CalculateRewardRecommendations",
-        "CalculateStudyCost",
-        "CountStudySubmissionsByStatus",
-        "CreateStudy",
-        "GetMessages",
-        "GetProjectStudies",
-        "GetStudies",
-        "GetStudyCost",
-        "GetStudySubmissions",
-        "GetSubmissions",
-        "GetUnreadMessages",
-        "SendMessage",
-        "SendMessageToParticipantGroup",
-    }
+    """
+    BulkApproveSubmissions BulkMessageParticipants CalculateRewardRecommendations CalculateStudyCost
+    CountStudySubmissionsByStatus CreateStudy GetMessages GetProjectStudies GetStudies GetStudyCost GetStudySubmissions
+    GetSubmissions GetUnreadMessages SendMessage SendMessageToParticipantGroup
+    """.split()
 )
 
 
@@ -57,12 +46,8 @@ class EmulatorRequestError(Exception):
 def error_body(status: int, detail: Detail, *, operation: str | None, form: ErrorForm) -> dict[str, Any]:
     """Return the body of a refusal.
 
-    Parameters
-    ----------
-    operation : str or None
-        The operation refused; with the form "documented" it says whether the outer "error" is there.
-    form : {"documented", "wrapped", "bare", "message"}
-        "message" is the short form that the platform's own client knows as well.
+    With the form "documented" the operation says whether the outer "error" is there; "message" is the short form that
+    the platform's own client knows as well.
     """
     title = TITLES.get(status, TITLES[400] if status < 500 else TITLES[500])
     if form == "message":
@@ -79,6 +64,11 @@ def error_body(status: int, detail: Detail, *, operation: str | None, form: Erro
     if form == "bare" or (form == "documented" and operation in BARE):
         return bare
     return {"error": bare}
+
+
+def invalid(**problems: str | list[str]) -> EmulatorRequestError:
+    """Return the refusal of fields of a body or parameters of a query, each with what is wrong with it."""
+    return EmulatorRequestError(400, {name: [why] if isinstance(why, str) else why for name, why in problems.items()})
 
 
 def not_found(what: str, which: str) -> EmulatorRequestError:

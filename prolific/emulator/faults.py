@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, StrictStr
-from sqlalchemy import select, update
+from sqlalchemy import Row, update
 
 from prolific.emulator import schema
-from prolific.emulator.errors import EmulatorRequestError
+from prolific.emulator.errors import invalid
 from prolific.emulator.request_transaction import RequestTransaction
 from prolific.emulator.study_body import RequestBody
 
@@ -43,39 +41,22 @@ class FaultBody(RequestBody):
     seconds: Annotated[float, Field(ge=0, le=3600)] = 60.0  # of timeout_after_effect and slow
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InjectedFault:
-    """A fault that happens now."""
-
-    kind: str
-    details: Mapping[str, Any]
-
-
 def check_operation(operation: str) -> None:
     """Refuse a fault of an operation that does not exist."""
     from prolific.emulator.operations import OPERATIONS
 
     if operation not in {*OPERATIONS, ANY, WEBHOOKS}:
-        raise EmulatorRequestError(
-            400, {"operation": [f"{operation} is no operation; expected {ANY}, {WEBHOOKS} or its id"]}
-        )
+        raise invalid(operation=f"{operation} is no operation; expected {ANY}, {WEBHOOKS} or its id")
 
 
-def next_fault(tx: RequestTransaction, operation: str) -> InjectedFault | None:
-    """Return what goes wrong with this request, and count it."""
+def next_fault(tx: RequestTransaction, operation: str) -> Row[Any] | None:
+    """Return the fault (kind, details) that happens with this request, and count it."""
     c = schema.faults.c
     among = [operation] if operation == WEBHOOKS else [operation, ANY]
-    rows = tx.connection.execute(
-        select(schema.faults).where(c.operation.in_(among), c.remaining > 0).order_by(c.number)
-    ).all()
-    for row in rows:
-        if row.skip:
-            tx.connection.execute(update(schema.faults).where(c.number == row.number).values(skip=row.skip - 1))
-            continue
-        tx.connection.execute(
-            update(schema.faults)
-            .where(c.number == row.number)
-            .values(remaining=row.remaining - 1, happened=row.happened + 1)
-        )
-        return InjectedFault(kind=row.kind, details=row.details)
+    for row in tx.rows(schema.faults, c.operation.in_(among), c.remaining > 0):
+        own = update(schema.faults).where(c.number == row.number)
+        if not row.skip:
+            tx.connection.execute(own.values(remaining=row.remaining - 1, happened=row.happened + 1))
+            return row
+        tx.connection.execute(own.values(skip=row.skip - 1))
     return None

@@ -13,12 +13,12 @@ from prolific.emulator import (
 from prolific.emulator.routing import Route
 
 API_ROUTES: tuple[Route, ...] = (
-    *account_routes.routes.all,
-    *study_routes.routes.all,
-    *submission_routes.routes.all,
-    *participant_routes.routes.all,
-    *collection_routes.routes.all,
-    *webhook_routes.routes.all,
+    *account_routes.ROUTES,
+    *study_routes.ROUTES,
+    *submission_routes.ROUTES,
+    *participant_routes.ROUTES,
+    *collection_routes.ROUTES,
+    *webhook_routes.ROUTES,
 )
 UNPUBLISHED = frozenset({"ScreenOutSubmissions"})
 OPERATIONS = tuple(dict.fromkeys(route.operation for route in API_ROUTES))

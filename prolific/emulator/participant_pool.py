@@ -1,4 +1,4 @@
-"""Who may take part: the catalogue of filters, and the people whom a selection admits."""
+"""Who may take part: the catalogue of filters, the people whom a selection admits, and groups of people."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Row, delete, select
+from sqlalchemy.dialects.sqlite import insert as upsert
 
 from prolific.emulator import schema
-from prolific.emulator.errors import EmulatorRequestError
-from prolific.emulator.ids import new_id
+from prolific.emulator.errors import EmulatorRequestError, invalid, not_found
+from prolific.emulator.ids import iso_time
 from prolific.emulator.request_transaction import RequestTransaction, save_setting, setting
 
 STUDY_LISTS = ("previous_studies_allowlist", "previous_studies_blocklist")
@@ -49,14 +50,8 @@ def add_filter(
 ) -> list[str]:
     """See that a property can be asked for, and return what had to be added.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Titles or ids that it may have; the last is the title of a new one.
-    choices : sequence of str
-        Names of choices that must be there; none for a range.
-    lowest, highest
-        Ends of a new range.
+    ``names`` are titles or ids that it may have, the last the title of a new one; ``choices`` must be there, none for a
+    range, whose ends are ``lowest`` and ``highest`` where it is new.
     """
     known = offered(tx)
     wanted = {name.casefold() for name in names}
@@ -87,16 +82,10 @@ def add_filter(
 
 
 def check_filters(tx: RequestTransaction, filters: Filters) -> None:
-    """Refuse filters and choices that do not exist.
-
-    Raises
-    ------
-    EmulatorRequestError
-        Naming the filter and what it offers.
-    """
+    """Refuse filters and choices that do not exist, naming the filter and what it offers."""
     problems = [problem for one in filters if (problem := _problem(tx, one))]
     if problems:
-        raise EmulatorRequestError(400, {"filters": problems})
+        raise invalid(filters=problems)
 
 
 def _problem(tx: RequestTransaction, one: Mapping[str, Any]) -> str | None:
@@ -111,7 +100,7 @@ def _problem(tx: RequestTransaction, one: Mapping[str, Any]) -> str | None:
     if not chosen:
         return f"{filter_id}: expected one selected value or more"
     if filter_id in GROUP_LISTS:
-        selectable = {row.id for row in tx.connection.execute(select(schema.groups.c.id)) if row.id}
+        selectable = set(tx.connection.scalars(select(schema.groups.c.id)))
     elif filter_id in STUDY_LISTS:
         selectable = set(tx.connection.scalars(select(schema.studies.c.id)))
     elif filter_id in PERSON_LISTS:
@@ -145,12 +134,9 @@ def _passes(tx: RequestTransaction, one: Mapping[str, Any], person_id: str, attr
     if filter_id in PERSON_LISTS:
         return (person_id in chosen) == filter_id.endswith("allowlist")
     if filter_id in GROUP_LISTS:  # groups are read as they are now
-        inside = tx.connection.scalar(
-            select(schema.members.c.group_id)
-            .where(schema.members.c.group_id.in_(chosen), schema.members.c.participant_id == person_id)
-            .limit(1)
-        )
-        return (inside is not None) == filter_id.endswith("allowlist")
+        c = schema.members.c
+        inside = select(c.group_id).where(c.group_id.in_(chosen), c.participant_id == person_id)
+        return (tx.connection.scalar(inside.limit(1)) is not None) == filter_id.endswith("allowlist")
     if filter_id in STUDY_LISTS:
         if filter_id.endswith("blocklist"):
             return True  # read when the study was published: see ``excluded``
@@ -179,7 +165,7 @@ def excluded(tx: RequestTransaction, filters: Filters) -> list[str]:
 def eligible(tx: RequestTransaction, filters: Filters) -> list[str]:
     """Return the ids of all whom some filters admit; test participants are nobody."""
     gone = set(excluded(tx, filters))
-    rows = tx.connection.execute(select(schema.participants).where(schema.participants.c.email.is_(None)))
+    rows = tx.rows(schema.participants, schema.participants.c.email.is_(None))
     return [row.id for row in rows if row.id not in gone and admits(tx, filters, row.id, row.attributes)]
 
 
@@ -193,13 +179,11 @@ def add_participant(
     """Let somebody join the platform and return their id."""
     unknown = set(attributes) - set(offered(tx))
     if unknown:
-        raise EmulatorRequestError(400, {"attributes": [f"no filter asks for {name}" for name in sorted(unknown)]})
-    person = participant_id or new_id()
-    c = schema.participants.c
-    if tx.connection.scalar(select(c.id).where(c.id == person)) is not None:
+        raise invalid(attributes=[f"no filter asks for {name}" for name in sorted(unknown)])
+    if participant_id is not None and tx.rows(schema.participants, schema.participants.c.id == participant_id):
         raise EmulatorRequestError(409, "This person has joined already")
-    tx.insert(schema.participants, id=person, email=email, attributes=dict(attributes))
-    return person
+    given = {} if participant_id is None else {"id": participant_id}
+    return str(tx.insert(schema.participants, **given, email=email, attributes=dict(attributes)).id)
 
 
 def fitting(filters: Filters) -> dict[str, Any]:
@@ -211,8 +195,33 @@ def fitting(filters: Filters) -> dict[str, Any]:
         if one.get("selected_values"):
             attributes[one["filter_id"]] = [one["selected_values"][0]]
         else:
-            ends = one["selected_range"]
-            attributes[one["filter_id"]] = next(
-                end for end in (ends.get("lower"), ends.get("upper")) if end is not None
-            )
+            ends = (one["selected_range"].get("lower"), one["selected_range"].get("upper"))
+            attributes[one["filter_id"]] = next(end for end in ends if end is not None)
     return attributes
+
+
+def find_group(tx: RequestTransaction, group_id: str) -> Row[Any]:
+    """Return a participant group, or refuse."""
+    row = tx.find(schema.groups, group_id, "Participant group")
+    if row.deleted and not tx.behaviour.deleted_groups_look_alive:
+        raise not_found("Participant group", group_id)
+    return row
+
+
+def group_members(tx: RequestTransaction, group_id: str) -> list[dict[str, Any]]:
+    """Return who is in a group as the platform lists them."""
+    c = schema.members.c
+    rows = tx.connection.execute(select(schema.members).where(c.group_id == group_id).order_by(c.since))
+    return [{"participant_id": row.participant_id, "datetime_created": iso_time(row.since)} for row in rows]
+
+
+def add_member(tx: RequestTransaction, group_id: str, participant_id: str) -> None:
+    """Add one person to a group; whoever is in it stays."""
+    statement = upsert(schema.members).values(group_id=group_id, participant_id=participant_id, since=tx.now)
+    tx.connection.execute(statement.on_conflict_do_nothing())
+
+
+def remove_member(tx: RequestTransaction, group_id: str, participant_id: str) -> None:
+    """Remove one person from a group."""
+    c = schema.members.c
+    tx.connection.execute(delete(schema.members).where(c.group_id == group_id, c.participant_id == participant_id))

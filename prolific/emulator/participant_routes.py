@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import Field, StrictStr
-from sqlalchemy import Row, select
+from sqlalchemy import Row
 
-from prolific.emulator import participant_groups, schema
+from prolific.emulator import participant_pool, schema
 from prolific.emulator.account_routes import find_workspace
-from prolific.emulator.errors import EmulatorRequestError
-from prolific.emulator.participant_pool import COUNTED_FROM, check_filters, eligible, offered
-from prolific.emulator.request_transaction import RequestTransaction, save_setting, setting
-from prolific.emulator.routing import RouteRequest, RouteResponse, Routes, paginate
+from prolific.emulator.errors import REQUIRED, invalid
+from prolific.emulator.request_transaction import RequestTransaction, fields, save_setting, setting
+from prolific.emulator.routing import Route, RouteRequest, paginate
 from prolific.emulator.study_body import RequestBody, SelectedFilter
 
-routes = Routes()
 DETAILS = ("researcher_help_text", "participant_help_text", "category", "subcategory")
 
 
-class CountBody(RequestBody):
-    """Filters whose people are to be counted."""
-
+class _CountBody(RequestBody):
     filters: list[SelectedFilter]
     workspace_id: StrictStr | None = None
     organisation_id: StrictStr | None = None
 
 
-class GroupBody(RequestBody):
-    """A new participant group."""
-
+class _GroupBody(RequestBody):
     name: Annotated[StrictStr, Field(min_length=1)]
     workspace_id: StrictStr | None = None
     organisation_id: StrictStr | None = None
@@ -38,37 +33,25 @@ class GroupBody(RequestBody):
     participant_ids: list[StrictStr] = Field(default_factory=list)
 
 
-class GroupChange(RequestBody):
-    """What a group is called, and who is in it."""
-
+class _GroupChange(RequestBody):
     name: Annotated[StrictStr | None, Field(min_length=1)] = None
     participant_ids: list[StrictStr] | None = None
 
 
-class ParticipantIdsBody(RequestBody):
-    """Participants' ids."""
-
+class _ParticipantIdsBody(RequestBody):
     participant_ids: list[StrictStr]
 
 
-@routes.add("GetFilters", "GET", "/api/v1/filters/")
-def list_filters(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def _list_filters(tx: RequestTransaction, call: RouteRequest) -> Any:
     """List filters with what they offer."""
     detailed = bool(call.boolean("detailed"))
     tag = call.query.get("filter_tag")
-    c = schema.groups.c
     named = {
-        "ParticipantGroupID": {
-            row.id: row.name
-            for row in tx.connection.execute(select(schema.groups).where(c.deleted == 0).order_by(c.number))
-        },
-        "StudyID": {
-            row.id: row.body.get("internal_name") or row.body["name"]
-            for row in tx.connection.execute(select(schema.studies).order_by(schema.studies.c.number))
-        },
+        "ParticipantGroupID": {row.id: row.name for row in tx.rows(schema.groups, schema.groups.c.deleted == 0)},
+        "StudyID": {row.id: row.body.get("internal_name") or row.body["name"] for row in tx.rows(schema.studies)},
     }
     found = []
-    for number, one in enumerate(offered(tx).values()):
+    for number, one in enumerate(participant_pool.offered(tx).values()):
         if tag is not None and tag not in one.get("tags", []):
             continue
         shown = {name: value for name, value in one.items() if name != "tags"}
@@ -77,121 +60,132 @@ def list_filters(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
         if detailed:
             shown |= {name: "" for name in DETAILS} | {"display_order": number, "tags": one.get("tags", [])}
         found.append(shown)
-    return RouteResponse(body={"results": found, "_links": {}, "meta": {"count": len(found)}})
+    return {"results": found, "_links": {}, "meta": {"count": len(found)}}
 
 
-@routes.add("GetEligibleCount", "POST", "/api/v1/eligibility-count/")
-def count_eligible(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def _count_eligible(tx: RequestTransaction, call: RouteRequest) -> Any:
     """Count the people whom filters admit; few of them are counted as none."""
-    asked = call.read(CountBody)
+    asked = call.read(_CountBody)
     filters = [one.model_dump(exclude_none=True) for one in asked.filters]
-    check_filters(tx, filters)
+    participant_pool.check_filters(tx, filters)
     if asked.workspace_id is not None:
         find_workspace(tx, asked.workspace_id)
     known = setting(tx.connection, "eligible_counts") or {}
     key = json.dumps(filters, sort_keys=True)
     if not tx.behaviour.eligible_counts_cached or key not in known:
-        count = len(eligible(tx, filters))
-        known = {**known, key: count if count >= COUNTED_FROM else 0}
+        count = len(participant_pool.eligible(tx, filters))
+        known = {**known, key: count if count >= participant_pool.COUNTED_FROM else 0}
         save_setting(tx.connection, "eligible_counts", known)
-    return RouteResponse(body={"count": known[key]})
+    return {"count": known[key]}
 
 
-@routes.add("CalculateRewardRecommendations", "GET", "/api/v1/reward-recommendations/")
-def recommend_reward(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def _recommend_reward(tx: RequestTransaction, call: RouteRequest) -> Any:
     """Say what an hour should be paid, at least and better."""
     workspace, currency = call.query.get("workspace_id"), call.query.get("currency")
     if workspace is None or currency not in ("USD", "GBP"):
-        raise EmulatorRequestError(400, {"currency": ["expected workspace_id, and currency as USD or GBP"]})
+        raise invalid(currency="expected workspace_id, and currency as USD or GBP")
     find_workspace(tx, workspace)
-    pounds = currency == "GBP"  # the platform's figures for pounds are three quarters of those for dollars
-    least, better = tx.behaviour.minimum_hourly, tx.behaviour.recommended_hourly
-    return RouteResponse(
-        body=[
-            {
-                "currency": currency,
-                "min_reward_per_hour": least * 3 // 4 if pounds else least,
-                "recommended_reward_per_hour": better * 3 // 4 if pounds else better,
-            }
-        ]
-    )
+    rates = {
+        "min_reward_per_hour": tx.behaviour.minimum_hourly,
+        "recommended_reward_per_hour": tx.behaviour.recommended_hourly,
+    }
+    if currency == "GBP":  # the platform's figures for pounds are three quarters of those for dollars
+        rates = {name: cents * 3 // 4 for name, cents in rates.items()}
+    return [{"currency": currency, **rates}]
 
 
-@routes.add("GetParticipantGroups", "GET", "/api/v1/participant-groups/")
-def list_groups(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def _list_groups(tx: RequestTransaction, call: RouteRequest) -> Any:
     """List the groups of a workspace."""
-    c = schema.groups.c
-    query = select(schema.groups).order_by(c.number)
+    c, conditions = schema.groups.c, []
     if "workspace_id" in call.query:
-        query = query.where(c.workspace_id == find_workspace(tx, call.query["workspace_id"]).id)
+        conditions.append(c.workspace_id == find_workspace(tx, call.query["workspace_id"]).id)
     elif "project_id" not in call.query:
-        raise EmulatorRequestError(400, {"workspace_id": ["expected workspace_id or project_id"]})
+        raise invalid(workspace_id="expected workspace_id or project_id")
     active = call.boolean("active")
     if active is not None and not tx.behaviour.deleted_groups_look_alive:
-        query = query.where(c.deleted == (0 if active else 1))
-    rows = tx.connection.execute(query).all()
-    return paginate(tx, call, rows, lambda row: participant_groups.shown(tx, row))
+        conditions.append(c.deleted == (0 if active else 1))
+    return paginate(tx, call, tx.rows(schema.groups, *conditions), lambda row: _group(tx, row))
 
 
-@routes.add("CreateParticipantGroup", "POST", "/api/v1/participant-groups/")
-def create_group(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Keep a new group."""
-    asked = call.read(GroupBody)
+def _create_group(tx: RequestTransaction, call: RouteRequest) -> Any:
+    asked = call.read(_GroupBody)
     if asked.workspace_id is None:
-        raise EmulatorRequestError(400, {"workspace_id": ["This field is required."]})
+        raise invalid(workspace_id=REQUIRED)
     workspace = find_workspace(tx, asked.workspace_id)
-    row = participant_groups.create(tx, workspace.id, asked.name, asked.description, asked.participant_ids)
-    return RouteResponse(status=201, body=participant_groups.shown(tx, row))
+    row = tx.insert(schema.groups, workspace_id=workspace.id, name=asked.name, description=asked.description)
+    _add_people(tx, row.id, asked.participant_ids)
+    return _group(tx, row)
 
 
-@routes.add("GetParticipantGroup", "GET", "/api/v1/participant-groups/{id}/")
-def show_group(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Show a group."""
-    return RouteResponse(body=participant_groups.shown(tx, participant_groups.find(tx, call.path["id"])))
-
-
-@routes.add("UpdateParticipantGroup", "PATCH", "/api/v1/participant-groups/{id}/")
-def change_group(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def _change_group(tx: RequestTransaction, call: RouteRequest) -> Any:
     """Change what a group is called, or who is in it."""
-    row, asked = participant_groups.find(tx, call.path["id"]), call.read(GroupChange)
+    row, asked = _find(tx, call), call.read(_GroupChange)
     if asked.name is not None:
-        tx.update(schema.groups, row.id, name=asked.name)
+        row = tx.update(schema.groups, row.id, name=asked.name)
     if asked.participant_ids is not None:
-        for one in participant_groups.members(tx, row.id):
-            participant_groups.remove_member(tx, row.id, one["participant_id"])
-        participant_groups.add(tx, row.id, asked.participant_ids)
-    return RouteResponse(body=participant_groups.shown(tx, participant_groups.find(tx, row.id)))
+        for one in participant_pool.group_members(tx, row.id):
+            participant_pool.remove_member(tx, row.id, one["participant_id"])
+        _add_people(tx, row.id, asked.participant_ids)
+    return _group(tx, row)
 
 
-@routes.add("DeleteParticipantGroup", "DELETE", "/api/v1/participant-groups/{id}/")
-def delete_group(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Delete a group."""
-    tx.update(schema.groups, participant_groups.find(tx, call.path["id"]).id, deleted=1)
-    return RouteResponse(status=204)
+def _delete_group(tx: RequestTransaction, call: RouteRequest) -> None:
+    tx.update(schema.groups, _find(tx, call).id, deleted=1)
 
 
-@routes.add("GetParticipantGroupParticipants", "GET", "/api/v1/participant-groups/{id}/participants/")
-def list_members(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """List who is in a group."""
-    return _members(tx, participant_groups.find(tx, call.path["id"]))
+def _members(tx: RequestTransaction, call: RouteRequest) -> Any:
+    return {"results": participant_pool.group_members(tx, _find(tx, call).id)}
 
 
-@routes.add("AddToParticipantGroup", "POST", "/api/v1/participant-groups/{id}/participants/")
-def add_members(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Add people to a group."""
-    row = participant_groups.find(tx, call.path["id"])
-    participant_groups.add(tx, row.id, call.read(ParticipantIdsBody).participant_ids)
-    return _members(tx, row)
+def _add_members(tx: RequestTransaction, call: RouteRequest) -> Any:
+    _add_people(tx, _find(tx, call).id, call.read(_ParticipantIdsBody).participant_ids)
+    return _members(tx, call)
 
 
-@routes.add("RemoveFromParticipantGroup", "DELETE", "/api/v1/participant-groups/{id}/participants/")
-def remove_members(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Remove people from a group."""
-    row = participant_groups.find(tx, call.path["id"])
-    for person in call.read(ParticipantIdsBody).participant_ids:
-        participant_groups.remove_member(tx, row.id, person)
-    return _members(tx, row)
+def _remove_members(tx: RequestTransaction, call: RouteRequest) -> Any:
+    row = _find(tx, call)
+    for person in call.read(_ParticipantIdsBody).participant_ids:
+        participant_pool.remove_member(tx, row.id, person)
+    return _members(tx, call)
 
 
-def _members(tx: RequestTransaction, row: Row[Any]) -> RouteResponse:
-    return RouteResponse(body={"results": participant_groups.members(tx, row.id)})
+def _add_people(tx: RequestTransaction, group_id: str, people: Sequence[str]) -> None:
+    """Add people who exist to a group; whoever is in it stays."""
+    known = {row.id for row in tx.rows(schema.participants, schema.participants.c.id.in_(people))}
+    unknown = sorted(set(people) - known)
+    if unknown:
+        raise invalid(participant_ids=[f"no participant {person}" for person in unknown])
+    for person in people:
+        participant_pool.add_member(tx, group_id, person)
+
+
+def _find(tx: RequestTransaction, call: RouteRequest) -> Row[Any]:
+    return participant_pool.find_group(tx, call.path["id"])
+
+
+def _group(tx: RequestTransaction, row: Row[Any]) -> dict[str, Any]:
+    return {
+        **fields(row, "id", "name", "workspace_id", "description"),
+        "project_id": None,
+        "organisation_id": None,
+        "participant_count": len(participant_pool.group_members(tx, row.id)),
+        "is_deleted": bool(row.deleted) and not tx.behaviour.deleted_groups_look_alive,
+        "feeder_studies": [],
+    }
+
+
+GROUPS = "/api/v1/participant-groups/"
+GROUP = GROUPS + "{id}/"
+ROUTES = (
+    Route("GetFilters", "GET", "/api/v1/filters/", _list_filters),
+    Route("GetEligibleCount", "POST", "/api/v1/eligibility-count/", _count_eligible),
+    Route("CalculateRewardRecommendations", "GET", "/api/v1/reward-recommendations/", _recommend_reward),
+    Route("GetParticipantGroups", "GET", GROUPS, _list_groups),
+    Route("CreateParticipantGroup", "POST", GROUPS, _create_group, 201),
+    Route("GetParticipantGroup", "GET", GROUP, lambda tx, call: _group(tx, _find(tx, call))),
+    Route("UpdateParticipantGroup", "PATCH", GROUP, _change_group),
+    Route("DeleteParticipantGroup", "DELETE", GROUP, _delete_group, 204),
+    Route("GetParticipantGroupParticipants", "GET", GROUP + "participants/", _members),
+    Route("AddToParticipantGroup", "POST", GROUP + "participants/", _add_members),
+    Route("RemoveFromParticipantGroup", "DELETE", GROUP + "participants/", _remove_members),
+)

@@ -13,17 +13,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from sqlalchemy import Connection, Engine, create_engine, event, insert, select, text
+from sqlalchemy import Connection, Engine, create_engine, delete, event, insert, select, text
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import QueuePool
 
-from prolific.emulator import schema
+from prolific.emulator import bonuses, schema, studies, submission_review, submissions
 from prolific.emulator.behaviour import Behaviour
 from prolific.emulator.ids import new_id
 from prolific.emulator.request_transaction import RequestTransaction, save_setting, setting
-from prolific.emulator.scheduled_changes import apply_scheduled_changes
 from spa.errors import PlatformError
 
 ClockMode = Literal["manual", "real"]
@@ -32,20 +31,11 @@ LOCK_WAIT = 10.0
 
 
 class Platform:
-    """An emulated platform and its store.
+    """An emulated platform and its store, an SQLite file that is made where it is not there.
 
-    Parameters
-    ----------
-    path : Path
-        An SQLite file; made where it is not there.
-    clock : {"manual", "real"}
-        A manual clock stands still until it is put forward. A real one runs, and can be put forward too.
-    token : str, optional
-        The only token accepted; without it any.
-    project : str, optional
-        The id of the project that a new store begins with; a random one where it is not given.
-    currency : str
-        That of the workspace that a new store begins with.
+    A manual ``clock`` stands still until it is put forward; a real one runs, and can be put forward too. Without a
+    ``token`` any is accepted. ``project`` is the id of the one that a new store begins with, else a random one, and
+    ``currency`` that of its workspace.
     """
 
     def __init__(
@@ -75,16 +65,10 @@ class Platform:
     def transaction(
         self, *, counts: bool = True, wakes: bool = True, applies_changes: bool = True
     ) -> Iterator[RequestTransaction]:
-        """Yield a transaction; scheduled changes that were due are applied first, and it is committed on leaving.
+        """Yield a transaction that is committed on leaving.
 
-        Parameters
-        ----------
-        counts : bool
-            Whether it is a request to the API, after some of which work that lags is done.
-        wakes : bool
-            Whether whoever delivers events is to look for new ones.
-        applies_changes : bool
-            Whether what fell due is to be done first.
+        It ``counts`` as a request to the API, after some of which work that lags is done; it ``wakes`` whoever delivers
+        events; and it first ``applies_changes`` that fell due.
         """
         with self._lock:
             with self._begin() as connection:
@@ -99,11 +83,8 @@ class Platform:
     def advance(self, seconds: float) -> float:
         """Put the clock forward and do all that falls due on the way; return the new time."""
         with self._lock:
-            now, ahead = self._now, self._ahead
-            if self.clock == "manual":
-                now += seconds
-            else:
-                ahead += seconds
+            manual = self.clock == "manual"
+            now, ahead = self._now + (seconds if manual else 0), self._ahead + (0 if manual else seconds)
             with self._begin() as connection:
                 save_setting(connection, "now", now)
                 save_setting(connection, "ahead", ahead)
@@ -135,39 +116,33 @@ class Platform:
             with self._engine.begin() as connection:
                 yield connection
         except DatabaseError as error:
-            raise PlatformError(
-                f"{self.path}: expected the store of an emulated platform, got {error.orig}; name another file"
-            ) from error
+            raise _not_a_store(self.path, error.orig) from error
 
 
 def _prepare(connection: Connection, path: Path, project: str, currency: str) -> None:
     known = connection.execute(text("SELECT name FROM sqlite_master WHERE type = 'table'")).scalars().all()
     if known and "hook_subscriptions" not in known:
-        raise PlatformError(
-            f"{path}: expected the store of an emulated platform, got another database; name another file"
-        )
+        raise _not_a_store(path, "another database")
     schema.metadata.create_all(connection)
     if setting(connection, "requests") is not None:
         return
     behaviour = Behaviour().model_dump(mode="json")
     for name, value in {"requests": 0, "ahead": 0.0, "now": time.time(), "behaviour": behaviour}.items():
         save_setting(connection, name, value)
-    workspace = new_id()
-    connection.execute(
-        insert(schema.workspaces).values(
-            id=workspace, title="Emulated workspace", description="", currency=currency, paid_in=PAID_IN
-        )
-    )
-    connection.execute(
-        insert(schema.projects).values(id=project, workspace_id=workspace, title="Emulated project", description="")
-    )
+    workspace = {"id": new_id(), "title": "Emulated workspace", "currency": currency, "paid_in": PAID_IN}
+    connection.execute(insert(schema.workspaces).values(**workspace))
+    named = {"id": project, "title": "Emulated project"}
+    connection.execute(insert(schema.projects).values(workspace_id=workspace["id"], **named))
     save_setting(connection, "user", new_id())
+
+
+def _not_a_store(path: Path, found: object) -> PlatformError:
+    return PlatformError(f"{path}: expected the store of an emulated platform, got {found}; name another file")
 
 
 def _open(path: Path) -> Engine:
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise PlatformError(f"{path}: expected a file for the emulated platform's store in a folder that exists")
-
     path.touch(mode=0o600)
 
     def connect() -> sqlite3.Connection:
@@ -184,3 +159,68 @@ def _open(path: Path) -> Engine:
     engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool, pool_size=2)
     event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
     return engine
+
+
+DAY = 86_400.0
+MINUTE = 60.0
+
+
+def apply_scheduled_changes(tx: RequestTransaction) -> None:
+    """Apply all changes that are due, the earliest first, each at its own time."""
+    while True:
+        found = [*_due_jobs(tx), *_due_places(tx), *_due_reviews(tx)]
+        if not found:
+            return
+        moment, kind, subject, job = min(found, key=lambda one: one[0])
+        if job is not None:
+            tx.connection.execute(delete(schema.jobs).where(schema.jobs.c.number == job))
+        _do(tx.at(moment), kind, subject)
+
+
+def _do(tx: RequestTransaction, kind: str, subject: Any) -> None:
+    match kind:
+        case "place":
+            submissions.time_out(tx, subject)
+        case "review":
+            submission_review.approve(tx, submissions.find(tx, subject))
+        case "publish":
+            studies.become_active(tx, subject)
+        case "approve":
+            submission_review.approve_each(tx, subject)
+        case "pay":
+            bonuses.mark_paid(tx, subject)
+        case "leave_processing":
+            submissions.leave_processing(tx, *subject)
+
+
+Due = tuple[float, str, Any, int | None]  # when, what, of what, and the number of its job
+
+
+def _due_jobs(tx: RequestTransaction) -> Iterator[Due]:
+    c = schema.jobs.c
+    for row in tx.rows(schema.jobs, (c.due_at <= tx.now) | (c.due_request < tx.request)):
+        yield min(row.due_at, tx.now), row.kind, row.subject, row.number
+
+
+def _due_places(tx: RequestTransaction) -> Iterator[Due]:
+    c, s = schema.submissions.c, schema.studies.c
+    query = (
+        select(c.id, c.status, c.reserved_at, c.started_at, s.body)
+        .join(schema.studies, s.id == c.study_id)
+        .where(c.status.in_(submissions.OPEN))
+    )
+    for row in tx.connection.execute(query):
+        if row.status == "RESERVED":
+            end = row.reserved_at + tx.behaviour.reservation_seconds
+        else:
+            end = row.started_at + row.body["maximum_allowed_time"] * MINUTE
+        if end <= tx.now:
+            yield end, "place", row.id, None
+
+
+def _due_reviews(tx: RequestTransaction) -> Iterator[Due]:
+    c = schema.submissions.c
+    wait = tx.behaviour.automatic_approval_days * DAY
+    query = select(c.id, c.completed_at).where(c.status == "AWAITING REVIEW", c.completed_at <= tx.now - wait)
+    for row in tx.connection.execute(query):
+        yield row.completed_at + wait, "review", row.id, None

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, Row, Table, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Table, insert, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from prolific.emulator import schema
 from prolific.emulator.behaviour import Behaviour
 from prolific.emulator.errors import not_found
+from prolific.emulator.ids import new_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,24 +35,47 @@ class RequestTransaction:
             raise not_found(name, row_id)
         return row
 
-    def insert(self, table: Table, **values: Any) -> Any:
-        """Insert a row and return its primary key."""
-        key = self.connection.execute(insert(table).values(**values)).inserted_primary_key
-        return None if key is None else key[0]
+    def rows(self, table: Table, *conditions: ColumnElement[bool], newest_first: bool = False) -> Sequence[Row[Any]]:
+        """Return the rows that meet all conditions in the order in which they were made."""
+        order = table.c.number.desc() if newest_first else table.c.number
+        return self.connection.execute(select(table).where(*conditions).order_by(order)).all()
 
-    def update(self, table: Table, row_id: str, **values: Any) -> None:
-        """Change the row of an id."""
-        self.connection.execute(update(table).where(table.c.id == row_id).values(**values))
+    def insert(self, table: Table, **values: Any) -> Row[Any]:
+        """Insert a row, with a new id where it has one and none is given, and return it."""
+        made = {"id": new_id()} if "id" in table.c else {}
+        return self.connection.execute(insert(table).values(**{**made, **values}).returning(*table.c)).one()
+
+    def update(self, table: Table, row_id: str, **values: Any) -> Row[Any]:
+        """Change the row of an id and return it."""
+        return self.connection.execute(
+            update(table).where(table.c.id == row_id).values(**values).returning(*table.c)
+        ).one()
 
     def schedule(self, kind: str, subject: Any) -> None:
         """Schedule a change after the platform's lag, or after some further requests."""
-        self.insert(
-            schema.jobs,
-            kind=kind,
-            subject=subject,
-            due_at=self.now + self.behaviour.lag_seconds,
-            due_request=self.request + self.behaviour.lag_requests,
-        )
+        due_at, due_request = self.now + self.behaviour.lag_seconds, self.request + self.behaviour.lag_requests
+        self.insert(schema.jobs, kind=kind, subject=subject, due_at=due_at, due_request=due_request)
+
+    def publish_event(self, workspace_id: str, event_type: str, resource_id: str, **facts: Any) -> None:
+        """Queue a webhook event for every confirmed subscription."""
+        c = schema.subscriptions.c
+        subscribed = (c.workspace_id == workspace_id, c.event_type == event_type, c.enabled == 1)
+        for subscription in self.rows(schema.subscriptions, *subscribed):
+            self.insert(
+                schema.events,
+                subscription_id=subscription.id,
+                created_at=self.now,
+                updated_at=self.now,
+                resource_id=resource_id,
+                payload={"event_type": event_type, "resource_id": resource_id, **facts},
+                status="PENDING",
+                due_at=self.now,
+            )
+
+
+def fields(row: Row[Any], *names: str) -> dict[str, Any]:
+    """Return some columns of a row by name."""
+    return {name: getattr(row, name) for name in names}
 
 
 def setting(connection: Connection, name: str) -> Any:

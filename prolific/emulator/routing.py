@@ -1,4 +1,4 @@
-"""What a route is given and what it returns, and how routes are listed."""
+"""Routes: what each is given and what it returns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from pydantic import BaseModel, ValidationError
 
-from prolific.emulator.errors import EmulatorRequestError
+from prolific.emulator.errors import EmulatorRequestError, invalid
 from prolific.emulator.request_transaction import RequestTransaction
 
 DEFAULT_PAGE = 20
@@ -19,16 +19,21 @@ R = TypeVar("R")
 
 def read_body(model: type[M], body: Any) -> M:
     """Return a body as a record, or refuse it with the messages of each field."""
-    if not isinstance(body, dict):
-        raise EmulatorRequestError(400, "The body must be a JSON object")
     try:
-        return model.model_validate(body)
+        return model.model_validate(json_object(body))
     except ValidationError as error:
         fields: dict[str, list[str]] = {}
         for one in error.errors():
             place = ".".join(map(str, one["loc"])) or "non_field_errors"
             fields.setdefault(place, []).append(one["msg"].removeprefix("Value error, "))
         raise EmulatorRequestError(400, fields) from error
+
+
+def json_object(body: Any) -> dict[str, Any]:
+    """Return a body that is a JSON object, or refuse it."""
+    if not isinstance(body, dict):
+        raise EmulatorRequestError(400, "The body must be a JSON object")
+    return body
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +45,7 @@ class RouteRequest:
     body: Any  # of JSON; None without a body
     address: str  # of this request, without its query
     base: str  # of the server
-    cookie: str = ""  # the header of that name
+    cookies: Mapping[str, str]
 
     def read(self, model: type[M]) -> M:
         """Return the body as a record, or refuse."""
@@ -54,9 +59,9 @@ class RouteRequest:
         try:
             value = int(given)
         except ValueError:
-            raise EmulatorRequestError(400, {name: ["A valid integer is required."]}) from None
+            raise invalid(**{name: "A valid integer is required."}) from None
         if not least <= value:
-            raise EmulatorRequestError(400, {name: [f"Ensure this value is greater than or equal to {least}."]})
+            raise invalid(**{name: f"Ensure this value is greater than or equal to {least}."})
         return min(value, most)
 
     def boolean(self, name: str) -> bool | None:
@@ -65,7 +70,7 @@ class RouteRequest:
         if given is None:
             return None
         if given.lower() not in ("0", "1", "true", "false", "yes", "no", "t", "f"):
-            raise EmulatorRequestError(400, {name: ["Must be a valid boolean."]})
+            raise invalid(**{name: "Must be a valid boolean."})
         return given.lower() in ("1", "true", "yes", "t")
 
 
@@ -80,37 +85,30 @@ class RouteResponse:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-Handler = Callable[[RequestTransaction, RouteRequest], RouteResponse]
+Handler = Callable[[RequestTransaction, RouteRequest], Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Route:
-    """One operation at its address. Ids of operations are those of the published description."""
+    """One operation at its address, under its id in the published description.
+
+    The handler returns the body of the answer, which then has the route's status, or a whole ``RouteResponse``.
+    """
 
     operation: str
     method: str
     path: str
     handler: Handler
+    status: int = 200
+
+    def answer(self, tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
+        """Return the answer to a request."""
+        result = self.handler(tx, call)
+        return result if isinstance(result, RouteResponse) else RouteResponse(status=self.status, body=result)
 
 
-class Routes:
-    """A list of routes that fills itself by decoration."""
-
-    def __init__(self) -> None:
-        self.all: list[Route] = []
-
-    def add(self, operation: str, method: str, path: str) -> Callable[[Handler], Handler]:
-        """List a handler under an operation."""
-
-        def listed(handler: Handler) -> Handler:
-            self.all.append(Route(operation=operation, method=method, path=path, handler=handler))
-            return handler
-
-        return listed
-
-
-def paginate(tx: RequestTransaction, call: RouteRequest, rows: Sequence[R], show: Callable[[R], Any]) -> RouteResponse:
-    """Return one page of a list, with the links to its neighbours.
+def paginate(tx: RequestTransaction, call: RouteRequest, rows: Sequence[R], show: Callable[[R], Any]) -> Any:
+    """Return the body of one page of a list, with the links to its neighbours.
 
     ``page`` and ``page_size``, or ``limit`` and ``offset``; asking past the end is not found.
     """
@@ -125,27 +123,21 @@ def paginate(tx: RequestTransaction, call: RouteRequest, rows: Sequence[R], show
     if first and first >= len(rows) and tx.behaviour.past_the_end_is_404:
         raise EmulatorRequestError(404, "Invalid page.")
 
+    paging = ("limit", "offset", "page", "page_size")
+    others = {name: value for name, value in call.query.items() if name not in paging}
+
     def link(start: int | None) -> str | None:
         if start is None:
             return None
         place = {"limit": size, "offset": start} if by_offset else {"page": start // size + 1, "page_size": size}
-        kept = {
-            name: value for name, value in call.query.items() if name not in ("limit", "offset", "page", "page_size")
-        }
-        return f"{call.address}?{urlencode({**kept, **place})}"
+        return f"{call.address}?{urlencode({**others, **place})}"
 
-    last = max(len(rows) - 1, 0) // size * size if not by_offset else max(len(rows) - size, 0)
     places = {
         "self": first,
         "next": first + size if first + size < len(rows) else None,
         "previous": max(first - size, 0) if first else None,
-        "last": last,
+        "last": max(len(rows) - size, 0) if by_offset else max(len(rows) - 1, 0) // size * size,
     }
     links = {name: {"href": link(start), "title": name.capitalize()} for name, start in places.items()}
-    return RouteResponse(
-        body={
-            "results": [show(row) for row in rows[first : first + size]],
-            "_links": links,
-            "meta": {"count": len(rows)},
-        }
-    )
+    results = [show(row) for row in rows[first : first + size]]
+    return {"results": results, "_links": links, "meta": {"count": len(rows)}}

@@ -2,48 +2,49 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import JSON, Column, Float, ForeignKey, Index, Integer, MetaData, Table, Text
 
 metadata = MetaData()
 
 
-def identity() -> tuple[Column[int], Column[str]]:
-    """Return the two columns of what has an id: by ``number`` it is listed in the order in which it was made."""
-    return Column("number", Integer, primary_key=True), Column("id", Text, nullable=False, unique=True)
+def _numbered(name: str, *columns: Column[Any] | Index) -> Table:
+    """Return a table whose rows are listed by ``number``, in the order in which they were made."""
+    return Table(name, metadata, Column("number", Integer, primary_key=True), *columns)
 
 
-def of_workspace() -> Column[str]:
+def _with_id(name: str, *columns: Column[Any] | Index) -> Table:
+    """Return a table of what has an id."""
+    return _numbered(name, Column("id", Text, nullable=False, unique=True), *columns)
+
+
+def _of_workspace() -> Column[str]:
     """Return the column of what belongs to a workspace."""
     return Column("workspace_id", Text, ForeignKey("workspaces.id"), nullable=False)
 
 
 settings = Table("settings", metadata, Column("name", Text, primary_key=True), Column("value", JSON, nullable=False))
 
-workspaces = Table(
+workspaces = _with_id(
     "workspaces",
-    metadata,
-    *identity(),
     Column("title", Text, nullable=False),
     Column("description", Text, nullable=False, default=""),
     Column("currency", Text, nullable=False),
     Column("paid_in", Integer, nullable=False),  # cents that were ever paid into the wallet
 )
 
-projects = Table(
+projects = _with_id(
     "projects",
-    metadata,
-    *identity(),
-    of_workspace(),
+    _of_workspace(),
     Column("title", Text, nullable=False),
     Column("description", Text, nullable=False, default=""),
 )
 
-studies = Table(
+studies = _with_id(
     "studies",
-    metadata,
-    *identity(),
     Column("project_id", Text, ForeignKey("projects.id"), nullable=False),
-    of_workspace(),
+    _of_workspace(),
     Column("status", Text, nullable=False),
     Column("created_at", Float, nullable=False),
     Column("published_at", Float),
@@ -53,18 +54,14 @@ studies = Table(
     Column("body", JSON, nullable=False),
 )
 
-participants = Table(
+participants = _with_id(
     "participants",
-    metadata,
-    *identity(),
     Column("email", Text),  # test participants only
     Column("attributes", JSON, nullable=False),  # filter id -> choice id, list of choice ids, or number
 )
 
-submissions = Table(
+submissions = _with_id(
     "submissions",
-    metadata,
-    *identity(),
     Column("study_id", Text, ForeignKey("studies.id"), nullable=False),
     Column("participant_id", Text, ForeignKey("participants.id"), nullable=False),
     Column("status", Text, nullable=False),
@@ -81,11 +78,9 @@ submissions = Table(
     Index("submissions_of_study", "study_id", "status"),
 )
 
-groups = Table(
+groups = _with_id(
     "participant_groups",
-    metadata,
-    *identity(),
-    of_workspace(),
+    _of_workspace(),
     Column("name", Text, nullable=False),
     Column("description", Text),
     Column("deleted", Integer, nullable=False, default=0),
@@ -99,19 +94,15 @@ members = Table(
     Column("since", Float, nullable=False),
 )
 
-bonuses = Table(
+bonuses = _with_id(
     "bonuses",
-    metadata,
-    *identity(),
     Column("study_id", Text, ForeignKey("studies.id"), nullable=False),
     Column("rows", JSON, nullable=False),  # [submission id, cents]
     Column("created_at", Float, nullable=False),
 )
 
-bonus_payments = Table(
+bonus_payments = _numbered(
     "bonus_payments",
-    metadata,
-    Column("number", Integer, primary_key=True),
     Column("bonus_id", Text, ForeignKey("bonuses.id"), nullable=False),
     Column("submission_id", Text, ForeignKey("submissions.id"), nullable=False),
     Column("cents", Integer, nullable=False),
@@ -119,20 +110,16 @@ bonus_payments = Table(
     Column("paid_at", Float),  # NULL until it was carried out
 )
 
-messages = Table(
+messages = _with_id(
     "messages",
-    metadata,
-    *identity(),
     Column("recipient_id", Text, nullable=False),
     Column("study_id", Text),
     Column("body", Text, nullable=False),
     Column("sent_at", Float, nullable=False),
 )
 
-collections = Table(
+collections = _with_id(
     "collections",
-    metadata,
-    *identity(),
     Column("project_id", Text, ForeignKey("projects.id"), nullable=False),
     Column("name", Text, nullable=False),
     Column("description", Text, nullable=False),
@@ -140,10 +127,8 @@ collections = Table(
     Column("deleted", Integer, nullable=False, default=0),
 )
 
-exports = Table(
+exports = _numbered(
     "demographic_exports",
-    metadata,
-    Column("number", Integer, primary_key=True),
     Column("study_id", Text, ForeignKey("studies.id"), nullable=False),
     Column("filters", JSON, nullable=False),
 )
@@ -156,11 +141,9 @@ secrets = Table(
     Column("value", Text, nullable=False),
 )
 
-subscriptions = Table(
+subscriptions = _with_id(
     "hook_subscriptions",
-    metadata,
-    *identity(),
-    of_workspace(),
+    _of_workspace(),
     Column("event_type", Text, nullable=False),
     Column("target_url", Text, nullable=False),
     Column("confirm_secret", Text, nullable=False),
@@ -168,10 +151,8 @@ subscriptions = Table(
     Column("failing_since", Float),
 )
 
-events = Table(
+events = _with_id(
     "hook_events",
-    metadata,
-    *identity(),
     Column("subscription_id", Text, ForeignKey("hook_subscriptions.id"), nullable=False),
     Column("created_at", Float, nullable=False),
     Column("updated_at", Float, nullable=False),
@@ -182,29 +163,23 @@ events = Table(
     Column("due_at", Float, nullable=False),
 )
 
-deliveries = Table(
+deliveries = _numbered(
     "hook_deliveries",
-    metadata,
-    Column("number", Integer, primary_key=True),
     Column("event_id", Text, ForeignKey("hook_events.id"), nullable=False),
     Column("at", Float, nullable=False),
     Column("status", Integer),  # of the answer; NULL: there was none
 )
 
-jobs = Table(
+jobs = _numbered(
     "jobs",
-    metadata,
-    Column("number", Integer, primary_key=True),
     Column("kind", Text, nullable=False),
     Column("subject", JSON, nullable=False),
     Column("due_at", Float, nullable=False),
     Column("due_request", Integer, nullable=False),  # or as soon as this many requests have come in all
 )
 
-faults = Table(
+faults = _numbered(
     "faults",
-    metadata,
-    Column("number", Integer, primary_key=True),
     Column("operation", Text, nullable=False),  # operation id, or *
     Column("kind", Text, nullable=False),
     Column("skip", Integer, nullable=False),  # matching requests that pass before the first
@@ -213,10 +188,8 @@ faults = Table(
     Column("happened", Integer, nullable=False, default=0),
 )
 
-requests = Table(
+requests = _numbered(
     "requests",
-    metadata,
-    Column("number", Integer, primary_key=True),
     Column("at", Float, nullable=False),
     Column("operation", Text, nullable=False),
     Column("method", Text, nullable=False),

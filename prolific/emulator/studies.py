@@ -8,14 +8,14 @@ from typing import Any, cast
 
 from sqlalchemy import Row, func, select
 
-from prolific.emulator import schema, wallet, webhook_events
-from prolific.emulator.errors import EmulatorRequestError
-from prolific.emulator.fees import number
-from prolific.emulator.ids import iso_time, new_id
+from prolific.emulator import schema, wallet
+from prolific.emulator.errors import EmulatorRequestError, invalid
+from prolific.emulator.ids import iso_time
 from prolific.emulator.participant_pool import check_filters, excluded
-from prolific.emulator.request_transaction import RequestTransaction
+from prolific.emulator.request_transaction import RequestTransaction, fields
 from prolific.emulator.routing import read_body
 from prolific.emulator.study_body import OpenStudyBody, StudyBody, check_https
+from prolific.emulator.wallet import number
 
 TAKEN = ("RESERVED", "ACTIVE", "PROCESSING", "AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED")
 RUNNING = ("RESERVED", "ACTIVE", "PROCESSING")
@@ -31,43 +31,35 @@ def create(tx: RequestTransaction, body: Mapping[str, Any]) -> Study:
     """Keep a draft."""
     study = read_body(StudyBody, body)
     project = _project(tx, study.project)
-    kept = _kept(tx, study)
-    study_id = new_id()
-    tx.insert(
+    return tx.insert(
         schema.studies,
-        id=study_id,
         project_id=project.id,
         workspace_id=project.workspace_id,
         status="UNPUBLISHED",
         created_at=tx.now,
         excluded=[],
-        body={**kept, "project": project.id},
+        body={**_checked(tx, study), "project": project.id},
     )
-    return find(tx, study_id)
 
 
-def _kept(tx: RequestTransaction, study: StudyBody) -> dict[str, Any]:
+def _checked(tx: RequestTransaction, study: StudyBody) -> dict[str, Any]:
+    """Return what is stored of a study whose addresses, filters and groups exist."""
     for url in study.addresses() if tx.behaviour.public_https_required else ():
         try:
             check_https(url, loopback=False)
         except ValueError as error:
-            raise EmulatorRequestError(400, {"external_study_url": [str(error)]}) from None
+            raise invalid(external_study_url=str(error)) from None
     check_filters(tx, [one.model_dump(exclude_none=True) for one in study.filters or []])
-    for code in study.completion_codes:
-        for action in code.actions:
-            if action.participant_group is not None:
-                known = tx.connection.scalar(
-                    select(schema.groups.c.id).where(schema.groups.c.id == action.participant_group)
-                )
-                if known is None:
-                    raise EmulatorRequestError(
-                        400, {"completion_codes": [f"no participant group {action.participant_group}"]}
-                    )
-    kept = study.model_dump(mode="json")
-    for code_kept in kept["completion_codes"]:
-        code_kept["actions"] = [{k: v for k, v in one.items() if v is not None} for one in code_kept["actions"]]
-    kept["filters"] = [{k: v for k, v in one.items() if v is not None} for one in kept["filters"] or []]
-    return kept
+    actions = [action for code in study.completion_codes for action in code.actions]
+    groups = {action.participant_group for action in actions if action.participant_group is not None}
+    unknown = sorted(groups - set(tx.connection.scalars(select(schema.groups.c.id))))
+    if unknown:
+        raise invalid(completion_codes=[f"no participant group {group}" for group in unknown])
+    body = study.model_dump(mode="json")
+    for part in [*body["completion_codes"], body]:
+        name = "filters" if part is body else "actions"
+        part[name] = [{k: v for k, v in one.items() if v is not None} for one in part[name] or []]
+    return body
 
 
 def _project(tx: RequestTransaction, project_id: str | None) -> Row[Any]:
@@ -77,7 +69,7 @@ def _project(tx: RequestTransaction, project_id: str | None) -> Row[Any]:
         query = query.where(schema.projects.c.id == project_id)
     row = tx.connection.execute(query.limit(1)).one_or_none()
     if row is None:
-        raise EmulatorRequestError(400, {"project": [f"Project with id {project_id} does not exist"]})
+        raise invalid(project=f"Project with id {project_id} does not exist")
     return row
 
 
@@ -91,8 +83,7 @@ def change(tx: RequestTransaction, study_id: str, body: Mapping[str, Any]) -> St
         if "external_study_url" in body:
             kept.pop("access_details", None)
         study = read_body(StudyBody, {**kept, **body})
-        tx.update(schema.studies, study_id, body={**_kept(tx, study), "project": row.project_id})
-        return find(tx, study_id)
+        return tx.update(schema.studies, study_id, body={**_checked(tx, study), "project": row.project_id})
     return _change_published(tx, row, body)
 
 
@@ -112,11 +103,11 @@ def _change_published(tx: RequestTransaction, row: Study, body: Mapping[str, Any
         if row.status == "COMPLETED":  # nothing is set aside any more: all free places are to be paid for
             more = wallet.places_cost(tx, kept, places - places_taken(tx, row.id))
         wallet.require(tx, row.workspace_id, more.total)
-    tx.update(schema.studies, row.id, body=kept)
+    changed = tx.update(schema.studies, row.id, body=kept)
     if places > _places(row):
-        tx.update(schema.studies, row.id, stopped=0)
+        changed = tx.update(schema.studies, row.id, stopped=0)
         if row.status in ("AWAITING REVIEW", "COMPLETED"):
-            set_status(tx, find(tx, row.id), "ACTIVE")
+            set_status(tx, changed, "ACTIVE")
     refresh(tx, row.id)
     return find(tx, row.id)
 
@@ -125,9 +116,7 @@ def _raised_reward(tx: RequestTransaction, row: Study, reward: int) -> int:
     paid = schema.submissions.c
     approved = tx.connection.scalar(select(func.count()).where(paid.study_id == row.id, paid.paid > 0))
     if row.status != "PAUSED" or approved or reward < row.body["reward"]:
-        raise EmulatorRequestError(
-            400, {"reward": ["can be raised only, while the study is paused and nobody is approved"]}
-        )
+        raise invalid(reward="can be raised only, while the study is paused and nobody is approved")
     return reward
 
 
@@ -135,12 +124,12 @@ def _more_places(kept: dict[str, Any], asked: OpenStudyBody) -> int:
     places = int(kept["total_available_places"])
     if asked.access_details is not None:
         if kept.get("access_details") is None:
-            raise EmulatorRequestError(400, {"access_details": ["this study has a single address"]})
+            raise invalid(access_details="this study has a single address")
         own = {one["external_url"]: dict(one) for one in kept["access_details"]}
         for detail in asked.access_details:
             known = own.get(detail.external_url)
             if known is not None and asked.total_available_places is None:
-                raise EmulatorRequestError(400, {"access_details": [f"{detail.external_url} is there already"]})
+                raise invalid(access_details=f"{detail.external_url} is there already")
             if known is None:
                 own[detail.external_url] = detail.model_dump(mode="json")
             else:
@@ -150,9 +139,9 @@ def _more_places(kept: dict[str, Any], asked: OpenStudyBody) -> int:
     if asked.total_available_places is None:
         return places
     if kept.get("access_details") is not None:
-        raise EmulatorRequestError(400, {"total_available_places": ["expected access_details beside it"]})
+        raise invalid(total_available_places="expected access_details beside it")
     if asked.total_available_places < places:
-        raise EmulatorRequestError(400, {"total_available_places": [f"can be raised only; it is {places}"]})
+        raise invalid(total_available_places=f"can be raised only; it is {places}")
     return asked.total_available_places
 
 
@@ -169,10 +158,8 @@ def clone(tx: RequestTransaction, study_id: str, *, block_previous: bool) -> Stu
     row = find(tx, study_id)
     body = {**row.body, "name": f"{row.body['name']} Copy"}
     if block_previous:
-        body["filters"] = [
-            *(body["filters"] or []),
-            {"filter_id": "previous_studies_blocklist", "selected_values": [row.id]},
-        ]
+        blocklist = {"filter_id": "previous_studies_blocklist", "selected_values": [row.id]}
+        body["filters"] = [*(body["filters"] or []), blocklist]
     return create(tx, {name: value for name, value in body.items() if value is not None})
 
 
@@ -186,11 +173,11 @@ def transition(tx: RequestTransaction, study_id: str, action: str) -> Study:
         "STOP": ("ACTIVE", "PAUSED", "AWAITING REVIEW"),
     }
     if action not in allowed:
-        raise EmulatorRequestError(400, {"action": [f"expected one of {', '.join(allowed)}, got {action}"]})
+        raise invalid(action=f"expected one of {', '.join(allowed)}, got {action}")
     if row.status not in allowed[action]:
         raise EmulatorRequestError(400, f"{action} is not possible while the study is {row.status}")
     if action == "PUBLISH":
-        publish(tx, row)
+        _publish(tx, row)
     elif action == "PAUSE":
         set_status(tx, row, "PAUSED")
     elif action == "START":
@@ -198,13 +185,12 @@ def transition(tx: RequestTransaction, study_id: str, action: str) -> Study:
             raise EmulatorRequestError(400, "No places are free; increase total_available_places")
         set_status(tx, row, "ACTIVE")
     else:
-        tx.update(schema.studies, row.id, stopped=1)
-        set_status(tx, row, "AWAITING REVIEW")
+        set_status(tx, tx.update(schema.studies, row.id, stopped=1), "AWAITING REVIEW")
     refresh(tx, study_id)
     return find(tx, study_id)
 
 
-def publish(tx: RequestTransaction, row: Study) -> None:
+def _publish(tx: RequestTransaction, row: Study) -> None:
     """Set the money for all places aside and make the study public soon."""
     wallet.require(tx, row.workspace_id, wallet.places_cost(tx, row.body, _places(row)).total)
     tx.update(schema.studies, row.id, excluded=excluded(tx, row.body["filters"] or []))
@@ -225,9 +211,8 @@ def set_status(tx: RequestTransaction, row: Study, status: str) -> None:
     if row.status == status:
         return
     tx.update(schema.studies, row.id, status=status)
-    webhook_events.publish(
-        tx, row.workspace_id, "study.status.change", row.id, status=status, metadata=row.body.get("metadata")
-    )
+    facts = {"status": status, "metadata": row.body.get("metadata")}
+    tx.publish_event(row.workspace_id, "study.status.change", row.id, **facts)
 
 
 def refresh(tx: RequestTransaction, study_id: str) -> None:
@@ -279,8 +264,7 @@ def shown_short(tx: RequestTransaction, row: Study) -> dict[str, Any]:
 def _facts(tx: RequestTransaction, row: Study) -> dict[str, Any]:
     found = counts(tx, row.id)
     return {
-        "id": row.id,
-        "status": row.status,
+        **fields(row, "id", "status"),
         "project": row.project_id,
         "workspace": row.workspace_id,
         "places_taken": sum(found[status] for status in TAKEN),

@@ -52,9 +52,7 @@ CODE_TYPES = Literal[
 
 def _whole(value: Any) -> Any:
     """Take 30.0 for 30: the description says "number", and half a cent or half a place does not exist."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ValueError("expected a whole number")
-    if value != int(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != int(value):
         raise ValueError("expected a whole number")
     return int(value)
 
@@ -67,6 +65,14 @@ class RequestBody(BaseModel):
     """A request body; a field that nobody knows is a mistake, not something to pass over."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+BESIDE = {
+    "ADD_TO_PARTICIPANT_GROUP": {"participant_group"},
+    "REMOVE_FROM_PARTICIPANT_GROUP": {"participant_group"},
+    "FIXED_SCREEN_OUT_PAYMENT": {"fixed_screen_out_reward", "slots"},
+    "REQUEST_RETURN": {"return_reason"},
+}
 
 
 class Action(RequestBody):
@@ -88,12 +94,7 @@ class Action(RequestBody):
 
     @model_validator(mode="after")
     def _complete(self) -> Action:
-        wanted = {
-            "ADD_TO_PARTICIPANT_GROUP": {"participant_group"},
-            "REMOVE_FROM_PARTICIPANT_GROUP": {"participant_group"},
-            "FIXED_SCREEN_OUT_PAYMENT": {"fixed_screen_out_reward", "slots"},
-            "REQUEST_RETURN": {"return_reason"},
-        }.get(self.action, set())
+        wanted = BESIDE.get(self.action, set())
         given = {name for name, value in self if name != "action" and value is not None}
         if given != wanted:
             names = ", ".join(sorted(wanted)) or "nothing"
@@ -191,8 +192,9 @@ class StudyBody(RequestBody):
 
     @model_validator(mode="after")
     def _whole_study(self) -> StudyBody:
-        for check in (self._check_addresses, self._check_codes, self._check_time):
-            check()
+        self._check_addresses()
+        self._check_codes()
+        self._check_time()
         return self
 
     def _check_addresses(self) -> None:
@@ -201,9 +203,9 @@ class StudyBody(RequestBody):
         if self.access_details is not None:
             places = sum(one.total_allocation for one in self.access_details)
             if places != self.total_available_places:
+                total = self.total_available_places
                 raise ValueError(
-                    f"the allocations of access_details add up to {places}, "
-                    f"total_available_places is {self.total_available_places}"
+                    f"the allocations of access_details add up to {places}, total_available_places is {total}"
                 )
         for url in self.addresses():
             check_https(url)

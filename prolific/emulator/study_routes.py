@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import csv
+import io
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
-from sqlalchemy import select
 
 from prolific.emulator import bonuses, schema, studies, submissions, wallet
-from prolific.emulator.account_routes import find_project
-from prolific.emulator.demographics import as_csv
-from prolific.emulator.errors import EmulatorRequestError
-from prolific.emulator.fees import Cost, number, payment
-from prolific.emulator.ids import new_id
-from prolific.emulator.participant_pool import add_participant
-from prolific.emulator.request_transaction import RequestTransaction
-from prolific.emulator.routing import RouteRequest, RouteResponse, Routes, paginate
+from prolific.emulator.account_routes import find_project, find_workspace
+from prolific.emulator.errors import EmulatorRequestError, invalid
+from prolific.emulator.ids import iso_time
+from prolific.emulator.participant_pool import add_participant, offered
+from prolific.emulator.request_transaction import RequestTransaction, fields
+from prolific.emulator.routing import Route, RouteRequest, RouteResponse, json_object, paginate
 from prolific.emulator.study_body import RequestBody, SelectedFilter, Whole
+from prolific.emulator.wallet import Cost, number, payment
 
-routes = Routes()
 STATES = ("ACTIVE", "PAUSED", "UNPUBLISHED", "PUBLISHING", "COMPLETED", "AWAITING REVIEW", "UNKNOWN", "SCHEDULED")
 MOST_EXPORTS = 2
+USUAL = ("age", "sex", "first-language", "current-country-of-residence", "nationality")
+HEAD = ("Submission id", "Participant id", "Status", "Started at", "Completed at", "Reviewed at", "Time taken")
 
 
-class StudyTransitionBody(RequestBody):
-    """What is to become of a study."""
-
+class _StudyTransitionBody(RequestBody):
     action: StrictStr
 
 
@@ -35,165 +35,111 @@ class CloneBody(RequestBody):
     block_previous_participants: StrictBool = False
 
 
-class CostBody(BaseModel):
-    """A reward in cents and a number of places."""
-
+class _CostBody(BaseModel):
     model_config = ConfigDict(extra="ignore")  # the description allows further fields
     reward: Annotated[Whole, Field(ge=0)]
     total_available_places: Annotated[Whole, Field(ge=1)]
 
 
-class ExportBody(RequestBody):
-    """What an export of demographic data says."""
-
+class _ExportBody(RequestBody):
     filters: list[SelectedFilter] = Field(default_factory=list)
 
 
-class TestParticipantBody(RequestBody):
-    """Whose account a test participant is."""
-
+class _TestParticipantBody(RequestBody):
     __test__ = False  # for pytest, which takes the name for that of a test
     email: Annotated[StrictStr, Field(pattern=r"^[^@\s]+@[^@\s]+\.[^@\s]+$")]
 
 
-@routes.add("CreateStudy", "POST", "/api/v1/studies/")
-def create_study(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Keep a draft."""
-    return RouteResponse(status=201, body=studies.shown(tx, studies.create(tx, call.body or {})))
+def _find(tx: RequestTransaction, call: RouteRequest) -> studies.Study:
+    return studies.find(tx, call.path["id"])
 
 
-@routes.add("GetStudies", "GET", "/api/v1/studies/")
-def list_studies(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def _list(tx: RequestTransaction, call: RouteRequest) -> Any:
     """List studies, of one state where it is given."""
-    state = call.query.get("state")
+    state, c = call.query.get("state"), schema.studies.c
     if state is not None and state not in STATES:
-        raise EmulatorRequestError(400, {"state": [f"{state} is not one of {', '.join(STATES)}"]})
-    query = select(schema.studies).order_by(schema.studies.c.number.desc())
-    rows = tx.connection.execute(query if state is None else query.where(schema.studies.c.status == state)).all()
+        raise invalid(state=f"{state} is not one of {', '.join(STATES)}")
+    rows = tx.rows(schema.studies, *([] if state is None else [c.status == state]), newest_first=True)
     return paginate(tx, call, rows, lambda row: studies.shown_short(tx, row))
 
 
-@routes.add("GetProjectStudies", "GET", "/api/v1/projects/{project_id}/studies/")
-def list_project_studies(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """List the studies of a project."""
-    project = find_project(tx, call.path["project_id"]).id
+def _list_of_project(tx: RequestTransaction, call: RouteRequest) -> Any:
     c = schema.studies.c
-    rows = tx.connection.execute(
-        select(schema.studies).where(c.project_id == project, c.test_of.is_(None)).order_by(c.number.desc())
-    ).all()
+    project = find_project(tx, call.path["project_id"])
+    rows = tx.rows(schema.studies, c.project_id == project.id, c.test_of.is_(None), newest_first=True)
     return paginate(tx, call, rows, lambda row: studies.shown_short(tx, row))
 
 
-@routes.add("GetStudy", "GET", "/api/v1/studies/{id}/")
-def show_study(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Show a study."""
-    return RouteResponse(body=studies.shown(tx, studies.find(tx, call.path["id"])))
+def _change(tx: RequestTransaction, call: RouteRequest) -> Any:
+    return studies.shown(tx, studies.change(tx, call.path["id"], json_object(call.body)))
 
 
-@routes.add("UpdateStudy", "PATCH", "/api/v1/studies/{id}/")
-def change_study(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Change a study."""
-    if not isinstance(call.body, dict):
-        raise EmulatorRequestError(400, "The body must be a JSON object")
-    return RouteResponse(body=studies.shown(tx, studies.change(tx, call.path["id"], call.body)))
+def _move(tx: RequestTransaction, call: RouteRequest) -> Any:
+    return studies.shown(tx, studies.transition(tx, call.path["id"], call.read(_StudyTransitionBody).action))
 
 
-@routes.add("DeleteStudy", "DELETE", "/api/v1/studies/{id}/")
-def delete_study(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Delete a draft."""
-    studies.delete(tx, call.path["id"])
-    return RouteResponse(status=204)
-
-
-@routes.add("PublishStudy", "POST", "/api/v1/studies/{id}/transition/")
-def move_study(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Publish, pause, start or stop a study."""
-    action = call.read(StudyTransitionBody).action
-    return RouteResponse(body=studies.shown(tx, studies.transition(tx, call.path["id"], action)))
-
-
-@routes.add("DuplicateStudy", "POST", "/api/v1/studies/{id}/clone/")
-def clone_study(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Copy a study into a draft."""
+def _clone(tx: RequestTransaction, call: RouteRequest) -> Any:
     asked = CloneBody() if call.body is None else call.read(CloneBody)
-    copy = studies.clone(tx, call.path["id"], block_previous=asked.block_previous_participants)
-    return RouteResponse(body=studies.shown(tx, copy))
+    return studies.shown(tx, studies.clone(tx, call.path["id"], block_previous=asked.block_previous_participants))
 
 
-@routes.add("GetStudyAccessDetailsProgress", "GET", "/api/v1/studies/{id}/access-details-progress/")
-def show_progress(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def _progress(tx: RequestTransaction, call: RouteRequest) -> Any:
     """Show how far each address of a study of several is."""
-    row = studies.find(tx, call.path["id"])
+    row = _find(tx, call)
     if row.body.get("access_details") is None:
         raise EmulatorRequestError(404, "This study has a single address")
     taken = submissions.allocated(tx, row)
     progress = [{**one, "allocated": taken.get(one["external_url"], 0)} for one in row.body["access_details"]]
-    return RouteResponse(body=[{"id": row.id, "progress": progress}])
+    return [{"id": row.id, "progress": progress}]
 
 
-@routes.add("GetStudyCost", "GET", "/api/v1/studies/{id}/cost/")
-def show_cost(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def _cost(tx: RequestTransaction, call: RouteRequest) -> Any:
     """Show what a study has cost, or will have cost when all its places are paid."""
-    row = studies.find(tx, call.path["id"])
+    row = _find(tx, call)
     spent = wallet.spent_rewards(tx, [row.id]).get(row.id, Cost())
     if call.boolean("is_projected"):
         spent = wallet.places_cost(tx, row.body, row.body["total_available_places"])
-    currency = tx.find(schema.workspaces, row.workspace_id, "Workspace").currency
+    currency = find_workspace(tx, row.workspace_id).currency
     _, paid = wallet.bonuses_of(tx, [row.id])
 
     def breakdown(cost: Cost) -> dict[str, object]:
         named = {"rewards": cost.rewards, "fees": cost.fees, "tax": cost.vat}
         return {name: {"amount": number(part), "currency": currency} for name, part in named.items()}
 
-    return RouteResponse(body={"rewards": breakdown(spent), "bonuses": breakdown(paid), "_links": {}})
+    return {"rewards": breakdown(spent), "bonuses": breakdown(paid), "_links": {}}
 
 
-@routes.add("CalculateStudyCost", "POST", "/api/v1/study-cost-calculator/")
-def calculate_cost(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Say what a study of so many places would cost."""
-    asked = call.read(CostBody)
-    cost = payment(asked.reward, tx.behaviour).times(asked.total_available_places)
-    return RouteResponse(body={"total_cost": number(cost.total)})
+def _calculate_cost(tx: RequestTransaction, call: RouteRequest) -> Any:
+    asked = call.read(_CostBody)
+    return {"total_cost": number(payment(asked.reward, tx.behaviour).times(asked.total_available_places).total)}
 
 
-@routes.add("GetStudySubmissions", "GET", "/api/v1/studies/{id}/submissions/")
-def list_study_submissions(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """List the submissions of a study."""
-    row = studies.find(tx, call.path["id"])
-    rows = [one for one in submissions.of_study(tx, row.id) if one.listed_from <= tx.request]
+def _list_submissions(tx: RequestTransaction, call: RouteRequest) -> Any:
+    rows = [one for one in submissions.of_study(tx, _find(tx, call).id) if one.listed_from <= tx.request]
     return paginate(tx, call, rows, lambda one: submissions.shown_short(tx, one))
 
 
-@routes.add("CountStudySubmissionsByStatus", "GET", "/api/v1/studies/{id}/submissions/counts/")
-def count_study_submissions(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Count the submissions of a study by status."""
-    found = studies.counts(tx, studies.find(tx, call.path["id"]).id)
-    return RouteResponse(body={**{status: found[status] for status in submissions.STATUSES}, "TOTAL": found.total()})
+def _count_submissions(tx: RequestTransaction, call: RouteRequest) -> Any:
+    found = studies.counts(tx, _find(tx, call).id)
+    return {**{status: found[status] for status in submissions.STATUSES}, "TOTAL": found.total()}
 
 
-@routes.add("CreateTestParticipantForResearcher", "POST", "/api/v1/researchers/participants/")
-def create_test_participant(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def _test_participant(tx: RequestTransaction, call: RouteRequest) -> Any:
     """Make a test participant, whom nothing is paid."""
-    email = call.read(TestParticipantBody).email
-    c = schema.participants.c
-    if tx.connection.scalar(select(c.id).where(c.email == email)) is not None:
-        raise EmulatorRequestError(400, {"email": ["there is a participant with this address"]})
-    return RouteResponse(status=201, body={"participant_id": add_participant(tx, {}, email=email)})
+    email = call.read(_TestParticipantBody).email
+    if tx.rows(schema.participants, schema.participants.c.email == email):
+        raise invalid(email="there is a participant with this address")
+    return {"participant_id": add_participant(tx, {}, email=email)}
 
 
-@routes.add("CreateTestStudy", "POST", "/api/v1/studies/{id}/test-study")
-@routes.add("CreateTestStudy", "POST", "/api/v1/studies/{id}/test-study/")
-def create_test_study(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def _test_study(tx: RequestTransaction, call: RouteRequest) -> Any:
     """Open a draft to test participants, without money."""
-    row = studies.find(tx, call.path["id"])
+    row = _find(tx, call)
     if row.status != "UNPUBLISHED":
         raise EmulatorRequestError(400, "Only a draft can be tested")
-    test_id = new_id()
-    tx.insert(
+    test = tx.insert(
         schema.studies,
-        id=test_id,
-        project_id=row.project_id,
-        workspace_id=row.workspace_id,
+        **fields(row, "project_id", "workspace_id"),
         status="ACTIVE",
         created_at=tx.now,
         published_at=tx.now,
@@ -201,37 +147,80 @@ def create_test_study(tx: RequestTransaction, call: RouteRequest) -> RouteRespon
         test_of=row.id,
         body={**row.body, "filters": []},
     )
-    return RouteResponse(body={"study_id": test_id, "study_url": f"{call.base}/emulator/studies/{test_id}/"})
+    return {"study_id": test.id, "study_url": f"{call.base}/emulator/studies/{test.id}/"}
 
 
-@routes.add("ExportDemographicData", "POST", "/api/v1/studies/{id}/demographic-export/")
-def export_demographics(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def _export_demographics(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Export who took part, once more for each list of filters, twice at most."""
-    row = studies.find(tx, call.path["id"])
-    asked = ExportBody() if call.body is None else call.read(ExportBody)
-    kept = [one.model_dump(exclude_none=True) for one in asked.filters]
-    c = schema.exports.c
-    earlier = tx.connection.scalars(select(c.filters).where(c.study_id == row.id)).all()
-    if kept not in earlier:
+    row = _find(tx, call)
+    asked = _ExportBody() if call.body is None else call.read(_ExportBody)
+    filters = [one.model_dump(exclude_none=True) for one in asked.filters]
+    earlier = _exports(tx, row.id)
+    if filters not in earlier:
         if len(earlier) >= MOST_EXPORTS:
             raise EmulatorRequestError(400, f"Demographic data were exported {MOST_EXPORTS} times already")
-        tx.insert(schema.exports, study_id=row.id, filters=kept)
-    names = [one["filter_id"] for one in kept] or None
-    return RouteResponse(text=as_csv(tx, row.id, names), media_type="text/csv")
+        tx.insert(schema.exports, study_id=row.id, filters=filters)
+    return RouteResponse(text=_as_csv(tx, row.id, [one["filter_id"] for one in filters]), media_type="text/csv")
 
 
-@routes.add("GetDemographicExportHistory", "GET", "/api/v1/studies/{id}/demographic-export-history/")
-def show_export_history(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Say how often demographic data were exported."""
-    row = studies.find(tx, call.path["id"])
-    c = schema.exports.c
-    earlier = tx.connection.scalars(select(c.filters).where(c.study_id == row.id)).all()
-    return RouteResponse(body={"count": len(earlier), "filters": earlier[-1] if earlier else []})
+def _exports(tx: RequestTransaction, study_id: str) -> list[Any]:
+    return [row.filters for row in tx.rows(schema.exports, schema.exports.c.study_id == study_id)]
 
 
-@routes.add("ScreenOutSubmissions", "POST", "/api/v1/studies/{id}/screen-out-submissions/")
-def screen_out(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def _export_history(tx: RequestTransaction, call: RouteRequest) -> Any:
+    earlier = _exports(tx, _find(tx, call).id)
+    return {"count": len(earlier), "filters": earlier[-1] if earlier else []}
+
+
+def _as_csv(tx: RequestTransaction, study_id: str, names: Sequence[str]) -> str:
+    """Return one row a submission, with what people said about themselves."""
+    known = offered(tx)
+    asked = [known[name] for name in names or USUAL if name in known]
+    people = {row.id: row.attributes for row in tx.rows(schema.participants)}
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*HEAD, "Completion code", *(one["title"] for one in asked)])
+    for row in submissions.of_study(tx, study_id):
+        times = [iso_time(row.started_at), iso_time(row.completed_at), iso_time(row.reviewed_at)]
+        answers = [_format_answer(one, people[row.participant_id].get(one["filter_id"])) for one in asked]
+        taken = submissions.seconds_taken(row)
+        writer.writerow([row.id, row.participant_id, row.status, *times, taken, row.entered_code, *answers])
+    return text.getvalue()
+
+
+def _format_answer(asked: dict[str, Any], value: Any) -> str:
+    if value is None:
+        return "DATA_EXPIRED"
+    choices = asked.get("choices", {})
+    return ", ".join(str(choices.get(one, one)) for one in (value if isinstance(value, list) else [value]))
+
+
+def _screen_out(tx: RequestTransaction, call: RouteRequest) -> Any:
     """Screen people out with a payment; outside the published description."""
     if not tx.behaviour.screen_out_endpoint:
         raise EmulatorRequestError(404, "Not found.")
-    return RouteResponse(body=bonuses.screen_out_with_bonus(tx, call.path["id"], call.read(bonuses.ScreenOutBody)))
+    return bonuses.screen_out_with_bonus(tx, call.path["id"], call.read(bonuses.ScreenOutBody))
+
+
+API, STUDIES, STUDY = "/api/v1/", "/api/v1/studies/", "/api/v1/studies/{id}/"
+ROUTES = (
+    Route("CreateStudy", "POST", STUDIES, lambda tx, call: studies.shown(tx, studies.create(tx, call.body or {})), 201),
+    Route("GetStudies", "GET", STUDIES, _list),
+    Route("GetProjectStudies", "GET", API + "projects/{project_id}/studies/", _list_of_project),
+    Route("GetStudy", "GET", STUDY, lambda tx, call: studies.shown(tx, _find(tx, call))),
+    Route("UpdateStudy", "PATCH", STUDY, _change),
+    Route("DeleteStudy", "DELETE", STUDY, lambda tx, call: studies.delete(tx, call.path["id"]), 204),
+    Route("PublishStudy", "POST", STUDY + "transition/", _move),
+    Route("DuplicateStudy", "POST", STUDY + "clone/", _clone),
+    Route("GetStudyAccessDetailsProgress", "GET", STUDY + "access-details-progress/", _progress),
+    Route("GetStudyCost", "GET", STUDY + "cost/", _cost),
+    Route("CalculateStudyCost", "POST", API + "study-cost-calculator/", _calculate_cost),
+    Route("GetStudySubmissions", "GET", STUDY + "submissions/", _list_submissions),
+    Route("CountStudySubmissionsByStatus", "GET", STUDY + "submissions/counts/", _count_submissions),
+    Route("CreateTestParticipantForResearcher", "POST", API + "researchers/participants/", _test_participant, 201),
+    Route("CreateTestStudy", "POST", STUDY + "test-study", _test_study),
+    Route("CreateTestStudy", "POST", STUDY + "test-study/", _test_study),
+    Route("ExportDemographicData", "POST", STUDY + "demographic-export/", _export_demographics),
+    Route("GetDemographicExportHistory", "GET", STUDY + "demographic-export-history/", _export_history),
+    Route("ScreenOutSubmissions", "POST", STUDY + "screen-out-submissions/", _screen_out),
+)

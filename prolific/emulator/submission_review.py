@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field, StrictStr
-from sqlalchemy import select
 
 from prolific.emulator import schema, studies, submissions
-from prolific.emulator.errors import EmulatorRequestError
-from prolific.emulator.ids import new_id
+from prolific.emulator.errors import REQUIRED, EmulatorRequestError, invalid
 from prolific.emulator.request_transaction import RequestTransaction
 from prolific.emulator.study_body import RequestBody
 from prolific.emulator.submissions import Submission
@@ -68,38 +66,28 @@ def transition(tx: RequestTransaction, submission_id: str, asked: SubmissionTran
         case "COMPLETE":
             return _complete(tx, row, asked)
         case "SCREEN_OUT":
-            return _move(tx, row, "SCREENED OUT", {"ACTIVE", "AWAITING REVIEW"})
+            return _move(tx, row, "SCREENED OUT", {"ACTIVE", "AWAITING REVIEW"}, "become SCREENED OUT")
         case "UNREJECT" if tx.behaviour.researcher_may_unreject:
-            return _move(tx, row, "AWAITING REVIEW", {"REJECTED"})
+            return _move(tx, row, "AWAITING REVIEW", {"REJECTED"}, "become AWAITING REVIEW")
     raise EmulatorRequestError(403, f"You may not {asked.action} a submission")
 
 
 def approve(tx: RequestTransaction, row: Submission) -> Submission:
     """Approve and pay."""
-    if row.status == "APPROVED":
-        return row
-    if row.status != "AWAITING REVIEW":
-        raise EmulatorRequestError(400, f"A submission that is {row.status} cannot be approved")
     reward = studies.find(tx, row.study_id).body["reward"]
-    tx.update(schema.submissions, row.id, paid=reward, reviewed_at=tx.now)
-    return submissions.set_status(tx, row, "APPROVED")
+    return _move(tx, row, "APPROVED", {"AWAITING REVIEW"}, "be approved", paid=reward)
 
 
 def _reject(tx: RequestTransaction, row: Submission, asked: SubmissionTransitionBody) -> Submission:
-    problems = {}
+    problems: dict[str, str | list[str]] = {}
     if asked.message is None or len(asked.message) < SHORTEST_REJECTION:
-        problems["message"] = [f"Ensure this field has at least {SHORTEST_REJECTION} characters."]
+        problems["message"] = f"Ensure this field has at least {SHORTEST_REJECTION} characters."
     if asked.rejection_category is None:
-        problems["rejection_category"] = ["This field is required."]
+        problems["rejection_category"] = REQUIRED
     if problems:
-        raise EmulatorRequestError(400, problems)
-    if row.status == "REJECTED":
-        return row
-    if row.status != "AWAITING REVIEW":
-        raise EmulatorRequestError(400, f"A submission that is {row.status} cannot be rejected")
+        raise invalid(**problems)
     review = {"message": asked.message, "rejection_category": asked.rejection_category}
-    tx.update(schema.submissions, row.id, review=review, reviewed_at=tx.now)
-    return submissions.set_status(tx, row, "REJECTED")
+    return _move(tx, row, "REJECTED", {"AWAITING REVIEW"}, "be rejected", review=review)
 
 
 def _complete(tx: RequestTransaction, row: Submission, asked: SubmissionTransitionBody) -> Submission:
@@ -107,28 +95,30 @@ def _complete(tx: RequestTransaction, row: Submission, asked: SubmissionTransiti
     own = [one for one in study.body["completion_codes"] if one["actor"] == "researcher"]
     code = next((one for one in own if one["code"] == asked.completion_code), None)
     if code is None:
-        raise EmulatorRequestError(400, {"completion_code": ["no code of this study that a researcher may use"]})
+        raise invalid(completion_code="no code of this study that a researcher may use")
     if row.status not in ("ACTIVE", "AWAITING REVIEW"):
         raise EmulatorRequestError(400, f"A submission that is {row.status} cannot be completed")
-    tx.update(schema.submissions, row.id, entered_code=code["code"], completed_at=tx.now)
-    row = submissions.find(tx, row.id)
+    row = tx.update(schema.submissions, row.id, entered_code=code["code"], completed_at=tx.now)
     if not any(action["action"] == "DYNAMIC_PAYMENT" for action in code["actions"]):
         return submissions.apply_code_actions(tx, row, code["actions"])
     share = asked.completion_code_data.percentage_of_reward if asked.completion_code_data else None
     if share is None:
-        raise EmulatorRequestError(400, {"completion_code_data": ["percentage_of_reward is required"]})
+        raise invalid(completion_code_data="percentage_of_reward is required")
     paid = round(study.body["reward"] * share / 100)
-    tx.update(schema.submissions, row.id, paid=paid, reviewed_at=tx.now)
+    row = tx.update(schema.submissions, row.id, paid=paid, reviewed_at=tx.now)
     return submissions.set_status(tx, row, "PARTIALLY APPROVED")
 
 
-def _move(tx: RequestTransaction, row: Submission, to: str, coming_from: set[str]) -> Submission:
-    if row.status == to:
+def _move(
+    tx: RequestTransaction, row: Submission, status: str, coming_from: set[str], done: str, **changes: object
+) -> Submission:
+    """Give a submission its next status; ``done`` ends the refusal of one that comes from elsewhere."""
+    if row.status == status:
         return row
     if row.status not in coming_from:
-        raise EmulatorRequestError(400, f"A submission that is {row.status} cannot become {to}")
-    tx.update(schema.submissions, row.id, reviewed_at=tx.now)
-    return submissions.set_status(tx, row, to)
+        raise EmulatorRequestError(400, f"A submission that is {row.status} cannot {done}")
+    row = tx.update(schema.submissions, row.id, reviewed_at=tx.now, **changes)
+    return submissions.set_status(tx, row, status)
 
 
 def ask_bulk_approval(tx: RequestTransaction, asked: BulkBody) -> None:
@@ -141,7 +131,7 @@ def ask_bulk_approval(tx: RequestTransaction, asked: BulkBody) -> None:
     elif asked.study_id is not None and asked.participant_ids is not None:
         ids = _by_person(tx, asked.study_id, asked.participant_ids)
     else:
-        raise EmulatorRequestError(400, {"submission_ids": ["This field is required."]})
+        raise invalid(submission_ids=REQUIRED)
     for submission_id in ids:
         submissions.find(tx, submission_id)
     tx.schedule("approve", ids)
@@ -150,12 +140,10 @@ def ask_bulk_approval(tx: RequestTransaction, asked: BulkBody) -> None:
 def _by_person(tx: RequestTransaction, study_id: str, people: Sequence[str]) -> list[str]:
     studies.find(tx, study_id)
     c = schema.submissions.c
-    rows = tx.connection.execute(
-        select(c.id, c.participant_id).where(c.study_id == study_id, c.participant_id.in_(list(people)))
-    ).all()
+    rows = tx.rows(schema.submissions, c.study_id == study_id, c.participant_id.in_(people))
     unknown = sorted(set(people) - {row.participant_id for row in rows})
     if unknown:
-        raise EmulatorRequestError(400, {"participant_ids": [f"{person} did not take part" for person in unknown]})
+        raise invalid(participant_ids=[f"{person} did not take part" for person in unknown])
     return [row.id for row in rows]
 
 
@@ -173,14 +161,7 @@ def ask_to_return(tx: RequestTransaction, submission_id: str, reasons: Sequence[
     if row.status not in ("ACTIVE", "AWAITING REVIEW", "TIMED-OUT"):
         raise EmulatorRequestError(400, f"A submission that is {row.status} cannot be asked for")
     if not reasons:
-        raise EmulatorRequestError(400, {"request_return_reasons": ["This field is required."]})
-    tx.update(schema.submissions, row.id, return_requested=tx.now)
-    tx.insert(
-        schema.messages,
-        id=new_id(),
-        recipient_id=row.participant_id,
-        study_id=row.study_id,
-        body="Please return your submission: " + "; ".join(reasons),
-        sent_at=tx.now,
-    )
-    return submissions.find(tx, submission_id)
+        raise invalid(request_return_reasons=REQUIRED)
+    text = "Please return your submission: " + "; ".join(reasons)
+    tx.insert(schema.messages, recipient_id=row.participant_id, study_id=row.study_id, body=text, sent_at=tx.now)
+    return tx.update(schema.submissions, row.id, return_requested=tx.now)

@@ -9,14 +9,13 @@ from typing import Annotated, Any
 from pydantic import Field, StrictStr
 from sqlalchemy import Row, select
 
-from prolific.emulator import bonuses, participant_groups, schema, studies, submission_review, submissions
-from prolific.emulator.errors import EmulatorRequestError
-from prolific.emulator.ids import iso_time, new_id
-from prolific.emulator.request_transaction import RequestTransaction
-from prolific.emulator.routing import RouteRequest, RouteResponse, Routes, paginate
+from prolific.emulator import bonuses, participant_pool, schema, studies, submission_review, submissions
+from prolific.emulator.errors import invalid
+from prolific.emulator.ids import iso_time
+from prolific.emulator.request_transaction import RequestTransaction, fields
+from prolific.emulator.routing import Route, RouteRequest, paginate
 from prolific.emulator.study_body import RequestBody
 
-routes = Routes()
 STATUSES = {status.replace(" ", "_"): status for status in (*submissions.STATUSES, "UNKNOWN")}
 SWITCHES = {
     "completed": ("AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED", "REJECTED"),
@@ -31,63 +30,51 @@ SWITCHES = {
 }
 
 
-class ReturnBody(RequestBody):
-    """Why a submission should be returned."""
-
+class _ReturnBody(RequestBody):
     request_return_reasons: list[StrictStr]
 
 
-class BonusBody(RequestBody):
-    """A list of people and amounts."""
-
+class _BonusBody(RequestBody):
     study_id: StrictStr
     csv_bonuses: StrictStr
 
 
-class MessageBody(RequestBody):
-    """A message to one person."""
-
+class _MessageBody(RequestBody):
     recipient_id: StrictStr
     body: Annotated[StrictStr, Field(min_length=1)]
     study_id: StrictStr
 
 
-class BulkMessageBody(RequestBody):
-    """A message to several people."""
-
+class _BulkMessageBody(RequestBody):
     ids: Annotated[list[StrictStr], Field(min_length=1)]
     body: Annotated[StrictStr, Field(min_length=1)]
     study_id: StrictStr
 
 
-class GroupMessageBody(RequestBody):
-    """A message to everybody in a group."""
-
+class _GroupMessageBody(RequestBody):
     participant_group_id: StrictStr
     body: Annotated[StrictStr, Field(min_length=1)]
     study_id: StrictStr | None = None
 
 
-@routes.add("GetSubmissions", "GET", "/api/v1/submissions/")
-def list_submissions(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def _list(tx: RequestTransaction, call: RouteRequest) -> Any:
     """List submissions of all studies, or of those that the query asks for."""
-    c = schema.submissions.c
+    c, asked = schema.submissions.c, call.query
     query = select(schema.submissions).where(c.listed_from <= tx.request)
-    if "study" in call.query:
-        query = query.where(c.study_id == studies.find(tx, call.query["study"]).id)
-    status = call.query.get("status")
-    if status is not None:
-        if status not in STATUSES:
-            raise EmulatorRequestError(400, {"status": [f"{status} is not one of {', '.join(STATUSES)}"]})
-        query = query.where(c.status == STATUSES[status])
+    if "study" in asked:
+        query = query.where(c.study_id == studies.find(tx, asked["study"]).id)
+    if "status" in asked:
+        if asked["status"] not in STATUSES:
+            raise invalid(status=f"{asked['status']} is not one of {', '.join(STATUSES)}")
+        query = query.where(c.status == STATUSES[asked["status"]])
     for name, among in SWITCHES.items():
         wanted = call.boolean(name)
         if wanted is not None:
             query = query.where(c.status.in_(among) if wanted else c.status.not_in(among))
-    if "submitted_from" in call.query:
-        query = query.where(c.completed_at >= _day(call.query["submitted_from"], "submitted_from"))
-    if "submitted_before" in call.query:
-        query = query.where(c.completed_at < _day(call.query["submitted_before"], "submitted_before"))
+    if "submitted_from" in asked:
+        query = query.where(c.completed_at >= _day(call, "submitted_from"))
+    if "submitted_before" in asked:
+        query = query.where(c.completed_at < _day(call, "submitted_before"))
     rows = tx.connection.execute(query.order_by(*_order(call))).all()
     return paginate(tx, call, rows, lambda row: submissions.shown_short(tx, row))
 
@@ -98,129 +85,112 @@ def _order(call: RouteRequest) -> Sequence[Any]:
     columns = {"started_at": c.started_at, "submission_reward": c.paid, "study_name": c.study_id}
     column = columns.get(asked.removeprefix("-"))
     if column is None:
-        raise EmulatorRequestError(400, {"ordering": [f"{asked} is not one of {', '.join(columns)}"]})
+        raise invalid(ordering=f"{asked} is not one of {', '.join(columns)}")
     return (column.desc() if asked.startswith("-") else column, c.number)
 
 
-def _day(text: str, name: str) -> float:
+def _day(call: RouteRequest, name: str) -> float:
     try:
-        return datetime.strptime(text, "%d/%m/%Y").replace(tzinfo=UTC).timestamp()
+        return datetime.strptime(call.query[name], "%d/%m/%Y").replace(tzinfo=UTC).timestamp()
     except ValueError:
-        raise EmulatorRequestError(400, {name: ["Enter a valid date, such as 31/12/2026."]}) from None
+        raise invalid(**{name: "Enter a valid date, such as 31/12/2026."}) from None
 
 
-@routes.add("GetSubmission", "GET", "/api/v1/submissions/{id}/")
-def show_submission(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Show a submission."""
-    return RouteResponse(body=submissions.shown(tx, submissions.find(tx, call.path["id"])))
+def _show(tx: RequestTransaction, call: RouteRequest) -> Any:
+    return submissions.shown(tx, submissions.find(tx, call.path["id"]))
 
 
-@routes.add("TransitionSubmission", "POST", "/api/v1/submissions/{id}/transition/")
-def move_submission(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def _move(tx: RequestTransaction, call: RouteRequest) -> Any:
     """Approve, reject, complete or screen out."""
-    row = submission_review.transition(tx, call.path["id"], call.read(submission_review.SubmissionTransitionBody))
-    return RouteResponse(body=submissions.shown(tx, row))
+    asked = call.read(submission_review.SubmissionTransitionBody)
+    return submissions.shown(tx, submission_review.transition(tx, call.path["id"], asked))
 
 
-@routes.add("RequestSubmissionReturn", "POST", "/api/v1/submissions/{id}/request-return/")
-def request_return(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Ask somebody to return their submission."""
-    row = submission_review.ask_to_return(tx, call.path["id"], call.read(ReturnBody).request_return_reasons)
-    names = ("id", "status", "participant", "return_requested")
+def _request_return(tx: RequestTransaction, call: RouteRequest) -> Any:
+    row = submission_review.ask_to_return(tx, call.path["id"], call.read(_ReturnBody).request_return_reasons)
     shown = submissions.shown(tx, row)
-    return RouteResponse(body={name: shown[name] for name in names})
+    return {name: shown[name] for name in ("id", "status", "participant", "return_requested")}
 
 
-@routes.add("BulkApproveSubmissions", "POST", "/api/v1/submissions/bulk-approve/")
-def approve_in_bulk(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Take a list of submissions that are approved soon."""
+def _approve_in_bulk(tx: RequestTransaction, call: RouteRequest) -> str:
     submission_review.ask_bulk_approval(tx, call.read(submission_review.BulkBody))
-    return RouteResponse(body="The request to bulk approve has been made successfully.")
+    return "The request to bulk approve has been made successfully."
 
 
-@routes.add("CreateBonusPayments", "POST", "/api/v1/submissions/bonus-payments/")
-def set_up_bonuses(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Price a list of bonuses."""
-    asked = call.read(BonusBody)
-    return RouteResponse(status=201, body=bonuses.set_up(tx, asked.study_id, asked.csv_bonuses))
+def _set_up_bonuses(tx: RequestTransaction, call: RouteRequest) -> Any:
+    asked = call.read(_BonusBody)
+    return bonuses.set_up(tx, asked.study_id, asked.csv_bonuses)
 
 
-@routes.add("PayBonusPayments", "POST", "/api/v1/bulk-bonus-payments/{id}/pay/")
-def pay_bonuses(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Pay a list of bonuses, however often it was paid before."""
+def _pay_bonuses(tx: RequestTransaction, call: RouteRequest) -> str:
     bonuses.pay(tx, call.path["id"])
-    return RouteResponse(status=202, body="The bonuses will be paid.")
+    return "The bonuses will be paid."
 
 
-@routes.add("SendMessage", "POST", "/api/v1/messages/")
-def send_message(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Send a message to somebody who took part."""
-    asked = call.read(MessageBody)
+def _send_message(tx: RequestTransaction, call: RouteRequest) -> None:
+    asked = call.read(_MessageBody)
     _send(tx, [asked.recipient_id], asked.body, asked.study_id)
-    return RouteResponse(status=204)
 
 
-@routes.add("BulkMessageParticipants", "POST", "/api/v1/messages/bulk/")
-def send_messages(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Send a message to several people who took part."""
-    asked = call.read(BulkMessageBody)
+def _send_messages(tx: RequestTransaction, call: RouteRequest) -> None:
+    asked = call.read(_BulkMessageBody)
     _send(tx, asked.ids, asked.body, asked.study_id)
-    return RouteResponse(status=204)
 
 
-@routes.add("SendMessageToParticipantGroup", "POST", "/api/v1/messages/participant-group/")
-def send_group_message(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Send a message to everybody in a group."""
-    asked = call.read(GroupMessageBody)
-    group = participant_groups.find(tx, asked.participant_group_id)
-    people = [one["participant_id"] for one in participant_groups.members(tx, group.id)]
+def _send_group_message(tx: RequestTransaction, call: RouteRequest) -> None:
+    asked = call.read(_GroupMessageBody)
+    group = participant_pool.find_group(tx, asked.participant_group_id)
+    people = [one["participant_id"] for one in participant_pool.group_members(tx, group.id)]
     _keep(tx, people, asked.body, asked.study_id)
-    return RouteResponse(status=204)
 
 
-@routes.add("GetMessages", "GET", "/api/v1/messages/")
-def list_messages(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
+def _list_messages(tx: RequestTransaction, call: RouteRequest) -> Any:
     """List messages, of one person where it is asked for."""
-    c = schema.messages.c
-    query = select(schema.messages).order_by(c.number)
+    conditions = []
     if "user_id" in call.query:
-        query = query.where(c.recipient_id == call.query["user_id"])
+        conditions.append(schema.messages.c.recipient_id == call.query["user_id"])
     elif "created_after" not in call.query:
-        raise EmulatorRequestError(400, {"user_id": ["expected user_id or created_after"]})
-    rows = tx.connection.execute(query).all()
-    return RouteResponse(body={"results": [_shown(row) for row in rows]})
-
-
-@routes.add("GetUnreadMessages", "GET", "/api/v1/messages/unread/")
-def list_unread_messages(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """List messages from people; the emulated ones never write."""
-    return RouteResponse(body={"results": []})
+        raise invalid(user_id="expected user_id or created_after")
+    return {"results": [_message(row) for row in tx.rows(schema.messages, *conditions)]}
 
 
 def _send(tx: RequestTransaction, people: Sequence[str], text: str, study_id: str) -> None:
     study = studies.find(tx, study_id)
-    c = schema.submissions.c
-    known = set(tx.connection.scalars(select(c.participant_id).where(c.study_id == study.id)))
-    strangers = sorted(set(people) - known)
+    strangers = sorted(set(people) - participant_pool.took_part(tx, [study.id]))
     if strangers:
-        raise EmulatorRequestError(
-            400, {"recipient_id": [f"{person} did not take part in this study" for person in strangers]}
-        )
+        raise invalid(recipient_id=[f"{person} did not take part in this study" for person in strangers])
     _keep(tx, people, text, study.id)
 
 
 def _keep(tx: RequestTransaction, people: Sequence[str], text: str, study_id: str | None) -> None:
     for person in people:
-        tx.insert(schema.messages, id=new_id(), recipient_id=person, study_id=study_id, body=text, sent_at=tx.now)
+        tx.insert(schema.messages, recipient_id=person, study_id=study_id, body=text, sent_at=tx.now)
 
 
-def _shown(row: Row[tuple[object, ...]]) -> dict[str, object]:
+def _message(row: Row[Any]) -> dict[str, object]:
     return {
-        "id": row.id,
+        **fields(row, "id", "body"),
         "sender_id": "researcher",
-        "body": row.body,
         "sent_at": iso_time(row.sent_at),
         "type": "MESSAGE",
         "channel_id": row.recipient_id,
         "data": {"study_id": row.study_id or ""},
     }
+
+
+SUBMISSIONS, MESSAGES = "/api/v1/submissions/", "/api/v1/messages/"
+ROUTES = (
+    Route("GetSubmissions", "GET", SUBMISSIONS, _list),
+    Route("GetSubmission", "GET", SUBMISSIONS + "{id}/", _show),
+    Route("TransitionSubmission", "POST", SUBMISSIONS + "{id}/transition/", _move),
+    Route("RequestSubmissionReturn", "POST", SUBMISSIONS + "{id}/request-return/", _request_return),
+    Route("BulkApproveSubmissions", "POST", SUBMISSIONS + "bulk-approve/", _approve_in_bulk),
+    Route("CreateBonusPayments", "POST", SUBMISSIONS + "bonus-payments/", _set_up_bonuses, 201),
+    Route("PayBonusPayments", "POST", "/api/v1/bulk-bonus-payments/{id}/pay/", _pay_bonuses, 202),
+    Route("SendMessage", "POST", MESSAGES, _send_message, 204),
+    Route("BulkMessageParticipants", "POST", MESSAGES + "bulk/", _send_messages, 204),
+    Route("SendMessageToParticipantGroup", "POST", MESSAGES + "participant-group/", _send_group_message, 204),
+    Route("GetMessages", "GET", MESSAGES, _list_messages),
+    # the emulated participants never write
+    Route("GetUnreadMessages", "GET", MESSAGES + "unread/", lambda tx, call: {"results": []}),
+)

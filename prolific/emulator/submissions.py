@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Row, func, select
 
-from prolific.emulator import schema, studies, webhook_events
-from prolific.emulator.errors import EmulatorRequestError
-from prolific.emulator.ids import iso_time, new_id
-from prolific.emulator.participant_pool import admits, took_part
-from prolific.emulator.request_transaction import RequestTransaction
+from prolific.emulator import schema, studies
+from prolific.emulator.errors import EmulatorRequestError, invalid
+from prolific.emulator.ids import iso_time
+from prolific.emulator.participant_pool import add_member, admits, remove_member, took_part
+from prolific.emulator.request_transaction import RequestTransaction, fields
 
 Submission = Row[Any]
 NO_CODE = "NOCODE"
@@ -35,26 +36,17 @@ def find(tx: RequestTransaction, submission_id: str) -> Submission:
     return tx.find(schema.submissions, submission_id, "Submission")
 
 
-def of_study(tx: RequestTransaction, study_id: str) -> list[Submission]:
+def of_study(tx: RequestTransaction, study_id: str) -> Sequence[Submission]:
     """Return all submissions of a study in the order in which their places were taken."""
-    c = schema.submissions.c
-    return list(
-        tx.connection.execute(select(schema.submissions).where(c.study_id == study_id).order_by(c.number)).all()
-    )
+    return tx.rows(schema.submissions, schema.submissions.c.study_id == study_id)
 
 
 def take(tx: RequestTransaction, study_id: str, participant_id: str, *, device: str = "desktop") -> Submission:
-    """Hold a place for somebody.
-
-    Raises
-    ------
-    EmulatorRequestError
-        If the study is not open, full, or not for this person.
-    """
+    """Hold a place for somebody, or refuse if the study is not open, full, or not for this person."""
     study = studies.find(tx, study_id)
     person = tx.find(schema.participants, participant_id, "Participant")
     if device not in DEVICES:
-        raise EmulatorRequestError(400, {"device": [f"expected one of {', '.join(DEVICES)}, got {device}"]})
+        raise invalid(device=f"expected one of {', '.join(DEVICES)}, got {device}")
     if study.status != "ACTIVE":
         raise EmulatorRequestError(409, f"This study takes nobody in while it is {study.status}")
     allowed = study.body["device_compatibility"]
@@ -68,10 +60,8 @@ def take(tx: RequestTransaction, study_id: str, participant_id: str, *, device: 
     _check_collections(tx, study, participant_id)
     if studies.places_taken(tx, study_id) >= study.body["total_available_places"]:
         raise EmulatorRequestError(409, "This study is full")
-    submission_id = new_id()
-    tx.insert(
+    row = tx.insert(
         schema.submissions,
-        id=submission_id,
         study_id=study_id,
         participant_id=participant_id,
         status="RESERVED",
@@ -80,7 +70,6 @@ def take(tx: RequestTransaction, study_id: str, participant_id: str, *, device: 
         reserved_at=tx.now,
         review={},
     )
-    row = find(tx, submission_id)
     _publish_events(tx, row)
     studies.refresh(tx, study_id)
     return row
@@ -88,12 +77,10 @@ def take(tx: RequestTransaction, study_id: str, participant_id: str, *, device: 
 
 def _check_often(tx: RequestTransaction, study: Row[Any], participant_id: str) -> None:
     c = schema.submissions.c
-    own = tx.connection.scalars(
-        select(c.status).where(c.study_id == study.id, c.participant_id == participant_id)
-    ).all()
+    own = tx.rows(schema.submissions, c.study_id == study.id, c.participant_id == participant_id)
     config = study.body["submissions_config"]
     most, at_once = config["max_submissions_per_participant"] or 1, config["max_concurrent_submissions"]
-    if any(status in studies.RUNNING for status in own):
+    if any(row.status in studies.RUNNING for row in own):
         raise EmulatorRequestError(409, "This person is taking part already")
     if most != -1 and len(own) >= most:
         raise EmulatorRequestError(409, "This person has taken part already")
@@ -103,12 +90,9 @@ def _check_often(tx: RequestTransaction, study: Row[Any], participant_id: str) -
 
 
 def _check_collections(tx: RequestTransaction, study: Row[Any], participant_id: str) -> None:
-    c = schema.collections.c
-    others: set[str] = set()
-    for study_ids in tx.connection.scalars(select(c.study_ids).where(c.deleted == 0)):
-        if study.id in study_ids:
-            others |= {*study_ids} - {study.id}
-    if participant_id in took_part(tx, sorted(others)):
+    collections = tx.rows(schema.collections, schema.collections.c.deleted == 0)
+    others = {one for collection in collections if study.id in collection.study_ids for one in collection.study_ids}
+    if participant_id in took_part(tx, sorted(others - {study.id})):
         raise EmulatorRequestError(409, "This person has taken part in a study that excludes this one")
 
 
@@ -125,20 +109,16 @@ def _place_url(tx: RequestTransaction, study: Row[Any]) -> str | None:
 def allocated(tx: RequestTransaction, study: Row[Any]) -> dict[str, int]:
     """Return how many places of each address are taken."""
     c = schema.submissions.c
-    query = (
-        select(c.place_url, func.count())
-        .where(c.study_id == study.id, c.status.in_(studies.TAKEN))
-        .group_by(c.place_url)
-    )
-    return {row[0]: row[1] for row in tx.connection.execute(query)}
+    taken = (c.study_id == study.id, c.status.in_(studies.TAKEN))
+    query = select(c.place_url, func.count()).where(*taken).group_by(c.place_url)
+    return {url: count for url, count in tx.connection.execute(query)}
 
 
 def start(tx: RequestTransaction, submission_id: str) -> Submission:
     """Let somebody open the study; opening it again changes nothing."""
     row = find(tx, submission_id)
     if row.status == "RESERVED":
-        tx.update(schema.submissions, row.id, started_at=tx.now)
-        return set_status(tx, row, "ACTIVE")
+        return set_status(tx, tx.update(schema.submissions, row.id, started_at=tx.now), "ACTIVE")
     return row
 
 
@@ -151,29 +131,29 @@ def complete(tx: RequestTransaction, submission_id: str, code: str | None, *, ac
     late = row.status == "TIMED-OUT" and tx.behaviour.late_code_accepted
     if row.status != "ACTIVE" and not late:
         raise EmulatorRequestError(409, f"No code is taken while the submission is {row.status}")
-    study = studies.find(tx, row.study_id)
     entered = NO_CODE if code is None else code
-    tx.update(schema.submissions, row.id, entered_code=entered, completed_at=tx.now)
-    known = next((one for one in study.body["completion_codes"] if one["code"] == code and one["actor"] == actor), None)
+    row = tx.update(schema.submissions, row.id, entered_code=entered, completed_at=tx.now)
     if tx.behaviour.processing_status:
         tx.schedule("leave_processing", [row.id, code, actor])
         return set_status(tx, row, "PROCESSING")
-    return apply_code_actions(tx, find(tx, row.id), known["actions"] if known is not None else [])
+    return _apply_code(tx, row, code, actor)
 
 
 def leave_processing(tx: RequestTransaction, submission_id: str, code: str | None, actor: str) -> None:
     """Do what a code says when the short-lived state that hides it is over."""
     row = find(tx, submission_id)
     if row.status == "PROCESSING":
-        codes = studies.find(tx, row.study_id).body["completion_codes"]
-        known = next((one for one in codes if one["code"] == code and one["actor"] == actor), None)
-        apply_code_actions(tx, row, known["actions"] if known is not None else [])
+        _apply_code(tx, row, code, actor)
+
+
+def _apply_code(tx: RequestTransaction, row: Submission, code: str | None, actor: str) -> Submission:
+    codes = studies.find(tx, row.study_id).body["completion_codes"]
+    known = (one["actions"] for one in codes if one["code"] == code and one["actor"] == actor)
+    return apply_code_actions(tx, row, next(known, []))
 
 
 def apply_code_actions(tx: RequestTransaction, row: Submission, actions: list[dict[str, Any]]) -> Submission:
     """Apply the actions of a completion code."""
-    from prolific.emulator.participant_groups import add_member, remove_member
-
     status, changes = "AWAITING REVIEW", dict[str, Any]()
     pause = False
     for action in actions:
@@ -221,8 +201,7 @@ def time_out(tx: RequestTransaction, submission_id: str) -> Submission:
 def set_status(tx: RequestTransaction, row: Submission, status: str) -> Submission:
     """Change a submission's status, tell whoever wants to know, and let the study follow."""
     if row.status != status:
-        tx.update(schema.submissions, row.id, status=status)
-        _publish_events(tx, find(tx, row.id))
+        _publish_events(tx, tx.update(schema.submissions, row.id, status=status))
         studies.refresh(tx, row.study_id)
     return find(tx, row.id)
 
@@ -230,12 +209,10 @@ def set_status(tx: RequestTransaction, row: Submission, status: str) -> Submissi
 def _publish_events(tx: RequestTransaction, row: Submission) -> None:
     study = studies.find(tx, row.study_id)
     facts = {"participant_id": row.participant_id, "status": row.status}
-    webhook_events.publish(tx, study.workspace_id, "submission.status.change", row.id, **facts)
-    taken = studies.places_taken(tx, study.id)
+    tx.publish_event(study.workspace_id, "submission.status.change", row.id, **facts)
     total = study.body["total_available_places"]
-    webhook_events.publish(
-        tx, study.workspace_id, "study.progress.change", study.id, places_taken=taken, total_available_places=total
-    )
+    progress = {"places_taken": studies.places_taken(tx, study.id), "total_available_places": total}
+    tx.publish_event(study.workspace_id, "study.progress.change", study.id, **progress)
 
 
 def study_url(tx: RequestTransaction, row: Submission) -> str:
@@ -278,37 +255,26 @@ def seconds_taken(row: Submission) -> int | None:
 def shown(tx: RequestTransaction, row: Submission) -> dict[str, Any]:
     """Return a submission as the platform shows a single one."""
     return {
-        "id": row.id,
+        **_facts(tx, row),
         "participant": row.participant_id,
-        "study_id": row.study_id,
-        "status": row.status,
-        "started_at": iso_time(began(row)),
-        "completed_at": iso_time(row.completed_at),
         "entered_code": row.entered_code,
-        "return_requested": iso_time(row.return_requested),
-        "bonus_payments": bonuses(tx, row.id),
         "parent_study_id": None,
-        "time_taken": seconds_taken(row),
-        "reward": row.paid,
     }
 
 
 def shown_short(tx: RequestTransaction, row: Submission) -> dict[str, Any]:
     """Return a submission as a list shows it, under other names."""
+    unused = {"has_siblings": False, "star_awarded": False, "strata": {}, "ip": ""}
+    return {**_facts(tx, row), "participant_id": row.participant_id, "study_code": row.entered_code, **unused}
+
+
+def _facts(tx: RequestTransaction, row: Submission) -> dict[str, Any]:
     return {
-        "id": row.id,
-        "participant_id": row.participant_id,
-        "study_id": row.study_id,
-        "status": row.status,
+        **fields(row, "id", "study_id", "status"),
         "started_at": iso_time(began(row)),
         "completed_at": iso_time(row.completed_at),
-        "study_code": row.entered_code,
         "return_requested": iso_time(row.return_requested),
-        "has_siblings": False,
+        "bonus_payments": bonuses(tx, row.id),
         "time_taken": seconds_taken(row),
         "reward": row.paid,
-        "bonus_payments": bonuses(tx, row.id),
-        "star_awarded": False,
-        "strata": {},
-        "ip": "",
     }

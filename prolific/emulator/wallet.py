@@ -1,18 +1,71 @@
-"""The money of a workspace: what was paid in, what is set aside for studies, and what is gone."""
+"""What things cost, and the money of a workspace: what was paid in, what is set aside for studies, and what is gone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from sqlalchemy import Row, func, select
 
 from prolific.emulator import schema
+from prolific.emulator.behaviour import Behaviour
 from prolific.emulator.errors import EmulatorRequestError
-from prolific.emulator.fees import Cost, payment, whole
 from prolific.emulator.request_transaction import RequestTransaction
+
+HUNDREDTH = Decimal("0.01")  # of a cent: how finely the platform's example rounds the fee of each payment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """An amount in cents, in its three parts."""
+
+    rewards: Decimal = Decimal(0)
+    fees: Decimal = Decimal(0)
+    vat: Decimal = Decimal(0)
+
+    @property
+    def total(self) -> Decimal:
+        """The whole."""
+        return self.rewards + self.fees + self.vat
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(rewards=self.rewards + other.rewards, fees=self.fees + other.fees, vat=self.vat + other.vat)
+
+    def __sub__(self, other: Cost) -> Cost:
+        return Cost(rewards=self.rewards - other.rewards, fees=self.fees - other.fees, vat=self.vat - other.vat)
+
+    def times(self, number: int) -> Cost:
+        """Return what so many payments of this kind cost."""
+        return Cost(rewards=self.rewards * number, fees=self.fees * number, vat=self.vat * number)
+
+
+def payment(cents: int | Decimal, behaviour: Behaviour) -> Cost:
+    """Return what one payment costs; the fee is rounded to a hundredth of a cent for each person.
+
+    >>> two = payment(425, Behaviour()).times(2)
+    >>> str(two.fees), str(two.total)
+    ('283.34', '1133.34')
+    """
+    amount = Decimal(cents)
+    fees = (amount * behaviour.fee_percent / 100).quantize(HUNDREDTH, ROUND_HALF_UP)
+    vat = (fees * behaviour.vat_percent / 100).quantize(HUNDREDTH, ROUND_HALF_UP)
+    return Cost(rewards=amount, fees=fees, vat=vat)
+
+
+def number(amount: Decimal) -> int | float:
+    """Return an amount as JSON writes it: whole where it is whole.
+
+    >>> number(Decimal("283.34")), number(Decimal("850.00"))
+    (283.34, 850)
+    """
+    return int(amount) if amount == amount.to_integral_value() else float(amount)
+
+
+def whole(amount: Decimal) -> int:
+    """Return an amount in whole cents."""
+    return int(amount.quantize(Decimal(1), ROUND_HALF_UP))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,13 +89,9 @@ def places_cost(tx: RequestTransaction, body: dict[str, Any], places: int) -> Co
 def spent_rewards(tx: RequestTransaction, study_ids: Iterable[str]) -> dict[str, Cost]:
     """Return what each study has paid out in rewards."""
     c = schema.submissions.c
-    query = (
-        select(c.study_id, c.paid, func.count())
-        .where(c.study_id.in_(list(study_ids)), c.paid > 0)
-        .group_by(c.study_id, c.paid)
-    )
+    query = select(c.study_id, c.paid, func.count()).where(c.study_id.in_(list(study_ids)), c.paid > 0)
     spent: dict[str, Cost] = {}
-    for study_id, paid, times in tx.connection.execute(query):
+    for study_id, paid, times in tx.connection.execute(query.group_by(c.study_id, c.paid)):
         spent[study_id] = spent.get(study_id, Cost()) + payment(paid, tx.behaviour).times(times)
     return spent
 
@@ -61,11 +110,7 @@ def bonuses_of(tx: RequestTransaction, study_ids: Iterable[str]) -> tuple[Cost, 
 def balance(tx: RequestTransaction, workspace: Row[Any]) -> Wallet:
     """Return the balance of a workspace."""
     c = schema.studies.c
-    rows = tx.connection.execute(
-        select(c.id, c.status, c.body).where(
-            c.workspace_id == workspace.id, c.status != "UNPUBLISHED", c.test_of.is_(None)
-        )
-    ).all()
+    rows = tx.rows(schema.studies, c.workspace_id == workspace.id, c.status != "UNPUBLISHED", c.test_of.is_(None))
     spent = spent_rewards(tx, [row.id for row in rows])
     gone, aside = Decimal(0), Decimal(0)
     for row in rows:

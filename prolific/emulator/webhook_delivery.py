@@ -11,11 +11,10 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import httpx2
-from sqlalchemy import select, update
+from sqlalchemy import Row, select, update
 
 from prolific.emulator import schema
 from prolific.emulator.faults import WEBHOOKS, next_fault
@@ -31,17 +30,7 @@ PATIENCE = 10.0  # seconds for a subscriber's answer
 LOOK_EVERY = 0.2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WebhookDelivery:
-    """One delivery to be made: where to, what, and under which id."""
-
-    event_id: str
-    subscription_id: str
-    url: str
-    body: bytes
-    created_at: float
-    secret: str
-    lost: bool  # on purpose: never sent
+WebhookDelivery = tuple[Row[Any], bool]  # an event, where to and signed with what; and whether it is lost on purpose
 
 
 def sign(secret: str, timestamp: str, body: bytes) -> str:
@@ -78,16 +67,16 @@ class WebhookSender:
             while not stopping.is_set():
                 self.platform.woken.wait(LOOK_EVERY)
                 self.platform.woken.clear()
-                for delivery in self._due():
+                for event, lost in self._due():
                     if stopping.is_set():
                         return
-                    self._record_result(delivery, None if delivery.lost else _post(client, delivery))
+                    self._record_result(event, None if lost else _post(client, event))
 
     def _due(self) -> list[WebhookDelivery]:
         with self.platform.transaction(counts=False, wakes=False) as tx:
             e, s = schema.events.c, schema.subscriptions.c
             rows = tx.connection.execute(
-                select(schema.events, s.target_url, schema.secrets.c.value)
+                select(schema.events, s.target_url, schema.secrets.c.value.label("secret"))
                 .join(schema.subscriptions, s.id == e.subscription_id)
                 .join(schema.secrets, schema.secrets.c.workspace_id == s.workspace_id)
                 .where(e.status == "PENDING", e.due_at <= tx.now, s.enabled == 1)
@@ -95,20 +84,19 @@ class WebhookSender:
             ).all()
             return _with_faults(tx, rows)
 
-    def _record_result(self, delivery: WebhookDelivery, status: int | None) -> None:
+    def _record_result(self, event: Row[Any], status: int | None) -> None:
         taken = status is not None and 200 <= status < 300
         with self.platform.transaction(counts=False, wakes=False) as tx:
-            tx.insert(schema.deliveries, event_id=delivery.event_id, at=tx.now, status=status)
-            e, s = schema.events.c, schema.subscriptions.c
-            row = tx.connection.execute(select(schema.events).where(e.id == delivery.event_id)).one()
+            tx.insert(schema.deliveries, event_id=event.id, at=tx.now, status=status)
+            s, row = schema.subscriptions.c, tx.find(schema.events, event.id, "Event")
             changes: dict[str, Any] = {"attempts": row.attempts + 1, "updated_at": tx.now}
             if taken:
                 changes["status"] = "SUCCEEDED"
             elif row.status == "PENDING":
                 wait = self.rng.uniform(0, FIRST_WAIT * 2**row.attempts)
                 changes |= {"due_at": tx.now + wait} if row.attempts < RETRIES else {"status": "FAILED"}
-            tx.connection.execute(update(schema.events).where(e.id == row.id).values(**changes))
-            own = update(schema.subscriptions).where(s.id == delivery.subscription_id)
+            tx.update(schema.events, row.id, **changes)
+            own = update(schema.subscriptions).where(s.id == event.subscription_id)
             if taken:
                 tx.connection.execute(own.values(failing_since=None))
                 return
@@ -122,12 +110,10 @@ def _with_faults(tx: RequestTransaction, rows: Sequence[Any]) -> list[WebhookDel
     overtaken: list[WebhookDelivery] = []
     for number, row in enumerate(rows):
         fault = next_fault(tx, WEBHOOKS)
-        kind = fault.kind if fault is not None else None
-        delivery = _delivery(row, lost=kind == "lose")
+        kind = fault.kind if fault else None
+        delivery = (row, kind == "lose")
         if kind == "reorder" and number == len(rows) - 1:  # nothing to be overtaken by yet
-            tx.connection.execute(
-                update(schema.events).where(schema.events.c.id == row.id).values(due_at=tx.now + OVERTAKEN)
-            )
+            tx.update(schema.events, row.id, due_at=tx.now + OVERTAKEN)
         elif kind == "reorder":
             overtaken.append(delivery)
             continue
@@ -138,29 +124,17 @@ def _with_faults(tx: RequestTransaction, rows: Sequence[Any]) -> list[WebhookDel
     return deliveries
 
 
-def _delivery(row: Any, *, lost: bool) -> WebhookDelivery:
-    return WebhookDelivery(
-        event_id=row.id,
-        subscription_id=row.subscription_id,
-        url=row.target_url,
-        body=json.dumps(row.payload, ensure_ascii=False).encode(),
-        created_at=row.created_at,
-        secret=row.value,
-        lost=lost,
-    )
-
-
-def _post(client: httpx2.Client, delivery: WebhookDelivery) -> int | None:
+def _post(client: httpx2.Client, event: Row[Any]) -> int | None:
     """Return the status of the answer; None where there was none. The time in the headers is the real one."""
-    timestamp = str(int(time.time()))
+    timestamp, body = str(int(time.time())), json.dumps(event.payload, ensure_ascii=False).encode()
     headers = {
         "Content-Type": "application/json",
-        "X-Event-ID": delivery.event_id,
-        "X-Timestamp": iso_time(delivery.created_at) or "",
+        "X-Event-ID": event.id,
+        "X-Timestamp": iso_time(event.created_at) or "",
         "X-Prolific-Request-Timestamp": timestamp,
-        "X-Prolific-Request-Signature": sign(delivery.secret, timestamp, delivery.body),
+        "X-Prolific-Request-Signature": sign(event.secret, timestamp, body),
     }
     try:
-        return client.post(delivery.url, content=delivery.body, headers=headers).status_code
+        return client.post(event.target_url, content=body, headers=headers).status_code
     except httpx2.HTTPError:
         return None

@@ -19,23 +19,9 @@ MOST_PAGES = 1_000
 
 
 def visit_in_browser(submission_id: str, answering: AnswerSource, platform_url: str) -> None:
-    """Go through the study of a submission as a person does, until the platform has taken the code.
+    """Go through the study of a submission as a person does, until the platform at ``platform_url`` has taken the code.
 
-    Parameters
-    ----------
-    submission_id : str
-        Whose visit it is; the platform's page leads to the study and lets the browser be known again.
-    answering : callable
-        Assignment id -> its form, and the answers by question id.
-    platform_url : str
-        Where the emulated platform is.
-
-    Raises
-    ------
-    PlatformError
-        If there is no browser to be used.
-    ResponseError
-        If the form cannot be gone through.
+    Raise PlatformError if there is no browser to be used, ResponseError if the form cannot be gone through.
     """
     try:
         from playwright.sync_api import Error, sync_playwright
@@ -53,9 +39,8 @@ def visit_in_browser(submission_id: str, answering: AnswerSource, platform_url: 
             finally:
                 browser.close()
     except Error as error:
-        raise ResponseError(
-            f"--browsers: the form could not be gone through: {error.message.splitlines()[0]}"
-        ) from error
+        problem = error.message.splitlines()[0]
+        raise ResponseError(f"--browsers: the form could not be gone through: {problem}") from error
 
 
 def _answer_pages(tab: Tab, answering: AnswerSource, platform_url: str) -> None:

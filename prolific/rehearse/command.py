@@ -39,7 +39,7 @@ def parse_shares(context: click.Context, option: click.Parameter, given: tuple[s
 )
 @click.option(
     "--share",
-    "given",
+    "shares",
     multiple=True,
     metavar="NAME=SHARE",
     callback=parse_shares,
@@ -61,18 +61,7 @@ def parse_shares(context: click.Context, option: click.Parameter, given: tuple[s
     help="Validate every request against this OpenAPI document.",
 )
 @json_option
-def rehearse(
-    study: Path,
-    annotators: int | None,
-    out: Path,
-    given: dict[str, float],
-    browsers: int,
-    faults: bool,
-    bonus: bool,
-    seed: int,
-    openapi: Path | None,
-    as_json: bool,
-) -> None:
+def rehearse(*, out: Path, as_json: bool, **options: Any) -> None:
     """Rehearse a whole Prolific study on this machine, without a token, a network or money.
 
     Simulated participants take the study on an emulated platform and the real survey server, and the real commands
@@ -82,18 +71,7 @@ def rehearse(
     """
     from prolific.rehearse.rehearsal import RehearsalOptions, run_rehearsal
 
-    wanted = RehearsalOptions(
-        study=study,
-        annotators=annotators,
-        out=out,
-        shares=given,
-        browsers=browsers,
-        faults=faults,
-        bonus=bonus,
-        seed=seed,
-        openapi=openapi,
-    )
-    content = run_rehearsal(wanted, show_progress=not as_json)
+    content = run_rehearsal(RehearsalOptions(out=out, **options), show_progress=not as_json)
     if as_json:
         click.echo(json.dumps(_summary(content), indent=2, ensure_ascii=False, default=str))
         return

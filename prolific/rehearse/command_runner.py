@@ -45,17 +45,7 @@ class CommandRunner:
     def run(self, *arguments: object, kept: bool = True) -> str:
         """Run a command until it works, a few times at most, as a user would; return what it printed.
 
-        Parameters
-        ----------
-        *arguments : object
-            The command line after ``spa``.
-        kept : bool
-            Whether the command appears in the report.
-
-        Raises
-        ------
-        CommandFailedError
-            If it fails each time.
+        ``arguments`` are the command line after ``spa``; only a command that is ``kept`` appears in the report.
         """
         words = [str(argument) for argument in arguments]
         for left in reversed(range(MOST_TRIES)):

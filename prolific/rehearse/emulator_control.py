@@ -49,15 +49,15 @@ class EmulatorControl:
 
     def faults(self) -> list[dict[str, Any]]:
         """Return the faults that were planned, with how often each happened."""
-        return list(self._do("GET", "faults/")["results"])
+        return self._list("faults/")
 
     def requests(self, operation: str) -> list[dict[str, Any]]:
         """Return the requests of one operation that came."""
-        return list(self._do("GET", f"requests/?operation={operation}")["results"])
+        return self._list(f"requests/?operation={operation}")
 
     def payments(self) -> list[dict[str, Any]]:
         """Return the bonuses that were asked for, one row each time."""
-        return list(self._do("GET", "payments/")["results"])
+        return self._list("payments/")
 
     def join(self, participant_id: str, attributes: Mapping[str, Any]) -> None:
         """Let somebody join the platform who has not yet."""
@@ -74,13 +74,13 @@ class EmulatorControl:
 
     def crowd(self, wanted: int, attributes: Mapping[str, Any]) -> None:
         """Let so many others be on the platform who could take part, and do not."""
-        missing = wanted - len(self._do("GET", "participants/")["results"])
+        missing = wanted - len(self._list("participants/"))
         if missing > 0:
             self._do("POST", "participants/", {"count": min(missing, JOIN_AT_ONCE), "attributes": dict(attributes)})
 
     def submissions(self, study_id: str) -> list[dict[str, Any]]:
         """Return all submissions of a study, as their people see them."""
-        return list(self._do("GET", f"studies/{study_id}/submissions/")["results"])
+        return self._list(f"studies/{study_id}/submissions/")
 
     def study(self, study_id: str) -> dict[str, Any]:
         """Return how a study stands."""
@@ -105,6 +105,9 @@ class EmulatorControl:
     def give_back(self, submission_id: str) -> dict[str, Any]:
         """Return a place."""
         return dict(self._do("POST", f"submissions/{submission_id}/return/"))
+
+    def _list(self, path: str) -> list[dict[str, Any]]:
+        return list(self._do("GET", path)["results"])
 
     def _do(self, method: str, path: str, body: Any = None) -> Any:
         try:

@@ -15,7 +15,7 @@ from spa.simulation.survey_client import ServedForm, fill_in, read_page
 
 MOST_REDIRECTS = 10
 MOST_STEPS = 3  # requests a page, before a server that leads in circles is given up
-AnswerSource = Callable[[str], tuple[Form, Mapping[str, str]]]
+AnswerSource = Callable[[str], tuple[Form, Mapping[str, str]]]  # assignment id -> its form, answers by question id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,38 +31,18 @@ class VisitResult:
 def visit_survey(
     client: httpx2.Client, url: str, answering: AnswerSource, *, share: float = 1.0, decline: bool = False
 ) -> VisitResult:
-    """Open an address and answer page after page.
+    """Open an address as a person whom ``client`` does not know, answer page after page, and return where it ended.
 
-    Parameters
-    ----------
-    client : httpx2.Client
-        The connection; whatever it knows of an earlier person is forgotten.
-    url : str
-        As the platform gave it; opening it again goes on where the person left off.
-    answering : callable
-        Assignment id -> its form, and the answers by question id.
-    share : float
-        How much of the way to go; below 1 the person leaves before the end.
-    decline : bool
-        Whether the person declines where the study asks for consent.
-
-    Returns
-    -------
-    VisitResult
-        Where it ended.
-
-    Raises
-    ------
-    ResponseError
-        If the server fails, refuses an answer, or serves fields that are not the form's questions.
+    Below 1, ``share`` is how much of the way the person goes; opening the address again goes on from there. Who
+    ``decline``s does so where the study asks for consent. Raise ResponseError if the server fails, refuses an answer,
+    or serves fields that are not the form's questions.
     """
     client.cookies.clear()
     try:
         return _walk(client, url, answering, share=share, decline=decline)
     except httpx2.HTTPError as error:
-        raise ResponseError(
-            f"{urlsplit(url).netloc}: expected the survey server, got {type(error).__name__}"
-        ) from error
+        place = urlsplit(url).netloc
+        raise ResponseError(f"{place}: expected the survey server, got {type(error).__name__}") from error
 
 
 def _walk(client: httpx2.Client, url: str, answering: AnswerSource, *, share: float, decline: bool) -> VisitResult:

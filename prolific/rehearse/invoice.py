@@ -60,13 +60,7 @@ class Invoice:
 def fetch_invoice(
     platform_url: str, token: str, study_ids: Iterable[str], *, estimate: int | None, currency: str, places: int
 ) -> Invoice:
-    """Ask the platform what studies have cost.
-
-    Raises
-    ------
-    PlatformError
-        If it does not say.
-    """
+    """Ask the platform what studies have cost."""
     parts = {"rewards": Decimal(0), "fees": Decimal(0), "tax": Decimal(0)}
     bonuses, paid, asked = Decimal(0), 0, list(study_ids)
     with httpx2.Client(

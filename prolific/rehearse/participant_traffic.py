@@ -90,15 +90,9 @@ class ParticipantTraffic:
                 self._schedule(one, self._mine[one.participant_id])
 
     def _draw(self, number: int) -> SimulatedParticipant | None:
-        drawn = person(self.plan.seed, number, self.plan.shares)
-        if self.among is not None and drawn.participant_id not in self.among:
-            limit = MOST_TRIES * (len(self.among) + 100)
-            for candidate in range(number + 1, limit):
-                drawn = person(self.plan.seed, candidate, self.plan.shares)
-                if drawn.participant_id in self.among:
-                    return drawn
-            return None
-        return drawn
+        last = number + 1 if self.among is None else max(number + 1, MOST_TRIES * (len(self.among) + 100))
+        drawn = (person(self.plan.seed, candidate, self.plan.shares) for candidate in range(number, last))
+        return next((one for one in drawn if self.among is None or one.participant_id in self.among), None)
 
     def _admit_next(self) -> None:
         """Let the next person come, where there is a place."""
@@ -156,12 +150,9 @@ class ParticipantTraffic:
 
     def _start_survey(self, one: SimulatedParticipant, url: str) -> None:
         """Open the study and do some of it."""
-        if one.scenario in ("no answers", "never opens"):
-            return
-        if one.scenario in ("drops out", "returns", "second device"):
-            self._visit(one, url, share=one.patience)
-        else:
-            self._visit(one, url, share=0.0)
+        if one.scenario not in ("no answers", "never opens"):
+            leaves = one.scenario in ("drops out", "returns", "second device")
+            self._visit(one, url, share=one.patience if leaves else 0.0)
 
     def _finish(self, one: SimulatedParticipant, submission_id: str) -> None:
         """Do the rest, and say so on the platform."""

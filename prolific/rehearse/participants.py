@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, get_args
 
 import numpy as np
 
@@ -18,48 +17,26 @@ from spa.forms.form import Form
 from spa.simulation.simulated_annotators import CROWD, SimulatedAnnotator
 from spa.simulation.true_utilities import TrueUtilities, even_truth
 
-Scenario = Literal[
-    "completes",
-    "second device",
-    "declines",
-    "screened out",
-    "fails checks",
-    "drops out",
-    "returns",
-    "never opens",
-    "late",
-    "no code",
-    "wrong code",
-    "no answers",
-]
-SCENARIOS: tuple[Scenario, ...] = get_args(Scenario)
-SCENARIO_TEXTS: Mapping[Scenario, str] = {
-    "completes": "answers everything and comes back with the code",
-    "second device": "opens the address a second time, on another device, and goes on there",
-    "declines": "does not consent, and returns the place when asked to",
-    "screened out": "is not among the people asked, and returns the place when asked to",
-    "fails checks": "answers everything, and the attention checks wrongly",
-    "drops out": "leaves halfway and does nothing more; the time runs out",
-    "returns": "leaves halfway and returns the place",
-    "never opens": "takes a place and does not open the study",
-    "late": "answers everything, and enters the code when the time is up",
-    "no code": "answers everything, closes the page, and says that there was no code",
-    "wrong code": "answers everything, and types a wrong code",
-    "no answers": "claims to be done without having answered",
+Scenario = str
+STORIES: Mapping[
+    Scenario, tuple[float, str]
+] = {  # share of those who come, and what they do; whoever is left completes
+    "completes": (0.0, "answers everything and comes back with the code"),
+    "second device": (0.08, "opens the address a second time, on another device, and goes on there"),
+    "declines": (0.02, "does not consent, and returns the place when asked to"),
+    "screened out": (0.05, "is not among the people asked, and returns the place when asked to"),
+    "fails checks": (0.04, "answers everything, and the attention checks wrongly"),
+    "drops out": (0.06, "leaves halfway and does nothing more; the time runs out"),
+    "returns": (0.04, "leaves halfway and returns the place"),
+    "never opens": (0.03, "takes a place and does not open the study"),
+    # What the platform does with late people is not verified, and they may cost more than planned.
+    "late": (0.0, "answers everything, and enters the code when the time is up"),
+    "no code": (0.03, "answers everything, closes the page, and says that there was no code"),
+    "wrong code": (0.02, "answers everything, and types a wrong code"),
+    "no answers": (0.02, "claims to be done without having answered"),
 }
-SHARES: Mapping[Scenario, float] = {  # of those who come; whoever is left completes
-    "second device": 0.08,
-    "declines": 0.02,
-    "screened out": 0.05,
-    "fails checks": 0.04,
-    "drops out": 0.06,
-    "returns": 0.04,
-    "never opens": 0.03,
-    "late": 0.0,  # what the platform does with late people is not verified, and they may cost more than planned
-    "no code": 0.03,
-    "wrong code": 0.02,
-    "no answers": 0.02,
-}
+SCENARIOS = tuple(STORIES)
+SHARES = {name: share for name, (share, _) in STORIES.items() if name != "completes"}
 SHORTEST, LONGEST = 0.25, 2.0  # of the estimated time
 SPREAD = 0.35  # sd of the logarithm of the time taken
 
@@ -108,33 +85,20 @@ def person(seed: int, number: int, shares: Mapping[Scenario, float]) -> Simulate
 def read_shares(given: Mapping[str, float], *, consent: bool, screening: bool, checks: bool) -> dict[Scenario, float]:
     """Return the share of each scenario, those given instead of the usual ones.
 
-    Parameters
-    ----------
-    given : mapping
-        Scenario -> share, as the user says it.
-    consent, screening, checks : bool
-        Whether the study asks for consent, screens, and has attention checks: else nobody fails them.
-
-    Raises
-    ------
-    StudyError
-        If a scenario is unknown, a share is none, or they add up to more than everybody.
+    Where the study asks for no ``consent``, or has no ``screening`` or ``checks``, nobody fails them. Raise StudyError
+    if a scenario is unknown, a share is none, or they add up to more than everybody.
     """
     known = {name.replace(" ", "-"): name for name in SCENARIOS if name != "completes"}
     unknown = [name for name in given if name not in known]
     if unknown:
         raise StudyError(f"--share: expected one of {', '.join(known)}, got {unknown[0]!r}")
-    impossible: dict[Scenario, bool] = {
-        "declines": not consent,
-        "screened out": not screening,
-        "fails checks": not checks,
-    }
+    possible: dict[Scenario, bool] = {"declines": consent, "screened out": screening, "fails checks": checks}
     shares: dict[Scenario, float] = dict(SHARES)
-    shares.update({known[name]: share for name, share in given.items()})
+    shares |= {known[name]: share for name, share in given.items()}
     for name, share in shares.items():
         if not 0 <= share <= 1:
             raise StudyError(f"--share {name.replace(' ', '-')}: expected 0 to 1, got {share}")
-    shares = {name: 0.0 if impossible.get(name) else share for name, share in shares.items()}
+    shares = {name: share if possible.get(name, True) else 0.0 for name, share in shares.items()}
     if sum(shares.values()) > 1:
         raise StudyError(f"--share: expected shares that add up to 1 at most, got {sum(shares.values()):g}")
     return shares
@@ -147,25 +111,16 @@ class ParticipantPlan:
     seed: int
     shares: Mapping[Scenario, float]
     answering: Callable[[SimulatedParticipant], AnswerSource]
-    in_browser: Callable[[SimulatedParticipant, str], None] | None = (
-        None  # visit of a submission in a real browser, to its end
-    )
+    in_browser: Callable[[SimulatedParticipant, str], None] | None = None  # a whole visit in a real browser
     browsers: int = 0  # how many people use one
 
 
 def plan_participants(
     stage: RehearsalEnvironment, given: Mapping[str, float], *, browsers: int, seed: int
 ) -> ParticipantPlan:
-    """Return who comes to a study, how they answer, and who uses a real browser.
+    """Return who comes to a study, how they answer, and who uses a real browser, of whom there are ``browsers``.
 
-    Parameters
-    ----------
-    stage : RehearsalEnvironment
-        What the study is rehearsed on.
-    given : mapping of str to float
-        Scenario -> share of those who come; the others keep their defaults.
-    browsers, seed : int
-        How many people at most use a browser; the seed that draws people.
+    ``given`` are shares of scenarios; the others keep their defaults.
     """
     study = stage.workspace.study
     shares = read_shares(
@@ -194,12 +149,9 @@ def _answer_source(
     """Return how each person answers: only those whose scenario says so are screened out or fail checks."""
 
     def of(one: SimulatedParticipant) -> AnswerSource:
-        temperament = CROWD.model_copy(
-            update={
-                "not_eligible": 1.0 if one.scenario == "screened out" else 0.0,
-                "failing_checks": 1.0 if one.scenario == "fails checks" else 0.0,
-            }
-        )
+        failing = {"not_eligible": "screened out", "failing_checks": "fails checks"}
+        odds = {name: float(one.scenario == scenario) for name, scenario in failing.items()}
+        temperament = CROWD.model_copy(update=odds)
 
         @cache
         def answer(assignment_id: str) -> tuple[Form, Mapping[str, str]]:

@@ -25,9 +25,8 @@ from spa.files import written_whole
 from spa.study.load import load_study
 
 STATE = "rehearsal.json"
-FAULTS: tuple[
-    tuple[str, str, dict[str, Any]], ...
-] = (  # operation, what goes wrong, details: the faults that find most mistakes, at every call that makes or pays
+# Operation, what goes wrong, details: the faults that find most mistakes, at every call that makes or pays.
+FAULTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("CreateStudy", "drop_after_effect", {}),
     ("CreateParticipantGroup", "drop_after_effect", {}),
     ("PublishStudy", "500_after_effect", {}),
@@ -64,22 +63,15 @@ class RehearsalOptions:
 
 
 def run_rehearsal(wanted: RehearsalOptions, *, show_progress: bool) -> dict[str, Any]:
-    """Run or resume a rehearsal; write its report and return the content.
-
-    Raises
-    ------
-    StudyError
-        If the folder holds another rehearsal, or something else.
-    """
+    """Run or resume a rehearsal; write its report and return the content."""
     copy = copy_study(wanted.study, annotators=wanted.annotators, seed=wanted.seed)
     state, script = _load_state(wanted, copy), CommandRunner()
     if not wanted.study_file.with_suffix(".sqlite").exists():
         script.run("check", wanted.study_file)
         script.run("build", wanted.study_file)
     study = load_study(wanted.study_file)
-    bar = click.progressbar(
-        length=study.people.annotators * study.people.sessions, label="places", hidden=not show_progress
-    )
+    places = study.people.annotators * study.people.sessions
+    bar = click.progressbar(length=places, label="places", hidden=not show_progress)
 
     def say(text: str) -> None:
         bar.label = text
@@ -108,14 +100,8 @@ def run_rehearsal(wanted: RehearsalOptions, *, show_progress: bool) -> dict[str,
 def _load_state(wanted: RehearsalOptions, copy: StudyCopy) -> dict[str, Any]:
     """Return the saved options and ports; a folder holds one rehearsal."""
     out, path = wanted.out, wanted.out / STATE
-    options = {
-        "study": copy.digest,
-        "seed": wanted.seed,
-        "shares": dict(wanted.shares),
-        "faults": wanted.faults,
-        "bonus": wanted.bonus,
-        "browsers": wanted.browsers,
-    }
+    names = ("seed", "shares", "faults", "bonus", "browsers")
+    options = {"study": copy.digest, **{name: getattr(wanted, name) for name in names}}
     if path.is_file():
         state = json.loads(path.read_text("utf-8"))
         if state["options"] != options:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from prolific.rehearse.invoice import Invoice
-from prolific.rehearse.participants import SCENARIO_TEXTS, SCENARIOS
+from prolific.rehearse.participants import STORIES
 from prolific.rehearse.scenario_runner import ScenarioRunner
 from prolific.study_ids import SOURCE
 from spa.files import written_whole
@@ -55,9 +55,8 @@ def write_page(path: Path, content: dict[str, Any]) -> None:
     """Write the page."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    environment = Environment(
-        loader=PackageLoader("prolific.rehearse", "templates"), autoescape=True, undefined=StrictUndefined
-    )
+    loader = PackageLoader("prolific.rehearse", "templates")
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
     text = environment.get_template("rehearsal.html.j2").render(**content, money=_money)
     with written_whole(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
@@ -66,51 +65,35 @@ def write_page(path: Path, content: dict[str, Any]) -> None:
 def left_to_do(rehearsal: ScenarioRunner, *, original: Path, filled_in: Sequence[str]) -> list[RemainingTask]:
     """Return what has to be done before real people are asked, in order."""
     name = str(original)
-    found = [RemainingTask(text=f"In {name}: {one}.") for one in filled_in]
-    found.append(
-        RemainingTask(text="Set [prolific] project to the id of your own project; its workspace pays.")
-        if filled_in
-        else RemainingTask(text="Check that [prolific] project is the project that pays.")
-    )
+    url, prolific = "--public-url https://YOUR-ADDRESS", "spa prolific"
+    own = "Set [prolific] project to the id of your own project; its workspace pays."
+    texts = [f"In {name}: {one}." for one in filled_in]
+    texts.append(own if filled_in else "Check that [prolific] project is the project that pays.")
     if rehearsal.added_filters:
-        told = ", ".join(rehearsal.added_filters)
-        found.append(
-            RemainingTask(text=f"Check that Prolific knows these names, which were added to the emulator: {told}.")
-        )
-    found += [
-        RemainingTask(text=f"The checklist reported a problem: {line['name']}: {line['told']}.")
-        for line in rehearsal.accepted
-    ]
-    found += [
-        RemainingTask(text="Build the store that real answers go to.", command=f"spa build {name}"),
-        RemainingTask(text="Take a token from the workspace's settings.", command="export PROLIFIC_API_TOKEN=..."),
-        RemainingTask(
-            text="Serve the forms where people reach them over https.",
-            command=f"spa serve {name} --public-url https://YOUR-ADDRESS",
+        added = ", ".join(rehearsal.added_filters)
+        texts.append(f"Check that Prolific knows these names, which were added to the emulator: {added}.")
+    texts += [f"The checklist reported a problem: {line['name']}: {line['told']}." for line in rehearsal.accepted]
+    steps = {
+        **dict.fromkeys(texts, ""),
+        "Build the store that real answers go to.": f"spa build {name}",
+        "Take a token from the workspace's settings.": "export PROLIFIC_API_TOKEN=...",
+        "Serve the forms where people reach them over https.": f"spa serve {name} {url}",
+        "Check costs, pay and checklist again with the platform's own figures.": f"{prolific} plan {name} {url}",
+        "Create the draft, and preview it on the platform as a participant sees it.": f"{prolific} create {name} {url}",
+        "Publish a few places first, and check their times and answers before you add more.": "",
+        "Publish.": f"{prolific} publish {name} --yes",
+        "Within 21 days: collect, reconcile, approve. Prolific approves the rest automatically.": (
+            f"{prolific} collect {name}"
         ),
-        RemainingTask(
-            text="Check costs, pay and checklist again with the platform's own figures.",
-            command=f"spa prolific plan {name} --public-url https://YOUR-ADDRESS",
-        ),
-        RemainingTask(
-            text="Create the draft, and preview it on the platform as a participant sees it.",
-            command=f"spa prolific create {name} --public-url https://YOUR-ADDRESS",
-        ),
-        RemainingTask(text="Publish a few places first, and check their times and answers before you add more."),
-        RemainingTask(text="Publish.", command=f"spa prolific publish {name} --yes"),
-        RemainingTask(
-            text="Within 21 days: collect, reconcile, approve. Prolific approves the rest automatically.",
-            command=f"spa prolific collect {name}",
-        ),
-    ]
-    return found
+    }
+    return [RemainingTask(text=text, command=command) for text, command in steps.items()]
 
 
 def _scenario_rows(rehearsal: ScenarioRunner, submissions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     met = {name: one for crowd in rehearsal.crowds for name, one in crowd.met.items()}
     visits = {one.external_id: one for one in rehearsal.stage.workspace.store.visits.of_people(SOURCE)}
     rows = []
-    for scenario in SCENARIOS:
+    for scenario, (_, story) in STORIES.items():
         own = [one for one in submissions if met[one["participant_id"]].scenario == scenario]
         if not own:
             continue
@@ -119,15 +102,8 @@ def _scenario_rows(rehearsal: ScenarioRunner, submissions: Sequence[dict[str, An
             visit = visits.get(one["id"])
             outcome = "nothing" if visit is None else (visit.outcome or ("left" if visit.released else "open"))
             here[outcome + (", extra" if visit is not None and visit.extra else "")] += 1
-        there = Counter(str(one["status"]) for one in own)
-        rows.append(
-            {
-                "story": SCENARIO_TEXTS[scenario],
-                "submissions": len(own),
-                "platform": _format_counts(there),
-                "store": _format_counts(here),
-            }
-        )
+        counts = {"platform": _format_counts(Counter(str(one["status"]) for one in own)), "store": _format_counts(here)}
+        rows.append({"story": story, "submissions": len(own), **counts})
     return rows
 
 

@@ -54,11 +54,7 @@ class ScenarioRunner:
         came: tuple[str, ...] | None = None
         for session in range(1, sessions + 1):
             crowd = self._session(session, minutes, among=came)
-            came = tuple(
-                one["participant_id"]
-                for one in self.stage.people.submissions(crowd.study_id)
-                if one["status"] == "APPROVED"
-            )
+            came = tuple(one["participant_id"] for one in self._submissions(crowd, "APPROVED"))
         self._pay_bonuses(sessions)
         self.say("reconcile, export, report")
         self.script.run("prolific", "status", self.study)
@@ -117,17 +113,16 @@ class ScenarioRunner:
         self._collect(kept=True)
         listed = json.loads(self.script.run("prolific", "approve", self.study, "--yes", "--json"))
         look_at = [one for session in listed for one in session["to_look_at"]]
-        waiting = [
-            one["id"]
-            for one in self.stage.people.submissions(crowd.study_id)
-            if one["id"] in look_at and one["status"] == "AWAITING REVIEW"
-        ]
+        waiting = [one["id"] for one in self._submissions(crowd, "AWAITING REVIEW") if one["id"] in look_at]
         if waiting:
             self.asked_back.update(waiting)
             to = [word for one in waiting for word in ("--to", one)]
             self.script.run("prolific", "message", self.study, *to, "--ask-return", "--text", REASON, "--yes")
             crowd.give_back(waiting)
             self._collect(kept=True)
+
+    def _submissions(self, crowd: ParticipantTraffic, status: str) -> list[dict[str, Any]]:
+        return [one for one in self.stage.people.submissions(crowd.study_id) if one["status"] == status]
 
     def _collect(self, *, kept: bool) -> None:
         self.script.run("prolific", "collect", self.study, kept=kept)
@@ -142,9 +137,7 @@ class ScenarioRunner:
         if share and sessions > 1:
             self.script.run("prolific", "bonus", self.study, "--completion", "--yes")
             return
-        approved = [
-            one["id"] for one in self.stage.people.submissions(self.crowds[-1].study_id) if one["status"] == "APPROVED"
-        ]
+        approved = [one["id"] for one in self._submissions(self.crowds[-1], "APPROVED")]
         listed = self.out / "bonuses.csv"
         with listed.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)

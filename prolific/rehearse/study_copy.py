@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
+import json
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from prolific.rehearse.toml_text import toml_text
 from spa.errors import StudyError
 from spa.study.load import load_study
 
@@ -34,21 +36,10 @@ class StudyCopy:
 
 
 def copy_study(study_path: Path, *, annotators: int | None, seed: int) -> StudyCopy:
-    """Return the copy of a study that is to be rehearsed.
+    """Return the copy of a study that is to be rehearsed with another number of ``annotators``, or the study's own.
 
-    Parameters
-    ----------
-    study_path : Path
-        The user's study file, which stays as it is.
-    annotators : int, optional
-        How many people; the study's number where absent.
-    seed : int
-        Names the project where the study has none.
-
-    Raises
-    ------
-    StudyError
-        If the study cannot be used, or its quotas allow no other number.
+    ``seed`` names the project where the study has none. Raise StudyError if the study cannot be used, or its quotas
+    allow no other number.
     """
     study = load_study(study_path)  # refuses what cannot be read, in the user's own file
     document: dict[str, Any] = tomllib.loads(study_path.read_text("utf-8"))
@@ -72,9 +63,8 @@ def copy_study(study_path: Path, *, annotators: int | None, seed: int) -> StudyC
         prolific["description"] = DESCRIPTION
     left_out = [name for name in ELSEWHERE if prolific.pop(name, None)]
     if left_out:
-        filled_in.append(
-            f"[prolific] {', '.join(left_out)}: not rehearsed; the emulator has no such groups and studies"
-        )
+        names = ", ".join(left_out)
+        filled_in.append(f"[prolific] {names}: not rehearsed; the emulator has no such groups and studies")
     if "project" not in prolific:
         prolific["project"] = hashlib.sha256(f"project {seed}".encode()).hexdigest()[:24]
     if study.people.pay is None and "reward" not in prolific:
@@ -102,3 +92,35 @@ def _name_files(value: Any, folder: Path) -> None:
     elif isinstance(value, list):
         for inner in value:
             _name_files(inner, folder)
+
+
+def toml_text(document: Mapping[str, Any]) -> str:
+    """Return a document with each of its top-level values on a line of its own.
+
+    >>> print(toml_text({"id": "a", "people": {"pay": 2.5, "groups": [{"name": "x"}]}}))
+    "id" = "a"
+    "people" = {"pay" = 2.5, "groups" = [{"name" = "x"}]}
+    <BLANKLINE>
+    """
+    return "".join(f"{_text(name)} = {_value(value)}\n" for name, value in document.items())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, datetime.date | datetime.time):  # a datetime is a date
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_text(name)} = {_value(inner)}" for name, inner in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_value(inner) for inner in value) + "]"
+    raise TypeError(f"TOML has no {type(value).__name__}")
+
+
+def _text(text: str) -> str:
+    """Quote a text; JSON and TOML quote alike, but for the delete character and surrogate pairs."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

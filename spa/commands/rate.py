@@ -218,7 +218,7 @@ def run_visits(
 ) -> RatingSummary:
     """Answer the visits, by single requests or batch files."""
     from spa.raters.batch import rate_in_batches
-    from spa.raters.endpoints.chat import ChatEndpoint
+    from spa.raters.endpoints.http_endpoint import ChatEndpoint
     from spa.raters.prompt_messages import PromptWriter
     from spa.raters.run import rate_visits
 

@@ -127,8 +127,7 @@ def open_endpoint(rater: Rater, timeout: float, folder: Path) -> LLMEndpoint:
 
 def open_http_endpoint(rater: Rater, timeout: float) -> HTTPEndpoint:
     """Return the connection to an endpoint over HTTP."""
-    from spa.raters.endpoints.chat import ChatEndpoint
-    from spa.raters.endpoints.responses import ResponsesEndpoint
+    from spa.raters.endpoints.http_endpoint import ChatEndpoint, ResponsesEndpoint
 
     return (ResponsesEndpoint if rater.provider == "responses" else ChatEndpoint)(rater, timeout=timeout)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import groupby
 from typing import Any
@@ -21,14 +21,13 @@ from spa.journal import STARTED, Journal, JournalEntry, calls_of
 from spa.raters.budget import RaterBudget, budget_message, expected_tokens
 from spa.raters.conversation import RaterConversation
 from spa.raters.endpoints.batch_files import ENDED, KIND, BatchFile, BatchFiles, files_of, jsonl
-from spa.raters.endpoints.chat import ChatEndpoint
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, mapping, read_body
+from spa.raters.endpoints.http_endpoint import ChatEndpoint
 from spa.raters.prompt_messages import PromptWriter
 from spa.raters.run import Forms
 from spa.raters.summary import Progress, RatingSummary
-from spa.raters.visit_state import visit_state_of, visit_states
 from spa.raters.visits import KIND as REQUEST
-from spa.raters.visits import RaterVisit, rater_visits
+from spa.raters.visits import RaterVisit, rater_visits, visit_state_of, visit_states
 from spa.responses.leases import Lease, leases_named
 from spa.responses.visit_ends import complete_rater_visit
 from spa.study.raters import rater_variants
@@ -62,78 +61,61 @@ def rate_in_batches(
 ) -> RatingSummary:
     """Collect the results of a rater's batch files, and submit open requests.
 
-    Parameters
-    ----------
-    forms, visits, prompts, endpoint, rater_budget, progress
-        As :func:`spa.raters.run.rate_visits` takes them; the endpoint is closed on return.
-    wait : bool
-        Poll until nothing is pending or open.
-    sleep : callable
-        Waits between looks.
-
-    Returns
-    -------
-    RatingSummary
-        ``waiting`` counts the visits that are under way.
-
-    Raises
-    ------
-    PlatformError
-        If the endpoint refuses a file or a batch, or cannot be reached; what is known is on record.
+    The arguments are those of :func:`spa.raters.run.rate_visits`; ``wait`` polls until nothing is pending or open.
+    ``waiting`` of the summary counts the visits that are under way. Raise PlatformError if the endpoint refuses a file
+    or a batch, or cannot be reached; what is known is on record.
     """
     run = BatchRun(forms, visits, prompts, endpoint, rater_budget or RaterBudget(None), progress)
     return asyncio.run(run.run(wait=wait, sleep=sleep))
 
 
+@dataclass(slots=True)
 class BatchRun:
     """One run of one rater through batch files."""
 
-    def __init__(
-        self,
-        forms: Forms,
-        visits: Sequence[RaterVisit],
-        prompts: PromptWriter,
-        endpoint: ChatEndpoint,
-        rater_budget: RaterBudget,
-        progress: Progress | None,
-    ) -> None:
-        if any(visit.asked.protocol.conversation == "page" for visit in visits):
+    forms: Forms
+    visits: Sequence[RaterVisit]
+    prompts: PromptWriter
+    endpoint: ChatEndpoint
+    rater_budget: RaterBudget
+    progress: Progress | None
+    _journal: Journal = field(init=False)
+    _files: BatchFiles = field(init=False)
+    summary: RatingSummary = field(init=False)
+
+    def __post_init__(self) -> None:
+        rater_id = self.endpoint.rater.id
+        if any(visit.asked.protocol.conversation == "page" for visit in self.visits):
             raise StudyError(
-                f'rater {endpoint.rater.id!r}: expected conversation = "form" or "question" with batch files, got '
-                '"page", which needs several turns; set one of them'
+                f'rater {rater_id!r}: expected conversation = "form" or "question" with batch files, got "page", which '
+                "needs several turns; set one of them"
             )
-        self._forms = forms
-        self._visits = visits
-        self._prompts = prompts
-        self._endpoint = endpoint
-        self._rater_budget = rater_budget
-        self._progress = progress
-        self._journal = Journal(forms.store)
-        self._files = BatchFiles(endpoint, self._journal)
-        self.summary = RatingSummary(rater=endpoint.rater.id, visits=len(visits))
+        self._journal = Journal(self.forms.store)
+        self._files = BatchFiles(self.endpoint, self._journal)
+        self.summary = RatingSummary(rater=rater_id, visits=len(self.visits))
 
     async def run(self, *, wait: bool, sleep: Callable[[float], Awaitable[None]]) -> RatingSummary:
         """Recover, collect and submit; repeat where the user waits."""
         for file in self._pending_files():
-            self._rater_budget.add_reserved(file.expected)
-        known = visit_states(self._forms.store, self._visits, lambda assignment_ids: None)
+            self.rater_budget.add_reserved(file.expected)
+        known = visit_states(self.forms.store, self.visits, lambda assignment_ids: None)
         self.summary.finished_before = sum(not visit_state.open for visit_state in known)
-        async with self._endpoint:
+        async with self.endpoint:
             while True:
-                for file in files_of(self._journal, self._files.rater_id):
+                for file in self._pending_files():
                     await self._advance(file)
                 if self.summary.problem is None:
                     await self._submit()
                 self._report()
-                if not wait or not files_of(self._journal, self._files.rater_id):
+                if not wait or not self._pending_files():
                     return self.summary
                 await sleep(POLL)
 
     def _report(self) -> None:
         under_way = {name.rsplit("|", 2)[0] for file in self._pending_files() for name in file.custom_ids}
-        self.summary.waiting = sum(visit.submission_id in under_way for visit in self._visits)
-        if self._progress is not None:
-            self._progress(self.summary)
+        self.summary.waiting = sum(visit.submission_id in under_way for visit in self.visits)
+        if self.progress is not None:
+            self.progress(self.summary)
 
     def _pending_files(self) -> list[BatchFile]:
         return files_of(self._journal, self._files.rater_id)
@@ -181,7 +163,7 @@ class BatchRun:
         self._journal.finish(begun, str(batch.status), response=batch.to_json())
         if batch.status != "completed":
             errors = "; ".join(str(one.message) for one in (batch.errors.data or ()) if one) if batch.errors else ""
-            shown = self._endpoint.redacted(f" ({errors})" if errors else "")
+            shown = self.endpoint.redacted(f" ({errors})" if errors else "")
             fix = "correct what it names, then " if batch.status == "failed" else ""
             self.summary.problem = (
                 f"rater {self._files.rater_id!r}: the batch {batch.id} {batch.status}{shown}; "
@@ -190,13 +172,13 @@ class BatchRun:
 
     def _reply(self, line: dict[str, Any]) -> LLMReply:
         response = mapping(line.get("response"))
-        body = self._endpoint.redacted(json.dumps(response.get("body"), ensure_ascii=False), cut=None)
+        body = self.endpoint.redacted(json.dumps(response.get("body"), ensure_ascii=False), cut=None)
         status = response.get("status_code")
         if isinstance(response.get("body"), dict) and status in (None, 200):
             return read_body(body)
         error = mapping(line.get("error")) or mapping(mapping(response.get("body")).get("error"))
         outcome = f"http_{status}" if status else str(error.get("code") or "failed")
-        return LLMReply(outcome=outcome, body=body, detail=self._endpoint.redacted(str(error.get("message") or "")))
+        return LLMReply(outcome=outcome, body=body, detail=self.endpoint.redacted(str(error.get("message") or "")))
 
     def _record_replies(self, file: BatchFile, replies: dict[str, LLMReply], left: str) -> None:
         """Record the outcome of each request of a file, visit by visit."""
@@ -209,8 +191,8 @@ class BatchRun:
     def _visits_of(self, file: BatchFile) -> Iterator[RaterVisit]:
         """Yield the visits of a file, also those that this run is not to make: they are paid."""
         wanted = {name.rsplit("|", 2)[0] for name in file.custom_ids}
-        every = rater_visits(self._forms.store, rater_variants(self._endpoint.rater))
-        return (visit for visit in (*self._visits, *every) if visit.submission_id in wanted)
+        every = rater_visits(self.forms.store, rater_variants(self.endpoint.rater))
+        return (visit for visit in (*self.visits, *every) if visit.submission_id in wanted)
 
     def _record_visit(
         self, visit: RaterVisit, names: Sequence[str], replies: dict[str, LLMReply], left: str, expected: float
@@ -218,7 +200,7 @@ class BatchRun:
         lease, conversation = self._open(visit)
         calls = {(call.key, call.attempt): call for call in self._journal.calls(REQUEST, visit.submission_id)}
         finished = lease.completed
-        with self._forms.store.transaction() as connection:
+        with self.forms.store.transaction() as connection:
             for name in names:
                 _, turn_id, attempt = name.rsplit("|", 2)
                 begun = calls.get((turn_id, int(attempt)))
@@ -226,12 +208,12 @@ class BatchRun:
                     continue  # already read by an interrupted run
                 reply = replies.get(name, LLMReply(outcome=left))
                 outcome = conversation.outcome_of(begun, reply)
-                cost = self._rater_budget.pay(expected, reply)
+                cost = self.rater_budget.pay(expected, reply)
                 facts = reply.facts if cost is None else {**reply.facts, "cost": cost}
                 conversation = conversation.with_call(
                     journal.finish(connection, begun, outcome, response=reply.body, facts=facts)
                 )
-                self.summary.count_request(outcome, reply, self._rater_budget)
+                self.summary.count_request(outcome, reply, self.rater_budget)
             if conversation.is_over and not finished:
                 complete_rater_visit(connection, conversation.submission(lease), completion_code="rater")
         if conversation.is_over and not finished:
@@ -239,12 +221,12 @@ class BatchRun:
 
     def _open(self, visit: RaterVisit) -> tuple[Lease, RaterConversation]:
         name = visit.submission_id
-        with self._forms.store.transaction() as connection:
+        with self.forms.store.transaction() as connection:
             lease = leases_named(connection, [name]).get(name)
             visit_state = visit_state_of(visit, lease, calls_of(connection, REQUEST, [name]).get(name, ()))
             if visit_state.write is not None:
                 visit_state.write(connection, visit_state.lease)
-        form = self._forms.form(visit.assignment_id, visit.asked.protocol)
+        form = self.forms.form(visit.assignment_id, visit.asked.protocol)
         return visit_state.lease, RaterConversation(form, visit_state.calls, visit)
 
     async def _submit(self) -> None:
@@ -262,35 +244,35 @@ class BatchRun:
 
     def _open_requests(self) -> Iterator[BatchRequest]:
         under_way = {name.rsplit("|", 1)[0] for file in self._pending_files() for name in file.custom_ids}
-        for visit_state in visit_states(self._forms.store, self._visits, self._forms.expect):
+        for visit_state in visit_states(self.forms.store, self.visits, self.forms.expect):
             visit = visit_state.visit
             if not visit_state.open:
                 continue
             lease, conversation = self._open(visit)
             if conversation.is_over:
-                with self._forms.store.transaction() as connection:
+                with self.forms.store.transaction() as connection:
                     complete_rater_visit(connection, conversation.submission(lease), completion_code="rater")
                 self.summary.count_visit(conversation.answers)
                 continue
             for turn in conversation.open_turns:
                 if f"{lease.submission_id}|{turn.turn_id}" in under_way:
                     continue
-                request = conversation.request(self._prompts, turn)
-                reserved = self._rater_budget.reserve(*expected_tokens(request))
+                request = conversation.request(self.prompts, turn)
+                reserved = self.rater_budget.reserve(*expected_tokens(request))
                 if reserved is None:
-                    self.summary.problem = budget_message(visit.asked.rater, self._rater_budget)
+                    self.summary.problem = budget_message(visit.asked.rater, self.rater_budget)
                     return
                 yield BatchRequest(lease=lease, turn=turn, request=request, expected=reserved)
 
     async def _send(self, lines: Sequence[BatchRequest]) -> None:
         """Record every request, then upload the file and create its batch."""
-        with self._forms.store.transaction() as connection:
+        with self.forms.store.transaction() as connection:
             bodies = []
             for line in lines:
-                record = self._endpoint.record(line.request)
+                record = self.endpoint.record(line.request)
                 begun = journal.begin(connection, REQUEST, line.lease.submission_id, line.turn.turn_id, record)
                 name = f"{begun.scope}|{begun.key}|{begun.attempt}"
-                bodies.append((name, self._endpoint.body(line.request)))
+                bodies.append((name, self.endpoint.body(line.request)))
             content = jsonl(bodies)
             digest = sha256(content).hexdigest()
             asked = {"custom_ids": [name for name, _ in bodies], "expected": sum(line.expected for line in lines)}
@@ -298,6 +280,5 @@ class BatchRun:
             upload = journal.begin(connection, KIND, self._files.rater_id, key, json.dumps(asked))
         upload = await self._files.upload(upload, digest, content)
         await self._files.create(digest, str(upload.facts["id"]))
-        self.summary.notes.append(
-            f"{len(lines):,} requests submitted as a batch file; run the command again to collect"
-        )
+        note = f"{len(lines):,} requests submitted as a batch file; run the command again to collect"
+        self.summary.notes.append(note)

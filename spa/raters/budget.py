@@ -63,10 +63,7 @@ class PriceTable(BaseModel):
 def load_prices(path: Path | None, study: Path) -> PriceTable:
     """Read a price table: the file named, else ``prices.toml`` beside the study, else an empty one.
 
-    Raises
-    ------
-    StudyError
-        If the file named is not there, or holds anything but prices.
+    Raise StudyError if the file named is not there, or holds anything but prices.
     """
     place = path or study.with_name(TABLE)
     if path is None and not place.is_file():
@@ -78,24 +75,14 @@ def load_prices(path: Path | None, study: Path) -> PriceTable:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise StudyError(f"{place}: expected TOML, got: {error}; correct it") from error
     except ValidationError as error:
-        raise StudyError(
-            *(f"{place}: {'.'.join(map(str, each['loc']))}: {each['msg'].lower()}" for each in error.errors())
-        ) from error
+        problems = [f"{place}: {'.'.join(map(str, one['loc']))}: {one['msg'].lower()}" for one in error.errors()]
+        raise StudyError(*problems) from error
 
 
 class RaterBudget:
-    """What one rater may spend: earlier runs count, and costs of requests in progress are reserved.
+    """What one rater may spend: ``spent`` by earlier runs counts, and costs of requests in progress are reserved.
 
-    Parameters
-    ----------
-    price : Price or None
-        Of the rater's model; ``None`` where it is not known, and nothing is counted.
-    budget : float or None
-        The most that may be spent, all runs together; ``None`` for no bound.
-    spent : float
-        By earlier runs.
-    batch : bool
-        Whether requests go through batch files.
+    Without the ``price`` of its model nothing is counted; ``budget`` bounds all runs together.
     """
 
     def __init__(self, price: Price | None, *, budget: float | None = None, spent: float = 0.0, batch: bool = False):

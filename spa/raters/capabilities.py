@@ -69,19 +69,18 @@ def probes_for(rater: Rater, variants: Sequence[RaterVariant]) -> Iterator[Probe
     """Yield the requests that show what the variants rely on, at most six."""
     chat = rater.provider != "responses"
     used = [asked.protocol for asked in variants]
-    put = partial(_put, used[0])
+    put, draw = partial(_put, used[0]), partial(_put, used[0], RANDOM, temperature=1.0)
     if any(protocol.answer_format == "schema" for protocol in used):
         yield Probe(key="schema", request=put(GREET, answer_format="schema", tokens=4 * TOKENS, held=True))
     if any(protocol.readout == "logit" for protocol in used):
         yield Probe(key="logprobs", request=put(GREET, readout="logit"))
-    if chat and any(protocol.seed is not None for protocol in used):
-        yield Probe(key="seed", request=put(RANDOM, temperature=1.0, seed=SEED))
-        yield Probe(key="seed again", request=put(RANDOM, temperature=1.0, seed=SEED))
-    if any(protocol.top_p is not None for protocol in used):
-        yield Probe(key="top_p", request=put(RANDOM, temperature=1.0, top_p=1e-6))
-        yield Probe(key="top_p again", request=put(RANDOM, temperature=1.0, top_p=1e-6))
-    yield Probe(key="sample", request=put(RANDOM, temperature=1.0), more=(("n", 2),) if chat else ())
-    yield Probe(key="sample again", request=put(RANDOM, temperature=1.0))
+    values: dict[str, Any] = {"seed": SEED, "top_p": 1e-6}
+    for name, value in values.items():
+        if any(getattr(protocol, name) is not None for protocol in used) and (chat or name != "seed"):
+            yield Probe(key=name, request=draw(**{name: value}))
+            yield Probe(key=f"{name} again", request=draw(**{name: value}))
+    yield Probe(key="sample", request=draw(), more=(("n", 2),) if chat else ())
+    yield Probe(key="sample again", request=draw())
 
 
 def _put(
@@ -102,25 +101,9 @@ def probe(
     *,
     again: bool = False,
 ) -> Capabilities:
-    """Return what an endpoint does, from the journal where it has been probed before.
+    """Return what an endpoint, not opened yet, does: from the journal where it was probed before and not ``again``.
 
-    Parameters
-    ----------
-    endpoint : RemoteEndpoint
-        Not opened yet; it is as it was on return.
-    variants : sequence of RaterVariant
-        How the rater is asked.
-    journal : Journal
-        Where requests and answers are kept.
-    rater_budget : RaterBudget
-        What the rater may spend.
-    again : bool
-        Probe again.
-
-    Raises
-    ------
-    PlatformError
-        If the endpoint refuses for a reason that holds for every request, or the budget is reached.
+    Raise PlatformError if it refuses for a reason that holds for every request, or the budget is reached.
     """
     scope = scope_of(endpoint)
 
@@ -244,9 +227,8 @@ def problems(
         instead = 'set readout = "verbalised" (with answer_format = "json"), or run the model here'
         errors.append(f'{place} accepts logprobs and returns none; {instead} (provider = "local"){again}')
     if found.temperature == "ignored" and any(protocol.temperature or protocol.repeats > 1 for protocol in used):
-        warnings.append(
-            f"{place} ignores temperature: samples at temperature 1 are identical, so repeats add no information"
-        )
+        why = "samples at temperature 1 are identical, so repeats add no information"
+        warnings.append(f"{place} ignores temperature: {why}")
     for name in ("seed", "top_p"):
         if any(getattr(protocol, name) is not None for protocol in used) and getattr(found, name) == "ignored":
             warnings.append(f"{place} accepts {name} and ignores it")

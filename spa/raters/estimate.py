@@ -12,8 +12,7 @@ from spa.raters import capabilities
 from spa.raters.budget import CHARACTERS_A_TOKEN, Price, answer_tokens, tokens_of
 from spa.raters.prompt_messages import PromptWriter, conversation_messages
 from spa.raters.run import Forms
-from spa.raters.visit_state import visit_states
-from spa.raters.visits import KIND, RaterVisit
+from spa.raters.visits import KIND, RaterVisit, visit_states
 
 SAMPLE = 200  # visits that are looked at; the rest are reckoned from these
 
@@ -43,20 +42,7 @@ def estimate(
 ) -> RaterCostEstimate:
     """Reckon what is still to be asked, from up to 200 visits spread over all; nothing is sent.
 
-    Parameters
-    ----------
-    forms : Forms
-        The store and the forms.
-    visits : sequence of RaterVisit
-        What would be asked.
-    prompts : PromptWriter
-        How the form is put.
-    price : Price or None
-        Of the rater's model.
-    spent : float
-        By earlier runs.
-    progress : callable, optional
-        Called after each visit that is looked at.
+    ``spent`` is by earlier runs; ``progress`` is called after each visit that is looked at.
     """
     known = visit_states(forms.store, visits, lambda assignment_ids: None)
     open_visits = [(one.visit, {call.key for call in one.calls if call.outcome == "ok"}) for one in known if one.open]
@@ -95,9 +81,8 @@ def _asked_of(
         turns = [(turn, ())] if turn.alone else [*turns, (turn, ())]
         if turn.turn_id in answered:
             continue
-        said = answer_tokens(turn.questions, explained=protocol.explain != "no")
-        before = sum(answer_tokens(one.questions, explained=protocol.explain != "no") for one, _ in turns[:-1])
-        yield 1, tokens_of(conversation_messages(prompts, turns, protocol)) + before, said
+        *before, said = (answer_tokens(one.questions, explained=protocol.explain != "no") for one, _ in turns)
+        yield 1, tokens_of(conversation_messages(prompts, turns, protocol)) + sum(before), said
 
 
 def spent_before(journal: Journal, rater_id: str) -> float:

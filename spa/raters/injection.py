@@ -8,14 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from spa.forms.form import (
-    ChoiceTarget,
-    NumberAnswer,
-    OptionsAnswer,
-    PreferenceTarget,
-    Question,
-    RatingTarget,
-)
+from spa.forms.form import ChoiceTarget, NumberAnswer, OptionsAnswer, PreferenceTarget, Question, RatingTarget
 from spa.raters.visits import CLEAN, RaterVisit
 from spa.responses.store import Store
 from spa.responses.submission import Missing, Response, Submission
@@ -55,16 +48,9 @@ def injection_visits(assignments: Sequence[Assignment], asked: RaterVariant) -> 
 
 
 def injection(store: Store, visits: Sequence[RaterVisit], questions: dict[str, dict[str, Question]]) -> Injection:
-    """Compare what was answered with and without the line.
+    """Compare what was answered with and without the line in the visits of :func:`injection_visits`.
 
-    Parameters
-    ----------
-    store : Store
-        Where the probes were recorded.
-    visits : sequence of RaterVisit
-        Those of :func:`injection_visits`.
-    questions : dict of str to dict
-        For each assignment, its questions by id.
+    ``questions`` holds, for each assignment, its questions by id.
     """
     found = {submission.submission_id: submission for submission in store.submissions(probes=True)}
     shifts: list[float] = []
@@ -123,9 +109,6 @@ def _range(question: Question) -> tuple[float, float]:
     answer = question.answer
     if isinstance(answer, NumberAnswer):
         return answer.low / answer.scale, answer.high / answer.scale
-    scores = (
-        [option.score for option in answer.options if option.score is not None]
-        if isinstance(answer, OptionsAnswer)
-        else []
-    )
+    options = answer.options if isinstance(answer, OptionsAnswer) else ()
+    scores = [option.score for option in options if option.score is not None]
     return min(scores), max(scores)

@@ -24,6 +24,7 @@ from spa.responses.store import Store
 from spa.responses.store_schema import journal, submissions
 
 FILE = "calls.jsonl"
+EXPORTED = ("prompt_tokens", "completion_tokens", "cached_tokens", "cost", "model", "fingerprint", "detail")  # facts
 CHUNK = 2_000  # rows read at once
 
 
@@ -189,10 +190,7 @@ def _exported(call: JournalEntry, visit: Lease) -> dict[str, Any]:
         "outcome": call.outcome,
         "begun_at": call.begun_at,
         "seconds": call.seconds,
-        **{name: call.facts.get(name) for name in ("prompt_tokens", "completion_tokens", "cached_tokens", "cost")},
-        "model": call.facts.get("model"),
-        "fingerprint": call.facts.get("fingerprint"),
-        "detail": call.facts.get("detail"),
+        **{name: call.facts.get(name) for name in EXPORTED},
         "prompt_sha256": sha256(json.dumps(request.get("messages"), sort_keys=True).encode()).hexdigest(),
         "request": request,
         "response": call.response,

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -29,8 +29,7 @@ from spa.raters.endpoints.failures import LONGEST_WAIT, backoff, failure_message
 from spa.raters.endpoints.rate_limiter import RateLimiter
 from spa.raters.prompt_messages import PromptWriter
 from spa.raters.summary import Progress, RatingSummary
-from spa.raters.visit_state import RaterVisitState, group_repeats, visit_states
-from spa.raters.visits import KIND, RaterVisit
+from spa.raters.visits import KIND, RaterVisit, RaterVisitState, group_repeats, visit_states
 from spa.responses.batches import BatchedWriter, LoopWriter, Writer
 from spa.responses.leases import Lease
 from spa.responses.store import Store
@@ -75,90 +74,59 @@ def rate_visits(
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     rng: np.random.Generator | None = None,
 ) -> RatingSummary:
-    """Let a rater answer the visits given.
+    """Let one rater answer the visits given, and return the counts of this run.
 
-    Parameters
-    ----------
-    forms : Forms
-        A workspace: the store and the forms of its assignments.
-    visits : sequence of RaterVisit
-        What is to be answered, by one rater.
-    prompts : PromptWriter
-        How the form is put.
-    endpoint : LLMEndpoint
-        The connection; closed on return.
-    rater_budget : RaterBudget, optional
-        What the rater may spend; without one nothing is counted.
-    progress : callable, optional
-        Called with the summary so far after each reply and each visit.
-    several : bool
-        Whether the endpoint gives several answers to one request, so that repeats without seeds share theirs.
-    sleep : callable
-        Waits between tries.
-    rng : numpy.random.Generator, optional
-        Draws how long; nothing else depends on it.
-
-    Returns
-    -------
-    RatingSummary
-        Counts of this run. ``problem`` is set where visits were left for a rerun.
+    ``problem`` of the counts is set where visits were left for a rerun. The endpoint is closed on return; if it gives
+    ``several`` answers to one request, repeats without seeds share theirs. Without a budget nothing is counted.
+    ``progress`` is called with the summary so far after each reply and each visit. ``rng`` draws how long to ``sleep``
+    between tries, and nothing else depends on it.
     """
     rater = visits[0].asked.rater
     concurrency = 1 if rater.provider == "local" else rater.concurrency  # a local model reuses what it read last
     run = RatingRun(
-        forms,
-        prompts,
+        forms=forms,
+        prompts=prompts,
         endpoint=endpoint,
         rater_budget=rater_budget or RaterBudget(None),
         rater=rater,
         samples=MAX_SAMPLES if several and rater.provider == "chat" else 1,
+        most=min(concurrency, len(visits)),
         sleep=sleep,
         rng=np.random.default_rng() if rng is None else rng,
+        progress=progress,
     )
-    return asyncio.run(run.run(visits, min(concurrency, len(visits)), progress))
+    return asyncio.run(run.run(visits))
 
 
+@dataclass(kw_only=True)
 class RatingRun:
-    """One run of one rater."""
+    """One run of one rater, with as many visits at once as the endpoint allows, up to ``most``."""
 
-    def __init__(
-        self,
-        forms: Forms,
-        prompts: PromptWriter,
-        *,
-        endpoint: LLMEndpoint,
-        rater_budget: RaterBudget,
-        rater: Rater,
-        samples: int,
-        sleep: Callable[[float], Awaitable[None]],
-        rng: np.random.Generator,
-    ) -> None:
-        self._forms = forms
-        self._store = forms.store
-        self._prompts = prompts
-        self._endpoint = endpoint
-        self._rater_budget = rater_budget
-        self._progress: Progress | None = None
-        self._began = 0.0
-        self._rater = rater
-        self._samples = samples
-        self._sleep, self._rng = sleep, rng
-        self._failed_visits = 0
-        self._answered = 0  # requests of this run
-        self._stopped = False
-        self._saving: set[asyncio.Future[None]] = set()  # outcomes being written
-        self._write_error: BaseException | None = None  # why one of them could not be written
-        # How the leases of visits are written, with their first call
-        self._lease_writers: dict[str, Callable[[Connection, Lease], object]] = {}
-        self.summary = RatingSummary(rater=rater.id)
+    forms: Forms
+    prompts: PromptWriter
+    endpoint: LLMEndpoint
+    rater_budget: RaterBudget
+    rater: Rater
+    samples: int
+    most: int
+    sleep: Callable[[float], Awaitable[None]]
+    rng: np.random.Generator
+    progress: Progress | None
+    _failed_visits: int = 0
+    _answered: int = 0  # requests of this run
+    _stopped: bool = False
+    _saving: set[asyncio.Future[None]] = field(default_factory=set)  # outcomes being written
+    _write_error: BaseException | None = None  # why one of them could not be written
+    # How the leases of visits are written, with their first call
+    _lease_writers: dict[str, Callable[[Connection, Lease], object]] = field(default_factory=dict)
 
-    async def run(self, visits: Sequence[RaterVisit], most: int, progress: Progress | None) -> RatingSummary:
-        """Answer the visits, as many at once as the endpoint allows, up to ``most``."""
-        self.summary.visits = len(visits)
-        self._limiter = RateLimiter(most, sleep=self._sleep)
-        self._writer = writer_of(self._store, most)
-        self._progress, self._began = progress, time.monotonic()
-        waiting = group_repeats(visit_states(self._store, visits, self._forms.expect), self._samples)
+    async def run(self, visits: Sequence[RaterVisit]) -> RatingSummary:
+        """Answer the visits."""
+        self.summary = RatingSummary(rater=self.rater.id, visits=len(visits))
+        self._limiter = RateLimiter(self.most, sleep=self.sleep)
+        self._writer = writer_of(self.forms.store, self.most)
+        self._began = time.monotonic()
+        waiting = group_repeats(visit_states(self.forms.store, visits, self.forms.expect), self.samples)
 
         async def work(queue: Iterator[list[RaterVisitState]]) -> None:
             for group in queue:
@@ -174,12 +142,12 @@ class RatingRun:
 
         with self._stop_on_interrupt(), closing(self._writer), fewer_collections():
             try:
-                async with self._endpoint:
-                    ends = await asyncio.gather(*(work(waiting) for _ in range(most)), return_exceptions=True)
+                async with self.endpoint:
+                    ends = await asyncio.gather(*(work(waiting) for _ in range(self.most)), return_exceptions=True)
             finally:
                 await asyncio.gather(*self._saving, return_exceptions=True)
             if self.summary.unfinished["budget"]:  # reported when all requests in progress are paid
-                self.summary.problem = budget_message(self._rater, self._rater_budget)
+                self.summary.problem = budget_message(self.rater, self.rater_budget)
             self._report()
         for end in ends:
             if isinstance(end, BaseException):
@@ -213,8 +181,8 @@ class RatingRun:
 
     def _report(self) -> None:
         self.summary.seconds = time.monotonic() - self._began
-        if self._progress is not None:
-            self._progress(self.summary)
+        if self.progress is not None:
+            self.progress(self.summary)
 
     async def _rate(self, group: Sequence[RaterVisitState]) -> None:
         """Finish visits that may share requests, or leave them for a rerun."""
@@ -226,7 +194,7 @@ class RatingRun:
                 continue
             if visit_state.write is not None:
                 self._lease_writers[lease.submission_id] = visit_state.write
-            form = self._forms.form(visit.assignment_id, visit.asked.protocol)
+            form = self.forms.form(visit.assignment_id, visit.asked.protocol)
             conversation = RaterConversation(form, visit_state.calls, visit)
             if conversation.is_over:  # and not completed, as the last call usually does
                 await self._finish(conversation, lease)
@@ -252,14 +220,14 @@ class RatingRun:
     async def _ask(self, conversations: list[OpenConversation]) -> tuple[list[OpenConversation], str | None]:
         """Send the open turn until the endpoint answers; return the outcome too where it does not."""
         conversation = conversations[0][0]
-        request = conversation.request(self._prompts)
+        request = conversation.request(self.prompts)
         if len(conversations) > 1:
             request = replace(request, samples=len(conversations))
-        read, said = expected_tokens(request) if self._rater_budget.counts else (0, 0)
-        record = self._endpoint.record(request)
+        read, said = expected_tokens(request) if self.rater_budget.counts else (0, 0)
+        record = self.endpoint.record(request)
         answered = self._answered
         for trial in range(TRIES_BUSY):
-            reserved = self._rater_budget.reserve(read, said)
+            reserved = self.rater_budget.reserve(read, said)
             if reserved is None:
                 self._stopped = True
                 return conversations, "budget"
@@ -270,13 +238,13 @@ class RatingRun:
                 return conversations, None
             if len(conversations) > 1 and is_refusal(reply.outcome) and not remedy_for(reply.outcome).hopeless:
                 return conversations, None  # it may refuse several answers at once; retry one by one
-            self.summary.problem = failure_message(reply, self._rater, self._endpoint.shown)
+            self.summary.problem = failure_message(reply, self.rater, self.endpoint.shown)
             tries = TRIES_BUSY if reply.outcome == "http_429" else TRIES
             if trial >= tries - 1 or self._stopped or not remedy_for(reply.outcome).retry:
                 break
-            wait = backoff(trial, self._rng)
+            wait = backoff(trial, self.rng)
             if reply.retry_after is None or reply.retry_after < wait:  # a server may always say 0
-                await self._sleep(wait)
+                await self.sleep(wait)
             elif reply.retry_after > LONGEST_WAIT:
                 self._stopped = True
                 break
@@ -304,11 +272,11 @@ class RatingRun:
             self._raise_write_error()
             for _, lease in conversations:
                 self._lease_writers.pop(lease.submission_id, None)
-            reply = slot.reply = await self._endpoint.ask(request)
+            reply = slot.reply = await self.endpoint.ask(request)
         replies = samples_of(reply, len(conversations))
         done, further = [], []
         for (conversation, lease), call, one in zip(conversations, begun, replies, strict=True):
-            cost = self._rater_budget.pay(reserved, one)
+            cost = self.rater_budget.pay(reserved, one)
             reserved = 0.0  # paid once
             facts = one.facts if cost is None else {**one.facts, "cost": cost}
             done.append(journal.ended(call, conversation.outcome_of(call, one), response=one.body, facts=facts))
@@ -322,11 +290,11 @@ class RatingRun:
 
         def count() -> None:
             for call, one, (conversation, _) in zip(done, replies, further, strict=True):
-                self.summary.count_request(call.outcome, one, self._rater_budget)
+                self.summary.count_request(call.outcome, one, self.rater_budget)
                 if conversation.is_over:
                     self.summary.count_visit(conversation.answers)
             self.summary.shared += len(done) - 1
-            self.summary.cut_prompts += self._rater.provider != "local" and is_cut(request, reply)
+            self.summary.cut_prompts += self.rater.provider != "local" and is_cut(request, reply)
 
         self._save(save, count)
         self._report()

@@ -1,15 +1,34 @@
-"""What a rater is to answer: each assignment in every variant and repeat."""
+"""What a rater is to answer, each assignment in every variant and repeat, and how far each visit is when a run begins.
+
+An answer binds a visit to its settings. Without an answer it is asked with the current settings, and a truncated
+answer is asked again under a larger limit; earlier calls are kept, and count as attempts only.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import json
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sqlalchemy import Connection, select
+
 from spa.errors import StudyError
 from spa.forms.form import Exhibit, ExhibitsBlock, Form, PageBlock
-from spa.responses.leases import visit_of_rater
+from spa.journal import STARTED, JournalEntry, calls_of
+from spa.raters.endpoints.endpoint import mapping
+from spa.responses.leases import (
+    Lease,
+    ask_anew,
+    give,
+    leases_named,
+    new_lease_for_rater,
+    refuse_other_settings,
+    visit_of_rater,
+)
 from spa.responses.store import Store
+from spa.responses.store_schema import journal
 from spa.responses.submission import RaterCondition
 from spa.study.raters import RaterProtocol, RaterVariant
 
@@ -33,10 +52,8 @@ class RaterVisit:
     @property
     def protocol(self) -> RaterProtocol:
         """How this visit is asked; each repeat adds its number to a seed."""
-        protocol = self.asked.protocol
-        return (
-            protocol if protocol.seed is None else protocol.model_copy(update={"seed": protocol.seed + self.repeat - 1})
-        )
+        protocol, seed = self.asked.protocol, self.asked.protocol.seed
+        return protocol if seed is None else protocol.model_copy(update={"seed": seed + self.repeat - 1})
 
     @property
     def label(self) -> RaterCondition:
@@ -65,10 +82,7 @@ def rater_visits(
 ) -> Sequence[RaterVisit]:
     """Return every visit: assignment by assignment, so that a run that is stopped has whole ones.
 
-    Raises
-    ------
-    StudyError
-        If ``only`` names an assignment that the store does not hold.
+    Raise StudyError if ``only`` names an assignment that the store does not hold.
     """
     names = store.assignments.ids()
     unknown = sorted(set(only) - set(names))
@@ -106,9 +120,8 @@ def with_hostile_line(form: Form, label: str) -> Form:
     def changed(exhibit: Exhibit) -> Exhibit:
         if exhibit.label != label or exhibit.image is not None:
             return exhibit
-        return replace(
-            exhibit, segments=(*exhibit.segments, replace(exhibit.segments[-1], text=HOSTILE_LINE, marked=False))
-        )
+        hostile = replace(exhibit.segments[-1], text=HOSTILE_LINE, marked=False)
+        return replace(exhibit, segments=(*exhibit.segments, hostile))
 
     def block_of(block: PageBlock) -> PageBlock:
         if not isinstance(block, ExhibitsBlock):
@@ -117,3 +130,113 @@ def with_hostile_line(form: Form, label: str) -> Form:
 
     pages = tuple(replace(page, blocks=tuple(block_of(block) for block in page.blocks)) for page in form.pages)
     return replace(form, pages=pages)
+
+
+AHEAD = 32  # visits; only one run of a rater is under way, so that nobody else changes what was read
+BINDING = ("ok", "unreadable", "refused")  # outcomes of a call that answered, or was meant as an answer
+CUT = "truncated"
+SUPERSEDED = "overtaken"  # in the place of ``CUT``, where other settings or a larger limit have come since
+LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")  # names under which it is sent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaterVisitState:
+    """One visit as a run finds it.
+
+    ``write`` puts the lease into the store where it is not there as it stands, with the first call of the visit;
+    ``calls`` are those of a visit that is not completed.
+    """
+
+    visit: RaterVisit
+    lease: Lease
+    write: Callable[[Connection, Lease], object] | None
+    calls: tuple[JournalEntry, ...]
+
+    @property
+    def open(self) -> bool:
+        """Whether anything is to be asked."""
+        return not self.lease.completed
+
+
+def visit_states(
+    store: Store, visits: Sequence[RaterVisit], expect: Callable[[list[str]], object]
+) -> Iterator[RaterVisitState]:
+    """Yield where each visit stands; ``expect`` is called with the assignments of those open ones that come next.
+
+    Raise ResponseError if the rater answered in a visit of this name with another model or other settings.
+    """
+    for start in range(0, len(visits), AHEAD):
+        chunk = {visit.submission_id: visit for visit in visits[start : start + AHEAD]}
+        with store.reading() as connection:
+            leases = leases_named(connection, chunk)
+            completed = [name for name, lease in leases.items() if lease.completed]
+            begun = [name for name in leases if name not in completed] + _truncated(connection, completed)
+            calls = calls_of(connection, KIND, begun) if begun else {}
+        found = [visit_state_of(visit, leases.get(name), calls.get(name, ())) for name, visit in chunk.items()]
+        expect(list({one.visit.assignment_id: None for one in found if one.open}))
+        yield from found
+
+
+def group_repeats(visit_states: Iterator[RaterVisitState], most: int) -> Iterator[list[RaterVisitState]]:
+    """Yield visits one by one, or as many as ``most`` repeats of one way on one form together."""
+    group: list[RaterVisitState] = []
+    for visit_state in visit_states:
+        visit = visit_state.visit
+        alike = group and (visit.assignment_id, visit.asked) == (group[0].visit.assignment_id, group[0].visit.asked)
+        own_seed = visit.protocol.seed is not None
+        if group and (len(group) >= most or not alike or own_seed):
+            yield group
+            group = []
+        group.append(visit_state)
+    if group:
+        yield group
+
+
+def visit_state_of(visit: RaterVisit, lease: Lease | None, calls: Sequence[JournalEntry]) -> RaterVisitState:
+    """Return where one visit stands, by its lease and its calls; raise ResponseError as :func:`visit_states` does."""
+    if lease is None:
+        new = new_lease_for_rater(visit.asked.rater.id, visit.assignment_id, visit.label)
+        return RaterVisitState(visit=visit, lease=new, write=give, calls=())
+    cut = [call for call in calls if call.outcome == CUT and call.begun_at >= lease.leased_at]
+    label = visit.label
+    changed = lease.asked != label and lease.asked not in [
+        replace(label, fingerprint=visit.asked.fingerprint_with(limit))
+        for limit in {visit.protocol.limit, *map(_limit, cut)}
+    ]
+    binding = (*BINDING, STARTED) if visit.asked.rater.provider == "batch" else BINDING
+    if changed and (any(call.outcome in binding for call in calls) or (lease.completed and not cut)):
+        refuse_other_settings(lease, label)
+    if not changed and not any(_allows_longer(visit, call) for call in cut):
+        return RaterVisitState(visit=visit, lease=lease, write=None, calls=_since(lease, calls))
+    anew = replace(lease, asked=label, leased_at=time.time(), outcome=None, completed_at=None, completion_code=None)
+    return RaterVisitState(visit=visit, lease=anew, write=ask_anew, calls=_since(anew, calls))
+
+
+def _truncated(connection: Connection, names: Sequence[str]) -> list[str]:
+    """Return which of some visits have an answer that broke off."""
+    if not names:
+        return []
+    cut = journal.c.kind == KIND, journal.c.scope.in_(names), journal.c.outcome == CUT
+    return list(connection.scalars(select(journal.c.scope).where(*cut).distinct()))
+
+
+def _since(lease: Lease, calls: Sequence[JournalEntry]) -> tuple[JournalEntry, ...]:
+    """Return the calls of a visit: answers that broke off before it was asked as it is now count no more."""
+    return tuple(
+        replace(call, outcome=SUPERSEDED) if call.outcome == CUT and call.begun_at < lease.leased_at else call
+        for call in calls
+    )
+
+
+def _limit(call: JournalEntry) -> int | None:
+    """Return the most tokens that a call on record asked for."""
+    sent = mapping(mapping(json.loads(call.request)).get("parameters"))
+    return next((sent[name] for name in LIMITS if isinstance(sent.get(name), int)), None)
+
+
+def _allows_longer(visit: RaterVisit, call: JournalEntry) -> bool:
+    """Tell whether a visit allows a longer answer than a call whose answer broke off."""
+    limit = _limit(call)
+    if visit.protocol.limit is None or limit is None:  # without one an answer ends where the endpoint ends it
+        return limit is not None or (visit.protocol.limit or 0) > call.facts.get("completion_tokens", 0)
+    return visit.protocol.limit > limit

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+HEADERS: Mapping[str, str] = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",  # "no-referrer" would hide from us where our own forms come from
+    "cache-control": "no-store",
+    "cross-origin-opener-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "x-robots-tag": "noindex",
+}
 
 
 def content_policy(places: Iterable[str] = (), *, frames: Iterable[str] = ()) -> str:
@@ -28,17 +37,10 @@ class SecurityHeaders:
     site learns the address: ``same-origin`` hides it from the completion page, and the policy from everything else.
     """
 
-    def __init__(self, app: ASGIApp, *, policy: Callable[[], str]) -> None:
+    def __init__(self, app: ASGIApp, *, policy: Callable[[], str], headers: Mapping[str, str] = HEADERS) -> None:
         self.app = app
         self.policy = policy  # adapters add sites while the server runs
-        self.headers = [
-            (b"x-content-type-options", b"nosniff"),
-            (b"referrer-policy", b"same-origin"),  # "no-referrer" would hide from us where our own forms come from
-            (b"cache-control", b"no-store"),
-            (b"cross-origin-opener-policy", b"same-origin"),
-            (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
-            (b"x-robots-tag", b"noindex"),
-        ]
+        self.headers = [(name.encode(), value.encode()) for name, value in headers.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on and add the headers to what comes back."""

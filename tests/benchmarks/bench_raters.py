@@ -25,8 +25,8 @@ import openai
 
 from spa.commands.workspace import Workspace, open_workspace
 from spa.forms.prompt_turns import turns_of
-from spa.raters.endpoints.chat import ChatEndpoint
 from spa.raters.endpoints.endpoint import LLMRequest
+from spa.raters.endpoints.http_endpoint import ChatEndpoint
 from spa.raters.prompt_messages import PromptWriter
 from spa.raters.run import rate_visits
 from spa.raters.summary import RatingSummary

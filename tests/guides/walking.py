@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from prolific.rehearse.toml_text import toml_text
+from prolific.rehearse.study_copy import toml_text
 from tests.guides.reader import GuideReader
 from tests.shell_lines import Command, fenced, shell_commands
 

@@ -45,13 +45,13 @@ def test_every_fault_names_a_test_that_exists() -> None:
 
 def test_the_other_side_can_never_be_taken_for_the_api() -> None:
     """Only the page that takes codes is outside ``/emulator/``; nothing of the other side is under ``/api/``."""
-    paths = {route.path for route in (*control_routes.routes.all, *participant_site.routes.all)}
+    paths = {route.path for route in (*control_routes.ROUTES, *participant_site.ROUTES)}
     assert {path for path in paths if not path.startswith("/emulator/")} == {"/submissions/complete"}
     assert all(route.path.startswith("/api/v1/") for route in API_ROUTES)
 
 
 def test_the_command_names_every_fate() -> None:
     """What people may do can be chosen, and the help says so."""
-    (option,) = [one for one in rehearse.params if one.name == "given"]
+    (option,) = [one for one in rehearse.params if one.name == "shares"]
     told = str(getattr(option, "help", ""))
     assert [one for one in SCENARIOS if one != "completes" and one.replace(" ", "-") not in told] == []

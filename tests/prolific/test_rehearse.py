@@ -20,8 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prolific.rehearse.participants import SCENARIOS, SHARES, person, read_shares
-from prolific.rehearse.study_copy import copy_study
-from prolific.rehearse.toml_text import toml_text
+from prolific.rehearse.study_copy import copy_study, toml_text
 from spa.cli import main
 from spa.errors import StudyError
 from tests.conftest import missing_part, need

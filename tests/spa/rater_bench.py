@@ -15,8 +15,7 @@ from spa.forms.form import ExhibitsBlock, Form
 from spa.forms.prompt_turns import PromptTurn, turns_of
 from spa.forms.texts import load_texts
 from spa.journal import Journal, JournalEntry
-from spa.raters.endpoints.chat import ChatEndpoint
-from spa.raters.endpoints.http_endpoint import HTTPEndpoint
+from spa.raters.endpoints.http_endpoint import ChatEndpoint, HTTPEndpoint
 from spa.raters.prompt_messages import Message, PromptWriter
 from spa.raters.reading.reply_reader import ReplyTurn
 from spa.raters.run import rate_visits

@@ -18,8 +18,8 @@ from sqlalchemy import update
 from spa.errors import PlatformError, ResponseError
 from spa.forms.prompt_turns import turns_of
 from spa.journal import Journal, JournalEntry
-from spa.raters.endpoints.chat import ChatEndpoint
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, read_body
+from spa.raters.endpoints.http_endpoint import ChatEndpoint
 from spa.raters.endpoints.keys import find_key
 from spa.raters.reading.json_replies import UnreadableReply, find_payload
 from spa.raters.reading.reply_reader import read_turn

@@ -13,7 +13,7 @@ from spa.journal import Journal
 from spa.raters import batch
 from spa.raters.budget import Price, RaterBudget
 from spa.raters.endpoints import batch_files
-from spa.raters.endpoints.chat import ChatEndpoint
+from spa.raters.endpoints.http_endpoint import ChatEndpoint
 from spa.raters.summary import RatingSummary, stop_if_unfinished
 from spa.raters.visits import rater_visits
 from spa.responses.submission import Response

@@ -14,8 +14,7 @@ from spa.errors import PlatformError
 from spa.journal import Journal
 from spa.raters import capabilities
 from spa.raters.budget import Price, RaterBudget
-from spa.raters.endpoints.chat import ChatEndpoint
-from spa.raters.endpoints.responses import ResponsesEndpoint
+from spa.raters.endpoints.http_endpoint import ChatEndpoint, ResponsesEndpoint
 from spa.responses.store import Store
 from spa.study.raters import Rater, rater_variants
 from tests.spa.rehearsed import built_example, spa

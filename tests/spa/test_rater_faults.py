@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from spa.errors import PlatformError
-from spa.raters.endpoints.chat import ChatEndpoint
 from spa.raters.endpoints.failures import LONGEST_WAIT, backoff
+from spa.raters.endpoints.http_endpoint import ChatEndpoint
 from spa.raters.endpoints.rate_limit_headers import retry_after_seconds
 from spa.raters.summary import RatingSummary
 from spa.study.raters import Rater

@@ -11,7 +11,7 @@ import pytest
 from spa import journal
 from spa.errors import ResponseError
 from spa.journal import STARTED, Journal
-from spa.raters.endpoints.chat import ChatEndpoint
+from spa.raters.endpoints.http_endpoint import ChatEndpoint
 from spa.raters.run import rate_visits
 from spa.raters.summary import RatingSummary
 from spa.raters.visits import KIND, rater_visits

@@ -17,8 +17,8 @@ import pytest
 
 from spa.forms.form import Form
 from spa.forms.texts import load_texts
-from spa.raters.endpoints.chat import ChatEndpoint
 from spa.raters.endpoints.endpoint import LLMEndpoint
+from spa.raters.endpoints.http_endpoint import ChatEndpoint
 from spa.raters.local.endpoint import LocalEndpoint
 from spa.raters.prompt_messages import PromptWriter
 from spa.raters.run import rate_visits

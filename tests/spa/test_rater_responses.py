@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from spa.errors import StudyError
 from spa.raters.endpoints.endpoint import read_body
-from spa.raters.endpoints.responses import ResponsesEndpoint, as_input
+from spa.raters.endpoints.http_endpoint import ResponsesEndpoint, as_input
 from spa.raters.reading.distribution import read_distribution
 from spa.raters.run import rate_visits
 from spa.raters.summary import RatingSummary

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from spa.raters.budget import Price, RaterBudget
-from spa.raters.endpoints.chat import ChatEndpoint
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest
+from spa.raters.endpoints.http_endpoint import ChatEndpoint
 from spa.raters.run import rate_visits
 from spa.raters.summary import RatingSummary
 from spa.raters.visits import rater_visits

@@ -15,9 +15,8 @@ from spa.forms.form import AnswerOption
 from spa.journal import Journal
 from spa.raters import capabilities
 from spa.raters.budget import RaterBudget
-from spa.raters.endpoints.chat import ChatEndpoint
+from spa.raters.endpoints.http_endpoint import ChatEndpoint, ResponsesEndpoint
 from spa.raters.endpoints.keys import find_key, named_values
-from spa.raters.endpoints.responses import ResponsesEndpoint
 from spa.raters.run import rate_visits
 from spa.raters.visits import rater_visits
 from spa.study.load import load_study

@@ -13,7 +13,7 @@ import pytest
 from spa.commands.workspace import Workspace, open_workspace
 from spa.forms.prompt import TextPart, answer_format, render_ask
 from spa.forms.prompt_turns import Conversation, turns_of
-from spa.raters.endpoints.chat import ChatEndpoint
+from spa.raters.endpoints.http_endpoint import ChatEndpoint
 from spa.raters.prompt_messages import PromptWriter, all_prompts
 from spa.raters.run import rate_visits
 from spa.raters.visits import rater_visits

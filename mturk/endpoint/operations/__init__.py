@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from mturk.endpoint.operations import bonuses, call, hits, notifications, qualifications, queries, workers
+from mturk.endpoint.operations import call, hits, notifications, qualifications, workers
 from mturk.endpoint.operations.call import Answer, OperationCall
 
 OPERATIONS: Mapping[str, Callable[[OperationCall], Answer]] = {
@@ -21,26 +21,26 @@ OPERATIONS: Mapping[str, Callable[[OperationCall], Answer]] = {
     "DeleteQualificationType": qualifications.delete_type,
     "DeleteWorkerBlock": workers.delete_block,
     "DisassociateQualificationFromWorker": qualifications.disassociate,
-    "GetAccountBalance": bonuses.get_balance,
-    "GetAssignment": queries.get_assignment,
+    "GetAccountBalance": workers.get_balance,
+    "GetAssignment": hits.get_assignment,
     "GetFileUploadURL": call.get_file_upload_url,
-    "GetHIT": queries.get_hit,
+    "GetHIT": hits.get_hit,
     "GetQualificationScore": qualifications.get_score,
     "GetQualificationType": qualifications.get_type,
-    "ListAssignmentsForHIT": queries.list_assignments,
-    "ListBonusPayments": bonuses.list_bonuses,
-    "ListHITs": queries.list_hits,
-    "ListHITsForQualificationType": queries.list_hits_for_qualification_type,
+    "ListAssignmentsForHIT": hits.list_assignments,
+    "ListBonusPayments": workers.list_bonuses,
+    "ListHITs": hits.list_hits,
+    "ListHITsForQualificationType": hits.list_hits_for_qualification_type,
     "ListQualificationRequests": qualifications.list_requests,
     "ListQualificationTypes": qualifications.list_types,
     "ListReviewPolicyResultsForHIT": call.list_review_policy_results,
-    "ListReviewableHITs": queries.list_reviewable_hits,
+    "ListReviewableHITs": hits.list_reviewable_hits,
     "ListWorkerBlocks": workers.list_blocks,
     "ListWorkersWithQualificationType": qualifications.list_workers,
     "NotifyWorkers": workers.notify_workers,
     "RejectAssignment": hits.reject_assignment,
     "RejectQualificationRequest": qualifications.reject_request,
-    "SendBonus": bonuses.send_bonus,
+    "SendBonus": workers.send_bonus,
     "SendTestEventNotification": notifications.send_test_event,
     "UpdateExpirationForHIT": hits.update_expiration,
     "UpdateHITReviewStatus": hits.update_review_status,

@@ -10,9 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Column, Row, Select, delete, insert, select
+from sqlalchemy import Column, Row, Select, delete, select
 
-from mturk.endpoint.errors import MTurkRequestError, invalid, not_supported, refused
+from mturk.endpoint.assignments import HitAssignment
+from mturk.endpoint.errors import invalid, not_supported, refused
+from mturk.endpoint.hits import HitType, HostedHit
+from mturk.endpoint.repository import find_assignment, find_hit, find_type
 from mturk.endpoint.schema import request_tokens
 from mturk.endpoint.store import secret_of
 from mturk.endpoint.transaction import Transaction
@@ -40,21 +43,33 @@ class OperationCall:
         """What was made later does not show in lists yet."""
         return self.tx.now - self.tx.rules.lag
 
+    def hit(self) -> HostedHit:
+        """Return the requester's HIT that the request names."""
+        return find_hit(self.tx, self.given["HITId"], requester_id=self.requester_id)
+
+    def hit_type(self) -> HitType:
+        """Return the requester's HIT type that the request names."""
+        return find_type(self.tx, self.given["HITTypeId"], requester_id=self.requester_id)
+
+    def assignment(self) -> HitAssignment:
+        """Return the assignment of the requester's HITs that the request names."""
+        return find_assignment(self.tx, self.given["AssignmentId"], requester_id=self.requester_id)
+
 
 def one_page(
     call: OperationCall,
+    name: str,
     query: Select[Any],
     order: Column[Any],
     write: Callable[[Row[Any]], Answer],
-    name: str,
     *,
     descending: bool = False,
 ) -> Answer:
-    """Answer with one page of a list.
+    """Answer with one page of the rows of ``query`` in the order of a column.
 
-    The next page begins after the last row of this one, so that rows made in between neither repeat nor hide
-    others. ``query`` selects ``order`` as its first column.
+    The next page begins after the last row of this one, so that rows made in between neither repeat nor hide others.
     """
+    query = query.add_columns(order.label("place"))
     most = int(call.given.get("MaxResults", PAGE))
     token = call.given.get("NextToken")
     if token is not None:
@@ -63,15 +78,14 @@ def one_page(
     query = query.order_by(order.desc() if descending else order).limit(most + 1)
     rows: Sequence[Row[Any]] = call.tx.connection.execute(query).all()
     shown = rows[:most]
-    following = _write_token(call, int(shown[-1][0])) if len(rows) > most else None
+    following = _write_token(call, int(shown[-1].place)) if len(rows) > most else None
     return {"NextToken": following, "NumResults": len(shown), name: [write(row) for row in shown]}
 
 
 def _sum(call: OperationCall, number: bytes) -> bytes:
     """Return what ties a token to its list: operation, requester and filters."""
-    filters = sorted(
-        (name, str(value)) for name, value in call.given.items() if name not in ("NextToken", "MaxResults")
-    )
+    paging = ("NextToken", "MaxResults")
+    filters = sorted((name, str(value)) for name, value in call.given.items() if name not in paging)
     text = f"{call.operation} {call.requester_id} {filters}".encode() + number
     return hmac.new(secret_of(call.tx.connection), text, hashlib.sha256).digest()[:12]
 
@@ -96,41 +110,30 @@ REMEMBERED = 86_400.0  # seconds
 
 def earlier_result(call: OperationCall, purpose: str) -> str | None:
     """Return the id of what the first call with this token made; None where there was none, or long ago."""
-    token = call.given.get("UniqueRequestToken")
-    if token is None:
-        return None
-    row = call.tx.connection.execute(select(request_tokens).where(*_same(call, purpose))).first()
+    token, c = call.given.get("UniqueRequestToken"), request_tokens.c
+    same = (c.requester_id == call.requester_id, c.purpose == purpose, c.token == token)
+    row = None if token is None else call.tx.first(select(request_tokens).where(*same))
     if row is None:
         return None
     if call.now - row.at < REMEMBERED:
         return str(row.made)
-    call.tx.connection.execute(delete(request_tokens).where(*_same(call, purpose)))
+    call.tx.connection.execute(delete(request_tokens).where(*same))
     return None
 
 
-def duplicate_request(call: OperationCall) -> MTurkRequestError:
-    """Return the error of a call whose ``UniqueRequestToken`` was used before."""
-    token = call.given["UniqueRequestToken"]
-    return refused("DuplicateRequest", f'The idempotency token "{token}" has already been processed.')
+def refuse_duplicate(call: OperationCall, purpose: str) -> None:
+    """Refuse a call whose ``UniqueRequestToken`` was used before."""
+    if earlier_result(call, purpose) is not None:
+        token = call.given["UniqueRequestToken"]
+        raise refused("DuplicateRequest", f'The idempotency token "{token}" has already been processed.')
 
 
 def remember(call: OperationCall, purpose: str, made: str) -> None:
     """Remember what this call made."""
     token = call.given.get("UniqueRequestToken")
     if token is not None:
-        call.tx.connection.execute(
-            insert(request_tokens).values(
-                requester_id=call.requester_id, purpose=purpose, token=token, made=made, at=call.now
-            )
-        )
-
-
-def _same(call: OperationCall, purpose: str):  # type: ignore[no-untyped-def]
-    return (
-        request_tokens.c.requester_id == call.requester_id,
-        request_tokens.c.purpose == purpose,
-        request_tokens.c.token == call.given["UniqueRequestToken"],
-    )
+        facts = {"requester_id": call.requester_id, "purpose": purpose, "token": token}
+        call.tx.insert(request_tokens, **facts, made=made, at=call.now)
 
 
 UNSUPPORTED: Mapping[str, tuple[str, str]] = {  # parameter: what it is, what to do instead
@@ -148,10 +151,7 @@ UNSUPPORTED: Mapping[str, tuple[str, str]] = {  # parameter: what it is, what to
 
 
 def refuse_unsupported(given: Mapping[str, Any]) -> None:
-    """Refuse parameters that are left out.
-
-    Raise MTurkRequestError naming the first of them.
-    """
+    """Refuse the first of the parameters that this endpoint leaves out."""
     for name, (what, instead) in UNSUPPORTED.items():
         if name in given:
             raise not_supported(what, instead)

@@ -1,4 +1,4 @@
-"""Creating HITs and HIT types, and changing what was created."""
+"""Creating, changing, reading and reviewing HITs and their assignments."""
 
 from __future__ import annotations
 
@@ -7,27 +7,140 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import bindparam, insert, select
+from sqlalchemy import Row, Select, bindparam, select
 
+from mturk.endpoint import hits as life
+from mturk.endpoint import repository
+from mturk.endpoint.assignments import KNOWN_TO_REQUESTERS, REJECTED, HitAssignment
 from mturk.endpoint.errors import NOT_SUPPORTED, PREFIX, MTurkRequestError, does_not_exist, invalid, refused
-from mturk.endpoint.hits import HitType, HostedHit, disposed, expiring, extended, in_review, retyped
-from mturk.endpoint.money import parse_money
+from mturk.endpoint.hits import DISPOSED, REVIEWABLE, HitType, HostedHit
+from mturk.endpoint.money import format_money, parse_money
 from mturk.endpoint.operations.call import (
     Answer,
     OperationCall,
-    duplicate_request,
     earlier_result,
+    one_page,
+    refuse_duplicate,
     refuse_unsupported,
     remember,
 )
-from mturk.endpoint.operations.queries import write_hit
+from mturk.endpoint.operations.qualifications import find_qualification_type
 from mturk.endpoint.protocol import AUTO_APPROVAL_DELAY
-from mturk.endpoint.repository import TYPE_FIELDS, add_hit, find_hit, find_type, held, hold, record_event, save_hit
 from mturk.endpoint.requirements import SYSTEM_TYPES, check_requirements
-from mturk.endpoint.review import approve, budget_of, insufficient_funds, reject
-from mturk.endpoint.schema import hit_types, qualification_types, requirement_types
+from mturk.endpoint.review import approve, check_funds, reject
+from mturk.endpoint.schema import assignments, hit_types, hits, requirement_types
 from mturk.endpoint.transaction import new_id
 from mturk.questions import QuestionNotSupported, QuestionRefused, XMLRefused, read_question
+
+
+def get_hit(call: OperationCall) -> Answer:
+    """Return a HIT, also one that is disposed of."""
+    hit = call.hit()
+    return {"HIT": write_hit(hit, repository.find_type(call.tx, hit.hit_type_id))}
+
+
+def get_assignment(call: OperationCall) -> Answer:
+    """Return a submitted assignment with its HIT."""
+    work = call.assignment()
+    hit = repository.find_hit(call.tx, work.hit_id)
+    if work.status not in KNOWN_TO_REQUESTERS or hit.status == DISPOSED:
+        raise does_not_exist("Assignment", work.assignment_id)
+    return {"Assignment": write_assignment(work), "HIT": write_hit(hit, repository.find_type(call.tx, hit.hit_type_id))}
+
+
+def list_hits(call: OperationCall) -> Answer:
+    """List all HITs that are not disposed of, the newest first."""
+    return _list(call, _own(call))
+
+
+def list_reviewable_hits(call: OperationCall) -> Answer:
+    """List HITs that wait for their requester."""
+    query = _own(call).where(hits.c.status == call.given.get("Status", REVIEWABLE))
+    if "HITTypeId" in call.given:
+        query = query.where(hits.c.hit_type_id == call.hit_type().hit_type_id)
+    return _list(call, query)
+
+
+def list_hits_for_qualification_type(call: OperationCall) -> Answer:
+    """List HITs whose type asks for a qualification."""
+    query = _own(call).join(requirement_types, requirement_types.c.hit_type_id == hits.c.hit_type_id)
+    return _list(call, query.where(requirement_types.c.qualification_type_id == call.given["QualificationTypeId"]))
+
+
+def list_assignments(call: OperationCall) -> Answer:
+    """List what workers submitted of a HIT, in the order of submission."""
+    hit, c = call.hit(), assignments.c
+    if hit.status == DISPOSED:
+        raise does_not_exist("HIT", hit.hit_id)
+    submissions = (c.hit_id == hit.hit_id, c.turn.is_not(None), c.submitted_at <= call.visible_until)
+    query = select(*repository.ASSIGNMENT_COLUMNS).where(*submissions)
+    statuses = call.given.get("AssignmentStatuses")
+    if statuses:
+        query = query.where(c.status.in_(statuses))
+    return one_page(call, "Assignments", query, c.turn, write_assignment)
+
+
+def _own(call: OperationCall) -> Select[Any]:
+    c = hits.c
+    own = (c.requester_id == call.requester_id, c.status != DISPOSED, c.created_at <= call.visible_until)
+    return select(*repository.HIT_COLUMNS).where(*own)
+
+
+def _list(call: OperationCall, query: Select[Any]) -> Answer:
+    kinds: dict[str, HitType] = {}
+
+    def write(row: Row[Any]) -> Answer:
+        hit = repository.hit_from(row[:-1])
+        if hit.hit_type_id not in kinds:
+            kinds[hit.hit_type_id] = repository.find_type(call.tx, hit.hit_type_id)
+        return write_hit(hit, kinds[hit.hit_type_id])
+
+    return one_page(call, "HITs", query, hits.c.number, write, descending=True)
+
+
+def write_hit(hit: HostedHit, kind: HitType) -> dict[str, Any]:
+    """Return a HIT with the properties of its type."""
+    return {
+        "HITId": hit.hit_id,
+        "HITTypeId": hit.hit_type_id,
+        "HITGroupId": kind.group_id,
+        "CreationTime": hit.created_at,
+        "Title": kind.title,
+        "Description": kind.description,
+        "Question": hit.question,
+        "Keywords": kind.keywords or None,
+        "HITStatus": hit.status,
+        "MaxAssignments": hit.maximum,
+        "Reward": format_money(kind.reward),
+        "AutoApprovalDelayInSeconds": kind.auto_approval_delay,
+        "Expiration": hit.expires_at,
+        "AssignmentDurationInSeconds": kind.duration,
+        "RequesterAnnotation": hit.annotation,
+        "QualificationRequirements": json.loads(kind.requirements),
+        "HITReviewStatus": "NotReviewed",
+        "NumberOfAssignmentsPending": hit.pending,
+        "NumberOfAssignmentsAvailable": hit.available,
+        "NumberOfAssignmentsCompleted": hit.completed,
+    }
+
+
+def write_assignment(work: HitAssignment | Row[Any]) -> dict[str, Any]:
+    """Return an assignment that was submitted, also of its row."""
+    return {
+        "AssignmentId": work.assignment_id,
+        "WorkerId": work.worker_id,
+        "HITId": work.hit_id,
+        "AssignmentStatus": work.status,
+        "AutoApprovalTime": work.auto_approval_at,
+        "AcceptTime": work.accepted_at,
+        "SubmitTime": work.submitted_at,
+        "ApprovalTime": work.approved_at,
+        "RejectionTime": work.rejected_at if work.status == REJECTED else None,
+        "Deadline": work.deadline,
+        "Answer": work.answer,
+        "RequesterFeedback": work.feedback,
+    }
+
 
 SAME_TYPE = select(hit_types.c.hit_type_id).where(
     hit_types.c.requester_id == bindparam("requester"), hit_types.c.digest == bindparam("sum")
@@ -56,11 +169,9 @@ def create_hit_with_type(call: OperationCall) -> Answer:
 
 def create_additional_assignments(call: OperationCall) -> Answer:
     """Let more workers do a HIT."""
-    if earlier_result(call, "extension") is not None:
-        raise duplicate_request(call)
-    hit = _own_hit(call)
-    _require_visible(call, hit)
-    after = extended(hit, call.given["NumberOfAdditionalAssignments"], call.now)
+    refuse_duplicate(call, "extension")
+    hit = _visible_hit(call)
+    after = life.extended(hit, call.given["NumberOfAdditionalAssignments"], call.now)
     _save(call, hit, after, "extending the HIT")
     remember(call, "extension", hit.hit_id)
     return {}
@@ -68,45 +179,39 @@ def create_additional_assignments(call: OperationCall) -> Answer:
 
 def update_expiration(call: OperationCall) -> Answer:
     """Move a HIT's date of expiry; one that has passed expires it at once."""
-    hit = _own_hit(call)
     at = float(call.given["ExpireAt"])
-    if at > call.now:
-        _require_visible(call, hit)
-    return _save(call, hit, expiring(hit, at, call.now), "opening the HIT again")
+    hit = _visible_hit(call) if at > call.now else call.hit()
+    return _save(call, hit, life.expiring(hit, at, call.now), "opening the HIT again")
 
 
 def update_hit_type(call: OperationCall) -> Answer:
     """Give a HIT the properties of another HIT type."""
-    hit = _own_hit(call)
-    _require_visible(call, hit)
+    hit = _visible_hit(call)
     kind = _own_type(call, call.given["HITTypeId"])
-    return _save(call, hit, retyped(hit, kind.hit_type_id, call.now), "changing the HIT's type", kind)
+    return _save(call, hit, life.retyped(hit, kind.hit_type_id, call.now), "changing the HIT's type", kind)
 
 
 def update_review_status(call: OperationCall) -> Answer:
     """Mark a HIT as being reviewed, or as not being."""
-    hit = _own_hit(call)
-    return _save(call, hit, in_review(hit, not call.given.get("Revert", False), call.now))
+    hit = call.hit()
+    return _save(call, hit, life.in_review(hit, not call.given.get("Revert", False), call.now))
 
 
 def delete_hit(call: OperationCall) -> Answer:
     """Dispose of a HIT that is finished and reviewed."""
-    hit = _own_hit(call)
-    return _save(call, hit, disposed(hit, call.now))
-
-
-def _own_hit(call: OperationCall) -> HostedHit:
-    return find_hit(call.tx, call.given["HITId"], requester_id=call.requester_id)
+    hit = call.hit()
+    return _save(call, hit, life.disposed(hit, call.now))
 
 
 def _save(
     call: OperationCall, hit: HostedHit, after: HostedHit, what: str = "", kind_after: HitType | None = None
 ) -> Answer:
     """Save a HIT's next state; ``what`` names an action that may cost more and needs the budget for it."""
-    kind = find_type(call.tx, hit.hit_type_id)
+    kind = repository.find_type(call.tx, hit.hit_type_id)
     if what:
-        _check_funds(call, held(call.tx, after, kind_after or kind) - held(call.tx, hit, kind), what)
-    save_hit(call.tx, hit, after, kind=kind, kind_after=kind_after)
+        cost = repository.held(call.tx, after, kind_after or kind) - repository.held(call.tx, hit, kind)
+        check_funds(call.tx, call.requester_id, cost, what)
+    repository.save_hit(call.tx, hit, after, kind=kind, kind_after=kind_after)
     return {}
 
 
@@ -127,12 +232,12 @@ def _create(call: OperationCall, kind: HitType) -> Answer:
         maximum=given.get("MaxAssignments", 1),
         active_at=call.now,
     )
-    cost = held(call.tx, hit, kind)
-    _check_funds(call, cost, "this HIT")
-    hit = add_hit(call.tx, hit)
-    hold(call.tx, call.requester_id, cost)
+    cost = repository.held(call.tx, hit, kind)
+    check_funds(call.tx, call.requester_id, cost, "this HIT")
+    hit = repository.add_hit(call.tx, hit)
+    repository.hold(call.tx, call.requester_id, cost)
     remember(call, "hit", hit.hit_id)
-    record_event(call.tx, "HITCreated", hit)
+    repository.record_event(call.tx, "HITCreated", hit)
     return {"HIT": write_hit(hit, kind)}
 
 
@@ -164,34 +269,19 @@ def _type_of(call: OperationCall) -> HitType:
         auto_approval_delay=given.get("AutoApprovalDelayInSeconds", AUTO_APPROVAL_DELAY),
         requirements=json.dumps(requirements, sort_keys=True),
     )
-    digest = _digest(wanted)
+    properties = ("title", "description", "keywords", "reward", "duration", "auto_approval_delay", "requirements")
+    parts = [getattr(wanted, name) for name in properties]
+    digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
     known = call.tx.connection.scalar(SAME_TYPE, {"requester": call.requester_id, "sum": digest})
     if known is not None:
         return _own_type(call, known)
     _check_types_exist(call, requirements)
     wanted = replace(wanted, hit_type_id=new_id(), group_id=new_id())
-    values = {name: getattr(wanted, name) for name in TYPE_FIELDS}
-    call.tx.connection.execute(insert(hit_types).values(**values, digest=digest, created_at=call.now))
-    asked = sorted({one["QualificationTypeId"] for one in requirements})
-    if asked:
-        call.tx.connection.execute(
-            insert(requirement_types),
-            [{"hit_type_id": wanted.hit_type_id, "qualification_type_id": type_id} for type_id in asked],
-        )
+    values = {name: getattr(wanted, name) for name in repository.TYPE_FIELDS}
+    call.tx.insert(hit_types, **values, digest=digest, created_at=call.now)
+    for type_id in sorted({one["QualificationTypeId"] for one in requirements}):
+        call.tx.insert(requirement_types, hit_type_id=wanted.hit_type_id, qualification_type_id=type_id)
     return wanted
-
-
-def _digest(kind: HitType) -> str:
-    parts = [
-        kind.title,
-        kind.description,
-        kind.keywords,
-        kind.reward,
-        kind.duration,
-        kind.auto_approval_delay,
-        kind.requirements,
-    ]
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def _check_types_exist(call: OperationCall, requirements: list[dict[str, Any]]) -> None:
@@ -199,59 +289,38 @@ def _check_types_exist(call: OperationCall, requirements: list[dict[str, Any]]) 
         type_id = asked["QualificationTypeId"]
         if type_id in SYSTEM_TYPES:
             continue
-        row = call.tx.connection.execute(
-            select(qualification_types.c.status, qualification_types.c.deleted_at).where(
-                qualification_types.c.qualification_type_id == type_id,
-                qualification_types.c.requester_id == call.requester_id,
-            )
-        ).first()
-        where = f"QualificationRequirements[{number}]"
-        if row is None or row.deleted_at is not None:
-            raise does_not_exist("QualificationType", type_id)
-        if row.status != "Active":
+        if find_qualification_type(call, type_id).status != "Active":
+            where = f"QualificationRequirements[{number}]"
             raise refused("InvalidQualificationTypeState", f"{where}: QualificationType {type_id} is Inactive.")
 
 
 def _own_type(call: OperationCall, hit_type_id: str) -> HitType:
-    kind = find_type(call.tx, hit_type_id, requester_id=call.requester_id)
+    kind = repository.find_type(call.tx, hit_type_id, requester_id=call.requester_id)
     if call.tx.connection.scalar(DELETED_AT, {"name": kind.hit_type_id}) is not None:
         raise does_not_exist("HITType", hit_type_id)
     return kind
 
 
-def _check_funds(call: OperationCall, cost: int, what: str) -> None:
-    if cost <= 0:
-        return
-    granted, spent, bound = budget_of(call.tx, call.requester_id)
-    if spent + bound + cost > granted:
-        raise insufficient_funds(what, cost, granted - spent - bound)
-
-
 def _refuse_repeated(call: OperationCall) -> None:
     made = earlier_result(call, "hit")
     if made is not None:
-        raise refused(
-            "HitAlreadyExists",
-            f"The HIT with ID {made} already exists: it was created with the same UniqueRequestToken.",
-        )
+        why = f"The HIT with ID {made} already exists: it was created with the same UniqueRequestToken."
+        raise refused("HitAlreadyExists", why)
 
 
-def _require_visible(call: OperationCall, hit: HostedHit) -> None:
+def _visible_hit(call: OperationCall) -> HostedHit:
+    hit = call.hit()
     if hit.created_at > call.visible_until:
-        raise refused(
-            "InvalidHITState", f"HIT {hit.hit_id} was created just now and cannot be changed yet; try again shortly."
-        )
+        why = f"HIT {hit.hit_id} was created just now and cannot be changed yet; try again shortly."
+        raise refused("InvalidHITState", why)
+    return hit
 
 
 def approve_assignment(call: OperationCall) -> Answer:
     """Approve an assignment, or one that was rejected where that is asked for."""
-    approve(
-        call.tx,
-        call.given["AssignmentId"],
-        requester_id=call.requester_id,
-        feedback=call.given.get("RequesterFeedback"),
-        override=call.given.get("OverrideRejection", False),
-    )
+    given, override = call.given, call.given.get("OverrideRejection", False)
+    feedback = given.get("RequesterFeedback")
+    approve(call.tx, given["AssignmentId"], requester_id=call.requester_id, feedback=feedback, override=override)
     return {}
 
 

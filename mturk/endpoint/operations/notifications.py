@@ -6,11 +6,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, select
 
 from mturk.endpoint.errors import invalid, not_supported, refused
 from mturk.endpoint.operations.call import Answer, OperationCall
-from mturk.endpoint.repository import VERSION, find_type, queue_event
+from mturk.endpoint.repository import VERSION, queue_event
 from mturk.endpoint.schema import notifications
 from mturk.endpoint.webhooks import check_destination
 
@@ -18,28 +18,26 @@ from mturk.endpoint.webhooks import check_destination
 def update_settings(call: OperationCall) -> Answer:
     """Set, replace, switch on or switch off the notifications of a HIT type."""
     given = call.given
-    kind = find_type(call.tx, given["HITTypeId"], requester_id=call.requester_id)
+    kind = call.hit_type()
     asked: dict[str, Any] | None = given.get("Notification")
     if asked is None and "Active" not in given:
         raise invalid("Notification", "expected it or Active, got neither")
     own = notifications.c.hit_type_id == kind.hit_type_id
     if asked is None:
-        changed = call.tx.connection.execute(update(notifications).where(own).values(active=given["Active"]))
-        if not changed.rowcount:
+        if not call.tx.update(notifications, own, active=given["Active"]):
             raise invalid("Active", f"HITType {kind.hit_type_id} has no notification yet; send one with it")
         return {}
     if "Ping" in asked["EventTypes"]:
         raise invalid("Notification.EventTypes", "Ping is an event of SendTestEventNotification alone")
     before = call.tx.connection.scalar(select(notifications.c.active).where(own))
     call.tx.connection.execute(delete(notifications).where(own))
-    call.tx.connection.execute(
-        insert(notifications).values(
-            hit_type_id=kind.hit_type_id,
-            destination=asked["Destination"],
-            transport=asked["Transport"],
-            event_types=json.dumps(asked["EventTypes"]),
-            active=given.get("Active", True if before is None else before),
-        )
+    call.tx.insert(
+        notifications,
+        hit_type_id=kind.hit_type_id,
+        destination=asked["Destination"],
+        transport=asked["Transport"],
+        event_types=json.dumps(asked["EventTypes"]),
+        active=given.get("Active", True if before is None else before),
     )
     return {}
 
@@ -52,10 +50,7 @@ def send_test_event(call: OperationCall) -> Answer:
 
 
 def check_notification(asked: Mapping[str, Any], *, private: bool) -> None:
-    """Check where events shall go; looks its host up, and is therefore called before any transaction.
-
-    Raise MTurkRequestError if version, transport or destination cannot be used.
-    """
+    """Check where events shall go; looks its host up, and is therefore called before any transaction."""
     if asked["Version"] != VERSION:
         raise invalid("Notification.Version", f"expected {VERSION}, got {asked['Version'][:40]!r}")
     if not asked["EventTypes"]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Row, Select, func, insert, or_, select, update
+from sqlalchemy import Row, Select, func, or_, select
 
-from mturk.endpoint.errors import does_not_exist, invalid, refused
+from mturk.endpoint.errors import does_not_exist, invalid, refused, wrong_state
 from mturk.endpoint.hits import DISPOSED
 from mturk.endpoint.operations.call import Answer, OperationCall, one_page, refuse_unsupported
 from mturk.endpoint.operations.workers import check_worker, leave_message
@@ -19,17 +19,15 @@ from mturk.endpoint.schema import (
     qualifications,
     requirement_types,
 )
-from mturk.endpoint.transaction import Transaction, new_id
+from mturk.endpoint.transaction import new_id
 from mturk.endpoint.workers import grant_qualification
 
 
 def associate(call: OperationCall) -> Answer:
     """Give a worker a qualification, or another value of it."""
-    given = call.given
-    kind = find_qualification_type(call, given["QualificationTypeId"])
+    given, kind = call.given, _named_type(call)
     check_worker(call, given["WorkerId"])
-    value = given.get("IntegerValue", 1)
-    grant_qualification(call.tx, kind.qualification_type_id, given["WorkerId"], value)
+    grant_qualification(call.tx, kind.qualification_type_id, given["WorkerId"], given.get("IntegerValue", 1))
     if given.get("SendNotification", True):
         leave_message(call, given["WorkerId"], kind.name, "You were given this qualification.")
     return {}
@@ -37,44 +35,34 @@ def associate(call: OperationCall) -> Answer:
 
 def disassociate(call: OperationCall) -> Answer:
     """Revoke a worker's qualification."""
-    given = call.given
-    kind = find_qualification_type(call, given["QualificationTypeId"])
-    row = _find(call, kind.qualification_type_id, given["WorkerId"])
+    row = _find(call)
     if row.status != "Granted":
-        raise refused(
-            "InvalidQualificationState", f"The qualification of worker {given['WorkerId']} was revoked before."
-        )
-    call.tx.connection.execute(
-        update(qualifications)
-        .where(qualifications.c.number == row.number)
-        .values(status="Revoked", reason=given.get("Reason"))
-    )
+        raise refused("InvalidQualificationState", f"The qualification of worker {row.worker_id} was revoked before.")
+    own = qualifications.c.number == row.number
+    call.tx.update(qualifications, own, status="Revoked", reason=call.given.get("Reason"))
     return {}
 
 
 def get_score(call: OperationCall) -> Answer:
     """Return what a worker has of a qualification type."""
-    kind = find_qualification_type(call, call.given["QualificationTypeId"])
-    return {"Qualification": _write_qualification(_find(call, kind.qualification_type_id, call.given["WorkerId"]))}
+    return {"Qualification": _write_qualification(_find(call))}
 
 
 def list_workers(call: OperationCall) -> Answer:
     """List workers who have a qualification or, where that is asked for, had it."""
-    kind = find_qualification_type(call, call.given["QualificationTypeId"])
-    query = select(qualifications.c.number.label("place"), qualifications).where(
-        qualifications.c.qualification_type_id == kind.qualification_type_id,
-        qualifications.c.status == call.given.get("Status", "Granted"),
-    )
-    return one_page(call, query, qualifications.c.number, _write_qualification, "Qualifications")
+    kind, c = _named_type(call), qualifications.c
+    status = call.given.get("Status", "Granted")
+    query = select(qualifications).where(c.qualification_type_id == kind.qualification_type_id, c.status == status)
+    return one_page(call, "Qualifications", query, c.number, _write_qualification)
 
 
 def list_requests(call: OperationCall) -> Answer:
     """List what workers have requested and nobody has answered."""
     query = _own_requests(call).where(qualification_requests.c.status == "Pending")
     if "QualificationTypeId" in call.given:
-        kind = find_qualification_type(call, call.given["QualificationTypeId"])
-        query = query.where(qualification_requests.c.qualification_type_id == kind.qualification_type_id)
-    return one_page(call, query, qualification_requests.c.number, _write_request, "QualificationRequests")
+        type_id = _named_type(call).qualification_type_id
+        query = query.where(qualification_requests.c.qualification_type_id == type_id)
+    return one_page(call, "QualificationRequests", query, qualification_requests.c.number, _write_request)
 
 
 def accept_request(call: OperationCall) -> Answer:
@@ -92,47 +80,36 @@ def reject_request(call: OperationCall) -> Answer:
     return {}
 
 
-def _find(call: OperationCall, type_id: str, worker_id: str) -> Row[Any]:
-    row = call.tx.connection.execute(
-        select(qualifications).where(
-            qualifications.c.qualification_type_id == type_id, qualifications.c.worker_id == worker_id
-        )
-    ).first()
+def _find(call: OperationCall) -> Row[Any]:
+    """Return the worker's qualification that the request names."""
+    type_id, worker_id = _named_type(call).qualification_type_id, call.given["WorkerId"]
+    own = (qualifications.c.qualification_type_id == type_id, qualifications.c.worker_id == worker_id)
+    row = call.tx.first(select(qualifications).where(*own))
     if row is None:
-        raise refused(
-            "QualificationDoesNotExist",
-            f"You requested a Qualification that does not exist: worker {worker_id} has none of type {type_id}.",
-        )
+        why = f"You requested a Qualification that does not exist: worker {worker_id} has none of type {type_id}."
+        raise refused("QualificationDoesNotExist", why)
     return row
 
 
 def _own_requests(call: OperationCall) -> Select[Any]:
     own = qualification_types.c.qualification_type_id == qualification_requests.c.qualification_type_id
-    query = select(qualification_requests.c.number.label("place"), qualification_requests)
-    return query.join(qualification_types, own).where(qualification_types.c.requester_id == call.requester_id)
+    query = select(qualification_requests).join(qualification_types, own)
+    return query.where(qualification_types.c.requester_id == call.requester_id)
 
 
 def _find_request(call: OperationCall) -> Row[Any]:
     request_id = call.given["QualificationRequestId"]
-    query = _own_requests(call).where(qualification_requests.c.request_id == request_id)
-    row = call.tx.connection.execute(query).first()
+    row = call.tx.first(_own_requests(call).where(qualification_requests.c.request_id == request_id))
     if row is None:
-        raise refused("QualificationRequestDoesNotExist", f"QualificationRequest {request_id[:64]} does not exist.")
+        raise does_not_exist("QualificationRequest", request_id[:64])
     if row.status != "Pending":
-        raise refused(
-            "InvalidQualificationRequestState",
-            f"QualificationRequest {request_id} is currently in the state '{row.status}'. "
-            "This operation can be called with a status of: Pending.",
-        )
+        raise wrong_state("QualificationRequest", request_id, row.status, ["Pending"])
     return row
 
 
 def _answer(call: OperationCall, row: Row[Any], status: str, reason: str | None) -> None:
-    call.tx.connection.execute(
-        update(qualification_requests)
-        .where(qualification_requests.c.number == row.number)
-        .values(status=status, reason=reason, answered_at=call.now)
-    )
+    own = qualification_requests.c.number == row.number
+    call.tx.update(qualification_requests, own, status=status, reason=reason, answered_at=call.now)
 
 
 def _write_qualification(row: Row[Any]) -> Answer:
@@ -164,31 +141,25 @@ def create_type(call: OperationCall) -> Answer:
     name = given["Name"]
     if not given["Description"]:
         raise invalid("Description", "expected at least 1 character, got none")
-    known = call.tx.connection.execute(
-        select(qualification_types.c.qualification_type_id, qualification_types.c.deleted_at).where(
-            qualification_types.c.requester_id == call.requester_id, qualification_types.c.name == name
-        )
-    ).all()
-    for row in known:
-        if row.deleted_at is None or in_use(call.tx, row.qualification_type_id):
-            raise refused(
-                "QualificationTypeAlreadyExists",
-                f"You have already created a QualificationType with this name: {row.qualification_type_id}.",
-            )
+    c = qualification_types.c
+    known = select(qualification_types).where(c.requester_id == call.requester_id, c.name == name)
+    for row in call.tx.connection.execute(known).all():
+        if row.deleted_at is None or _in_use(call, row.qualification_type_id):
+            why = f"You have already created a QualificationType with this name: {row.qualification_type_id}."
+            raise refused("QualificationTypeAlreadyExists", why)
     type_id = new_id()
-    call.tx.connection.execute(
-        insert(qualification_types).values(
-            qualification_type_id=type_id,
-            requester_id=call.requester_id,
-            name=name,
-            description=given["Description"],
-            keywords=given.get("Keywords"),
-            status=given["QualificationTypeStatus"],
-            retry_delay=given.get("RetryDelayInSeconds"),
-            auto_granted=given.get("AutoGranted", False),
-            auto_granted_value=given.get("AutoGrantedValue", 1),
-            created_at=call.now,
-        )
+    call.tx.insert(
+        qualification_types,
+        qualification_type_id=type_id,
+        requester_id=call.requester_id,
+        name=name,
+        description=given["Description"],
+        keywords=given.get("Keywords"),
+        status=given["QualificationTypeStatus"],
+        retry_delay=given.get("RetryDelayInSeconds"),
+        auto_granted=given.get("AutoGranted", False),
+        auto_granted_value=given.get("AutoGrantedValue", 1),
+        created_at=call.now,
     )
     return {"QualificationType": _write_type(find_qualification_type(call, type_id))}
 
@@ -196,16 +167,13 @@ def create_type(call: OperationCall) -> Answer:
 def get_type(call: OperationCall) -> Answer:
     """Return a qualification type."""
     type_id = call.given["QualificationTypeId"]
-    if type_id in SYSTEM_TYPES:
-        return {"QualificationType": _write_system(type_id)}
-    return {"QualificationType": _write_type(find_qualification_type(call, type_id))}
+    return {"QualificationType": _write_system(type_id) if type_id in SYSTEM_TYPES else _write_type(_named_type(call))}
 
 
 def update_type(call: OperationCall) -> Answer:
     """Change a qualification type; its name and keywords stay."""
-    given = call.given
-    refuse_unsupported(given)
-    row = find_qualification_type(call, given["QualificationTypeId"])
+    refuse_unsupported(call.given)
+    row = _named_type(call)
     names = {
         "Description": "description",
         "QualificationTypeStatus": "status",
@@ -213,12 +181,10 @@ def update_type(call: OperationCall) -> Answer:
         "AutoGranted": "auto_granted",
         "AutoGrantedValue": "auto_granted_value",
     }
-    changes = {column: given[name] for name, column in names.items() if name in given}
+    changes = {column: call.given[name] for name, column in names.items() if name in call.given}
     if changes:
-        call.tx.connection.execute(
-            update(qualification_types).where(qualification_types.c.number == row.number).values(**changes)
-        )
-    return {"QualificationType": _write_type(find_qualification_type(call, row.qualification_type_id))}
+        call.tx.update(qualification_types, qualification_types.c.number == row.number, **changes)
+    return {"QualificationType": _write_type(_named_type(call))}
 
 
 def delete_type(call: OperationCall) -> Answer:
@@ -226,19 +192,14 @@ def delete_type(call: OperationCall) -> Answer:
 
     Qualifications that were granted stay for HITs that are out; the name is free when no such HIT is left.
     """
-    row = find_qualification_type(call, call.given["QualificationTypeId"])
-    connection = call.tx.connection
+    row, c = _named_type(call), qualification_requests.c
     type_id = row.qualification_type_id
-    connection.execute(
-        update(qualification_types).where(qualification_types.c.number == row.number).values(deleted_at=call.now)
-    )
-    connection.execute(
-        update(qualification_requests)
-        .where(qualification_requests.c.qualification_type_id == type_id, qualification_requests.c.status == "Pending")
-        .values(status="Rejected", reason="The qualification type was deleted.", answered_at=call.now)
-    )
+    call.tx.update(qualification_types, qualification_types.c.number == row.number, deleted_at=call.now)
+    rejection = {"status": "Rejected", "reason": "The qualification type was deleted.", "answered_at": call.now}
+    pending = (c.qualification_type_id == type_id, c.status == "Pending")
+    call.tx.update(qualification_requests, *pending, **rejection)
     asking = select(requirement_types.c.hit_type_id).where(requirement_types.c.qualification_type_id == type_id)
-    connection.execute(update(hit_types).where(hit_types.c.hit_type_id.in_(asking)).values(deleted_at=call.now))
+    call.tx.update(hit_types, hit_types.c.hit_type_id.in_(asking), deleted_at=call.now)
     return {}
 
 
@@ -247,19 +208,16 @@ def list_types(call: OperationCall) -> Answer:
 
     Other requesters' types are not shown.
     """
-    given = call.given
-    query = select(qualification_types.c.number.label("place"), qualification_types).where(
-        qualification_types.c.requester_id == call.requester_id,
-        qualification_types.c.deleted_at.is_(None),
-        qualification_types.c.created_at <= call.visible_until,
-    )
+    given, c = call.given, qualification_types.c
+    own = (c.requester_id == call.requester_id, c.deleted_at.is_(None), c.created_at <= call.visible_until)
+    query = select(qualification_types).where(*own)
     wanted = given.get("Query", "").strip().casefold()
     if wanted:
-        texts = (qualification_types.c.name, qualification_types.c.description, qualification_types.c.keywords)
+        texts = (c.name, c.description, c.keywords)
         query = query.where(or_(*(func.lower(text).contains(wanted, autoescape=True) for text in texts)))
     if given["MustBeRequestable"]:
-        query = query.where(qualification_types.c.status == "Active")
-    answer = one_page(call, query, qualification_types.c.number, _write_type, "QualificationTypes")
+        query = query.where(c.status == "Active")
+    answer = one_page(call, "QualificationTypes", query, c.number, _write_type)
     theirs_only = given.get("MustBeOwnedByCaller", False) or given["MustBeRequestable"]
     if not theirs_only and answer["NextToken"] is None:  # the endpoint's own close the last page
         answer["QualificationTypes"] += [
@@ -272,30 +230,27 @@ def list_types(call: OperationCall) -> Answer:
 
 
 def find_qualification_type(call: OperationCall, type_id: str) -> Row[Any]:
-    """Return a requester's own qualification type.
-
-    Raise MTurkRequestError if there is none, it was deleted, or it is somebody else's.
-    """
-    row = call.tx.connection.execute(
-        select(qualification_types).where(
-            qualification_types.c.qualification_type_id == type_id,
-            qualification_types.c.requester_id == call.requester_id,
-            qualification_types.c.deleted_at.is_(None),
-        )
-    ).first()
+    """Return a requester's own qualification type that was not deleted."""
+    c = qualification_types.c
+    own = (c.qualification_type_id == type_id, c.requester_id == call.requester_id, c.deleted_at.is_(None))
+    row = call.tx.first(select(qualification_types).where(*own))
     if row is None:
         raise does_not_exist("QualificationType", type_id)
     return row
 
 
-def in_use(tx: Transaction, type_id: str) -> bool:
+def _named_type(call: OperationCall) -> Row[Any]:
+    return find_qualification_type(call, call.given["QualificationTypeId"])
+
+
+def _in_use(call: OperationCall, type_id: str) -> bool:
     """Whether a HIT that is not disposed of asks for a qualification type."""
     query = (
         select(hits.c.number)
         .join(requirement_types, requirement_types.c.hit_type_id == hits.c.hit_type_id)
         .where(requirement_types.c.qualification_type_id == type_id, hits.c.status != DISPOSED)
     )
-    return tx.connection.execute(query.limit(1)).first() is not None
+    return call.tx.first(query.limit(1)) is not None
 
 
 def _write_type(row: Row[Any]) -> Answer:

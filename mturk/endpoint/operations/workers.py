@@ -1,25 +1,24 @@
-"""Blocks of workers and messages to them."""
+"""Blocks of workers, messages to them, and bonuses. Nothing moves money: the ledger says what is owed."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Row, delete, func, insert, select, update
+from sqlalchemy import Row, delete, func, select
 
 from mturk.endpoint.assignments import APPROVED, REJECTED
-from mturk.endpoint.errors import invalid, refused
-from mturk.endpoint.operations.call import Answer, OperationCall, one_page
-from mturk.endpoint.schema import assignments, blocks, messages, workers
+from mturk.endpoint.errors import does_not_exist, invalid, refused
+from mturk.endpoint.money import bonus_fee, format_money, parse_money
+from mturk.endpoint.operations.call import Answer, OperationCall, one_page, refuse_duplicate, remember
+from mturk.endpoint.review import budget_of, check_funds, record_debt
+from mturk.endpoint.schema import assignments, blocks, ledger, messages, workers
 
 MOST_BLOCKS = 100_000
 MOST_TOLD = 100  # workers a call
 
 
 def check_worker(call: OperationCall, worker_id: str) -> None:
-    """Check that there is such a worker.
-
-    Raise MTurkRequestError if not.
-    """
+    """Check that there is such a worker."""
     if call.tx.connection.scalar(select(workers.c.number).where(workers.c.worker_id == worker_id)) is None:
         raise invalid("WorkerId", f'The value "{worker_id}" is not valid for the parameter WorkerId: no such worker.')
 
@@ -29,33 +28,28 @@ def create_block(call: OperationCall) -> Answer:
     worker_id, reason = call.given["WorkerId"], call.given["Reason"]
     check_worker(call, worker_id)
     own = blocks.c.requester_id == call.requester_id
-    changed = call.tx.connection.execute(
-        update(blocks).where(own, blocks.c.worker_id == worker_id).values(reason=reason)
-    )
-    if changed.rowcount:
+    if call.tx.update(blocks, own, blocks.c.worker_id == worker_id, reason=reason):
         return {}
     count = call.tx.connection.scalar(select(func.count()).select_from(blocks).where(own))
     if (count or 0) >= MOST_BLOCKS:
         raise refused("TooManyBlocks", f"At most {MOST_BLOCKS} workers can be blocked.")
-    call.tx.connection.execute(
-        insert(blocks).values(requester_id=call.requester_id, worker_id=worker_id, reason=reason, at=call.now)
-    )
+    call.tx.insert(blocks, requester_id=call.requester_id, worker_id=worker_id, reason=reason, at=call.now)
     return {}
 
 
 def delete_block(call: OperationCall) -> Answer:
     """Let a worker do this requester's HITs again; one who is not blocked stays so."""
-    check_worker(call, call.given["WorkerId"])
-    call.tx.connection.execute(
-        delete(blocks).where(blocks.c.requester_id == call.requester_id, blocks.c.worker_id == call.given["WorkerId"])
-    )
+    worker_id = call.given["WorkerId"]
+    check_worker(call, worker_id)
+    own = (blocks.c.requester_id == call.requester_id, blocks.c.worker_id == worker_id)
+    call.tx.connection.execute(delete(blocks).where(*own))
     return {}
 
 
 def list_blocks(call: OperationCall) -> Answer:
     """List blocked workers."""
-    query = select(blocks.c.number.label("place"), blocks).where(blocks.c.requester_id == call.requester_id)
-    return one_page(call, query, blocks.c.number, _write_block, "WorkerBlocks")
+    query = select(blocks).where(blocks.c.requester_id == call.requester_id)
+    return one_page(call, "WorkerBlocks", query, blocks.c.number, _write_block)
 
 
 def notify_workers(call: OperationCall) -> Answer:
@@ -64,40 +58,80 @@ def notify_workers(call: OperationCall) -> Answer:
     wanted = list(dict.fromkeys(given["WorkerIds"]))
     if not 1 <= len(wanted) <= MOST_TOLD:
         raise invalid("WorkerIds", f"expected 1 to {MOST_TOLD} workers, got {len(wanted)}")
-    known = set(
-        call.tx.connection.scalars(
-            select(assignments.c.worker_id)
-            .where(
-                assignments.c.requester_id == call.requester_id,
-                assignments.c.worker_id.in_(wanted),
-                assignments.c.status.in_((APPROVED, REJECTED)),
-            )
-            .distinct()
-        )
-    )
+    c = assignments.c
+    reviewed = (c.requester_id == call.requester_id, c.worker_id.in_(wanted), c.status.in_((APPROVED, REJECTED)))
+    known = set(call.tx.connection.scalars(select(c.worker_id).where(*reviewed).distinct()))
+    failure = {
+        "NotifyWorkersFailureCode": "HardFailure",
+        "NotifyWorkersFailureMessage": "You have neither approved nor rejected work of this worker.",
+    }
+    failures = []
     for worker_id in wanted:
         if worker_id in known:
             leave_message(call, worker_id, given["Subject"], given["MessageText"])
-    failures = [
-        {
-            "NotifyWorkersFailureCode": "HardFailure",
-            "NotifyWorkersFailureMessage": "You have neither approved nor rejected work of this worker.",
-            "WorkerId": worker_id,
-        }
-        for worker_id in wanted
-        if worker_id not in known
-    ]
+        else:
+            failures.append({**failure, "WorkerId": worker_id})
     return {"NotifyWorkersFailureStatuses": failures}
 
 
 def leave_message(call: OperationCall, worker_id: str, subject: str, body: str) -> None:
     """Leave a message on a worker's site."""
-    call.tx.connection.execute(
-        insert(messages).values(
-            requester_id=call.requester_id, worker_id=worker_id, subject=subject, body=body, sent_at=call.now
-        )
-    )
+    people = {"requester_id": call.requester_id, "worker_id": worker_id}
+    call.tx.insert(messages, **people, subject=subject, body=body, sent_at=call.now)
 
 
 def _write_block(row: Row[Any]) -> Answer:
     return {"WorkerId": row.worker_id, "Reason": row.reason}
+
+
+ACQUAINTED = 183 * 86_400.0  # seconds; whoever did nothing for a requester in six months gets no bonus
+
+
+def get_balance(call: OperationCall) -> Answer:
+    """Return what may be spent yet, and what HITs that are not finished bind."""
+    granted, spent, held = budget_of(call.tx, call.requester_id)
+    available = granted - spent - held
+    return {"AvailableBalance": format_money(max(0, available)), "OnHoldBalance": format_money(held)}
+
+
+def send_bonus(call: OperationCall) -> Answer:
+    """Owe a worker something beyond the reward."""
+    given, tx = call.given, call.tx
+    refuse_duplicate(call, "bonus")
+    cents = parse_money(given["BonusAmount"], "BonusAmount")
+    if cents == 0:
+        raise invalid("BonusAmount", "expected more than nothing")
+    work = call.assignment()
+    if work.submitted_at is None:
+        raise does_not_exist("Assignment", work.assignment_id)
+    if work.worker_id != given["WorkerId"]:
+        raise invalid("WorkerId", f"Assignment {work.assignment_id} is not of worker {given['WorkerId']}")
+    if work.submitted_at < call.now - ACQUAINTED:
+        raise refused("InvalidAssignmentState", f"Assignment {work.assignment_id} was submitted over six months ago.")
+    fee = bonus_fee(cents, rules=tx.rules.fees)
+    check_funds(tx, call.requester_id, cents + fee, "this bonus")
+    record_debt(tx, "bonus", work, cents=cents, fee=fee, reason=given["Reason"])
+    remember(call, "bonus", work.assignment_id)
+    return {}
+
+
+def list_bonuses(call: OperationCall) -> Answer:
+    """List bonuses of an assignment or of all assignments of a HIT."""
+    query = select(ledger).where(ledger.c.requester_id == call.requester_id, ledger.c.kind == "bonus")
+    if not {"AssignmentId", "HITId"} & call.given.keys():
+        raise invalid("HITId", "expected it or AssignmentId, got neither")
+    if "AssignmentId" in call.given:
+        query = query.where(ledger.c.assignment_id == call.assignment().assignment_id)
+    if "HITId" in call.given:
+        query = query.where(ledger.c.hit_id == call.hit().hit_id)
+    return one_page(call, "BonusPayments", query, ledger.c.number, _write)
+
+
+def _write(row: Row[Any]) -> Answer:
+    return {
+        "WorkerId": row.worker_id,
+        "BonusAmount": format_money(row.cents),
+        "AssignmentId": row.assignment_id,
+        "Reason": row.reason,
+        "GrantTime": row.at,
+    }

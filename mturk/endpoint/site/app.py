@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 import uvicorn
 from fastapi import FastAPI
@@ -13,55 +15,60 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mturk.endpoint.errors import MTurkRequestError
 from mturk.endpoint.service import MTurkService
-from mturk.endpoint.site.history import HistoryPages
+from mturk.endpoint.site import history, tasks
+from mturk.endpoint.site.handlers import Answer, Visit, redirect
 from mturk.endpoint.site.rendering import send_asset
-from mturk.endpoint.site.security import SITE_HEADERS, HeaderMiddleware
+from mturk.endpoint.site.security import SITE_HEADERS
 from mturk.endpoint.site.settings import SiteSettings
-from mturk.endpoint.site.sign_in import SignInPages
-from mturk.endpoint.site.tasks import TaskPages
+from mturk.endpoint.site.sign_in import SignInPages, make_link, show_account
 from mturk.sites import ADDRESS, write_sites
 from spa.errors import ResponseError
 from spa.server.http_server import Listener, server_config
+from spa.server.security_headers import SecurityHeaders, content_policy
+
+PAGES: tuple[tuple[str, str, Callable[[Visit], Answer]], ...] = (  # for whoever is signed in
+    ("/", "GET", lambda visit: redirect("/hits")),
+    ("/account", "GET", show_account),
+    ("/account/link", "POST", make_link),
+    ("/hits", "GET", tasks.show_list),
+    ("/groups/{group}", "GET", tasks.show_group),
+    ("/groups/{group}/accept", "POST", tasks.accept_hit),
+    ("/work", "GET", tasks.show_in_hand),
+    ("/work/{assignment}", "GET", tasks.show_work),
+    ("/work/{assignment}/state", "GET", tasks.report_state),
+    ("/work/{assignment}/done", "GET", tasks.show_done),
+    ("/work/{assignment}/return", "GET", tasks.ask_return),
+    ("/work/{assignment}/return", "POST", tasks.return_hit),
+    ("/history", "GET", history.show_history),
+    ("/earnings", "GET", history.show_earnings),
+    ("/messages", "GET", history.show_messages),
+    ("/qualifications", "GET", history.show_qualifications),
+    ("/qualifications/{type}/request", "POST", history.ask_qualification),
+)
 
 
 def add_site(app: FastAPI, endpoint: MTurkService, settings: SiteSettings) -> None:
     """Add the pages of the site, and its headers, to an application that has routes of its own."""
-    sign_in, tasks = SignInPages(endpoint, settings), TaskPages(endpoint, settings)
-    history = HistoryPages(endpoint, settings)
+    sign_in = SignInPages(endpoint, settings)
     for path, method, route in (
-        ("/", "GET", sign_in.start),
         ("/invite/{token}", "GET", sign_in.show_invitation),
         ("/invite/{token}", "POST", sign_in.sign_in),
         ("/sign-out", "POST", sign_in.sign_out),
         ("/sign-out-everywhere", "POST", sign_in.sign_out_everywhere),
-        ("/account", "GET", sign_in.show_account),
-        ("/account/link", "POST", sign_in.make_link),
         ("/account/language", "POST", sign_in.set_language),
-        ("/hits", "GET", tasks.show_list),
         ("/mturk/preview", "GET", tasks.redirect_to_group),
-        ("/groups/{group}", "GET", tasks.show_group),
-        ("/groups/{group}/accept", "POST", tasks.accept),
-        ("/work", "GET", tasks.show_in_hand),
-        ("/work/{assignment}", "GET", tasks.show_work),
-        ("/work/{assignment}/state", "GET", tasks.report_state),
-        ("/work/{assignment}/done", "GET", tasks.show_done),
-        ("/work/{assignment}/return", "GET", tasks.ask_return),
-        ("/work/{assignment}/return", "POST", tasks.return_assignment),
-        ("/history", "GET", history.show_history),
-        ("/earnings", "GET", history.show_earnings),
-        ("/messages", "GET", history.show_messages),
-        ("/qualifications", "GET", history.show_qualifications),
-        ("/qualifications/{type}/request", "POST", history.ask_qualification),
         ("/static/{name}", "GET", _send),
     ):
         app.add_route(path, route, methods=[method])
+    for path, method, show in PAGES:
+        app.add_route(path, partial(sign_in.for_worker, show), methods=[method])
     sites = write_sites(settings.site_url, settings.frame_url)
 
     async def tell_sites(request: Request) -> Response:
         return JSONResponse(sites)
 
     app.add_route(ADDRESS, tell_sites, methods=["GET"])
-    app.add_middleware(HeaderMiddleware, headers=SITE_HEADERS)
+    app.add_middleware(SecurityHeaders, policy=content_policy, headers=SITE_HEADERS)
     for error in (HTTPException, MTurkRequestError, ResponseError):
         app.add_exception_handler(error, sign_in.failed)
 

@@ -110,16 +110,10 @@ def frame_for(
     deadline: float,
     now: float,
 ) -> Frame:
-    """Return the frame in which a worker sees a question.
+    """Return the frame in which a worker sees a question, whose address opens nothing after ``deadline``.
 
-    Parameters
-    ----------
-    assignment_id : str or None
-        None for a preview, in which neither it nor the worker is told.
-    deadline : float
-        After which the frame's address opens nothing, seconds since 1970.
-
-    Raise FrameRefused if the page lies on the site's own host and would be sent the session.
+    Without an ``assignment_id`` it is a preview, in which neither it nor the worker is told. Raise FrameRefused if the
+    page lies on the site's own host and would be sent the session.
     """
     given = {"assignmentId": assignment_id or NOT_AVAILABLE, "hitId": hit_id, "turkSubmitTo": settings.frame_url}
     if assignment_id is not None:
@@ -137,12 +131,8 @@ def frame_for(
             height=question.frame_height,
             sources=sources,
         )
-    capability = Capability(
-        kind=kind,
-        name=assignment_id or hit_id,
-        worker_id=worker_id,
-        until=int(min(deadline, now + LIFE)),
-    )
+    until = int(min(deadline, now + LIFE))
+    capability = Capability(kind=kind, name=assignment_id or hit_id, worker_id=worker_id, until=until)
     return Frame(
         address=with_parameters(f"{settings.frame_url}/f/{sign(secret, capability)}", given),
         sandbox=sandbox,

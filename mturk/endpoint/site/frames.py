@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from typing import Literal
 from urllib.parse import parse_qsl
@@ -22,46 +23,31 @@ from mturk.endpoint.assignments import ACCEPTED, KNOWN_TO_REQUESTERS
 from mturk.endpoint.errors import MTurkRequestError
 from mturk.endpoint.repository import find_assignment, find_hit
 from mturk.endpoint.service import MTurkService
-from mturk.endpoint.site.frame_pages import (
-    NOT_AVAILABLE,
-    SIGNED,
-    SUBMIT_PATH,
-    Capability,
-    may_submit,
-    outcome_policy,
-    page_of,
-    page_policy,
-    read_capability,
-    submit_to,
-)
+from mturk.endpoint.site import frame_pages
 from mturk.endpoint.site.rendering import render, send_asset
-from mturk.endpoint.site.security import HeaderMiddleware
 from mturk.endpoint.site.settings import SiteSettings
 from mturk.endpoint.site.texts import choose_language, load_texts
 from mturk.endpoint.store import secret_of
 from mturk.endpoint.transaction import Transaction
 from mturk.endpoint.worker_actions import submit
 from mturk.questions import HTMLQuestion, QuestionRefused, XMLRefused, read_question
+from spa.server.security_headers import HEADERS, SecurityHeaders
 
 EMBEDDED = ("iframe", "frame")  # as what a browser says that it wants the page
-HEADERS = {
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",  # the address is the right to see the page
-    "cache-control": "no-store",
-    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
-    "x-robots-tag": "noindex",
+FRAME_HEADERS = {name: value for name, value in HEADERS.items() if name != "cross-origin-opener-policy"} | {
+    "referrer-policy": "no-referrer"  # the address is the right to see the page
 }
 
 
 def create_frames(endpoint: MTurkService, settings: SiteSettings) -> FastAPI:
     """Create the application that serves HITs on the origin ``settings.frame_url``."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    app.add_middleware(HeaderMiddleware, headers={**HEADERS, "content-security-policy": outcome_policy(settings)})
+    app.add_middleware(SecurityHeaders, policy=partial(frame_pages.outcome_policy, settings), headers=FRAME_HEADERS)
     frames = Frames(endpoint, settings)
     app.add_route("/f/{token}", frames.show, methods=["GET"])
-    for signed in ("", f"{SIGNED}{{signature}}"):  # without a signature it says why nothing is stored
+    for signed in ("", f"{frame_pages.SIGNED}{{signature}}"):  # without a signature it says why nothing is stored
         for slash in ("", "/"):  # scripts that add the path to "https://host/"
-            app.add_route(f"{signed}{slash}{SUBMIT_PATH}", frames.take, methods=["POST"])
+            app.add_route(f"{signed}{slash}{frame_pages.SUBMIT_PATH}", frames.take, methods=["POST"])
     app.add_route("/static/{name}", frames.send, methods=["GET"])
     return app
 
@@ -80,7 +66,7 @@ class Frames:
         page = await self.endpoint.run(lambda tx: self._question_page(tx, token))
         if page is None or wanted_as not in EMBEDDED:
             return self._page(request, "old", HTTPStatus.GONE)
-        return HTMLResponse(page, headers={"content-security-policy": page_policy(self.settings)})
+        return HTMLResponse(page, headers={"content-security-policy": frame_pages.page_policy(self.settings)})
 
     async def take(self, request: Request) -> Response:
         """Take the answers of a form; they are on disk before the page says so."""
@@ -99,7 +85,7 @@ class Frames:
 
     def _question_page(self, tx: Transaction, token: str) -> str | None:
         secret = secret_of(tx.connection)
-        capability = read_capability(secret, token, now=tx.now)
+        capability = frame_pages.read_capability(secret, token, now=tx.now)
         if capability is None:
             return None
         try:
@@ -111,10 +97,12 @@ class Frames:
             return None
         address = self.settings.frame_url
         if capability.kind == "work":
-            address = submit_to(self.settings, secret, assignment_id=capability.name, worker_id=capability.worker_id)
-        return page_of(question, self.settings, submit_to=address)
+            address = frame_pages.submit_to(
+                self.settings, secret, assignment_id=capability.name, worker_id=capability.worker_id
+            )
+        return frame_pages.page_of(question, self.settings, submit_to=address)
 
-    def _hit(self, tx: Transaction, capability: Capability) -> str | None:
+    def _hit(self, tx: Transaction, capability: frame_pages.Capability) -> str | None:
         if capability.kind == "preview":
             return capability.name
         work = find_assignment(tx, capability.name)
@@ -123,14 +111,8 @@ class Frames:
 
     def _page(self, request: Request, name: Outcome | str, status: HTTPStatus) -> Response:
         texts = load_texts(choose_language(None, request.headers.get("accept-language", "")))
-        page = render(
-            "frame.html",
-            texts,
-            place=self.settings.place,
-            title=texts.say(f"frame.{name}"),
-            text=texts.say(f"frame.{name}_text"),
-            outcome=name,
-        )
+        title, text = texts.say(f"frame.{name}"), texts.say(f"frame.{name}_text")
+        page = render("frame.html", texts, place=self.settings.place, title=title, text=text, outcome=name)
         return HTMLResponse(page, status_code=status)
 
 
@@ -167,15 +149,11 @@ class SentForm:
 
 
 async def read_form(request: Request) -> SentForm:
-    """Read a form post.
-
-    Raise SubmissionRefused if it is a preview's, names no assignment, is empty, too large, has a file, or is no form
-    post.
-    """
+    """Read a form post with answers to an assignment; raise SubmissionRefused if it is anything else."""
     pairs = await read_pairs(request)
     asked = next((value for name, value in pairs if name == "assignmentId" and value), None)
     assignment_id = asked or request.query_params.get("assignmentId", "")
-    if assignment_id == NOT_AVAILABLE:
+    if assignment_id == frame_pages.NOT_AVAILABLE:
         raise SubmissionRefused("preview")
     if not (assignment_id.isascii() and assignment_id.isalnum() and len(assignment_id) <= 64):
         raise SubmissionRefused("unknown")
@@ -212,7 +190,7 @@ def take(tx: Transaction, form: SentForm, *, signature: str) -> Outcome:
     except MTurkRequestError:
         return "unknown"
     secret = secret_of(tx.connection)
-    if not may_submit(secret, signature, assignment_id=work.assignment_id, worker_id=work.worker_id):
+    if not frame_pages.may_submit(secret, signature, assignment_id=work.assignment_id, worker_id=work.worker_id):
         return "unknown"
     if work.status in KNOWN_TO_REQUESTERS:
         return "submitted" if work.answer == form.answer else "already"

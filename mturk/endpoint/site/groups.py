@@ -16,7 +16,7 @@ from mturk.endpoint.schema import hit_types, hits, qualification_types, requeste
 from mturk.endpoint.site.records import PER_PAGE
 from mturk.endpoint.transaction import Transaction
 from mturk.endpoint.worker_actions import OpenHitGroup, next_hit, not_taken, offers
-from mturk.endpoint.workers import Worker, find_worker, may
+from mturk.endpoint.workers import Worker, find_worker, may, unmet
 
 KNOWN_NAMES: Mapping[str, str] = {
     LOCALE: "locale",
@@ -70,23 +70,12 @@ def find_groups(
 ) -> HitGroupPage:
     """Return the groups that match, qualified for or (``everything``) merely visible."""
     words = query.casefold().split()
-    matching = [
-        offer for offer in offers(tx, worker_id) if (everything or not offer.to_accept) and _matches(offer, words)
-    ]
+    visible = [offer for offer in offers(tx, worker_id) if everything or not offer.to_accept]
+    matching = [offer for offer in visible if _matches(offer, words)]
     matching.sort(key=ORDERS[order])
     worker = find_worker(tx, worker_id)
     shown = matching[(page - 1) * PER_PAGE : page * PER_PAGE]
-    groups = tuple(
-        HitGroup(
-            kind=offer.kind,
-            requester=offer.requester,
-            available=offer.count,
-            expires_at=offer.last_expiry,
-            qualified=not offer.to_accept,
-            requirements=check_each_requirement(tx, worker, offer.kind.requirements),
-        )
-        for offer in shown
-    )
+    groups = tuple(_group(tx, worker, one.kind, one.requester, one.count, one.last_expiry) for one in shown)
     return HitGroupPage(groups=groups, count=len(matching), pages=max(1, -(-len(matching) // PER_PAGE)))
 
 
@@ -95,17 +84,14 @@ def find_group(
 ) -> tuple[HitGroup, HostedHit | None] | None:
     """Return a group and the HIT of it to show next; None where the worker may not know of it.
 
-    Parameters
-    ----------
-    after : int
-        The number of the HIT that was shown before; 0 begins.
+    ``after`` is the number of the HIT that was shown before; 0 begins.
     """
     worker = find_worker(tx, worker_id)
-    row = tx.connection.execute(
+    row = tx.first(
         select(hit_types.c.hit_type_id, requesters.c.name)
         .join(requesters, requesters.c.requester_id == hit_types.c.requester_id)
         .where(hit_types.c.group_id == group_id)
-    ).first()
+    )
     if row is None:
         return None
     kind = find_type(tx, row.hit_type_id)
@@ -113,18 +99,23 @@ def find_group(
         return None
     open_hits = (hits.c.hit_type_id == kind.hit_type_id, hits.c.status == ASSIGNABLE, not_taken(worker_id))
     count, expiry = tx.connection.execute(select(func.count(), func.max(hits.c.expires_at)).where(*open_hits)).one()
-    group = HitGroup(
+    group = _group(tx, worker, kind, row.name, count, expiry)
+    later = select(*HIT_COLUMNS).where(*open_hits, hits.c.number > after)
+    found = tx.first(later.order_by(hits.c.number).limit(1))
+    return group, hit_from(found) if found is not None else next_hit(tx, worker_id, group_id)
+
+
+def _group(
+    tx: Transaction, worker: Worker, kind: HitType, requester: str, available: int, expires_at: float | None
+) -> HitGroup:
+    return HitGroup(
         kind=kind,
-        requester=row.name,
-        available=count,
-        expires_at=expiry,
-        qualified=may(worker, kind.requester_id, kind.requirements, "Accept"),
+        requester=requester,
+        available=available,
+        expires_at=expires_at,
+        qualified=not unmet(worker, kind.requirements, "Accept"),
         requirements=check_each_requirement(tx, worker, kind.requirements),
     )
-    found = tx.connection.execute(
-        select(*HIT_COLUMNS).where(*open_hits, hits.c.number > after).order_by(hits.c.number).limit(1)
-    ).first()
-    return group, hit_from(found) if found is not None else next_hit(tx, worker_id, group_id)
 
 
 def check_each_requirement(tx: Transaction, worker: Worker, requirements: str) -> tuple[RequirementCheck, ...]:
@@ -148,12 +139,9 @@ def type_names(tx: Transaction, type_ids: Iterable[str]) -> dict[str, str]:
     wanted = list(type_ids)
     if not wanted:
         return {}
-    found = tx.connection.execute(
-        select(qualification_types.c.qualification_type_id, qualification_types.c.name).where(
-            qualification_types.c.qualification_type_id.in_(wanted)
-        )
-    )
-    return {type_id: name for type_id, name in found}
+    c = qualification_types.c
+    query = select(c.qualification_type_id, c.name).where(c.qualification_type_id.in_(wanted))
+    return {type_id: name for type_id, name in tx.connection.execute(query)}
 
 
 def _values(asked: Mapping[str, Any]) -> tuple[str, ...]:

@@ -49,23 +49,50 @@ class SitePage:
 Answer = SitePage | Response
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """A request of a worker who is signed in, in the transaction that answers it."""
+
+    tx: Transaction
+    visitor: Visitor
+    request: Request
+    fields: Mapping[str, str]  # of a form of ours
+    texts: SiteTexts
+    settings: SiteSettings
+
+    @property
+    def worker_id(self) -> str:
+        """Whose visit it is."""
+        return self.visitor.worker_id
+
+    @property
+    def path(self) -> Mapping[str, str]:
+        """What the address names."""
+        return self.request.path_params
+
+
 class SiteHandlers:
-    """Base of the site's groups of routes."""
+    """What the site's routes share."""
 
     def __init__(self, endpoint: MTurkService, settings: SiteSettings) -> None:
         self.endpoint = endpoint
         self.settings = settings
         self.sign_in_failures = FailureLimit(settings.clock)
 
-    async def for_worker(self, request: Request, work: Callable[[Transaction, Visitor], Answer]) -> Response:
-        """Carry out ``work`` for whoever is signed in; lead others to where they sign in."""
-        token = request.cookies.get(self.settings.cookie)
+    async def for_worker(self, show: Callable[[Visit], Answer], request: Request) -> Response:
+        """Answer whoever is signed in; lead others to where they sign in."""
+        token, texts = request.cookies.get(self.settings.cookie), self.texts(request)
+        fields = await self.fields(request) if request.method == "POST" else {}
 
-        def with_visitor(tx: Transaction) -> tuple[Visitor | None, Answer | None]:
+        def work(tx: Transaction) -> tuple[Visitor | None, Answer | None]:
             visitor = find_visitor(tx, token)
-            return visitor, None if visitor is None else work(tx, visitor)
+            if visitor is None:
+                return None, None
+            return visitor, show(
+                Visit(tx=tx, visitor=visitor, request=request, fields=fields, texts=texts, settings=self.settings)
+            )
 
-        visitor, answer = await self.endpoint.run(with_visitor)
+        visitor, answer = await self.endpoint.run(work)
         if visitor is None or answer is None:
             return self.sign_in_page(request)
         return self.answer(request, answer, visitor=visitor)
@@ -86,14 +113,8 @@ class SiteHandlers:
         """Return the response of an answer."""
         if isinstance(answer, Response):
             return answer
-        page = render(
-            answer.template,
-            self.texts(request),
-            place=self.settings.place,
-            visitor=visitor,
-            here=answer.here,
-            **answer.context,
-        )
+        context = {"visitor": visitor, "here": answer.here, **answer.context}
+        page = render(answer.template, self.texts(request), place=self.settings.place, **context)
         response = HTMLResponse(page, status_code=answer.status)
         if answer.frame_source is not None:
             response.headers["content-security-policy"] = site_policy(answer.frame_source)
@@ -110,10 +131,11 @@ class SiteHandlers:
     ) -> Response:
         """Show a page with a title and a line, both keys of texts."""
         say = self.texts(request).say
-        shown = {"action": None, "link": None, "text": None if text is None else say(text), **context}
-        return self.answer(
-            request, SitePage(template="notice.html", status=status, context={"title": say(title), **shown})
+        labels = {"title": say(title), "text": None if text is None else say(text)}
+        page = SitePage(
+            template="notice.html", status=status, context={"action": None, "link": None, **labels, **context}
         )
+        return self.answer(request, page)
 
     def texts(self, request: Request) -> SiteTexts:
         """Return the language of a visitor."""
@@ -121,13 +143,7 @@ class SiteHandlers:
         return load_texts(choose_language(chosen, request.headers.get("accept-language", "")))
 
     async def fields(self, request: Request) -> dict[str, str]:
-        """Return the fields of a form of ours.
-
-        Raises
-        ------
-        HTTPException
-            403 if a page elsewhere sent it; what :func:`read_fields` refuses.
-        """
+        """Return the fields of a form of ours; a page elsewhere that sent it is refused."""
         own = {f"{request.url.scheme}://{request.headers.get('host', '')}", self.settings.site_url}
         if not any(is_same_origin(request.headers, origin) for origin in own):
             raise HTTPException(HTTPStatus.FORBIDDEN)
@@ -144,10 +160,8 @@ class SiteHandlers:
         elif isinstance(error, ResponseError):
             log.error("%s", error)
             status, reason = HTTPStatus.SERVICE_UNAVAILABLE, "unavailable"
-        say = self.texts(request).say
-        return self.notice(
-            request, "error.title", text=f"error.{reason}", status=status, link="/hits", link_text=say("error.back")
-        )
+        link = {"link": "/hits", "link_text": self.texts(request).say("error.back")}
+        return self.notice(request, "error.title", text=f"error.{reason}", status=status, **link)
 
 
 def redirect(address: str) -> Response:

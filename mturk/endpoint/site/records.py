@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BigInteger, Row, Select, cast, func, select, update
+from sqlalchemy import BigInteger, Row, Select, cast, func, select
 
 from mturk.endpoint.assignments import ACCEPTED, APPROVED, KNOWN_TO_REQUESTERS, REJECTED, SUBMITTED, HitAssignment
 from mturk.endpoint.hits import HitType
-from mturk.endpoint.repository import ASSIGNMENT_COLUMNS, TYPE_COLUMNS, TYPE_FIELDS, assignment_from
+from mturk.endpoint.repository import ASSIGNMENT_COLUMNS, TYPE_COLUMNS, assignment_from, type_from
 from mturk.endpoint.requirements import PERCENT_APPROVED
 from mturk.endpoint.schema import (
     assignments,
@@ -54,11 +54,9 @@ class WorkerHistory:
 
 def held_assignment(tx: Transaction, worker_id: str, hit_id: str) -> str | None:
     """Return the assignment of a HIT that a worker holds, or None."""
-    return tx.connection.scalar(
-        select(assignments.c.assignment_id).where(
-            assignments.c.hit_id == hit_id, assignments.c.worker_id == worker_id, assignments.c.status == ACCEPTED
-        )
-    )
+    c = assignments.c
+    own = (c.hit_id == hit_id, c.worker_id == worker_id, c.status == ACCEPTED)
+    return tx.connection.scalar(select(c.assignment_id).where(*own))
 
 
 def in_hand(tx: Transaction, worker_id: str) -> tuple[tuple[HitAssignment, HitType], ...]:
@@ -71,9 +69,7 @@ def in_hand(tx: Transaction, worker_id: str) -> tuple[tuple[HitAssignment, HitTy
         .order_by(assignments.c.deadline)
     ).all()
     width = len(ASSIGNMENT_COLUMNS)
-    return tuple(
-        (assignment_from(row[:width]), HitType(**dict(zip(TYPE_FIELDS, row[width:], strict=True)))) for row in rows
-    )
+    return tuple((assignment_from(row[:width]), type_from(row[width:])) for row in rows)
 
 
 def history(tx: Transaction, worker_id: str, page: int) -> tuple[Rows, int]:
@@ -83,17 +79,10 @@ def history(tx: Transaction, worker_id: str, page: int) -> tuple[Rows, int]:
         .where(ledger.c.assignment_id == assignments.c.assignment_id, ledger.c.kind == "bonus")
         .scalar_subquery()
     )
+    c = assignments.c
+    own = (c.status, c.submitted_at, c.auto_approval_at, c.feedback, bonus.label("bonus"))
     query = (
-        select(
-            hit_types.c.title,
-            requesters.c.name.label("requester"),
-            hit_types.c.reward,
-            assignments.c.status,
-            assignments.c.submitted_at,
-            assignments.c.auto_approval_at,
-            assignments.c.feedback,
-            bonus.label("bonus"),
-        )
+        select(hit_types.c.title, requesters.c.name.label("requester"), hit_types.c.reward, *own)
         .join(hits, hits.c.hit_id == assignments.c.hit_id)
         .join(hit_types, hit_types.c.hit_type_id == hits.c.hit_type_id)
         .join(requesters, requesters.c.requester_id == assignments.c.requester_id)
@@ -105,14 +94,8 @@ def history(tx: Transaction, worker_id: str, page: int) -> tuple[Rows, int]:
 
 def sums(tx: Transaction, worker_id: str) -> WorkerEarnings:
     """Return what the ledger owes a worker, and the rewards of what waits for review."""
-    owed = {
-        kind: int(cents)
-        for kind, cents in tx.connection.execute(
-            select(ledger.c.kind, func.sum(ledger.c.cents))
-            .where(ledger.c.worker_id == worker_id)
-            .group_by(ledger.c.kind)
-        )
-    }
+    total = select(ledger.c.kind, func.sum(ledger.c.cents)).where(ledger.c.worker_id == worker_id)
+    owed = {kind: int(cents) for kind, cents in tx.connection.execute(total.group_by(ledger.c.kind))}
     waiting = tx.connection.scalar(
         select(func.sum(hit_types.c.reward))
         .select_from(assignments)
@@ -146,7 +129,7 @@ def read_messages(tx: Transaction, worker_id: str, page: int) -> tuple[Rows, int
     rows, pages = _page(tx, query, page)
     unread = [row.number for row in rows if row.read_at is None]
     if unread:
-        tx.connection.execute(update(messages).where(messages.c.number.in_(unread)).values(read_at=tx.now))
+        tx.update(messages, messages.c.number.in_(unread), read_at=tx.now)
     return rows, pages
 
 
@@ -191,20 +174,12 @@ class AvailableQualification:
 
 def held_by(tx: Transaction, worker_id: str) -> Rows:
     """Return name, description, value and granted_at of what requesters granted to a worker, the latest first."""
+    kind, own = qualification_types.c, qualifications.c
     return tx.connection.execute(
-        select(
-            qualification_types.c.name,
-            qualification_types.c.description,
-            qualifications.c.value,
-            qualifications.c.granted_at,
-        )
-        .join(qualifications, qualifications.c.qualification_type_id == qualification_types.c.qualification_type_id)
-        .where(
-            qualifications.c.worker_id == worker_id,
-            qualifications.c.status == "Granted",
-            qualification_types.c.deleted_at.is_(None),
-        )
-        .order_by(qualifications.c.granted_at.desc())
+        select(kind.name, kind.description, own.value, own.granted_at)
+        .join(qualifications, own.qualification_type_id == kind.qualification_type_id)
+        .where(own.worker_id == worker_id, own.status == "Granted", kind.deleted_at.is_(None))
+        .order_by(own.granted_at.desc())
     ).all()
 
 

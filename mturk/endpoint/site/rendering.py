@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from functools import cache, partial
 from importlib.resources import files
 from typing import Any
@@ -16,21 +15,11 @@ from mturk.endpoint.site.sessions import Visitor
 from mturk.endpoint.site.texts import SiteTexts, language_names, stamp
 from spa.forms.assets import common_style
 
-ASSETS: Mapping[str, str] = {  # name -> media type
-    "site.css": "text/css; charset=utf-8",
-    "site.js": "text/javascript; charset=utf-8",
-    "frame.js": "text/javascript; charset=utf-8",
-    "externalHIT_v1.js": "text/javascript; charset=utf-8",
-}
-NAVIGATION = (
-    ("hits", "/hits"),
-    ("work", "/work"),
-    ("history", "/history"),
-    ("earnings", "/earnings"),
-    ("messages", "/messages"),
-    ("qualifications", "/qualifications"),
-    ("account", "/account"),
-)
+SCRIPT, STYLE = "text/javascript; charset=utf-8", "text/css; charset=utf-8"
+ASSETS = {"site.css": STYLE, **dict.fromkeys(("site.js", "frame.js", "externalHIT_v1.js"), SCRIPT)}  # -> media type
+PAGES = ("hits", "work", "history", "earnings", "messages", "qualifications", "account")
+NAVIGATION = tuple((name, f"/{name}") for name in PAGES)
+OF_TEXTS = ("language", "direction", "say", "money", "duration", "time_element", "text_with_time")  # what templates use
 
 
 @cache
@@ -53,38 +42,21 @@ def environment() -> Environment:
 
 
 def render(
-    template: str,
-    texts: SiteTexts,
-    *,
-    place: str,
-    visitor: Visitor | None = None,
-    here: str = "",
-    **context: Any,
+    template: str, texts: SiteTexts, *, place: str, visitor: Visitor | None = None, here: str = "", **context: Any
 ) -> str:
     """Return a page; ``place`` is the site's title, ``here`` the path that the navigation marks."""
-    counts = {name: "" for name, _ in NAVIGATION}
+    counts = dict.fromkeys(PAGES, "")
     if visitor is not None:
         counts |= {"work": str(visitor.in_hand or ""), "messages": str(visitor.unread or "")}
-    return (
-        environment()
-        .get_template(template)
-        .render(
-            language=texts.language,
-            direction=texts.direction,
-            languages=language_names(),
-            say=texts.say,
-            money=texts.money,
-            duration=texts.duration,
-            time_element=texts.time_element,
-            text_with_time=texts.text_with_time,
-            requirement_text=partial(requirement_text, texts),
-            place=place,
-            visitor=visitor,
-            counts=counts,
-            here=here,
-            **{"refresh": False, **context},
-        )
-    )
+    shared = {
+        **{name: getattr(texts, name) for name in OF_TEXTS},
+        "languages": language_names(),
+        "requirement_text": partial(requirement_text, texts),
+        "counts": counts,
+        "refresh": False,
+    }
+    page = environment().get_template(template)
+    return page.render({**shared, **context}, place=place, visitor=visitor, here=here)
 
 
 def requirement_text(texts: SiteTexts, asked: RequirementCheck) -> str:

@@ -3,57 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
-from starlette.datastructures import Headers, MutableHeaders
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.datastructures import Headers
 
-SITE_HEADERS: Mapping[str, str] = {
-    "content-security-policy": (
-        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
-        "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-    ),
-    "x-frame-options": "DENY",
-    "x-content-type-options": "nosniff",
-    # With "no-referrer" a browser would send "Origin: null" with our own forms, which are then refused.
-    "referrer-policy": "same-origin",
-    "cache-control": "no-store",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
-    "x-robots-tag": "noindex",
-}
+from spa.server.security_headers import HEADERS, content_policy
+
+SITE_HEADERS = {**HEADERS, "x-frame-options": "DENY", "cross-origin-resource-policy": "same-origin"}
 TRIES = 10  # failed sign-ins of one address
 WINDOW = 60.0  # seconds
 MOST_ADDRESSES = 10_000
 
 
-class HeaderMiddleware:
-    """Adds headers to every answer, errors included; an answer's own value of one of them stands."""
-
-    def __init__(self, app: ASGIApp, *, headers: Mapping[str, str]) -> None:
-        self.app = app
-        self.headers = headers
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on and add the headers to what comes back."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in self.headers.items():
-                    headers.setdefault(name, value)
-            await send(message)
-
-        await self.app(scope, receive, send_with_headers)
-
-
 def site_policy(frame_source: str) -> str:
     """Return the policy of a page of the site that holds a frame from one other origin."""
-    return SITE_HEADERS["content-security-policy"] + f"; frame-src {frame_source}"
+    return f"{content_policy()}; frame-src {frame_source}"
 
 
 def is_same_origin(headers: Headers, origin: str) -> bool:

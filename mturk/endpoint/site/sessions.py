@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, delete, func, select, update
 
 from mturk.endpoint.schema import assignments, messages, worker_tokens, workers
 from mturk.endpoint.store import secret_of
@@ -41,10 +41,7 @@ class Visitor:
 
 
 def invite(tx: Transaction, worker_id: str, *, life: float = INVITATION_LIFE) -> str:
-    """Return a new token that signs a worker in once.
-
-    Raise PlatformError if there is no such worker.
-    """
+    """Return a new token that signs a worker in once."""
     known = select(workers.c.worker_id).where(workers.c.worker_id == worker_id, workers.c.closed_at.is_(None))
     if tx.connection.scalar(known) is None:
         raise PlatformError(f"expected the id of a worker, got {worker_id[:80]!r}; `spa mturk workers list` shows them")
@@ -86,16 +83,13 @@ def find_visitor(tx: Transaction, token: str | None) -> Visitor | None:
     if not token:
         return None
     digest = digest_of(token)
-    row = tx.connection.execute(
+    token_row = worker_tokens.c
+    session = (token_row.digest == digest, token_row.purpose == SESSION, token_row.expires_at > tx.now)
+    row = tx.first(
         select(workers.c.worker_id, workers.c.country, workers.c.subdivision)
-        .join(worker_tokens, worker_tokens.c.worker_id == workers.c.worker_id)
-        .where(
-            worker_tokens.c.digest == digest,
-            worker_tokens.c.purpose == SESSION,
-            worker_tokens.c.expires_at > tx.now,
-            workers.c.closed_at.is_(None),
-        )
-    ).first()
+        .join(worker_tokens, token_row.worker_id == workers.c.worker_id)
+        .where(*session, workers.c.closed_at.is_(None))
+    )
     if row is None:
         return None
     in_hand = select(func.count()).where(assignments.c.worker_id == row.worker_id, assignments.c.status == "Accepted")
@@ -111,15 +105,9 @@ def find_visitor(tx: Transaction, token: str | None) -> Visitor | None:
 
 def known_sessions(tx: Transaction, worker_id: str) -> Sequence[Any]:
     """Return digest and created_at of a worker's open sessions, the newest first."""
-    return tx.connection.execute(
-        select(worker_tokens.c.digest, worker_tokens.c.created_at)
-        .where(
-            worker_tokens.c.worker_id == worker_id,
-            worker_tokens.c.purpose == SESSION,
-            worker_tokens.c.expires_at > tx.now,
-        )
-        .order_by(worker_tokens.c.created_at.desc())
-    ).all()
+    c = worker_tokens.c
+    query = select(c.digest, c.created_at).where(c.worker_id == worker_id, c.purpose == SESSION, c.expires_at > tx.now)
+    return tx.connection.execute(query.order_by(c.created_at.desc())).all()
 
 
 def end_session(tx: Transaction, digest: str) -> None:
@@ -163,12 +151,5 @@ def _session_of(tx: Transaction, token: str, mark: str) -> str:
 
 
 def _keep(tx: Transaction, token: str, worker_id: str, purpose: str, life: float) -> None:
-    tx.connection.execute(
-        insert(worker_tokens).values(
-            digest=digest_of(token),
-            worker_id=worker_id,
-            purpose=purpose,
-            created_at=tx.now,
-            expires_at=tx.now + life,
-        )
-    )
+    times = {"created_at": tx.now, "expires_at": tx.now + life}
+    tx.insert(worker_tokens, digest=digest_of(token), worker_id=worker_id, purpose=purpose, **times)

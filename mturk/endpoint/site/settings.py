@@ -12,30 +12,13 @@ from spa.errors import PlatformError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteSettings:
-    """Two origins and a name.
+    """Two different origins and a name; raise PlatformError if one is no origin, or both are the same."""
 
-    Parameters
-    ----------
-    site_url : str
-        Origin of the worker site, such as ``https://hits.example.org``.
-    frame_url : str
-        Another origin, at which HITs are shown and submitted.
-    place : str
-        What the site calls itself.
-    popups : bool
-        Whether HITs may open other windows (old HITs that send people to search the web); such a window has no
-        more rights than the frame.
-    clock : callable
-        Seconds since 1970, for limits on sign-in.
-
-    Raise PlatformError if one is no origin, or both are the same.
-    """
-
-    site_url: str
-    frame_url: str
-    place: str = "HITs"
-    popups: bool = False
-    clock: Callable[[], float]
+    site_url: str  # of the worker site, such as https://hits.example.org
+    frame_url: str  # at which HITs are shown and submitted
+    place: str = "HITs"  # what the site calls itself
+    popups: bool = False  # whether HITs may open other windows (to search the web), without more rights than the frame
+    clock: Callable[[], float]  # seconds since 1970, for limits on sign-in
 
     def __post_init__(self) -> None:
         for name, url in (("site address", self.site_url), ("frame address", self.frame_url)):

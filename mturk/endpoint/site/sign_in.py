@@ -6,25 +6,14 @@ import re
 import secrets
 from collections.abc import Callable
 from http import HTTPStatus
+from typing import Literal
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mturk.endpoint.site.handlers import LANGUAGE_COOKIE, Answer, SiteHandlers, SitePage, redirect
-from mturk.endpoint.site.sessions import (
-    DAY,
-    DEVICE_LIFE,
-    SESSION_LIFE,
-    Visitor,
-    end_all,
-    end_session,
-    invite,
-    is_redeemable,
-    known_sessions,
-    redeem,
-)
+from mturk.endpoint.site import sessions
+from mturk.endpoint.site.handlers import LANGUAGE_COOKIE, Answer, SiteHandlers, SitePage, Visit, redirect
 from mturk.endpoint.site.texts import LANGUAGES
-from mturk.endpoint.transaction import Transaction
 
 YEAR = 365 * 86_400
 MARK = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
@@ -33,16 +22,12 @@ MARK = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
 class SignInPages(SiteHandlers):
     """The routes of signing in and of the account."""
 
-    async def start(self, request: Request) -> Response:
-        """Lead to the list, or show how to sign in."""
-        return await self.for_worker(request, lambda tx, visitor: redirect("/hits"))
-
     async def show_invitation(self, request: Request) -> Response:
         """Ask for a press of the button: programs that look at links in mail must not use an invitation up."""
         token, mark = request.path_params["token"], self._mark_of(request)
         if self.sign_in_failures.is_over(address_of(request)):
             return self._slow(request)
-        if not await self.endpoint.run(lambda tx: is_redeemable(tx, token, mark)):
+        if not await self.endpoint.run(lambda tx: sessions.is_redeemable(tx, token, mark)):
             return self._used(request)
         return self._invited(request, "sign_in.invited_text")
 
@@ -57,64 +42,30 @@ class SignInPages(SiteHandlers):
         if self.sign_in_failures.is_over(address_of(request)):
             return self._slow(request)
         if mark is None:
-            unused = await self.endpoint.run(lambda tx: is_redeemable(tx, token, None))
+            unused = await self.endpoint.run(lambda tx: sessions.is_redeemable(tx, token, None))
             return self._invited(request, "sign_in.cookie_text") if unused else self._used(request)
-        session = await self.endpoint.run(lambda tx: redeem(tx, token, mark))
+        session = await self.endpoint.run(lambda tx: sessions.redeem(tx, token, mark))
         if session is None:
             return self._used(request)
         response = redirect("/hits")
-        response.set_cookie(
-            self.settings.cookie,
-            session,
-            max_age=int(SESSION_LIFE),
-            path="/",
-            secure=self.settings.secure,
-            httponly=True,
-            samesite="strict",
-        )
+        self._set_cookie(response, self.settings.cookie, session, sessions.SESSION_LIFE, "strict")
         return response
 
     async def sign_out(self, request: Request) -> Response:
         """End this session."""
-        return await self._sign_out(request, lambda tx, visitor: end_session(tx, visitor.session))
+        return await self._sign_out(request, lambda visit: sessions.end_session(visit.tx, visit.visitor.session))
 
     async def sign_out_everywhere(self, request: Request) -> Response:
         """End all sessions of this worker."""
-        return await self._sign_out(request, lambda tx, visitor: end_all(tx, visitor.worker_id))
-
-    async def show_account(self, request: Request) -> Response:
-        """Show the account."""
-        return await self.for_worker(request, lambda tx, visitor: self._account(tx, visitor, link=None))
-
-    async def make_link(self, request: Request) -> Response:
-        """Show a link for another device; it is in no address, so it stays in no history."""
-        await self.fields(request)
-
-        def work(tx: Transaction, visitor: Visitor) -> Answer:
-            token = invite(tx, visitor.worker_id, life=DEVICE_LIFE)
-            return self._account(tx, visitor, link=f"{self.settings.site_url}/invite/{token}")
-
-        return await self.for_worker(request, work)
+        return await self._sign_out(request, lambda visit: sessions.end_all(visit.tx, visit.worker_id))
 
     async def set_language(self, request: Request) -> Response:
         """Remember a language."""
         chosen = (await self.fields(request)).get("language", "")
         response = redirect("/account")
         if chosen in LANGUAGES:
-            response.set_cookie(
-                LANGUAGE_COOKIE,
-                chosen,
-                max_age=YEAR,
-                path="/",
-                secure=self.settings.secure,
-                httponly=True,
-                samesite="lax",
-            )
+            self._set_cookie(response, LANGUAGE_COOKIE, chosen, YEAR, "lax")
         return response
-
-    def _account(self, tx: Transaction, visitor: Visitor, *, link: str | None) -> Answer:
-        sessions = known_sessions(tx, visitor.worker_id)
-        return SitePage(template="account.html", here="/account", context={"sessions": sessions, "link": link})
 
     def _invited(self, request: Request, text: str) -> Response:
         """Show the button of an invitation and give the browser a mark, which it keeps when it comes again.
@@ -122,23 +73,17 @@ class SignInPages(SiteHandlers):
         The mark comes along from links in mail ("lax"), or a browser would get another there and be a stranger; no
         page elsewhere can press the button.
         """
-        response = self.notice(
-            request,
-            "sign_in.invited",
-            text=text,
-            action=f"/invite/{request.path_params['token']}",
-            button=self.texts(request).say("sign_in.button"),
-        )
-        response.set_cookie(
-            self.settings.mark_cookie,
-            self._mark_of(request) or secrets.token_urlsafe(32),
-            max_age=int(DAY),
-            path="/",
-            secure=self.settings.secure,
-            httponly=True,
-            samesite="lax",
-        )
+        action, button = f"/invite/{request.path_params['token']}", self.texts(request).say("sign_in.button")
+        response = self.notice(request, "sign_in.invited", text=text, action=action, button=button)
+        mark = self._mark_of(request) or secrets.token_urlsafe(32)
+        self._set_cookie(response, self.settings.mark_cookie, mark, sessions.DAY, "lax")
         return response
+
+    def _set_cookie(
+        self, response: Response, name: str, value: str, life: float, samesite: Literal["lax", "strict"]
+    ) -> None:
+        secure = self.settings.secure
+        response.set_cookie(name, value, int(life), path="/", secure=secure, httponly=True, samesite=samesite)
 
     def _mark_of(self, request: Request) -> str | None:
         mark = request.cookies.get(self.settings.mark_cookie, "")
@@ -153,17 +98,27 @@ class SignInPages(SiteHandlers):
         response.headers["retry-after"] = "60"
         return response
 
-    async def _sign_out(self, request: Request, end: Callable[[Transaction, Visitor], object]) -> Response:
-        await self.fields(request)
-
-        def work(tx: Transaction, visitor: Visitor) -> Answer:
-            end(tx, visitor)
+    async def _sign_out(self, request: Request, end: Callable[[Visit], object]) -> Response:
+        def sign_out(visit: Visit) -> Answer:
+            end(visit)
             return redirect("/")
 
-        response = await self.for_worker(request, work)
+        response = await self.for_worker(sign_out, request)
         settings = self.settings
         response.delete_cookie(settings.cookie, path="/", secure=settings.secure, httponly=True, samesite="strict")
         return response
+
+
+def show_account(visit: Visit, *, link: str | None = None) -> Answer:
+    """Show the account."""
+    context = {"sessions": sessions.known_sessions(visit.tx, visit.worker_id), "link": link}
+    return SitePage(template="account.html", here="/account", context=context)
+
+
+def make_link(visit: Visit) -> Answer:
+    """Show a link for another device; it is in no address, so it stays in no history."""
+    token = sessions.invite(visit.tx, visit.worker_id, life=sessions.DEVICE_LIFE)
+    return show_account(visit, link=f"{visit.settings.site_url}/invite/{token}")
 
 
 def address_of(request: Request) -> str:

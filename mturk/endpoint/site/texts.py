@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
@@ -24,26 +23,13 @@ class TextsIncomplete(ValueError):
     """A language that lacks a text, has one too many, or lost a placeholder."""
 
 
-@dataclass(frozen=True, slots=True)
-class SiteTexts:
+class SiteTexts(Texts):
     """One language of the site."""
-
-    texts: Texts
-
-    @property
-    def language(self) -> str:
-        """Return its tag."""
-        return self.texts.language
 
     @property
     def direction(self) -> str:
         """Return ``rtl`` or ``ltr``."""
-        return "rtl" if self.texts.right_to_left else "ltr"
-
-    @property
-    def say(self) -> Callable[..., str]:
-        """Return what gives the text of a key with its placeholders filled; a missing key is an error."""
-        return self.texts.say
+        return "rtl" if self.right_to_left else "ltr"
 
     def money(self, cents: int) -> str:
         """Return a sum of US dollars.
@@ -76,9 +62,8 @@ class SiteTexts:
 
     def time_element(self, seconds: float, kind: Literal["both", "date"] = "both") -> Markup:
         """Return a point in time as an element that the page's script puts into the reader's own zone."""
-        return Markup('<time datetime="{}" data-local="{}">{}</time>').format(
-            stamp(seconds), kind, self.utc_text(seconds)
-        )
+        element = Markup('<time datetime="{}" data-local="{}">{}</time>')
+        return element.format(stamp(seconds), kind, self.utc_text(seconds))
 
     def text_with_time(self, key: str, seconds: float) -> Markup:
         """Return the text of a key with a point in time in it."""
@@ -112,7 +97,7 @@ def load_texts(language: str) -> SiteTexts:
     problems += [f"{key} is empty" for key, text in entries.items() if not text.strip()]
     if problems:
         raise TextsIncomplete(f"texts of the worker site in {language!r}: " + "; ".join(sorted(problems)))
-    return SiteTexts(Texts(language=language, right_to_left=language in RIGHT_TO_LEFT, entries=entries))
+    return SiteTexts(language=language, right_to_left=language in RIGHT_TO_LEFT, entries=entries)
 
 
 def language_names() -> tuple[tuple[str, str], ...]:
@@ -141,7 +126,6 @@ def choose_language(chosen: str | None, accepted: str) -> str:
 @cache
 def _read(language: str) -> Mapping[str, str]:
     tables = tomllib.loads((files(__package__) / "locales" / f"{language}.toml").read_text(encoding="utf-8"))
-    entries = {
-        f"{table}.{name}": text for table, held in tables.items() if table != "language" for name, text in held.items()
-    }
-    return {"language": tables["language"], **entries}
+    language_name = tables.pop("language")
+    entries = {f"{table}.{name}": text for table, held in tables.items() for name, text in held.items()}
+    return {"language": language_name, **entries}

@@ -15,10 +15,9 @@ import openai
 
 from spa.errors import PlatformError
 from spa.journal import STARTED, Journal, JournalEntry
-from spa.raters.endpoints.chat import ChatEndpoint
 from spa.raters.endpoints.endpoint import LLMReply, mapping
 from spa.raters.endpoints.failures import failure_message
-from spa.raters.endpoints.http_endpoint import outcome_of
+from spa.raters.endpoints.http_endpoint import ChatEndpoint, outcome_of
 
 KIND = "llm-batch"
 OF_KEY = "spa_key"  # of a batch's metadata

@@ -17,13 +17,7 @@ from spa.forms.form import Question
 from spa.raters.endpoints.rate_limit_headers import RateLimitHint
 from spa.study.raters import RaterProtocol
 
-REPLY_OUTCOMES = (
-    "answered",
-    "refused",
-    "truncated",
-    "unreadable",
-)  # the model, or something in its name, replied: paid
-
+REPLY_OUTCOMES = ("answered", "refused", "truncated", "unreadable")  # the model, or something in its name, replied
 TEXTS = ("text", "output_text")  # kinds of parts
 THOUGHT = re.compile(r"\s*<(think|thinking|thought)>(?P<thought>.*?)(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 # A chat template may write the opening tag itself, so that the reply begins inside the thought. Only a tag alone in
@@ -143,14 +137,7 @@ def read_error(error: Mapping[str, Any], body: str) -> LLMReply:
 
 def read_response(response: Mapping[str, Any], body: str) -> LLMReply:
     """Read an object of the Responses API."""
-    usage = mapping(response.get("usage"))
-    known: dict[str, Any] = {
-        "body": body,
-        "prompt_tokens": count(usage.get("input_tokens")),
-        "completion_tokens": count(usage.get("output_tokens")),
-        "cached_tokens": count(mapping(usage.get("input_tokens_details")).get("cached_tokens")),
-        "model": text_or_none(response.get("model")),
-    }
+    known = _known(response, body, read="input", written="output")
     parts = parts_of(response)
     text = "".join(str(part.get("text") or "") for part in parts if part.get("type") == "output_text")
     refusals = [str(part.get("refusal")) for part in parts if part.get("type") == "refusal"]
@@ -167,17 +154,9 @@ def read_response(response: Mapping[str, Any], body: str) -> LLMReply:
 
 def read_completion(completion: Mapping[str, Any], body: str) -> LLMReply:
     """Read a chat completion."""
-    usage = mapping(completion.get("usage"))
-    known: dict[str, Any] = {
-        "body": body,
-        "prompt_tokens": count(usage.get("prompt_tokens")),
-        "completion_tokens": count(usage.get("completion_tokens")),
-        "cached_tokens": count(mapping(usage.get("prompt_tokens_details")).get("cached_tokens")),
-        "model": text_or_none(completion.get("model")),
-        "fingerprint": text_or_none(completion.get("system_fingerprint")),
-    }
-    choices = completion.get("choices")
-    first = mapping(choices[0]) if isinstance(choices, list) and choices else {}
+    known = _known(completion, body, read="prompt", written="completion")
+    choices = listed(completion.get("choices"))
+    first = mapping(choices[0]) if choices else {}
     message = mapping(first.get("message"))
     if not message:
         return LLMReply(outcome="unreadable", detail="the response holds no message", **known)
@@ -186,6 +165,20 @@ def read_completion(completion: Mapping[str, Any], body: str) -> LLMReply:
     if message.get("refusal") or finish == "content_filter":
         return LLMReply(outcome="refused", text=text, detail=str(message.get("refusal") or finish), **known)
     return LLMReply(outcome="truncated" if finish == "length" else "answered", text=text, **known)
+
+
+def _known(found: Mapping[str, Any], body: str, *, read: str, written: str) -> dict[str, Any]:
+    """Return what a reply is whatever was said; ``read`` and ``written`` name the tokens in its API."""
+    usage = mapping(found.get("usage"))
+    model, fingerprint = found.get("model"), found.get("system_fingerprint")
+    return {
+        "body": body,
+        "prompt_tokens": count(usage.get(f"{read}_tokens")),
+        "completion_tokens": count(usage.get(f"{written}_tokens")),
+        "cached_tokens": count(mapping(usage.get(f"{read}_tokens_details")).get("cached_tokens")),
+        "model": model if isinstance(model, str) else None,
+        "fingerprint": fingerprint if isinstance(fingerprint, str) else None,
+    }
 
 
 def message_text(content: object) -> str:
@@ -235,8 +228,3 @@ def count(value: object) -> int | None:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31 else None
-
-
-def text_or_none(value: object) -> str | None:
-    """Return a text, or ``None`` for anything that is none."""
-    return value if isinstance(value, str) else None

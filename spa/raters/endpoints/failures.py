@@ -81,10 +81,7 @@ def failure_message(reply: LLMReply, rater: Rater, shown: str) -> str:
         return f"{place} asks to wait {reply.retry_after:.0f} s{said}; run the command again then"
     message = remedy_for(reply.outcome).message
     if is_refusal(reply.outcome) and "max_completion_tokens" in reply.detail:
-        message = message.replace(
-            "change what it names in the rater", "set max_completion_tokens instead of max_tokens"
-        )
-    status = reply.outcome.removeprefix("http_")
-    return f"{place} " + message.format(
-        said=said, model=rater.model, variable=rater.api_key_env, status=status, longest=LONGEST_WAIT
-    )
+        instead = "set max_completion_tokens instead of max_tokens"
+        message = message.replace("change what it names in the rater", instead)
+    facts = {"said": said, "model": rater.model, "variable": rater.api_key_env, "longest": LONGEST_WAIT}
+    return f"{place} " + message.format(status=reply.outcome.removeprefix("http_"), **facts)

@@ -1,4 +1,7 @@
-"""An OpenAI-compatible endpoint over HTTP: a request is sent, and its reply or failure returned as a record."""
+"""An endpoint over HTTP, by the chat API or the Responses API: a request is sent, and its reply or failure returned.
+
+The Responses API takes no seed and no stop words; a study that sets a seed with it is refused when it is checked.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,12 @@ import re
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from hashlib import sha256
 from importlib.metadata import version
 from types import TracebackType
 from typing import Any, NamedTuple, Self
+from urllib.parse import urlsplit
 
 import aiohttp
 import httpx2
@@ -21,6 +26,7 @@ from spa.addresses import is_loopback
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, mapping, read_body
 from spa.raters.endpoints.keys import NO_KEY, find_key, named_values, without_password
 from spa.raters.endpoints.rate_limit_headers import rate_limit_hint, retry_after_seconds
+from spa.responses.answers import answer_schema
 from spa.study.raters import Rater
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -45,14 +51,8 @@ class SerializedRequest(NamedTuple):
 class HTTPEndpoint(ABC):
     """A connection to the endpoint of one rater; an asynchronous context manager.
 
-    Parameters
-    ----------
-    rater : Rater
-        Model, address and key.
-    environment : mapping of str to str
-        Where the key is looked up; never stored.
-    timeout : float
-        Seconds until a request counts as unanswered.
+    The key is looked up in ``environment`` and never stored; ``timeout`` is the seconds until a request counts as
+    unanswered.
     """
 
     path: str  # below the base URL
@@ -243,3 +243,103 @@ def named_by_digest(part: dict[str, Any]) -> dict[str, Any]:
     kind = url[5:].partition(";")[0]
     digest = sha256(url.encode()).hexdigest()
     return {**part, "image_url": {**part["image_url"], "url": f"{kind}, sha256 of the data URL {digest}"}}
+
+
+OPENAI_HOST = urlsplit(OPENAI_URL).hostname
+AZURE = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")
+REASONING = re.compile(r"(^|/)(o[1-9]|gpt-[5-9])")  # OpenAI's reasoning models, which refuse the older name
+
+
+class ChatEndpoint(HTTPEndpoint):
+    """``POST /chat/completions``."""
+
+    path = "/chat/completions"
+
+    def parameters(self, request: LLMRequest) -> dict[str, Any]:
+        """Return what is sent beside the messages."""
+        protocol = request.protocol
+        sent: dict[str, Any] = {"model": self.rater.model}
+        if protocol.answer_format == "schema":
+            form = {"name": "form", "strict": True, "schema": answer_schema(request.questions)}
+            sent["response_format"] = {"type": "json_schema", "json_schema": form}
+        for name in ("temperature", "top_p", "seed", "reasoning_effort"):
+            if (value := getattr(protocol, name)) is not None:
+                sent[name] = value
+        if request.samples > 1:
+            sent["n"] = request.samples
+        most = protocol.limit
+        if protocol.readout == "logit":
+            sent.update(logprobs=True, top_logprobs=TOP_LOGPROBS)
+            most = most or 1  # the first token is all that is read
+        if most is not None:
+            newer = protocol.max_completion_tokens is not None or knows_newer_name(self.base_url, self.rater.model)
+            sent["max_completion_tokens" if newer else "max_tokens"] = most
+        return {**sent, **(protocol.extra_body or {})}
+
+    def wire_messages(self, request: LLMRequest) -> tuple[str, Sequence[Mapping[str, Any]]]:
+        """Return the messages, and what they are called."""
+        return "messages", request.messages
+
+
+@lru_cache(maxsize=256)  # it is asked for with every request
+def knows_newer_name(base_url: str, model: str) -> bool:
+    """Tell whether a limit is sent as ``max_completion_tokens``; local servers often know the older name only.
+
+    >>> knows_newer_name("https://api.openai.com/v1/", "gpt-4o"), knows_newer_name("http://127.0.0.1/v1", "openai/o3")
+    (True, True)
+    >>> knows_newer_name("http://127.0.0.1:11434/v1", "gpt-oss:20b")
+    False
+    """
+    host = urlsplit(base_url).hostname or ""
+    return host == OPENAI_HOST or host.endswith(AZURE) or REASONING.search(model) is not None
+
+
+FEWEST_TOKENS = 16  # the least that the API takes for max_output_tokens
+
+
+class ResponsesEndpoint(HTTPEndpoint):
+    """``POST /responses``; nothing is kept at the endpoint."""
+
+    path = "/responses"
+
+    def parameters(self, request: LLMRequest) -> dict[str, Any]:
+        """Return what is sent beside the messages."""
+        protocol = request.protocol
+        sent: dict[str, Any] = {"model": self.rater.model, "store": False, "stream": False}
+        if protocol.answer_format == "schema":
+            schema = answer_schema(request.questions)
+            sent["text"] = {"format": {"type": "json_schema", "name": "form", "strict": True, "schema": schema}}
+        for name in ("temperature", "top_p"):
+            if (value := getattr(protocol, name)) is not None:
+                sent[name] = value
+        most = protocol.limit
+        if protocol.readout == "logit":
+            sent.update(include=["message.output_text.logprobs"], top_logprobs=TOP_LOGPROBS)
+            most = most or FEWEST_TOKENS
+        if most is not None:
+            sent["max_output_tokens"] = most
+        if protocol.reasoning_effort is not None:
+            sent["reasoning"] = {"effort": protocol.reasoning_effort}
+        return {**sent, **(protocol.extra_body or {})}
+
+    def wire_messages(self, request: LLMRequest) -> tuple[str, Sequence[Mapping[str, Any]]]:
+        """Return the messages as this API takes them, and what they are called."""
+        return "input", [as_input(message) for message in request.messages]
+
+
+def as_input(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a chat message as the Responses API takes it.
+
+    >>> as_input({"role": "user", "content": [{"type": "text", "text": "Which?"}]})["content"]
+    [{'type': 'input_text', 'text': 'Which?'}]
+    """
+    content = message["content"]
+    if isinstance(content, list):
+        content = [_as_part(part) for part in content]
+    return {"role": message["role"], "content": content}
+
+
+def _as_part(part: Mapping[str, Any]) -> dict[str, Any]:
+    if part["type"] == "text":
+        return {"type": "input_text", "text": part["text"]}
+    return {"type": "input_image", "image_url": part["image_url"]["url"], "detail": "auto"}

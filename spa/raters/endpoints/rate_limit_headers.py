@@ -55,14 +55,9 @@ def seconds_of(text: str) -> float | None:
 
 
 def retry_after_seconds(headers: Mapping[str, str], *, now: float | None = None) -> float | None:
-    """Return the seconds that a server asks us to wait; ``None`` where it does not say.
+    """Return the seconds that a server asks us to wait, in milliseconds, in seconds or as a date; ``None`` for none.
 
-    Parameters
-    ----------
-    headers : mapping of str to str
-        "retry-after-ms", or "retry-after" in seconds or as a date.
-    now : float, optional
-        Seconds since 1970; the clock's where absent.
+    ``now`` is in seconds since 1970; the clock's where absent.
 
     >>> retry_after_seconds({"retry-after": "2"}), retry_after_seconds({"retry-after-ms": "250"})
     (2.0, 0.25)

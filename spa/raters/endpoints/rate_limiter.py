@@ -39,17 +39,7 @@ class RequestSlot:
 
 
 class RateLimiter:
-    """A rate limiter shared by all tasks of a run.
-
-    Parameters
-    ----------
-    most : int
-        Requests at once that the rater allows.
-    clock : callable
-        Seconds from some beginning, never going back.
-    sleep : callable
-        Waits for seconds.
-    """
+    """A rate limiter shared by all tasks of a run, with ``most`` requests at once."""
 
     def __init__(
         self,

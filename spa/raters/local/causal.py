@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from spa.raters.local.loading import LoadedModel
 from spa.raters.local.local_prompt import LocalPrompt
-from spa.raters.local.option_tree import OptionTree, Path
+from spa.raters.local.option_tree import OptionTree, Path, shared_length
 
 CacheStrategy = Literal["packed", "in steps", "copied", "alone"]
 REUSING: tuple[CacheStrategy, ...] = ("packed", "in steps")
@@ -185,11 +185,7 @@ class CausalModel:
     def _reuse_prefix(self, prompt: LocalPrompt) -> int:
         """Cut the cache back to what it shares with a prompt, and return how many tokens these are."""
         wanted = _keys(prompt.images, prompt.tokens)
-        shared = 0
-        for one, other in zip(self._known, wanted[:-1], strict=False):  # at least one token is computed
-            if one != other:
-                break
-            shared += 1
+        shared = shared_length(self._known, wanted[:-1])  # at least one token is computed
         last_image = max((n for n, token in enumerate(prompt.tokens) if token in self._image_tokens), default=-1)
         if self._cache is None or not shared or shared <= last_image:
             self._forget()
@@ -228,7 +224,6 @@ class CausalModel:
         right, _ = self._logits(second, places, "alone")
         plain = all(type(layer).__name__ == "DynamicLayer" for layer in self._empty().layers)
         strategies: tuple[CacheStrategy, ...] = (*(REUSING if plain else ()), "copied")
-        agreeing: CacheStrategy = "alone"
         for strategy in strategies:
             try:
                 self._logits(first, [()], strategy)
@@ -238,9 +233,8 @@ class CausalModel:
                 continue
             self._forget()
             if all((found[place].exp() - right[place].exp()).abs().max() <= self._close for place in places):
-                agreeing = strategy
-                break
-        return agreeing
+                return strategy
+        return "alone"
 
     def _tensor(self, tokens: Sequence[int]) -> Any:
         import torch

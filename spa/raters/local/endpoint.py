@@ -20,13 +20,7 @@ from spa.errors import PlatformError, StudyError
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, read_body
 from spa.raters.endpoints.http_endpoint import without_images
 from spa.raters.local.causal import CausalModel
-from spa.raters.local.loading import (
-    LoadedModel,
-    check_extra,
-    choose_threads,
-    load_model,
-    versions,
-)
+from spa.raters.local.loading import LoadedModel, check_extra, choose_threads, load_model, versions
 from spa.raters.local.local_prompt import LocalPrompt, image_urls, local_prompt
 from spa.raters.local.option_tree import SameTokens, option_tree
 from spa.raters.local.seq2seq import EncoderDecoderModel
@@ -48,21 +42,8 @@ class RunningModel(NamedTuple):
 class LocalEndpoint:
     """A model on this machine; an asynchronous context manager.
 
-    One request is computed at a time, in a thread of its own.
-
-    Parameters
-    ----------
-    rater : Rater
-        ``model`` is a folder, a GGUF file or the name of a model on the Hugging Face hub.
-    base : Path
-        Where a relative folder begins; the working directory if absent.
-
-    Raises
-    ------
-    PlatformError
-        If the extra ``local`` is not installed.
-    StudyError
-        If the rater uses a schema, which only a remote endpoint can enforce.
+    One request is computed at a time, in a thread of its own. The rater's ``model`` is a folder, which begins at
+    ``base`` if it is relative, a GGUF file or the name of a model on the Hugging Face hub.
     """
 
     def __init__(self, rater: Rater, *, base: Path | None = None) -> None:
@@ -95,25 +76,13 @@ class LocalEndpoint:
 
     @property
     def running(self) -> RunningModel:
-        """The model, once it is loaded.
-
-        Raises
-        ------
-        RuntimeError
-            Outside ``async with``.
-        """
+        """The model, once it is loaded."""
         if self._running is None:
             raise RuntimeError("a local endpoint is asked inside `async with`")
         return self._running
 
     def record(self, request: LLMRequest) -> str:
-        """Return the request as JSON for the journal; an image is named by its digest.
-
-        Raises
-        ------
-        PlatformError
-            If there are images and the model reads text only.
-        """
+        """Return the request as JSON for the journal; an image is named by its digest."""
         images = any(image_urls(message) for message in request.messages)
         if images and self.running.loaded.kind != "vision":
             raise PlatformError(

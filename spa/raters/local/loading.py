@@ -77,20 +77,7 @@ def _require(rater: Rater, what: str, *libraries: str) -> None:
 
 
 def load_model(rater: Rater, base: Path) -> LoadedModel:
-    """Load the model that a rater names.
-
-    Parameters
-    ----------
-    rater : Rater
-        ``model`` is a folder, a GGUF file, or the name of a model on the Hugging Face hub.
-    base : Path
-        Where a relative folder begins.
-
-    Raises
-    ------
-    PlatformError
-        If libraries are missing or nothing there can be loaded.
-    """
+    """Load the model that a rater names: a folder, below ``base``, a GGUF file, or a name on the Hugging Face hub."""
     check_extra(rater)
     from safetensors import SafetensorError
 

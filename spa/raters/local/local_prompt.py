@@ -32,22 +32,10 @@ class LocalPrompt:
 def local_prompt(
     loaded: LoadedModel, messages: Sequence[Mapping[str, Any]], template: Mapping[str, Any] | None = None
 ) -> LocalPrompt:
-    """Return the prompt for a model.
+    """Return the prompt for a model, of messages as chat endpoints take them, with variables for its chat template.
 
-    Parameters
-    ----------
-    loaded : LoadedModel
-        Who reads.
-    messages : sequence of mapping
-        Role and content, as chat endpoints take them; images as ``data:`` URLs.
-    template : mapping, optional
-        Variables for the chat template.
-
-    Raises
-    ------
-    PlatformError
-        If the model reads text only and there are images, if its chat template does not take these
-        messages, or if they are longer than it can read.
+    Raise PlatformError if the model reads text only and there are images, if its chat template does not take these
+    messages, or if they are longer than it can read.
     """
     template = {} if template is None else template
     images = [url for message in messages for url in image_urls(message)]

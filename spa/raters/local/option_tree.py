@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from spa.raters.reading.distribution import Distribution
 
@@ -56,10 +57,7 @@ class OptionTree:
     def distribution(self, log_probabilities: Mapping[Path, Mapping[int, float]]) -> Distribution:
         """Return the distribution over the options.
 
-        Parameters
-        ----------
-        log_probabilities : mapping
-            For every place in ``inner``, the natural logarithm of the probability of each child.
+        ``log_probabilities`` holds, for every place in ``inner``, the natural logarithm of each child's probability.
         """
         reached = {
             path: math.fsum(log_probabilities[path[:place]][token] for place, token in enumerate(path))
@@ -86,32 +84,18 @@ class OptionTree:
 
 
 def option_tree(prompt: str, options: Sequence[str], encode: Encode) -> OptionTree:
-    """Cut the options into tokens as they are cut after the prompt.
+    """Cut the options into tokens as they are cut after the prompt, the whole text before the answer.
 
-    Parameters
-    ----------
-    prompt : str
-        The whole text before the answer.
-    options : sequence of str
-        Values of the answers.
-    encode : callable
-        Texts -> their tokens, without any that mark beginning or end.
-
-    Raises
-    ------
-    SameTokens
-        If two options are the same tokens.
+    ``encode`` gives the tokens of texts without any that mark beginning or end. Raise SameTokens if two options are the
+    same tokens.
     """
     tail = prompt[-TAIL:]
     alone, *followed = encode([tail, *(tail + option for option in options)])
-    shared = min((_common(alone, one) for one in followed), default=len(alone))
+    shared = min((shared_length(alone, one) for one in followed), default=len(alone))
     paths = {option: tuple(one[shared:]) for option, one in zip(options, followed, strict=True)}
     return OptionTree(paths=paths, dropped=len(alone) - shared)
 
 
-def _common(left: Sequence[int], right: Sequence[int]) -> int:
+def shared_length(left: Sequence[object], right: Sequence[object]) -> int:
     """Return how many tokens two sequences share at their beginning."""
-    for place, (one, other) in enumerate(zip(left, right, strict=False)):
-        if one != other:
-            return place
-    return min(len(left), len(right))
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False)))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from spa.forms.form import ConfirmAnswer, NumberAnswer, OptionsAnswer, Question, TextAnswer
-from spa.raters.endpoints.endpoint import LLMReply, mapping, parts_of
+from spa.raters.endpoints.endpoint import LLMReply, listed, mapping, parts_of
 from spa.raters.reading.free_text import UnreadableText, read_free_text
 from spa.responses.submission import Missing, Response
 
@@ -69,23 +69,11 @@ def answer_values(question: Question) -> tuple[str, ...]:
 def read_distributions(
     questions: Sequence[Question], reply: LLMReply, *, min_mass: float
 ) -> tuple[Response | Missing, ...]:
-    """Read a reply as the probabilities of the answers to the question that it was asked.
+    """Read a reply as the probabilities of the answers to the one question that it was asked.
 
-    Parameters
-    ----------
-    questions : sequence of Question
-        What was asked: one question.
-    reply : LLMReply
-        What came back.
-    min_mass : float
-        Least probability, in [0, 1], with which the reply must begin with any of the answers.
-
-    Returns
-    -------
-    tuple of Response or Missing
-        A ``Response`` holds the mean where the answers are numbers (a preference probability in
-        [0, 1], or a rating in the units of its scale), else the most probable option; ``raw`` is the
-        distribution as JSON. ``Missing`` where there is none, its mass is too small, or options tie.
+    A ``Response`` holds the mean where the answers are numbers (a preference probability in [0, 1], or a rating in the
+    units of its scale), else the most probable option; ``raw`` is the distribution as JSON. ``Missing`` where there is
+    none, the probability in [0, 1] that the reply begins with any answer is below ``min_mass``, or options tie.
     """
     return tuple(_read(question, reply, min_mass) for question in questions)
 
@@ -122,13 +110,7 @@ def _differs_from_words(found: Distribution, question: Question, text: str) -> b
 
 
 def read_distribution(body: str, question: Question) -> Distribution:
-    """Return the distribution that a stored body holds.
-
-    Raises
-    ------
-    NoDistribution
-        If it holds none for the answers of this question.
-    """
+    """Return the distribution that a stored body holds; raise NoDistribution if none is of this question's answers."""
     try:
         completion = mapping(json.loads(body))
     except (ValueError, RecursionError) as error:
@@ -156,29 +138,18 @@ def distribution_from_top_logprobs(body: Mapping[str, Any], question: Question) 
     """Return the distribution over a question's answers from the first token of a chat completion.
 
     Only answers that are one token can be read. Those that are not among the tokens listed (20 at
-    most, as a rule) count as 0; each is less probable than any token listed.
-
-    Parameters
-    ----------
-    body : mapping
-        A chat completion that was asked for with ``logprobs`` and ``top_logprobs``.
-    question : Question
-        What was asked.
-
-    Raises
-    ------
-    NoDistribution
-        If the endpoint told no probabilities, or none of an answer; if answers are more than one token long there,
-        so that the first only begins them. The message says which.
+    most, as a rule) count as 0; each is less probable than any token listed. Raise NoDistribution if the endpoint told
+    no probabilities, or none of an answer; if answers are more than one token long there, so that the first only begins
+    them.
     """
     values = answer_values(question)
-    listed = dict(_first_token(body))
-    if not listed:
+    first = dict(_first_token(body))
+    if not first:
         raise NoDistribution('the endpoint returns no probabilities (no "top_logprobs"); set readout = "verbalised"')
     if not values:
         raise NoDistribution("expected a question with a number or options, which have probabilities")
     tokens: dict[str, float] = {}
-    for token, probability in listed.items():  # " 4" and "4" are one answer
+    for token, probability in first.items():  # " 4" and "4" are one answer
         tokens[token.strip()] = tokens.get(token.strip(), 0.0) + probability
     found = {value: tokens.get(value, 0.0) for value in values}
     mass = math.fsum(found.values())
@@ -201,14 +172,11 @@ def _first_token(body: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     if body.get("object") == "response":
         content = next((part["logprobs"] for part in parts_of(body) if part.get("logprobs")), None)
     else:
-        choices = body.get("choices")
-        first = mapping(choices[0]) if isinstance(choices, list) and choices else {}
-        content = mapping(first.get("logprobs")).get("content")
+        choices = listed(body.get("choices"))
+        content = mapping(mapping(choices[0]).get("logprobs")).get("content") if choices else None
     said = mapping(content[0]) if isinstance(content, list) and content else {}
     top = said.get("top_logprobs")
-    if not isinstance(top, list):
-        return
-    for one in (said, *map(mapping, top)):  # the token said need not be among the most probable
+    for one in (said, *map(mapping, top)) if isinstance(top, list) else ():  # said need not be among the most probable
         token, logprob = one.get("token"), one.get("logprob")
         if isinstance(token, str) and isinstance(logprob, int | float) and logprob <= 1e-6:
             yield token, math.exp(max(min(logprob, 0.0), -1e4))
@@ -224,13 +192,7 @@ def _only_begins(token: str, values: Sequence[str], tokens: Mapping[str, float])
 
 
 def value_of(found: Distribution, question: Question) -> float | str:
-    """Return what a distribution counts as: its mean where answers are numbers, else the most probable option.
-
-    Raises
-    ------
-    NoDistribution
-        If options without scores are equally probable.
-    """
+    """Return what a distribution counts as: its mean where answers are numbers, else the one most probable option."""
     answer = question.answer
     if isinstance(answer, NumberAnswer):
         return found.mean({value: float(value) for value in found.probabilities}) / answer.scale

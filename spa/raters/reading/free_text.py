@@ -17,24 +17,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from spa.forms.form import NumberAnswer, OptionsAnswer, PreferenceTarget, Question, TextAnswer
+from spa.raters.reading import phrases
 from spa.raters.reading.json_replies import SeveralObjects, UnreadableReply, find_payload
 from spa.raters.reading.named_options import WINS, chosen_options
-from spa.raters.reading.phrases import (
-    ANSWER_NOUN,
-    CONCLUDING,
-    DENIED,
-    HEDGE,
-    OF_SCRIPTS,
-    REFERRING,
-    REFUSALS,
-    STANDING,
-    SUPPOSED,
-    UNIT,
-    WORSE,
-    clause_of,
-    numerals_as_digits,
-    sentence_of,
-)
 from spa.study.raters import Reading
 
 REFUSED = "the model refused to answer"
@@ -77,26 +62,10 @@ class AnswerScale:
 
 
 def read_free_text(question: Question, text: str, *, reading: Reading) -> str:
-    """Return what a text answers, in the form in which a page would send it.
+    """Return what a text answers by a rule, in the form in which a page would send it.
 
-    Parameters
-    ----------
-    question : Question
-        What was asked.
-    text : str
-        What the model said.
-    reading : {"strict", "first_number", "paper"}
-        By which rule.
-
-    Returns
-    -------
-    str
-        A number or an option's value, still to be validated like everybody's answers.
-
-    Raises
-    ------
-    UnreadableText
-        Where the text gives no answer, or more than one.
+    It is a number or an option's value, still to be validated like everybody's answers. Raise UnreadableText where the
+    text gives no answer, or more than one.
     """
     answer = question.answer
     if isinstance(answer, TextAnswer):
@@ -126,9 +95,8 @@ def _scale(question: Question) -> AnswerScale | None:
     criterion = getattr(question.target, "criterion", "")
     words = frozenset(WORD.findall(_plain(f"{question.text} {criterion}")))
     if isinstance(answer, NumberAnswer):
-        return AnswerScale(
-            low=Decimal(answer.low), high=Decimal(answer.high), percent=answer.unit == "%", question=words
-        )
+        low, high = Decimal(answer.low), Decimal(answer.high)
+        return AnswerScale(low=low, high=high, percent=answer.unit == "%", question=words)
     values = [option.value for option in answer.options] if isinstance(answer, OptionsAnswer) else []
     if not values or not all(value.isdecimal() for value in values):
         return None
@@ -141,7 +109,7 @@ def _plain(text: str) -> str:
     kept = (one for one in text if unicodedata.category(one) not in ("Mn", "Me", "Cf"))
     return (
         "".join(str(unicodedata.decimal(one, one)) for one in kept)
-        .translate(OF_SCRIPTS)
+        .translate(phrases.OF_SCRIPTS)
         .replace("->", ":")
         .replace("=>", ":")
         .replace("|", ":")
@@ -172,7 +140,7 @@ def _of_json(question: Question, payload: dict[str, object]) -> str:
         names = [
             key
             for key in payload
-            if re.search(rf"{ANSWER_NOUN}|^value$", _plain(key)) or set(WORD.findall(_plain(key))) <= known
+            if re.search(rf"{phrases.ANSWER_NOUN}|^value$", _plain(key)) or set(WORD.findall(_plain(key))) <= known
         ]
         name = names[0] if len(names) == 1 else ""
     value = payload.get(name)
@@ -193,7 +161,7 @@ def _as_in_paper(text: str) -> str:
 def _without_any_scale(plain: str, scale: AnswerScale) -> str:
     said = re.sub(r"\btitle [12]\b", " ", DECORATION.sub(" ", plain))
     text = re.sub(_of_scale(scale), " ", _without_scale(said, scale))
-    return text if re.search(r"\d", text) else numerals_as_digits(text)
+    return text if re.search(r"\d", text) else phrases.numerals_as_digits(text)
 
 
 def _of_scale(scale: AnswerScale) -> str:
@@ -204,13 +172,13 @@ def _of_scale(scale: AnswerScale) -> str:
 def _first(text: str) -> str:
     found = re.search(r"\d+(?:\.\d+)?", text, re.ASCII)
     if found is None:
-        raise UnreadableText(REFUSED if REFUSALS.search(text) else NO_NUMBER)
+        raise UnreadableText(REFUSED if phrases.REFUSALS.search(text) else NO_NUMBER)
     return found[0]
 
 
 def _number(plain: str, scale: AnswerScale, question: Question) -> str:
     """Return the number that stands as the answer."""
-    text = _without_scale(_without_list(numerals_as_digits(DECORATION.sub(" ", plain))), scale)
+    text = _without_scale(_without_list(phrases.numerals_as_digits(DECORATION.sub(" ", plain))), scale)
     declared, concluded, later = _visit_state(text, scale, question)
     found = _different(concluded) if len(_different(concluded)) == 1 else _different([*declared, *later])
     if len(found) == 1:
@@ -220,7 +188,7 @@ def _number(plain: str, scale: AnswerScale, question: Question) -> str:
     ends = next((pair for pair in _ranges(text) if all(_on(scale, one) for one in pair)), ())
     if ends:
         raise UnreadableText(f"ambiguous: the reply gives {', '.join(ends)}", ends)
-    if REFUSALS.search(plain):
+    if phrases.REFUSALS.search(plain):
         raise UnreadableText(REFUSED)
     raise UnreadableText(NO_ANSWER if re.search(r"\d", text) else NO_NUMBER)
 
@@ -228,32 +196,35 @@ def _number(plain: str, scale: AnswerScale, question: Question) -> str:
 def _visit_state(text: str, scale: AnswerScale, question: Question) -> tuple[list[str], list[str], list[str]]:
     """Return the numbers that stand as the answer, those of them that conclude, and bare ones after the first."""
     percent = "|%" if scale.high == 100 else ""
-    unit = rf"(?P<unit>\s*(?:{UNIT}{percent}))?(?P<scale>{_of_scale(scale)})?(?:\s*(?:{UNIT}{percent}))?"
+    unit = (
+        rf"(?P<unit>\s*(?:{phrases.UNIT}{percent}))?(?P<scale>{_of_scale(scale)})?(?:\s*(?:{phrases.UNIT}{percent}))?"
+    )
     number = re.compile(rf"{NUMBER}(?:{unit}{FOLLOW}{f'|(?={LIKELY})' if scale.percent else ''})", re.MULTILINE)
     declared: list[str] = []
     concluded: list[str] = []
     later: list[str] = []
     for match in number.finditer(text):
-        sentence = sentence_of(text, match.start())
-        clause = clause_of(sentence)
+        sentence = phrases.sentence_of(text, match.start())
+        clause = phrases.clause_of(sentence)
         value = match["number"].replace(",", ".")
         own = sentence.rstrip().removesuffix("a").rstrip() if sentence.endswith("a ") else sentence
-        if DENIED.search(clause) or SUPPOSED.search(sentence):
+        if phrases.DENIED.search(clause) or phrases.SUPPOSED.search(sentence):
             continue
         likely = scale.percent and re.match(LIKELY, text[match.start("number") + len(match["number"]) :]) is not None
-        stands = likely or match["scale"] or any(one.search(sentence) for one in STANDING)
         stands = (
-            stands
-            or (match["unit"] and re.search(rf"(?:[,:(]|\bit(?:'s| is)|\bat)\s*{HEDGE}$", sentence))
+            likely
+            or match["scale"]
+            or any(one.search(sentence) for one in phrases.STANDING)
+            or (match["unit"] and re.search(rf"(?:[,:(]|\bit(?:'s| is)|\bat)\s*{phrases.HEDGE}$", sentence))
             or _labelled(own, scale)
         )
-        if stands and not REFERRING.search(sentence):
+        if stands and not phrases.REFERRING.search(sentence):
             if scale.percent and _is_of_other(question, clause, match, text):
                 raise UnreadableText("ambiguous: the reply gives a chance of the other direction")
             declared.append(value)
-            if CONCLUDING.search(sentence):
+            if phrases.CONCLUDING.search(sentence):
                 concluded.append(value)
-        elif declared and _on(scale, value) and not REFERRING.search(sentence):
+        elif declared and _on(scale, value) and not phrases.REFERRING.search(sentence):
             later.append(value)
     return declared, concluded, later
 
@@ -272,9 +243,9 @@ def _is_of_other(question: Question, clause: str, match: re.Match[str], text: st
         return False
     x, y = (_name(label.casefold(), _plain(question.text)) for label in (target.label_x, target.label_y))
     own = clause + " " + re.split(r"[.;\n](?!\d)", text[match.end() :], maxsplit=1)[0]
-    if WORSE.search(own):
+    if phrases.WORSE.search(own):
         return True
-    for place in (own, sentence_of(text, match.start())):
+    for place in (own, phrases.sentence_of(text, match.start())):
         of_x, of_y = re.search(x, place, re.MULTILINE), re.search(y, place, re.MULTILINE)
         if of_x or of_y:
             return of_y is not None and (of_x is None or of_y.start() < of_x.start())
@@ -350,4 +321,4 @@ def _one_option(question: Question, plain: str) -> str:
         return chosen[0]
     if len(found := chosen or named) > 1:
         raise UnreadableText(f"ambiguous: the reply names {', '.join(found)}", found)
-    raise UnreadableText(REFUSED if REFUSALS.search(text) else NO_OPTION)
+    raise UnreadableText(REFUSED if phrases.REFUSALS.search(text) else NO_OPTION)

@@ -23,13 +23,8 @@ class SeveralObjects(UnreadableReply):
 def find_payload(text: str) -> dict[str, object]:
     """Return the one JSON object of a reply, alone, in a code fence or between sentences.
 
-    Raises
-    ------
-    UnreadableReply
-        If there is none, more than one (``SeveralObjects``), or a broken one. Nothing is mended.
+    Raise UnreadableReply if there is none, more than one (SeveralObjects), or a broken one. Nothing is mended.
 
-    Examples
-    --------
     >>> find_payload('My answers: {"q1": 70, "q2": "4"}')
     {'q1': '70', 'q2': '4'}
     """

@@ -35,14 +35,7 @@ ASKED = re.compile(r"[^.!;\n]*\?")
 def chosen_options(question: Question, text: str, plain: Callable[[str], str]) -> tuple[list[str], list[str]]:
     """Return the values of the options that a text gives as its answer, and of all that it names, in the form's order.
 
-    Parameters
-    ----------
-    question : Question
-        One with options.
-    text : str
-        In small letters, without decoration.
-    plain : callable
-        Writes an option's name as the text is written.
+    The text is in small letters, without decoration; ``plain`` writes an option's name like it.
     """
     if not isinstance(question.answer, OptionsAnswer):
         return [], []

@@ -63,13 +63,10 @@ def read_turn(questions: Sequence[Question], calls: Iterable[JournalEntry], prot
         left = {answer.question_id for answer in missing}
         open_questions = [question for question in open_questions if question.question_id in left]
         replies.append(ReplyTurn(text=reply.text, missing=missing))
-        closed = reply.outcome in ("refused", "truncated")
-        if protocol.readout == "logit" and reply.outcome == "answered":
-            closed = True  # the probabilities would be the same again
-    not_asked: dict[str, Response | Missing] = {
-        one.question_id: one for one in all_missing(questions, "not asked", None)
-    }
-    answers = tuple((not_asked | read).values())
+        same_again = protocol.readout == "logit" and reply.outcome == "answered"  # the probabilities would be
+        closed = same_again or reply.outcome in ("refused", "truncated")
+    not_asked = all_missing(questions, "not asked", None)
+    answers = tuple(read.get(one.question_id, one) for one in not_asked)
     return TurnOutcome(answers=answers, missing=missing_of(answers), replies=tuple(replies), closed=closed)
 
 
