@@ -107,7 +107,7 @@ def _hit_facts(endpoint: MTurkEndpoint, hit: records.PublishedHit) -> dict[str, 
     if reply.state == "done":
         return {key: _written(value) for key, value in reply.content["HIT"].items()}
     if reply.state != "refused":
-        raise PlatformError(f"get_hit {hit.hit_id}: {reply.told}; run the command again")
+        raise PlatformError(f"get_hit {hit.hit_id}: {reply.message}; run the command again")
     return {
         "HITId": hit.hit_id,
         "HITTypeId": hit.hit_type_id,

@@ -83,11 +83,11 @@ def find_family_type(endpoint: MTurkEndpoint, family: str) -> str | None:
     return None
 
 
-def ensure_family_type(idempotent_calls: IdempotentMTurkCalls, endpoint: MTurkEndpoint, family: str) -> str:
+def ensure_family_type(idempotent_calls: IdempotentMTurkCalls, family: str) -> str:
     """Return the id of a family's qualification, which is made where it is not there yet; names are unique."""
-    scope, key = f"{QUALIFICATIONS} {endpoint.origin}", f"type/{family}"
+    endpoint, key = idempotent_calls.endpoint, f"type/{family}"
     found = find_family_type(endpoint, family)
-    if found is not None and not idempotent_calls.is_open(scope, key):
+    if found is not None and not idempotent_calls.is_open(idempotent_calls.scope(QUALIFICATIONS), key):
         return found
 
     def look(token: str) -> Mapping[str, Any] | None:
@@ -101,7 +101,7 @@ def ensure_family_type(idempotent_calls: IdempotentMTurkCalls, endpoint: MTurkEn
     }
     answer = idempotent_calls.execute(
         IdempotentCall(
-            scope=scope,
+            scope=QUALIFICATIONS,
             key=key,
             method=endpoint.client_without_retries.create_qualification_type,
             request=request,

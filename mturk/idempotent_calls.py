@@ -15,6 +15,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from mturk.endpoints import MTurkEndpoint
 from mturk.replies import MTurkReply, call, failed
 from spa.errors import PlatformError
 from spa.journal import JournalEntry
@@ -26,15 +27,13 @@ LAPSED = "lapsed"  # not found when looked for, and its token too old to send ag
 TOKEN_SECONDS = 23 * 3600  # a token is remembered for 24 hours; an hour is kept for clocks that differ
 TRIES = 6  # times that a call is sent before the command gives up and leaves it open
 TOKEN_LENGTH = 64
-Finder = Callable[[str], Mapping[str, Any] | None]
-Method = Callable[..., Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdempotentCall:
     """One call that takes effect once, however often it is sent.
 
-    ``scope`` and ``key`` name it for ever; ``request`` is what is sent and stands in the journal;
+    ``scope`` and ``key`` name it for ever at its endpoint; ``request`` is what is sent and stands in the journal;
     ``hidden`` is sent besides and stands nowhere (who an annotator is). ``find`` gets the token of an attempt
     and returns what the endpoint should answer if that attempt took effect, else ``None``.
     ``keep`` saves what follows from the answer, in the transaction that closes the journal's entry.
@@ -42,9 +41,9 @@ class IdempotentCall:
 
     scope: str
     key: str
-    method: Method
+    method: Callable[..., Mapping[str, Any]]
     request: Mapping[str, Any]
-    find: Finder
+    find: Callable[[str], Mapping[str, Any] | None]
     hidden: Mapping[str, Any] = field(default_factory=dict)
     token_name: str | None = "UniqueRequestToken"  # None: the operation takes none, and find alone tells
     repeatable: bool = False  # sent again it does nothing more, token or not
@@ -57,10 +56,24 @@ class IdempotentMTurkCalls(IdempotentCalls):
     """Executes calls at one endpoint so that each takes effect once, on the journal of one store."""
 
     def __init__(
-        self, store: Store, *, clock: Callable[[], float] = time.time, sleep: Callable[[float], None] = time.sleep
+        self,
+        store: Store,
+        endpoint: MTurkEndpoint,
+        *,
+        clock: Callable[[], float] = time.time,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         super().__init__(store, KIND, clock=clock, sleep=sleep)
+        self.endpoint = endpoint
         self.mark = store.annotator_id("mturk: whose HITs these are")  # keyed: another store's HITs are never taken
+
+    def scope(self, name: str) -> str:
+        """Return the scope in the journal of calls of one sort at this endpoint."""
+        return f"{name} {self.endpoint.origin}"
+
+    def entries(self, scope: str, key: str | None = None) -> tuple[JournalEntry, ...]:
+        """Return the journal's calls of one sort at this endpoint, and of one key where it is given."""
+        return self.journal.calls(KIND, self.scope(scope), key)
 
     def token(self, scope: str, key: str, attempt: int) -> str:
         """Return the token of an attempt: the same whenever it is computed, and no other's."""
@@ -69,11 +82,7 @@ class IdempotentMTurkCalls(IdempotentCalls):
 
     def execute(self, idempotent_call: IdempotentCall) -> Mapping[str, Any]:
         """Send a call unless it took effect already; see :meth:`IdempotentCalls.execute_call`."""
-        return self.execute_call(self._platform_call(idempotent_call))
-
-    def resolve(self, idempotent_call: IdempotentCall, entry: JournalEntry) -> Mapping[str, Any] | None:
-        """Find out what became of an interrupted attempt; see :meth:`IdempotentCalls.resolve_call`."""
-        return self.resolve_call(self._platform_call(idempotent_call), entry)
+        return self.execute_call(self.platform_call(idempotent_call))
 
     def content_of(self, entry: JournalEntry) -> Mapping[str, Any]:
         """Return what the endpoint answered."""
@@ -89,14 +98,17 @@ class IdempotentMTurkCalls(IdempotentCalls):
         text = json.dumps(content, ensure_ascii=False, default=_plain, sort_keys=True)
         return text, {} if note is None else {"note": note}
 
-    def _platform_call(self, described: IdempotentCall) -> PlatformCall:
+    def platform_call(self, described: IdempotentCall) -> PlatformCall:
+        """Return a call as the platforms' shared layer executes it."""
+        scope = self.scope(described.scope)
+
         def find(entry: JournalEntry) -> Mapping[str, Any] | None:
-            return described.find(self.token(described.scope, described.key, entry.attempt))
+            return described.find(self.token(scope, described.key, entry.attempt))
 
         def send(entry: JournalEntry) -> CallReply:
             """Send what stands in the journal, whatever has changed since."""
             parameters: dict[str, Any] = {**json.loads(entry.request), **described.hidden}
-            token = self.token(described.scope, described.key, entry.attempt)
+            token = self.token(scope, described.key, entry.attempt)
             if described.token_name is not None:
                 parameters[described.token_name] = token
             if described.annotation is not None:
@@ -105,10 +117,10 @@ class IdempotentMTurkCalls(IdempotentCalls):
             if reply.state == "done":
                 return CallReply(state="done", content=reply.content)
             if reply.state == "refused" and (found := described.read_refusal(reply) or find(entry)) is not None:
-                return CallReply(state="done", content=found, note=f"found after: {reply.told}")
+                return CallReply(state="done", content=found, note=f"found after: {reply.message}")
             return CallReply(
                 state=reply.state,
-                response=json.dumps({"code": reply.code, "message": reply.told}),
+                response=json.dumps({"code": reply.code, "message": reply.message}),
                 error=failed(described.method.__name__, reply),
             )
 
@@ -117,7 +129,7 @@ class IdempotentMTurkCalls(IdempotentCalls):
             return described.repeatable or known
 
         return PlatformCall(
-            scope=described.scope,
+            scope=scope,
             key=described.key,
             request=written(described.request),
             send=send,
@@ -126,7 +138,7 @@ class IdempotentMTurkCalls(IdempotentCalls):
             may_resend=may_resend,
             sends=TRIES,
             absent=LAPSED,
-            absent_note="not there when looked for, and its token too old",
+            absent_facts={"note": "not there when looked for, and its token too old"},
         )
 
 

@@ -11,7 +11,6 @@ from sqlalchemy import Connection
 
 from mturk import records
 from mturk.collecting import STATUSES, SUBMITTED
-from mturk.endpoints import MTurkEndpoint
 from mturk.estimate import HitCostEstimate, estimate
 from mturk.fees import MANY, assignment_fee, parse_money
 from mturk.idempotent_calls import IdempotentCall, IdempotentMTurkCalls
@@ -28,12 +27,11 @@ REVIEWABLE = ("Reviewable", "Reviewing")
 class Keeper:
     """Extends, expires and disposes of the HITs of one study."""
 
-    def __init__(self, idempotent_calls: IdempotentMTurkCalls, endpoint: MTurkEndpoint, settings: MTurkTable) -> None:
+    def __init__(self, idempotent_calls: IdempotentMTurkCalls, settings: MTurkTable) -> None:
         self.idempotent_calls = idempotent_calls
         self.store = idempotent_calls.store
-        self.endpoint = endpoint
+        self.endpoint = idempotent_calls.endpoint
         self.settings = settings
-        self.scope = f"{LIFETIMES} {endpoint.origin}"
 
     def choose(self, named: Sequence[str]) -> tuple[records.PublishedHit, ...]:
         """Return the HITs named, or all that are not disposed of.
@@ -94,7 +92,7 @@ class Keeper:
             before = hit.max_assignments
             self.idempotent_calls.execute(
                 IdempotentCall(
-                    scope=self.scope,
+                    scope=LIFETIMES,
                     key=f"more/{hit.hit_id}/{before}+{places}",
                     method=self.endpoint.client_without_retries.create_additional_assignments_for_hit,
                     request={"HITId": hit.hit_id, "NumberOfAdditionalAssignments": places},
@@ -157,7 +155,7 @@ class Keeper:
         for hit in hits:
             self.idempotent_calls.execute(
                 IdempotentCall(
-                    scope=self.scope,
+                    scope=LIFETIMES,
                     key=f"dispose/{hit.hit_id}",
                     method=self.endpoint.client_without_retries.delete_hit,
                     request={"HITId": hit.hit_id},
@@ -177,8 +175,8 @@ class Keeper:
             records.change_hit(connection, hit_id, expires_at=until.timestamp())
         return hit_id
 
-    def _find_places(self, hit_id: str, wanted: int, token: str) -> Mapping[str, Any] | None:
-        return {} if int(fetch_hit(self.endpoint, hit_id)["MaxAssignments"]) >= wanted else None
+    def _find_places(self, hit_id: str, places: int, token: str) -> Mapping[str, Any] | None:
+        return {} if int(fetch_hit(self.endpoint, hit_id)["MaxAssignments"]) >= places else None
 
     def _find_disposed(self, hit_id: str, token: str) -> Mapping[str, Any] | None:
         reply = call(self.endpoint.reading.get_hit, {"HITId": hit_id})

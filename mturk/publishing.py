@@ -146,38 +146,25 @@ def check_balance(endpoint: MTurkEndpoint, needed: Decimal) -> Decimal:
 class Publisher:
     """Makes the HITs of a plan."""
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        settings: MTurkTable,
-        endpoint: MTurkEndpoint,
-        idempotent_calls: IdempotentMTurkCalls,
-    ) -> None:
+    def __init__(self, workspace: Workspace, settings: MTurkTable, idempotent_calls: IdempotentMTurkCalls) -> None:
         self.workspace = workspace
         self.settings = settings
-        self.endpoint = endpoint
+        self.endpoint = idempotent_calls.endpoint
         self.idempotent_calls = idempotent_calls
-        self.scope = f"{HITS} {endpoint.origin}"
 
     def resolve_interrupted(self) -> int:
         """Find out what became of interrupted calls that make HITs; returns how many there were."""
-        opened = [
-            entry
-            for entry in self.idempotent_calls.journal.unfinished("mturk")
-            if entry.scope == self.scope and entry.outcome == STARTED
-        ]
+        opened = [entry for entry in self.idempotent_calls.entries(HITS) if entry.outcome == STARTED]
         for entry in opened:
-            seat = _seat_of(entry.key)
-            self.idempotent_calls.resolve(
-                self._idempotent_call(seat, {}, origins_of(self.settings, self.endpoint)), entry
-            )
+            described = self._idempotent_call(_seat_of(entry.key), {}, origins_of(self.settings, self.endpoint))
+            self.idempotent_calls.resolve_call(self.idempotent_calls.platform_call(described), entry)
         return len(opened)
 
     def publish(self, plan: PublishingPlan, family: str) -> Iterator[str]:
         """Make the HITs one by one and yield their ids."""
         if not plan.seats:
             return
-        family_type = ensure_family_type(self.idempotent_calls, self.endpoint, family)
+        family_type = ensure_family_type(self.idempotent_calls, family)
         hit_type = self._hit_type(plan, family_type)
         for seat in plan.seats:
             answer = self.idempotent_calls.execute(
@@ -218,7 +205,7 @@ class Publisher:
     def _idempotent_call(self, seat: Seat, request: Mapping[str, Any], origins: tuple[str, ...]) -> IdempotentCall:
         annotation = f"spa:{self.workspace.study.id}:"
         return IdempotentCall(
-            scope=self.scope,
+            scope=HITS,
             key=_key_of(seat),
             method=self.endpoint.client_without_retries.create_hit_with_hit_type,
             request=request,
@@ -238,9 +225,9 @@ class Publisher:
 
     def _read_refusal(self, reply: MTurkReply) -> Mapping[str, Any] | None:
         """Return the HIT that a repeat of a token is refused for: the endpoint's words name it."""
-        if EXISTS.lower() not in f"{reply.code} {reply.told}".lower():
+        if EXISTS.lower() not in f"{reply.code} {reply.message}".lower():
             return None
-        for hit_id in HIT_ID.findall(reply.told):
+        for hit_id in HIT_ID.findall(reply.message):
             found = call(self.endpoint.reading.get_hit, {"HITId": hit_id})
             if found.state == "done":
                 return found.content

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from prolific.api.records import SubmissionRecord
@@ -12,6 +13,7 @@ from prolific.reconcile import Difference, reconcile
 from prolific.releasing import release_gone
 from prolific.study_ids import SOURCE
 from prolific.verification import FALSE, UNVERIFIED, VERIFIED, ProlificUrlParameters, ask, last_found, note
+from spa.responses.decisions import VisitDecisions
 from spa.responses.outcomes import forgotten_name
 from spa.responses.visits import PersonVisit
 
@@ -36,6 +38,13 @@ class SessionReconciliation:
     def visit(self, submission_id: str) -> PersonVisit | None:
         """Return our visit of a submission."""
         return next((visit for visit in self.visits if visit.external_id == submission_id), None)
+
+    def decided(self, decisions: Mapping[str, VisitDecisions]) -> Iterator[tuple[str, VisitDecisions]]:
+        """Yield the platform's submissions that reviewers decided on, by the decisions on our visits."""
+        listed = {record.submission_id for record in self.records}
+        for visit in self.visits:
+            if visit.external_id in listed and visit.submission_id in decisions:
+                yield str(visit.external_id), decisions[visit.submission_id]
 
 
 def collect(prolific_study: ProlificStudy, session: int) -> SessionReconciliation:

@@ -87,7 +87,7 @@ def test_a_payment_that_nobody_can_see_waits_for_a_person(
     paid: tuple[Running, list[Visitor]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The connection drops before any effect: that looks like a payment that is still under way."""
-    monkeypatch.setattr("prolific.bonus_payment.MOST_POLLS", 2)
+    monkeypatch.setattr("prolific.bonuses.MOST_POLLS", 2)
     study, (one, *_) = paid
     file = listed(tmp_path / "b.csv", f"{one.submission_id},0.31,lost")
     study.emulator.people.plan("PayBonusPayments", "drop")
