@@ -256,7 +256,7 @@ def known(store: Store, mturk_assignment_id: str) -> records.Work:
 
 
 def _reason_to_look(work: records.Work, decisions: VisitDecisions | None) -> str | None:
-    doubtful = work.problem is not None and work.problem.startswith(DOUBTS)
+    doubtful = work.problem is not None and work.problem.startswith(tuple(DOUBTS.values()))
     return reason_to_look(
         decisions, held=work.problem if doubtful else None, lacking=None if doubtful else work.problem
     )

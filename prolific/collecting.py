@@ -9,10 +9,11 @@ from prolific.api.records import SubmissionRecord
 from prolific.completion_url import session_codes
 from prolific.draft import family_group
 from prolific.prolific_study import ProlificStudy
-from prolific.reconcile import Difference, reconcile
+from prolific.reconcile import REMEDIES, platform_submission
 from prolific.releasing import release_gone
 from prolific.study_ids import SOURCE
 from prolific.verification import FALSE, UNVERIFIED, VERIFIED, ProlificUrlParameters, ask, last_found, note
+from spa.platforms.collecting import Difference, reconcile
 from spa.responses.decisions import VisitDecisions
 from spa.responses.outcomes import forgotten_name
 from spa.responses.visits import PersonVisit
@@ -102,7 +103,13 @@ def _compared(
         study_id=prolific_study.need_study(session),
         records=records,
         visits=visits,
-        differences=reconcile(records, visits, codes=session_codes(prolific_study.store, session), found=found),
+        differences=reconcile(
+            map(platform_submission, records),
+            visits,
+            codes=session_codes(prolific_study.store, session),
+            found=found,
+            remedies=REMEDIES,
+        ),
         **{**none, **counts},
     )
 
