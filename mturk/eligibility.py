@@ -36,35 +36,35 @@ def requirements(settings: MTurkTable, family_type: str) -> list[Requirement]:
     PlatformError
         If there are more than the protocol takes.
     """
-    wanted: list[Requirement] = [
+    found: list[Requirement] = [
         {"QualificationTypeId": family_type, "Comparator": "DoesNotExist", "ActionsGuarded": HIDDEN}
     ]
     if settings.masters:
-        wanted.append({"QualificationTypeId": MASTERS, "Comparator": "Exists", "ActionsGuarded": HIDDEN})
+        found.append({"QualificationTypeId": MASTERS, "Comparator": "Exists", "ActionsGuarded": HIDDEN})
     if settings.least_approved is not None:
-        wanted.append(_at_least(NUMBER_APPROVED, settings.least_approved))
+        found.append(_at_least(NUMBER_APPROVED, settings.least_approved))
     if settings.approval_rate is not None:
-        wanted.append(_at_least(PERCENT_APPROVED, settings.approval_rate))
+        found.append(_at_least(PERCENT_APPROVED, settings.approval_rate))
     if settings.countries:
         places = [_locale(place) for place in settings.countries]
-        wanted.append(
+        found.append(
             {"QualificationTypeId": LOCALE, "Comparator": "In", "LocaleValues": places, "ActionsGuarded": HIDDEN}
         )
     if settings.adult:
-        wanted.append(
+        found.append(
             {"QualificationTypeId": ADULT, "Comparator": "EqualTo", "IntegerValues": [1], "ActionsGuarded": HIDDEN}
         )
     for own in settings.qualifications:
         values = {"IntegerValues": list(own.values)} if own.values else {}
-        wanted.append(
+        found.append(
             {"QualificationTypeId": own.id, "Comparator": own.comparator, **values, "ActionsGuarded": own.guard}
         )
-    if len(wanted) > MOST_REQUIREMENTS:
+    if len(found) > MOST_REQUIREMENTS:
         raise PlatformError(
             f"[mturk]: expected at most {MOST_REQUIREMENTS} requirements with the exclusion of repeats, "
-            f"got {len(wanted)}; leave out some of qualifications"
+            f"got {len(found)}; leave out some of qualifications"
         )
-    return wanted
+    return found
 
 
 def family_name(family: str) -> str:

@@ -48,7 +48,7 @@ class PublishingPlan:
 
     form: Literal["html", "external"]
     seats: tuple[Seat, ...]  # HITs still to be made
-    wanted: int  # annotators of the study
+    annotators: int  # of the study
     published: int  # places in HITs that were made before
     cost: HitCostEstimate  # of the seats
     origins: tuple[str, ...]  # sites that answers may be posted to
@@ -84,13 +84,13 @@ def make_plan(
         into a HIT nor has a survey server.
     """
     reward = reward_of(workspace)
-    wanted = annotators or workspace.study.people.annotators
+    annotators = annotators or workspace.study.people.annotators
     each = workspace.study.people.per_assignment
     built = workspace.store.assignment_ids()
-    needed = -(-wanted // each)
+    needed = -(-annotators // each)
     if needed > len(built):
         raise StudyError(
-            f"{workspace.store.name}: expected {needed} assignments for {wanted} annotators, got {len(built)}; "
+            f"{workspace.store.name}: expected {needed} assignments for {annotators} annotators, got {len(built)}; "
             f"run `spa build` with --annotators {needed}"
         )
     published = records.all_hits(workspace.store, endpoint.origin)
@@ -99,10 +99,10 @@ def make_plan(
     offered = 0 if form == "html" else sum(_original_size(hit) for hit in published)
     if form == "html":
         made = {hit.key for hit in published}
-        planned = _seats_with_forms(built, wanted, each, reward, settings)
+        planned = _seats_with_forms(built, annotators, each, reward, settings)
         seats = tuple(seat for seat in planned if _key_of(seat) not in made)
     else:
-        seats = tuple(_seats(None, offered, wanted - offered, reward, settings))
+        seats = tuple(_seats(None, offered, annotators - offered, reward, settings))
     first = workspace.form(built[0])
     minutes = minutes_of(workspace.study, first)
     cost = estimate(
@@ -111,7 +111,7 @@ def make_plan(
     return PublishingPlan(
         form=form,
         seats=seats,
-        wanted=wanted,
+        annotators=annotators,
         published=sum(hit.max_assignments for hit in published),
         cost=cost,
         origins=origins,
@@ -299,10 +299,10 @@ def _external_size(settings: MTurkTable) -> int:
 
 
 def _seats_with_forms(
-    built: list[str], wanted: int, each: int, reward: Decimal, settings: MTurkTable
+    built: list[str], annotators: int, each: int, reward: Decimal, settings: MTurkTable
 ) -> Iterator[Seat]:
     for number, assignment_id in enumerate(built):
-        yield from _seats(assignment_id, 0, min(each, wanted - number * each), reward, settings)
+        yield from _seats(assignment_id, 0, min(each, annotators - number * each), reward, settings)
 
 
 def _seats(assignment_id: str | None, offset: int, count: int, reward: Decimal, settings: MTurkTable) -> Iterator[Seat]:

@@ -26,7 +26,7 @@ State = Literal["done", "refused", "later", "unknown"]
 THROTTLED = ("ThrottlingException", "Throttling", "TooManyRequestsException", "RequestLimitExceeded", "SlowDown")
 TOO_FAST = re.compile(r"throttl|rate (limit )?exceeded|too many requests", re.IGNORECASE)  # within a RequestError
 PAGE = 100  # entries of a list at once
-SHOWN = 300  # characters of an endpoint's own words
+LONGEST_MESSAGE = 300  # characters of an endpoint's own words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +116,7 @@ def _reply_to(error: ClientError) -> MTurkReply:
     status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
     fault: Mapping[str, Any] = error.response.get("Error", {})
     code = str(error.response.get("TurkErrorCode") or fault.get("Code") or status)
-    message = " ".join(str(fault.get("Message") or error).split())[:SHOWN]
+    message = " ".join(str(fault.get("Message") or error).split())[:LONGEST_MESSAGE]
     if str(fault.get("Code")) in THROTTLED or status == 429 or TOO_FAST.search(f"{code} {message}"):
         return MTurkReply(state="later", code=code, message=message)
     if 400 <= status < 500:
@@ -125,4 +125,4 @@ def _reply_to(error: ClientError) -> MTurkReply:
 
 
 def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:SHOWN]
+    return " ".join(str(error).split())[:LONGEST_MESSAGE]

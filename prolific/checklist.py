@@ -73,8 +73,8 @@ def checklist(
 NO_CONSENT = "there is none; write [consent] text"
 
 
-def _line(name: str, state: State, told: str) -> ChecklistItem:
-    return ChecklistItem(name=name, state=state, told=told)
+def _line(name: str, state: State, finding: str) -> ChecklistItem:
+    return ChecklistItem(name=name, state=state, told=finding)
 
 
 def _address(seen: ChecklistFacts) -> ChecklistItem:
@@ -103,20 +103,20 @@ def _codes(seen: ChecklistFacts) -> ChecklistItem:
 
 def _hourly(offer: SessionOffer, estimate: StudyCostEstimate) -> ChecklistItem:
     rates = estimate.rates
-    told = f"{money(round(offer.hourly), offer.currency)} an hour"
+    finding = f"{money(round(offer.hourly), offer.currency)} an hour"
     if rates is None:
-        return _line("hourly pay", "unknown", f"{told}; the rates are not known")
+        return _line("hourly pay", "unknown", f"{finding}; the rates are not known")
     if offer.hourly < rates.minimum:
         least = -(-rates.minimum * offer.minutes // 60)
         return _line(
             "hourly pay",
             "problem",
-            f"{told} is below the minimum of {money(rates.minimum, offer.currency)}; pay at least "
+            f"{finding} is below the minimum of {money(rates.minimum, offer.currency)}; pay at least "
             f"{money(int(least), offer.currency)} for {offer.minutes:g} minutes",
         )
     if offer.hourly < rates.recommended:
-        told += f", below the recommended {money(rates.recommended, offer.currency)}"
-    return _line("hourly pay", "ok" if estimate.rates_from_platform else "unknown", told)
+        finding += f", below the recommended {money(rates.recommended, offer.currency)}"
+    return _line("hourly pay", "ok" if estimate.rates_from_platform else "unknown", finding)
 
 
 def _currency(offer: SessionOffer, seen: ChecklistFacts) -> ChecklistItem:
@@ -168,14 +168,14 @@ def _filters(seen: ChecklistFacts) -> ChecklistItem:
 def _eligible(offer: SessionOffer, seen: ChecklistFacts) -> ChecklistItem:
     if seen.eligible is None:
         return _line("eligible people", "unknown", "the platform was not asked")
-    told = f"fewer than {FEWEST_COUNTED}" if seen.eligible == 0 else str(seen.eligible)
+    finding = f"fewer than {FEWEST_COUNTED}" if seen.eligible == 0 else str(seen.eligible)
     if seen.eligible < COMFORTABLE * offer.places:
         return _line(
             "eligible people",
             "problem",
-            f"{told} for {offer.places} places; expected {COMFORTABLE * offer.places}: ask for less",
+            f"{finding} for {offer.places} places; expected {COMFORTABLE * offer.places}: ask for less",
         )
-    return _line("eligible people", "ok", f"{told} for {offer.places} places")
+    return _line("eligible people", "ok", f"{finding} for {offer.places} places")
 
 
 def _earlier(table: ProlificTable, seen: ChecklistFacts) -> ChecklistItem:

@@ -18,8 +18,8 @@ from prolific.screening import (
     GROUP_BLOCKED,
     STUDIES_BLOCKED,
     group_filter,
+    requirements_of,
     resolve,
-    wanted_filters,
 )
 from prolific.study_body import study_body
 from prolific.study_ids import create_key
@@ -91,7 +91,7 @@ def make_filters(
 ) -> list[dict[str, Any]]:
     """Resolve the study's filters by name and add those of groups and earlier studies."""
     table = prolific_study.table
-    filters = resolve(wanted_filters(table), prolific_study.platform.audience.filters(workspace_id))
+    filters = resolve(requirements_of(table), prolific_study.platform.audience.filters(workspace_id))
     allowed = [*groups.only, *([groups.before] if groups.before is not None else [])]
     blocked = list(groups.excluded)
     if session == 1 and table.exclude_earlier and groups.family is not None:

@@ -166,7 +166,7 @@ def expire(
 def _planned_lines(hit_study: HitStudy, planned: PublishingPlan) -> list[str]:
     lines = [
         f"{hit_study.workspace.study.title}, at {hit_study.endpoint.origin}",
-        f"{planned.wanted} annotators planned, {planned.published} assignments already published",
+        f"{planned.annotators} annotators planned, {planned.published} assignments already published",
     ]
     if not planned.seats:
         return [*lines, "all HITs are published"]
@@ -222,7 +222,7 @@ def _planned_facts(planned: PublishingPlan) -> dict[str, Any]:
         "hits": list(cost.hits),
         "assignments": cost.assignments,
         "published": planned.published,
-        "wanted": planned.wanted,
+        "wanted": planned.annotators,
         "largest_question_bytes": planned.largest_question,
         "minutes_allowed": planned.minutes_allowed,
         "currency": "USD",

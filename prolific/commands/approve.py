@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prolific.commands.shared import announce, json_option, study_options, tell_json, yes_option
+from prolific.commands.shared import announce, json_option, print_json, study_options, yes_option
 
 if TYPE_CHECKING:
     from prolific.api.records import SubmissionRecord
@@ -74,7 +74,7 @@ def approve(
             if yes and number and not as_json:
                 click.echo(f"  approved: {done}" + (f"; still being approved: {len(waiting)}" if waiting else ""))
     if as_json:
-        tell_json(sessions)
+        print_json(sessions)
     elif not yes:
         click.echo("Nothing was approved; add --yes to approve and pay.")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from prolific.commands.shared import json_option, tell_json
+from prolific.commands.shared import json_option, print_json
 from spa.commands.options import store_option, study_argument
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def journal(study: Path, store: str | None, only_open: bool, as_json: bool) -> N
     with open_workspace(study, store, read_only=True) as workspace:
         calls = [call for call in Journal(workspace.store).every(KIND) if not only_open or call.outcome == STARTED]
     if as_json:
-        tell_json(
+        print_json(
             [
                 {
                     "key": call.key,

@@ -61,7 +61,7 @@ def message(
     with open_prolific_study(study, store, endpoint_url, alone=True, announce=announce) as prolific_study:
         prolific_study.need_study(1)
         collected = [look(prolific_study, session) for session in prolific_study.created()]
-        wanted = (
+        messages = (
             _decided(prolific_study, collected)
             if decided
             else [
@@ -70,7 +70,7 @@ def message(
             ]
         )
         done = 0
-        for session, submission_id, words in wanted:
+        for session, submission_id, words in messages:
             one = next(each for each in collected if each.session == session)
             record = next(each for each in one.records if each.submission_id == submission_id)
             if not yes:
@@ -79,7 +79,7 @@ def message(
                 done += ask(prolific_study, record, words)
             else:
                 done += send_message(prolific_study, session, [record.participant_id], words)
-    click.echo(f"sent: {done} of {len(wanted)}" if yes else "Nothing was sent; add --yes to send.")
+    click.echo(f"sent: {done} of {len(messages)}" if yes else "Nothing was sent; add --yes to send.")
 
 
 def _named(
