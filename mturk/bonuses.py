@@ -11,7 +11,7 @@ from typing import Any
 
 from mturk.collecting import worker_of
 from mturk.fees import CostWithFees, FeeRules, bonus_fee, format_money, parse_money
-from mturk.idempotent_calls import IdempotentCall, IdempotentMTurkCalls, written
+from mturk.idempotent_calls import IdempotentMTurkCalls, written
 from mturk.replies import pages
 from mturk.review_rules import LONGEST_REASON
 from spa.errors import PlatformError
@@ -79,15 +79,13 @@ class MTurkBonusPayer(BonusPayer):
         """Return the call that pays one bonus; its token makes the endpoint recognise a repeat."""
         (bonus,) = group
         endpoint = self.calls.endpoint
-        return self.calls.platform_call(
-            IdempotentCall(
-                scope=BONUSES,
-                key=self.name(bonus),
-                method=endpoint.client_without_retries.send_bonus,
-                request=_request(bonus),
-                hidden={"WorkerId": worker_of(endpoint, bonus.submission_id)},
-                find=partial(self._find, bonus),
-            )
+        return self.calls.new_call(
+            scope=BONUSES,
+            key=self.name(bonus),
+            method=endpoint.client_without_retries.send_bonus,
+            request=_request(bonus),
+            hidden={"WorkerId": worker_of(endpoint, bonus.submission_id)},
+            find=partial(self._find, bonus),
         )
 
     def unpaid(self, bonuses: Iterable[Bonus]) -> tuple[Bonus, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mturk.endpoints import MTurkEndpoint
-from mturk.idempotent_calls import IdempotentCall, IdempotentMTurkCalls
+from mturk.idempotent_calls import IdempotentMTurkCalls
 from mturk.replies import call, failed, fetch, pages
 from mturk.settings import MTurkTable
 from spa.errors import PlatformError
@@ -99,8 +99,8 @@ def ensure_family_type(idempotent_calls: IdempotentMTurkCalls, family: str) -> s
         "Description": "Given to everybody who took part, so that nobody answers twice. It says nothing about quality.",
         "QualificationTypeStatus": "Active",
     }
-    answer = idempotent_calls.execute(
-        IdempotentCall(
+    answer = idempotent_calls.execute_call(
+        idempotent_calls.new_call(
             scope=QUALIFICATIONS,
             key=key,
             method=endpoint.client_without_retries.create_qualification_type,

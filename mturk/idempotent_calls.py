@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
@@ -27,29 +26,7 @@ LAPSED = "lapsed"  # not found when looked for, and its token too old to send ag
 TOKEN_SECONDS = 23 * 3600  # a token is remembered for 24 hours; an hour is kept for clocks that differ
 TRIES = 6  # times that a call is sent before the command gives up and leaves it open
 TOKEN_LENGTH = 64
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IdempotentCall:
-    """One call that takes effect once, however often it is sent.
-
-    ``scope`` and ``key`` name it for ever at its endpoint; ``request`` is what is sent and stands in the journal;
-    ``hidden`` is sent besides and stands nowhere (who an annotator is). ``find`` gets the token of an attempt
-    and returns what the endpoint should answer if that attempt took effect, else ``None``.
-    ``keep`` saves what follows from the answer, in the transaction that closes the journal's entry.
-    """
-
-    scope: str
-    key: str
-    method: Callable[..., Mapping[str, Any]]
-    request: Mapping[str, Any]
-    find: Callable[[str], Mapping[str, Any] | None]
-    hidden: Mapping[str, Any] = field(default_factory=dict)
-    token_name: str | None = "UniqueRequestToken"  # None: the operation takes none, and find alone tells
-    repeatable: bool = False  # sent again it does nothing more, token or not
-    annotation: str | None = None  # put before the token into RequesterAnnotation, to be found in lists
-    read_refusal: Callable[[MTurkReply], Mapping[str, Any] | None] = lambda reply: None
-    keep: Callable[[Connection, Mapping[str, Any]], None] = lambda connection, answer: None
+Method = Callable[..., Mapping[str, Any]]
 
 
 class IdempotentMTurkCalls(IdempotentCalls):
@@ -80,10 +57,6 @@ class IdempotentMTurkCalls(IdempotentCalls):
         facts = json.dumps([self.mark, scope, key, attempt], ensure_ascii=True)
         return sha256(facts.encode()).hexdigest()[:TOKEN_LENGTH]
 
-    def execute(self, idempotent_call: IdempotentCall) -> Mapping[str, Any]:
-        """Send a call unless it took effect already; see :meth:`IdempotentCalls.execute_call`."""
-        return self.execute_call(self.platform_call(idempotent_call))
-
     def content_of(self, entry: JournalEntry) -> Mapping[str, Any]:
         """Return what the endpoint answered."""
         if entry.response is None:
@@ -98,44 +71,80 @@ class IdempotentMTurkCalls(IdempotentCalls):
         text = json.dumps(content, ensure_ascii=False, default=_plain, sort_keys=True)
         return text, {} if note is None else {"note": note}
 
-    def platform_call(self, described: IdempotentCall) -> PlatformCall:
-        """Return a call as the platforms' shared layer executes it."""
-        scope = self.scope(described.scope)
+    def new_call(
+        self,
+        *,
+        scope: str,
+        key: str,
+        method: Method,
+        request: Mapping[str, Any],
+        find: Callable[[str], Mapping[str, Any] | None],
+        hidden: Mapping[str, Any] | None = None,
+        token_name: str | None = "UniqueRequestToken",
+        repeatable: bool = False,
+        annotation: str | None = None,
+        read_refusal: Callable[[MTurkReply], Mapping[str, Any] | None] = lambda reply: None,
+        keep: Callable[[Connection, Mapping[str, Any]], None] = lambda connection, answer: None,
+    ) -> PlatformCall:
+        """Return a call that takes effect once, however often it is sent.
 
-        def find(entry: JournalEntry) -> Mapping[str, Any] | None:
-            return described.find(self.token(scope, described.key, entry.attempt))
+        Parameters
+        ----------
+        scope, key : str
+            Name it for ever at this endpoint.
+        method : callable
+            Of a client without retries.
+        request : mapping
+            What is sent and stands in the journal.
+        find : callable
+            Gets the token of an attempt and returns what the endpoint should answer if that took effect, else ``None``.
+        hidden : mapping, optional
+            What is sent besides and stands nowhere (who an annotator is).
+        token_name : str or None
+            ``None``: the operation takes no token, and ``find`` alone says whether it took effect.
+        repeatable : bool
+            Whether sent again it does nothing more, token or not.
+        annotation : str or None
+            Put before the token into RequesterAnnotation, to be found in lists.
+        read_refusal : callable
+            Returns the answer that a refusal shows to have been given before.
+        keep : callable
+            Saves what follows from the answer, in the transaction that closes the journal's entry.
+        """
+        scope = self.scope(scope)
+
+        def find_attempt(entry: JournalEntry) -> Mapping[str, Any] | None:
+            return find(self.token(scope, key, entry.attempt))
 
         def send(entry: JournalEntry) -> CallReply:
             """Send what stands in the journal, whatever has changed since."""
-            parameters: dict[str, Any] = {**json.loads(entry.request), **described.hidden}
-            token = self.token(scope, described.key, entry.attempt)
-            if described.token_name is not None:
-                parameters[described.token_name] = token
-            if described.annotation is not None:
-                parameters["RequesterAnnotation"] = described.annotation + token
-            reply = call(described.method, parameters)
+            parameters: dict[str, Any] = {**json.loads(entry.request), **(hidden or {})}
+            token = self.token(scope, key, entry.attempt)
+            if token_name is not None:
+                parameters[token_name] = token
+            if annotation is not None:
+                parameters["RequesterAnnotation"] = annotation + token
+            reply = call(method, parameters)
             if reply.state == "done":
                 return CallReply(state="done", content=reply.content)
-            if reply.state == "refused" and (found := described.read_refusal(reply) or find(entry)) is not None:
+            if reply.state == "refused" and (found := read_refusal(reply) or find_attempt(entry)) is not None:
                 return CallReply(state="done", content=found, note=f"found after: {reply.message}")
             return CallReply(
                 state=reply.state,
                 response=json.dumps({"code": reply.code, "message": reply.message}),
-                error=failed(described.method.__name__, reply),
+                error=failed(method.__name__, reply),
             )
-
-        def may_resend(entry: JournalEntry) -> bool:
-            known = described.token_name is not None and self.clock() - entry.begun_at < TOKEN_SECONDS
-            return described.repeatable or known
 
         return PlatformCall(
             scope=scope,
-            key=described.key,
-            request=written(described.request),
+            key=key,
+            request=written(request),
             send=send,
-            find=find,
-            keep=described.keep,
-            may_resend=may_resend,
+            find=find_attempt,
+            keep=keep,
+            may_resend=lambda entry: (
+                repeatable or (token_name is not None and self.clock() - entry.begun_at < TOKEN_SECONDS)
+            ),
             sends=TRIES,
             absent=LAPSED,
             absent_facts={"note": "not there when looked for, and its token too old"},

@@ -11,7 +11,7 @@ from typing import Any
 from mturk import records
 from mturk.collecting import worker_of
 from mturk.endpoints import MTurkEndpoint
-from mturk.idempotent_calls import IdempotentCall, IdempotentMTurkCalls, written
+from mturk.idempotent_calls import IdempotentMTurkCalls, written
 from mturk.replies import call, failed, pages
 from mturk.reviewing import DecidedWork, known
 from spa.errors import PlatformError
@@ -68,8 +68,8 @@ def block(idempotent_calls: IdempotentMTurkCalls, work: records.Work, *, reason:
 
     if look("") is not None:
         return
-    idempotent_calls.execute(
-        IdempotentCall(
+    idempotent_calls.execute_call(
+        idempotent_calls.new_call(
             scope=BLOCKS,
             key=f"{'lift' if lift else 'block'}/{work.annotator_id}/{idempotent_calls.clock():.0f}",
             method=client.delete_worker_block if lift else client.create_worker_block,

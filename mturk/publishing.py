@@ -17,13 +17,14 @@ from mturk.endpoints import MTurkEndpoint
 from mturk.estimate import HitCostEstimate, estimate, split
 from mturk.fees import CENT, assignment_fee, format_money, parse_money
 from mturk.hit_page import external_question, fits, html_question
-from mturk.idempotent_calls import IdempotentCall, IdempotentMTurkCalls
+from mturk.idempotent_calls import IdempotentMTurkCalls
 from mturk.questions import question_size, render_question
 from mturk.replies import MTurkReply, call, failed, fetch, pages
 from mturk.settings import MTurkTable, minutes_allowed, minutes_of
 from mturk.sites import fetch_sites
 from spa.errors import PlatformError, StudyError
 from spa.journal import STARTED
+from spa.platforms.idempotent_calls import PlatformCall
 
 if TYPE_CHECKING:
     from spa.commands.workspace import Workspace
@@ -156,8 +157,8 @@ class Publisher:
         """Find out what became of interrupted calls that make HITs; returns how many there were."""
         opened = [entry for entry in self.idempotent_calls.entries(HITS) if entry.outcome == STARTED]
         for entry in opened:
-            described = self._idempotent_call(_seat_of(entry.key), {}, origins_of(self.settings, self.endpoint))
-            self.idempotent_calls.resolve_call(self.idempotent_calls.platform_call(described), entry)
+            call = self._creation(_seat_of(entry.key), {}, origins_of(self.settings, self.endpoint))
+            self.idempotent_calls.resolve_call(call, entry)
         return len(opened)
 
     def publish(self, plan: PublishingPlan, family: str) -> Iterator[str]:
@@ -167,9 +168,8 @@ class Publisher:
         family_type = ensure_family_type(self.idempotent_calls, family)
         hit_type = self._hit_type(plan, family_type)
         for seat in plan.seats:
-            answer = self.idempotent_calls.execute(
-                self._idempotent_call(seat, self._request(plan, seat, hit_type), plan.origins)
-            )
+            request = self._request(plan, seat, hit_type)
+            answer = self.idempotent_calls.execute_call(self._creation(seat, request, plan.origins))
             yield str(answer["HIT"]["HITId"])
 
     def _hit_type(self, plan: PublishingPlan, family_type: str) -> str:
@@ -202,9 +202,9 @@ class Publisher:
         form = self.workspace.form(seat.assignment_id)
         return render_question(html_question(form, self.workspace.texts, origins=plan.origins))
 
-    def _idempotent_call(self, seat: Seat, request: Mapping[str, Any], origins: tuple[str, ...]) -> IdempotentCall:
+    def _creation(self, seat: Seat, request: Mapping[str, Any], origins: tuple[str, ...]) -> PlatformCall:
         annotation = f"spa:{self.workspace.study.id}:"
-        return IdempotentCall(
+        return self.idempotent_calls.new_call(
             scope=HITS,
             key=_key_of(seat),
             method=self.endpoint.client_without_retries.create_hit_with_hit_type,

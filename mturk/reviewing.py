@@ -14,7 +14,7 @@ from mturk import records
 from mturk.collecting import APPROVED, DOUBTS, REJECTED, SUBMITTED
 from mturk.endpoints import MTurkEndpoint
 from mturk.fees import CostWithFees
-from mturk.idempotent_calls import IdempotentCall, IdempotentMTurkCalls
+from mturk.idempotent_calls import IdempotentMTurkCalls
 from mturk.receipts import SOURCE
 from mturk.replies import fetch
 from mturk.review_rules import LONGEST_REASON, OVERRIDE_DAYS, SHORTEST_REASON
@@ -169,8 +169,8 @@ def review(
         if action == "override":
             request["OverrideRejection"] = True
         status = REJECTED if action == "reject" else APPROVED
-        idempotent_calls.execute(
-            IdempotentCall(
+        idempotent_calls.execute_call(
+            idempotent_calls.new_call(
                 scope=REVIEWS,
                 key=f"{action}/{work.mturk_assignment_id}",
                 method=client.reject_assignment if action == "reject" else client.approve_assignment,

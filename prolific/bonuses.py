@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from decimal import ROUND_HALF_UP, Decimal
 from hashlib import sha256
 from itertools import groupby
@@ -81,18 +81,11 @@ class ProlificBonusPayer(BonusPayer):
         digest = sha256(json.dumps([study_id, *lines]).encode()).hexdigest()
 
         def send() -> Content:
-            batch = self.platform.payments.set_up_bonuses(study_id, amounts)
-            return {
-                "batch_id": batch.batch_id,
-                "amount": batch.amount,
-                "fees": batch.fees,
-                "vat": batch.vat,
-                "total": batch.total,
-            }
+            return asdict(self.platform.payments.set_up_bonuses(study_id, amounts))
 
         request = {"study_id": study_id, "amounts": dict(amounts)}
-        facts = self.calls.execute(f"set up bonuses {digest[:16]}", request, send=send, find=lambda entry: None)
-        return BonusBatch(**{name: facts[name] for name in ("batch_id", "amount", "fees", "vat", "total")})
+        call = self.calls.new_call(f"set up bonuses {digest[:16]}", request, send=send, find=lambda entry: None)
+        return BonusBatch(**self.calls.execute_call(call))
 
     def payment_call(self, group: Sequence[Bonus]) -> PlatformCall:
         """Return the call that pays a session's bonuses: sent once, and looked for where no answer came."""
@@ -170,7 +163,7 @@ class ProlificBonusPayer(BonusPayer):
                 )
             return {"seen": f"a person says {settlement}"} if settlement == "paid" else None
 
-        call = self.calls.platform_call(key, request, send=send, find=find)
+        call = self.calls.new_call(key, request, send=send, find=find)
         absent_facts = {"seen": f"a person says {settlement}"}
         return replace(call, attempts=1, visible_after=0.0, absent_facts=absent_facts)
 

@@ -83,6 +83,12 @@ def look(prolific_study: ProlificStudy, session: int) -> SessionReconciliation:
     return _compared(prolific_study, session, records)
 
 
+def look_at_all(prolific_study: ProlificStudy) -> list[SessionReconciliation]:
+    """Compare both lists of all sessions that were created, of which there must be one, and change nothing."""
+    prolific_study.need_study(1)
+    return [look(prolific_study, session) for session in prolific_study.created()]
+
+
 def _compared(
     prolific_study: ProlificStudy, session: int, records: tuple[SubmissionRecord, ...], **counts: int
 ) -> SessionReconciliation:

@@ -66,27 +66,7 @@ class IdempotentProlificCalls(IdempotentCalls):
         """Write down a call that was made and took effect."""
         self.journal.finish(self.journal.begin(KIND, self.scope, key, _json(request)), DONE, **facts)
 
-    def execute(
-        self,
-        key: str,
-        request: Any,
-        *,
-        send: Callable[[], Content],
-        find: Callable[[JournalEntry], Content | None],
-        state_decides: bool = False,
-    ) -> Content:
-        """Have an effect once and return what is known of it; the parameters are those of :meth:`platform_call`.
-
-        Raises
-        ------
-        UnknownOutcome
-            If ``find`` cannot determine it.
-        ProlificError
-            If the platform refuses, or cannot be reached.
-        """
-        return self.execute_call(self.platform_call(key, request, send=send, find=find, state_decides=state_decides))
-
-    def platform_call(
+    def new_call(
         self,
         key: str,
         request: Any,
@@ -95,7 +75,7 @@ class IdempotentProlificCalls(IdempotentCalls):
         find: Callable[[JournalEntry], Content | None],
         state_decides: bool = False,
     ) -> PlatformCall:
-        """Return a call as the platforms' shared layer executes it.
+        """Return a call that takes effect once, however often it is sent.
 
         Parameters
         ----------
@@ -106,7 +86,8 @@ class IdempotentProlificCalls(IdempotentCalls):
         send : callable
             Makes the call and returns facts worth keeping.
         find : callable
-            Looks for the effect of an earlier call: its facts, or ``None`` where it certainly has none.
+            Looks for the effect of an earlier call: its facts, or ``None`` where it certainly has none. It raises
+            :class:`UnknownOutcome` where it cannot determine that.
         state_decides : bool
             Whether the state of the platform, seen at once, says what is done, and not earlier calls: what was
             undone there may be wanted again.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -37,16 +37,7 @@ def collect(study: Path, store: str | None, endpoint_url: str | None, everything
         list(in_progress(steps, label="collecting", length=collector.count_due(), silent=as_json))
         found = collector.found
         hit_status = look(hit_study.store, hit_study.endpoint)
-    facts: dict[str, Any] = {
-        "hits": found.hits,
-        "new": found.new,
-        "changed": found.changed,
-        "problems": found.problems,
-        "excluded": found.excluded,
-        "unsubmitted": found.unsubmitted,
-        "gone": found.gone,
-        "earliest_auto_approval": hit_status.earliest_auto_approval,
-    }
+    facts = asdict(found) | {"earliest_auto_approval": hit_status.earliest_auto_approval}
     lines = [
         f"{found.new} new submissions in {found.hits} HITs, {found.problems} with a problem; "
         f"{found.changed} reviewed since the last run",
@@ -128,15 +119,8 @@ def journal(study: Path, store: str | None, endpoint_url: str | None, only_open:
                 continue
             note = call.facts.get("note", "")
             if as_json:
-                facts = {
-                    "scope": call.scope,
-                    "key": call.key,
-                    "attempt": call.attempt,
-                    "begun_at": call.begun_at,
-                    "outcome": call.outcome,
-                    "note": note,
-                }
-                click.echo(json.dumps(facts, ensure_ascii=False))
+                facts = {name: getattr(call, name) for name in ("scope", "key", "attempt", "begun_at", "outcome")}
+                click.echo(json.dumps({**facts, "note": note}, ensure_ascii=False))
                 continue
             click.echo(
                 f"{format_time(call.begun_at)}  {call.outcome:8}  {call.key} (attempt {call.attempt})  {note}".rstrip()

@@ -211,7 +211,7 @@ def _cost_lines(cost: HitCostEstimate) -> list[str]:
     hourly = "" if cost.hourly is None else f", about ${cost.hourly} an hour at {cost.minutes:g} minutes"
     return [
         f"reward ${cost.reward}{hourly}",
-        f"estimate: ${cost.rewards} rewards + ${cost.fees} fees = ${cost.total}",
+        f"estimate: ${cost.amounts} rewards + ${cost.fees} fees = ${cost.total}",
     ]
 
 
@@ -227,7 +227,7 @@ def _planned_facts(planned: PublishingPlan) -> dict[str, Any]:
         "minutes_allowed": planned.minutes_allowed,
         "currency": "USD",
         "reward": str(cost.reward),
-        "rewards": str(cost.rewards),
+        "rewards": str(cost.amounts),
         "fees": str(cost.fees),
         "total": str(cost.total),
         "hourly": None if cost.hourly is None else str(cost.hourly),

@@ -58,7 +58,7 @@ def bonus(
         completion_bonuses,
         read_bonuses,
     )
-    from prolific.collecting import look
+    from prolific.collecting import look_at_all
     from prolific.prolific_study import open_prolific_study
 
     if [listed is not None, completion, decided].count(True) != 1:
@@ -67,7 +67,7 @@ def bonus(
         prolific_study.need_study(1)
         payer, currency = ProlificBonusPayer(prolific_study), prolific_study.offer.currency
         payer.settle(settlement)
-        collected = [look(prolific_study, session) for session in prolific_study.created()]
+        collected = look_at_all(prolific_study)
         if listed is not None:
             bonuses = read_bonuses(listed, collected)
         else:

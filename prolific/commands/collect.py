@@ -49,12 +49,11 @@ def collect(study: Path, store: str | None, endpoint_url: str | None, every: flo
 @json_option
 def reconcile(study: Path, store: str | None, endpoint_url: str | None, as_json: bool) -> None:
     """List the differences between Prolific's submissions to STUDY and the store, each with a remedy."""
-    from prolific.collecting import look
+    from prolific.collecting import look_at_all
     from prolific.prolific_study import open_prolific_study
 
     with open_prolific_study(study, store, endpoint_url) as prolific_study:
-        prolific_study.need_study(1)
-        found = [look(prolific_study, session) for session in prolific_study.created()]
+        found = look_at_all(prolific_study)
     if as_json:
         print_json(
             [{"session": one.session, "differences": [asdict(each) for each in one.differences]} for one in found]

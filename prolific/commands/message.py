@@ -49,7 +49,7 @@ def message(
     yes: bool,
 ) -> None:
     """Send a message to participants of STUDY; nobody gets the same message twice."""
-    from prolific.collecting import look
+    from prolific.collecting import look_at_all
     from prolific.messages import ask_return as ask
     from prolific.messages import send_message
     from prolific.prolific_study import open_prolific_study
@@ -59,8 +59,7 @@ def message(
     if ask_return and decided:
         raise click.UsageError("--ask-return is for --to and --difference")
     with open_prolific_study(study, store, endpoint_url, alone=True, announce=announce) as prolific_study:
-        prolific_study.need_study(1)
-        collected = [look(prolific_study, session) for session in prolific_study.created()]
+        collected = look_at_all(prolific_study)
         messages = (
             _decided(prolific_study, collected)
             if decided
