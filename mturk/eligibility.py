@@ -36,29 +36,20 @@ def requirements(settings: MTurkTable, family_type: str) -> list[Requirement]:
     PlatformError
         If there are more than the protocol takes.
     """
-    found: list[Requirement] = [
-        {"QualificationTypeId": family_type, "Comparator": "DoesNotExist", "ActionsGuarded": HIDDEN}
-    ]
+    found = [_requirement(family_type, "DoesNotExist")]
     if settings.masters:
-        found.append({"QualificationTypeId": MASTERS, "Comparator": "Exists", "ActionsGuarded": HIDDEN})
+        found.append(_requirement(MASTERS, "Exists"))
     if settings.least_approved is not None:
-        found.append(_at_least(NUMBER_APPROVED, settings.least_approved))
+        found.append(_requirement(NUMBER_APPROVED, "GreaterThanOrEqualTo", IntegerValues=[settings.least_approved]))
     if settings.approval_rate is not None:
-        found.append(_at_least(PERCENT_APPROVED, settings.approval_rate))
+        found.append(_requirement(PERCENT_APPROVED, "GreaterThanOrEqualTo", IntegerValues=[settings.approval_rate]))
     if settings.countries:
-        places = [_locale(place) for place in settings.countries]
-        found.append(
-            {"QualificationTypeId": LOCALE, "Comparator": "In", "LocaleValues": places, "ActionsGuarded": HIDDEN}
-        )
+        found.append(_requirement(LOCALE, "In", LocaleValues=[_locale(place) for place in settings.countries]))
     if settings.adult:
-        found.append(
-            {"QualificationTypeId": ADULT, "Comparator": "EqualTo", "IntegerValues": [1], "ActionsGuarded": HIDDEN}
-        )
+        found.append(_requirement(ADULT, "EqualTo", IntegerValues=[1]))
     for own in settings.qualifications:
         values = {"IntegerValues": list(own.values)} if own.values else {}
-        found.append(
-            {"QualificationTypeId": own.id, "Comparator": own.comparator, **values, "ActionsGuarded": own.guard}
-        )
+        found.append(_requirement(own.id, own.comparator, **values, ActionsGuarded=own.guard))
     if len(found) > MOST_REQUIREMENTS:
         raise PlatformError(
             f"[mturk]: expected at most {MOST_REQUIREMENTS} requirements with the exclusion of repeats, "
@@ -130,13 +121,8 @@ def available_balance(endpoint: MTurkEndpoint) -> str:
     return str(fetch(endpoint.reading.get_account_balance)["AvailableBalance"])
 
 
-def _at_least(qualification: str, value: int) -> Requirement:
-    return {
-        "QualificationTypeId": qualification,
-        "Comparator": "GreaterThanOrEqualTo",
-        "IntegerValues": [value],
-        "ActionsGuarded": HIDDEN,
-    }
+def _requirement(type_id: str, comparator: str, **more: Any) -> Requirement:
+    return {"QualificationTypeId": type_id, "Comparator": comparator, "ActionsGuarded": HIDDEN, **more}
 
 
 def _locale(place: str) -> Mapping[str, str]:

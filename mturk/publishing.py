@@ -17,13 +17,12 @@ from mturk.endpoints import MTurkEndpoint
 from mturk.estimate import HitCostEstimate, estimate, split
 from mturk.fees import CENT, assignment_fee, format_money, parse_money
 from mturk.hit_page import external_question, fits, html_question
-from mturk.idempotent_calls import IdempotentMTurkCalls
+from mturk.idempotent_calls import KIND, IdempotentMTurkCalls
 from mturk.questions import question_size, render_question
 from mturk.replies import MTurkReply, call, failed, fetch, pages
 from mturk.settings import MTurkTable, minutes_allowed, minutes_of
 from mturk.sites import fetch_sites
 from spa.errors import PlatformError, StudyError
-from spa.journal import STARTED
 from spa.platforms.idempotent_calls import PlatformCall
 
 if TYPE_CHECKING:
@@ -155,7 +154,8 @@ class Publisher:
 
     def resolve_interrupted(self) -> int:
         """Find out what became of interrupted calls that make HITs; returns how many there were."""
-        opened = [entry for entry in self.idempotent_calls.entries(HITS) if entry.outcome == STARTED]
+        unfinished = self.idempotent_calls.journal.unfinished(KIND)
+        opened = [entry for entry in unfinished if entry.scope == self.idempotent_calls.scope(HITS)]
         for entry in opened:
             call = self._creation(_seat_of(entry.key), {}, origins_of(self.settings, self.endpoint))
             self.idempotent_calls.resolve_call(call, entry)
