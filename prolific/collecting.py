@@ -30,11 +30,11 @@ class SessionReconciliation:
     records: tuple[SubmissionRecord, ...]
     visits: tuple[PersonVisit, ...]
     differences: tuple[Difference, ...]
-    verified: int  # now
-    refuted: int  # now
-    released: int  # now
-    overdue: int  # now, by our own deadline
-    excluded: int  # participants put into the family's group now
+    verified: int = 0  # now
+    refuted: int = 0  # now
+    released: int = 0  # now
+    overdue: int = 0  # now, by our own deadline
+    excluded: int = 0  # participants put into the family's group now
 
     def visit(self, submission_id: str) -> PersonVisit | None:
         """Return our visit of a submission."""
@@ -65,10 +65,8 @@ def collect(prolific_study: ProlificStudy, session: int) -> SessionReconciliatio
     verified, refuted = _verify(prolific_study, study_id, session)
     released = sum(release_gone(prolific_study.store, record, now=now) for record in records)
     excluded = _exclude(prolific_study, records) if session == 1 else 0
-    return _compared(
-        prolific_study,
-        session,
-        records,
+    return replace(
+        _compared(prolific_study, session, records),
         verified=verified,
         refuted=refuted,
         released=released,
@@ -77,20 +75,17 @@ def collect(prolific_study: ProlificStudy, session: int) -> SessionReconciliatio
     )
 
 
-def look(prolific_study: ProlificStudy, session: int) -> SessionReconciliation:
-    """Compare both lists and change nothing."""
-    records = tuple(prolific_study.platform.submissions.of_study(prolific_study.need_study(session)))
-    return _compared(prolific_study, session, records)
-
-
 def look_at_all(prolific_study: ProlificStudy) -> list[SessionReconciliation]:
     """Compare both lists of all sessions that were created, of which there must be one, and change nothing."""
     prolific_study.need_study(1)
-    return [look(prolific_study, session) for session in prolific_study.created()]
+    return [
+        _compared(prolific_study, session, tuple(prolific_study.platform.submissions.of_study(study_id)))
+        for session, study_id in prolific_study.created().items()
+    ]
 
 
 def _compared(
-    prolific_study: ProlificStudy, session: int, records: tuple[SubmissionRecord, ...], **counts: int
+    prolific_study: ProlificStudy, session: int, records: tuple[SubmissionRecord, ...]
 ) -> SessionReconciliation:
     forgotten = {forgotten_name(prolific_study.store.keyed(one.submission_id)): one.submission_id for one in records}
     visits = tuple(
@@ -103,7 +98,6 @@ def _compared(
         for visit in visits
         if visit.external_id is not None
     }
-    none = dict.fromkeys(("verified", "refuted", "released", "overdue", "excluded"), 0)
     return SessionReconciliation(
         session=session,
         study_id=prolific_study.need_study(session),
@@ -116,28 +110,25 @@ def _compared(
             found=found,
             remedies=REMEDIES,
         ),
-        **{**none, **counts},
     )
 
 
 def _verify(prolific_study: ProlificStudy, study_id: str, session: int) -> tuple[int, int]:
     """Verify those who came while the platform could not be asked; answers of a false claim do not count."""
     verified = refuted = 0
-    for visit in [
-        one for one in prolific_study.store.visits(SOURCE) if one.person is not None and one.external_id is not None
-    ]:
-        claim = ProlificUrlParameters(person=str(visit.person), study_id=study_id, submission_id=str(visit.external_id))
-        if (
-            visit.session != session
-            or last_found(prolific_study.store, claim.submission_id, visit.annotator_id) != UNVERIFIED
-        ):
+    store = prolific_study.store
+    for visit in list(store.visits(SOURCE)):
+        if visit.person is None or visit.external_id is None or visit.session != session:
             continue
+        if last_found(store, visit.external_id, visit.annotator_id) != UNVERIFIED:
+            continue
+        claim = ProlificUrlParameters(person=visit.person, study_id=study_id, submission_id=visit.external_id)
         verdict = ask(prolific_study.platform, claim)
-        note(prolific_study.store, claim, verdict)
+        note(store, claim, verdict)
         verified += verdict.found == VERIFIED
         refuted += verdict.found == FALSE
         if verdict.found == FALSE:
-            prolific_study.store.release(visit.submission_id, "false_claim", now=prolific_study.clock(), finished=True)
+            store.release(visit.submission_id, "false_claim", now=prolific_study.clock(), finished=True)
     return verified, refuted
 
 

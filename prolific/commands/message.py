@@ -130,10 +130,8 @@ def _decided(prolific_study: ProlificStudy, collected: Sequence[SessionReconcili
 
     decisions = decided_by_reviewers(prolific_study.store)
     return [
-        (one.session, visit.external_id, decision.note or "")
+        (one.session, submission_id, decision.note or "")
         for one in collected
-        for visit in one.visits
-        if visit.external_id is not None and visit.submission_id in decisions
-        for decision in decisions[visit.submission_id].messages
-        if any(record.submission_id == visit.external_id for record in one.records)
+        for submission_id, decided in one.decided(decisions)
+        for decision in decided.messages
     ]
