@@ -50,14 +50,14 @@ def write_archive(
     stand there as the endpoint knows them if ``worker_ids``, else by the store's own ids.
     """
     own = records.all_hits(store, endpoint.origin)
-    told = {hit.hit_id: _hit_facts(endpoint, hit) for hit in own}
+    hits = {hit.hit_id: _hit_facts(endpoint, hit) for hit in own}
     works = list(records.all_works(store, endpoint.origin))
     people = records.worker_ids(store) if worker_ids else {}
     rows = [_assignment_facts(work, people.get(work.annotator_id) or work.annotator_id) for work in works]
     written = {
-        folder / "hits.jsonl": _write_lines(folder / "hits.jsonl", told.values()),
+        folder / "hits.jsonl": _write_lines(folder / "hits.jsonl", hits.values()),
         folder / "assignments.jsonl": _write_lines(folder / "assignments.jsonl", rows),
-        folder / "results.csv": _write_results(folder / "results.csv", told, rows),
+        folder / "results.csv": _write_results(folder / "results.csv", hits, rows),
     }
     with store.transaction() as connection:
         counts = Counter(work.hit_id for work in works)
@@ -76,7 +76,7 @@ def _hit_facts(endpoint: MTurkEndpoint, hit: records.PublishedHit) -> dict[str, 
     if reply.state == "done":
         return {key: _written(value) for key, value in reply.content["HIT"].items()}
     if reply.state != "refused":
-        raise PlatformError(f"get_hit {hit.hit_id}: {reply.told}; run the command again")
+        raise PlatformError(f"get_hit {hit.hit_id}: {reply.message}; run the command again")
     return {
         "HITId": hit.hit_id,
         "HITTypeId": hit.hit_type_id,
@@ -111,7 +111,7 @@ def _write_lines(path: Path, rows: Any) -> int:
     return len(lines)
 
 
-def _write_results(path: Path, told: Mapping[str, Mapping[str, Any]], rows: list[dict[str, Any]]) -> int:
+def _write_results(path: Path, hits: Mapping[str, Mapping[str, Any]], rows: list[dict[str, Any]]) -> int:
     answered = [dict(_answers(row["Answer"])) for row in rows]
     used = Counter(name for answers in answered for name in answers)
     names = sorted((name for name, _ in used.most_common(MOST_COLUMNS)), key=_natural)
@@ -123,7 +123,7 @@ def _write_results(path: Path, told: Mapping[str, Mapping[str, Any]], rows: list
         writer = csv.writer(file)
         writer.writerow([_safe(name) for name in header])
         for row, answers in zip(rows, answered, strict=True):
-            facts = {**told.get(row["HITId"], {}), **row, "WorkTimeInSeconds": _seconds_between(row)}
+            facts = {**hits.get(row["HITId"], {}), **row, "WorkTimeInSeconds": _seconds_between(row)}
             fixed = [facts.get(name) for name in FIXED]
             writer.writerow([_safe(value) for value in (*fixed, *(answers.get(name) for name in names))])
     return len(rows)

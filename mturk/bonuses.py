@@ -1,57 +1,28 @@
-"""Bonuses: a submission gets one for each purpose, once."""
+"""Bonuses over the MTurk protocol: each paid by a call of its own."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mturk.collecting import worker_of
-from mturk.endpoints import MTurkEndpoint
-from mturk.fees import FeeRules, bonus_fee, format_money, parse_money
-from mturk.idempotent_calls import KIND, IdempotentCall, IdempotentMTurkCalls, written
+from mturk.fees import CostWithFees, FeeRules, bonus_fee, format_money, parse_money
+from mturk.idempotent_calls import IdempotentMTurkCalls, written
 from mturk.replies import pages
+from mturk.review_rules import LONGEST_REASON
 from spa.errors import PlatformError
 from spa.journal import STARTED
-from spa.platforms.bonuses import read_bonus_rows
-from spa.platforms.idempotent_calls import DONE
+from spa.platforms.bonuses import Bonus, BonusPayer, BonusPayment, above_cap, read_bonus_rows
+from spa.platforms.idempotent_calls import DONE, PlatformCall
 
 BONUSES = "bonuses"  # scope of the journal
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MTurkBonus:
-    """An amount of dollars for whoever handed in a submission."""
-
-    mturk_assignment_id: str
-    amount: Decimal
-    reason: str  # the annotator reads it
-    purpose: str = "bonus"  # a second bonus for the same submission needs another
-
-    @property
-    def key(self) -> str:
-        """Its name in the journal."""
-        return f"bonus/{self.mturk_assignment_id}/{self.purpose}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BonusCost:
-    """What bonuses cost, in dollars."""
-
-    bonuses: tuple[MTurkBonus, ...]
-    amounts: Decimal
-    fees: Decimal
-
-    @property
-    def total(self) -> Decimal:
-        """Amounts and fees together."""
-        return self.amounts + self.fees
-
-
-def bonuses_of(named: Sequence[str], amount: str, reason: str, purpose: str) -> list[MTurkBonus]:
+def bonuses_of(named: Sequence[str], amount: str, reason: str, purpose: str) -> list[Bonus]:
     """Return the same bonus for several submissions.
 
     Raises
@@ -64,13 +35,10 @@ def bonuses_of(named: Sequence[str], amount: str, reason: str, purpose: str) -> 
         raise PlatformError(f"bonus, --amount: expected more than nothing, got {amount}")
     if not reason.strip():
         raise PlatformError("bonus, --reason: expected a reason, which the annotator reads, got none")
-    return [
-        MTurkBonus(mturk_assignment_id=one, amount=dollars, reason=reason, purpose=purpose)
-        for one in dict.fromkeys(named)
-    ]
+    return [Bonus(submission_id=one, amount=dollars, reason=reason, purpose=purpose) for one in dict.fromkeys(named)]
 
 
-def read_bonuses(path: Path, purpose: str) -> list[MTurkBonus]:
+def read_bonuses(path: Path, purpose: str) -> list[Bonus]:
     """Read bonuses from a CSV file with the columns assignment, amount and reason, and purpose where it varies.
 
     Raises
@@ -79,91 +47,113 @@ def read_bonuses(path: Path, purpose: str) -> list[MTurkBonus]:
         One line for each mistake.
     """
     return [
-        MTurkBonus(
-            mturk_assignment_id=row.recipient, amount=row.amount, reason=row.reason, purpose=row.purpose or purpose
-        )
+        Bonus(submission_id=row.recipient, amount=row.amount, reason=row.reason, purpose=row.purpose or purpose)
         for row in read_bonus_rows(path, recipient="assignment")
     ]
 
 
-class Payer:
+def bonus_cost(bonuses: Iterable[Bonus], rules: FeeRules) -> CostWithFees:
+    """Return what bonuses cost, in dollars."""
+    return CostWithFees.of((bonus.amount, bonus_fee(bonus.amount, rules=rules)) for bonus in bonuses)
+
+
+class MTurkBonusPayer(BonusPayer):
     """Pays bonuses at one endpoint."""
 
-    def __init__(self, idempotent_calls: IdempotentMTurkCalls, endpoint: MTurkEndpoint) -> None:
-        self.idempotent_calls = idempotent_calls
-        self.endpoint = endpoint
-        self.scope = f"{BONUSES} {endpoint.origin}"
+    calls: IdempotentMTurkCalls
 
-    def unpaid(self, bonuses: Iterable[MTurkBonus], rules: FeeRules) -> BonusCost:
-        """Return those not paid yet, and what they cost.
+    def name(self, bonus: Bonus) -> str:
+        """Return the key of its call."""
+        return f"bonus/{bonus.submission_id}/{bonus.purpose}"
+
+    def payments(self) -> Iterator[BonusPayment]:
+        """Yield the calls of this endpoint, each for one bonus."""
+        for entry in self.calls.entries(BONUSES):
+            yield BonusPayment(entry=entry, amounts={entry.key: Decimal(json.loads(entry.request)["BonusAmount"])})
+
+    def groups(self, bonuses: Iterable[Bonus]) -> Iterator[Sequence[Bonus]]:
+        """Yield each bonus alone."""
+        yield from ([bonus] for bonus in bonuses)
+
+    def payment_call(self, group: Sequence[Bonus]) -> PlatformCall:
+        """Return the call that pays one bonus; its token makes the endpoint recognise a repeat."""
+        (bonus,) = group
+        endpoint = self.calls.endpoint
+        return self.calls.new_call(
+            scope=BONUSES,
+            key=self.name(bonus),
+            method=endpoint.client_without_retries.send_bonus,
+            request=_request(bonus),
+            hidden={"WorkerId": worker_of(endpoint, bonus.submission_id)},
+            find=partial(self._find, bonus),
+        )
+
+    def unpaid(self, bonuses: Iterable[Bonus]) -> tuple[Bonus, ...]:
+        """Return the bonuses that are not known to be paid.
 
         Raises
         ------
         PlatformError
             If another amount or reason was given for the same submission and purpose before, or one is named twice.
         """
-        wanted = list(bonuses)
-        if len({bonus.key for bonus in wanted}) < len(wanted):
+        bonuses = list(bonuses)
+        if len({self.name(bonus) for bonus in bonuses}) < len(bonuses):
             raise PlatformError("bonus: a submission is named twice for one purpose; give a --purpose to each")
-        left = tuple(bonus for bonus in wanted if not self._is_paid(bonus))
-        return BonusCost(
-            bonuses=left,
-            amounts=sum((bonus.amount for bonus in left), Decimal("0.00")),
-            fees=sum((bonus_fee(bonus.amount, rules=rules) for bonus in left), Decimal("0.00")),
-        )
-
-    def pay(self, bonuses: Iterable[MTurkBonus]) -> Iterator[MTurkBonus]:
-        """Pay bonuses one by one, each once; yields those paid."""
+        sent = {payment.entry.key: payment.entry for payment in self.payments()}
         for bonus in bonuses:
-            worker_id = worker_of(self.endpoint, bonus.mturk_assignment_id)
-            self.idempotent_calls.execute(
-                IdempotentCall(
-                    scope=self.scope,
-                    key=bonus.key,
-                    method=self.endpoint.client_without_retries.send_bonus,
-                    request=_request(bonus),
-                    hidden={"WorkerId": worker_id},
-                    find=partial(self._find, bonus),
+            last = sent.get(self.name(bonus))
+            if last is not None and last.outcome in (DONE, STARTED) and last.request != written(_request(bonus)):
+                raise PlatformError(
+                    f"bonus for {bonus.submission_id}: {last.request} was sent for {bonus.purpose!r} before; "
+                    "repeat it as it was, or give a further bonus another --purpose"
                 )
-            )
-            yield bonus
+        return super().unpaid(bonuses)
 
-    def interrupted(self, wanted: Iterable[MTurkBonus]) -> tuple[str, ...]:
-        """Return the journal's names of bonuses whose payment was interrupted and that are no longer wanted."""
-        still = {bonus.key for bonus in wanted}
-        last = {call.key: call.outcome for call in self.idempotent_calls.journal.calls(KIND, self.scope)}
-        return tuple(key for key, outcome in last.items() if outcome == STARTED and key not in still)
-
-    def _is_paid(self, bonus: MTurkBonus) -> bool:
-        calls = self.idempotent_calls.journal.calls(KIND, self.scope, bonus.key)
-        if not calls or calls[-1].outcome not in (DONE, STARTED):
-            return False
-        if calls[-1].request != written(_request(bonus)):
-            raise PlatformError(
-                f"bonus for {bonus.mturk_assignment_id}: {calls[-1].request} was sent for {bonus.purpose!r} before; "
-                "repeat it as it was, or give a further bonus another --purpose"
-            )
-        return calls[-1].outcome == DONE
-
-    def _find(self, bonus: MTurkBonus, token: str) -> Mapping[str, Any] | None:
+    def _find(self, bonus: Bonus, token: str) -> Mapping[str, Any] | None:
         """Look whether a bonus is listed that no finished call of ours accounts for."""
         listed = [
             payment
-            for page in pages(self.endpoint.reading, "list_bonus_payments", AssignmentId=bonus.mturk_assignment_id)
+            for page in pages(self.calls.endpoint.reading, "list_bonus_payments", AssignmentId=bonus.submission_id)
             for payment in page["BonusPayments"]
             if parse_money(str(payment["BonusAmount"])) == bonus.amount and payment.get("Reason") == bonus.reason
         ]
-        ours = [
-            call
-            for call in self.idempotent_calls.journal.calls(KIND, self.scope)
-            if call.outcome == DONE and call.request == written(_request(bonus))
-        ]
+        request = written(_request(bonus))
+        ours = [one for one in self.calls.entries(BONUSES) if one.outcome == DONE and one.request == request]
         return {} if len(listed) > len(ours) else None
 
 
-def _request(bonus: MTurkBonus) -> dict[str, Any]:
+def check_bonuses(bonuses: Iterable[Bonus], caps: Mapping[str, Decimal]) -> None:
+    """Refuse amounts that are probably mistakes, and reasons that the protocol does not carry.
+
+    Parameters
+    ----------
+    bonuses : iterable of Bonus
+        Those to be paid.
+    caps : mapping
+        Submission -> most that one bonus for it may be, in dollars.
+
+    Raises
+    ------
+    PlatformError
+        One line for each; then none is to be paid.
+    """
+    problems = []
+    for bonus in bonuses:
+        cap, place = caps[bonus.submission_id], f"bonus for {bonus.submission_id} ({bonus.purpose})"
+        if bonus.amount > cap:
+            problems.append(above_cap(place, f"${format_money(bonus.amount)}", f"${format_money(cap)}"))
+        if len(bonus.reason) > LONGEST_REASON:
+            problems.append(
+                f"{place}: expected a note of at most {LONGEST_REASON} characters, which the annotator reads as the "
+                f"reason, got {len(bonus.reason)}; undo the decision and decide again"
+            )
+    if problems:
+        raise PlatformError(*problems)
+
+
+def _request(bonus: Bonus) -> dict[str, Any]:
     return {
-        "AssignmentId": bonus.mturk_assignment_id,
+        "AssignmentId": bonus.submission_id,
         "BonusAmount": format_money(bonus.amount),
         "Reason": bonus.reason,
     }

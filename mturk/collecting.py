@@ -20,6 +20,7 @@ from mturk.form_answers import read_submission
 from mturk.receipts import RECEIPT_FIELD, SOURCE, claim_name, make_receipt
 from mturk.replies import fetch, pages
 from spa.errors import PlatformError
+from spa.platforms.collecting import Kind, PlatformSubmission, match_visit
 from spa.responses.admission import AdmissionRules, Arrival, SecondVisit, take_in
 from spa.responses.families import StudyFamily
 from spa.responses.leases import lease_of_external
@@ -33,12 +34,14 @@ if TYPE_CHECKING:
 
 SUBMITTED, APPROVED, REJECTED = "Submitted", "Approved", "Rejected"
 STATUSES = [SUBMITTED, APPROVED, REJECTED]
-# Doubts about who handed in, or how often, which the answers do not show
-TWICE = "the same annotator handed in another HIT of this study before"
-NO_VISIT = "handed in without a visit to the survey server"
-ANOTHER = "handed in by another annotator than the one who visited the survey server"
 NO_RECEIPT = "the form is finished, but what was handed in is not its receipt"
-DOUBTS = (TWICE, NO_VISIT, ANOTHER, NO_RECEIPT)
+DOUBTS: Mapping[Kind, str] = {  # about who handed in, or how often, which the answers do not show
+    "twice": "the same annotator handed in another HIT of this study before",
+    "completion_without_data": "handed in without a visit to the survey server",
+    "another_person": "handed in by another annotator than the one who visited the survey server",
+    "no_code": NO_RECEIPT,
+    "wrong_code": NO_RECEIPT,
+}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -123,7 +126,7 @@ class Collector:
         else:
             annotator_id, submission_id, problem = self._take_form(connection, hit.assignment_id, assignment)
         if records.has_worked(connection, annotator_id, hit.endpoint):
-            problem = TWICE if problem is None else f"{TWICE}; {problem}"
+            problem = "; ".join(filter(None, (DOUBTS["twice"], problem)))
         records.add_work(
             connection,
             mturk_assignment_id=assignment["AssignmentId"],
@@ -179,23 +182,24 @@ class Collector:
         """Find the visit to the survey server that a submission is the end of."""
         name, worker_id = str(assignment["AssignmentId"]), str(assignment["WorkerId"])
         annotator_id = self.store.person_id(SOURCE, worker_id)
-        visit = lease_of_external(connection, SOURCE, claim_name(self.store, name, worker_id))
-        if visit is not None:
-            confirm_visit(connection, visit, name, rules=self.rules)
+        claimed = lease_of_external(connection, SOURCE, claim_name(self.store, name, worker_id))
+        if claimed is not None:
+            confirm_visit(connection, claimed, name, rules=self.rules)
             self._enter_family(worker_id)
-        else:
-            visit = lease_of_external(connection, SOURCE, name)
-        if visit is None:
-            return annotator_id, None, NO_VISIT
-        if visit.annotator_id != annotator_id:
-            return annotator_id, None, ANOTHER
+        visit = lease_of_external(connection, SOURCE, name)
+        receipt = _receipt(str(assignment.get("Answer", "")))
+        submission = PlatformSubmission(
+            submission_id=name, person=worker_id, status=SUBMITTED, standing="submitted", code=receipt
+        )
+        another = visit is not None and visit.annotator_id != annotator_id
+        codes = {} if visit is None else {str(COMPLETED): make_receipt(self.store, visit.submission_id)}
+        kinds = match_visit(submission, visit, codes=codes, another_person=another)
+        doubt = next((DOUBTS[kind] for kind in kinds if kind in DOUBTS), None)
+        if visit is None or another:
+            return annotator_id, None, doubt
         if visit.outcome is None:
             return annotator_id, visit.submission_id, "handed in with the form not finished"
-        if visit.outcome != COMPLETED:
-            return annotator_id, visit.submission_id, str(visit.outcome).replace("_", " ")
-        if _receipt(str(assignment.get("Answer", ""))) != make_receipt(self.store, visit.submission_id):
-            return annotator_id, visit.submission_id, NO_RECEIPT
-        return annotator_id, visit.submission_id, None
+        return annotator_id, visit.submission_id, doubt if visit.completed else visit.outcome.replace("_", " ")
 
     def _set_apart(self, now: float) -> int:
         """Give up the places of finished visits that can no longer be submitted; returns how many these were."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mturk.endpoints import MTurkEndpoint
-from mturk.idempotent_calls import IdempotentCall, IdempotentMTurkCalls
+from mturk.idempotent_calls import IdempotentMTurkCalls
 from mturk.replies import call, failed, fetch, pages
 from mturk.settings import MTurkTable
 from spa.errors import PlatformError
@@ -36,35 +36,26 @@ def requirements(settings: MTurkTable, family_type: str) -> list[Requirement]:
     PlatformError
         If there are more than the protocol takes.
     """
-    wanted: list[Requirement] = [
-        {"QualificationTypeId": family_type, "Comparator": "DoesNotExist", "ActionsGuarded": HIDDEN}
-    ]
+    found = [_requirement(family_type, "DoesNotExist")]
     if settings.masters:
-        wanted.append({"QualificationTypeId": MASTERS, "Comparator": "Exists", "ActionsGuarded": HIDDEN})
+        found.append(_requirement(MASTERS, "Exists"))
     if settings.least_approved is not None:
-        wanted.append(_at_least(NUMBER_APPROVED, settings.least_approved))
+        found.append(_requirement(NUMBER_APPROVED, "GreaterThanOrEqualTo", IntegerValues=[settings.least_approved]))
     if settings.approval_rate is not None:
-        wanted.append(_at_least(PERCENT_APPROVED, settings.approval_rate))
+        found.append(_requirement(PERCENT_APPROVED, "GreaterThanOrEqualTo", IntegerValues=[settings.approval_rate]))
     if settings.countries:
-        places = [_locale(place) for place in settings.countries]
-        wanted.append(
-            {"QualificationTypeId": LOCALE, "Comparator": "In", "LocaleValues": places, "ActionsGuarded": HIDDEN}
-        )
+        found.append(_requirement(LOCALE, "In", LocaleValues=[_locale(place) for place in settings.countries]))
     if settings.adult:
-        wanted.append(
-            {"QualificationTypeId": ADULT, "Comparator": "EqualTo", "IntegerValues": [1], "ActionsGuarded": HIDDEN}
-        )
+        found.append(_requirement(ADULT, "EqualTo", IntegerValues=[1]))
     for own in settings.qualifications:
         values = {"IntegerValues": list(own.values)} if own.values else {}
-        wanted.append(
-            {"QualificationTypeId": own.id, "Comparator": own.comparator, **values, "ActionsGuarded": own.guard}
-        )
-    if len(wanted) > MOST_REQUIREMENTS:
+        found.append(_requirement(own.id, own.comparator, **values, ActionsGuarded=own.guard))
+    if len(found) > MOST_REQUIREMENTS:
         raise PlatformError(
             f"[mturk]: expected at most {MOST_REQUIREMENTS} requirements with the exclusion of repeats, "
-            f"got {len(wanted)}; leave out some of qualifications"
+            f"got {len(found)}; leave out some of qualifications"
         )
-    return wanted
+    return found
 
 
 def family_name(family: str) -> str:
@@ -83,11 +74,11 @@ def find_family_type(endpoint: MTurkEndpoint, family: str) -> str | None:
     return None
 
 
-def ensure_family_type(idempotent_calls: IdempotentMTurkCalls, endpoint: MTurkEndpoint, family: str) -> str:
+def ensure_family_type(idempotent_calls: IdempotentMTurkCalls, family: str) -> str:
     """Return the id of a family's qualification, which is made where it is not there yet; names are unique."""
-    scope, key = f"{QUALIFICATIONS} {endpoint.origin}", f"type/{family}"
+    endpoint, key = idempotent_calls.endpoint, f"type/{family}"
     found = find_family_type(endpoint, family)
-    if found is not None and not idempotent_calls.is_open(scope, key):
+    if found is not None and not idempotent_calls.is_open(idempotent_calls.scope(QUALIFICATIONS), key):
         return found
 
     def look(token: str) -> Mapping[str, Any] | None:
@@ -99,9 +90,9 @@ def ensure_family_type(idempotent_calls: IdempotentMTurkCalls, endpoint: MTurkEn
         "Description": "Given to everybody who took part, so that nobody answers twice. It says nothing about quality.",
         "QualificationTypeStatus": "Active",
     }
-    answer = idempotent_calls.execute(
-        IdempotentCall(
-            scope=scope,
+    answer = idempotent_calls.execute_call(
+        idempotent_calls.new_call(
+            scope=QUALIFICATIONS,
             key=key,
             method=endpoint.client_without_retries.create_qualification_type,
             request=request,
@@ -130,13 +121,8 @@ def available_balance(endpoint: MTurkEndpoint) -> str:
     return str(fetch(endpoint.reading.get_account_balance)["AvailableBalance"])
 
 
-def _at_least(qualification: str, value: int) -> Requirement:
-    return {
-        "QualificationTypeId": qualification,
-        "Comparator": "GreaterThanOrEqualTo",
-        "IntegerValues": [value],
-        "ActionsGuarded": HIDDEN,
-    }
+def _requirement(type_id: str, comparator: str, **more: Any) -> Requirement:
+    return {"QualificationTypeId": type_id, "Comparator": comparator, "ActionsGuarded": HIDDEN, **more}
 
 
 def _locale(place: str) -> Mapping[str, str]:

@@ -6,30 +6,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from mturk.fees import MANY, FeeRules, assignment_fee
+from mturk.fees import MANY, CostWithFees, FeeRules, assignment_fee
 
 MOST_ASSIGNMENTS = 1_000_000_000  # of one HIT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HitCostEstimate:
+class HitCostEstimate(CostWithFees):
     """What a number of HITs costs when every assignment is approved. Amounts in dollars."""
 
     hits: tuple[int, ...]  # assignments of each HIT
     reward: Decimal  # for one assignment
-    rewards: Decimal
-    fees: Decimal
     minutes: float | None  # what a form takes, as estimated
 
     @property
     def assignments(self) -> int:
         """How many annotators can take part."""
         return sum(self.hits)
-
-    @property
-    def total(self) -> Decimal:
-        """What has to be there when the HITs are made."""
-        return self.rewards + self.fees
 
     @property
     def hourly(self) -> Decimal | None:
@@ -82,7 +75,7 @@ def estimate(
     return HitCostEstimate(
         hits=tuple(hits),
         reward=reward,
-        rewards=reward * sum(hits),
+        amounts=reward * sum(hits),
         fees=_fees(hits, reward, masters, rules),
         minutes=minutes,
     )

@@ -7,6 +7,8 @@ assignments or more, 5 % more for Masters, 20 % of a bonus, and never less than 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Literal
 
@@ -20,6 +22,26 @@ RATE_OF_MANY = Decimal("0.40")
 MASTERS_RATE = Decimal("0.05")
 MANY = 10  # assignments of one HIT from which the higher rate holds
 MONEY = re.compile(r"[0-9]{1,9}(\.[0-9]{0,2})?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostWithFees:
+    """What annotators get and what the endpoint gets beside it, in dollars."""
+
+    amounts: Decimal
+    fees: Decimal
+
+    @classmethod
+    def of(cls, payments: Iterable[tuple[Decimal, Decimal]]) -> CostWithFees:
+        """Add up payments, each an amount and its fee."""
+        listed = list(payments)
+        zero = Decimal("0.00")
+        return cls(amounts=sum((one for one, _ in listed), zero), fees=sum((fee for _, fee in listed), zero))
+
+    @property
+    def total(self) -> Decimal:
+        """Amounts and fees together."""
+        return self.amounts + self.fees
 
 
 def parse_money(text: str) -> Decimal:

@@ -12,7 +12,7 @@ from spa.responses.answers import NO_ANSWER, parse_answers, payload_from_pairs, 
 from spa.responses.outcomes import COMPLETED, NO_CONSENT, SCREENED_OUT, Outcome
 from spa.responses.submission import Missing, Response
 
-SHOWN = 3  # unusable answers that a problem names
+MOST_NAMED = 3  # unusable answers that a problem names
 LONGEST = 120  # characters of one reason
 
 
@@ -68,10 +68,10 @@ def _problem(form: Form, payload: Mapping[str, object], answers: tuple[Response 
         return f"the answers are to another form than that of {form.assignment_id}"
     lost = [answer for answer in answers if isinstance(answer, Missing)]
     if lost:
-        told = "; ".join(f"{one.question_id}: {_short(one.reason)}" for one in lost[:SHOWN])
-        more = f" and {len(lost) - SHOWN} more" if len(lost) > SHOWN else ""
+        reasons = "; ".join(f"{one.question_id}: {_short(one.reason)}" for one in lost[:MOST_NAMED])
+        more = f" and {len(lost) - MOST_NAMED} more" if len(lost) > MOST_NAMED else ""
         empty = sum(one.reason == NO_ANSWER for one in lost)
-        return f"{len(lost)} of {len(answers)} answers unusable, {empty} of them empty: {told}{more}"
+        return f"{len(lost)} of {len(answers)} answers unusable, {empty} of them empty: {reasons}{more}"
     foreign = [name for name in unknown_keys(form.questions("people"), payload) if name not in (*RESERVED, FORM_FIELD)]
     if foreign:
         return f"{len(foreign)} fields that the form does not have, such as {_short(foreign[0])!r}"

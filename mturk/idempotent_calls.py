@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
 from sqlalchemy import Connection
 
+from mturk.endpoints import MTurkEndpoint
 from mturk.replies import MTurkReply, call, failed
 from spa.errors import PlatformError
 from spa.journal import JournalEntry
@@ -26,54 +26,36 @@ LAPSED = "lapsed"  # not found when looked for, and its token too old to send ag
 TOKEN_SECONDS = 23 * 3600  # a token is remembered for 24 hours; an hour is kept for clocks that differ
 TRIES = 6  # times that a call is sent before the command gives up and leaves it open
 TOKEN_LENGTH = 64
-Finder = Callable[[str], Mapping[str, Any] | None]
 Method = Callable[..., Mapping[str, Any]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IdempotentCall:
-    """One call that takes effect once, however often it is sent.
-
-    ``scope`` and ``key`` name it for ever; ``request`` is what is sent and stands in the journal;
-    ``hidden`` is sent besides and stands nowhere (who an annotator is). ``find`` gets the token of an attempt
-    and returns what the endpoint should answer if that attempt took effect, else ``None``.
-    ``keep`` saves what follows from the answer, in the transaction that closes the journal's entry.
-    """
-
-    scope: str
-    key: str
-    method: Method
-    request: Mapping[str, Any]
-    find: Finder
-    hidden: Mapping[str, Any] = field(default_factory=dict)
-    token_name: str | None = "UniqueRequestToken"  # None: the operation takes none, and find alone tells
-    repeatable: bool = False  # sent again it does nothing more, token or not
-    annotation: str | None = None  # put before the token into RequesterAnnotation, to be found in lists
-    read_refusal: Callable[[MTurkReply], Mapping[str, Any] | None] = lambda reply: None
-    keep: Callable[[Connection, Mapping[str, Any]], None] = lambda connection, answer: None
 
 
 class IdempotentMTurkCalls(IdempotentCalls):
     """Executes calls at one endpoint so that each takes effect once, on the journal of one store."""
 
     def __init__(
-        self, store: Store, *, clock: Callable[[], float] = time.time, sleep: Callable[[float], None] = time.sleep
+        self,
+        store: Store,
+        endpoint: MTurkEndpoint,
+        *,
+        clock: Callable[[], float] = time.time,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         super().__init__(store, KIND, clock=clock, sleep=sleep)
+        self.endpoint = endpoint
         self.mark = store.keyed("mturk: whose HITs these are")  # keyed: another store's HITs are never taken
+
+    def scope(self, name: str) -> str:
+        """Return the scope in the journal of calls of one sort at this endpoint."""
+        return f"{name} {self.endpoint.origin}"
+
+    def entries(self, scope: str, key: str | None = None) -> tuple[JournalEntry, ...]:
+        """Return the journal's calls of one sort at this endpoint, and of one key where it is given."""
+        return self.journal.calls(KIND, self.scope(scope), key)
 
     def token(self, scope: str, key: str, attempt: int) -> str:
         """Return the token of an attempt: the same whenever it is computed, and no other's."""
         facts = json.dumps([self.mark, scope, key, attempt], ensure_ascii=True)
         return sha256(facts.encode()).hexdigest()[:TOKEN_LENGTH]
-
-    def execute(self, idempotent_call: IdempotentCall) -> Mapping[str, Any]:
-        """Send a call unless it took effect already; see :meth:`IdempotentCalls.execute_call`."""
-        return self.execute_call(self._platform_call(idempotent_call))
-
-    def resolve(self, idempotent_call: IdempotentCall, entry: JournalEntry) -> Mapping[str, Any] | None:
-        """Find out what became of an interrupted attempt; see :meth:`IdempotentCalls.resolve_call`."""
-        return self.resolve_call(self._platform_call(idempotent_call), entry)
 
     def content_of(self, entry: JournalEntry) -> Mapping[str, Any]:
         """Return what the endpoint answered."""
@@ -89,44 +71,83 @@ class IdempotentMTurkCalls(IdempotentCalls):
         text = json.dumps(content, ensure_ascii=False, default=_plain, sort_keys=True)
         return text, {} if note is None else {"note": note}
 
-    def _platform_call(self, described: IdempotentCall) -> PlatformCall:
-        def find(entry: JournalEntry) -> Mapping[str, Any] | None:
-            return described.find(self.token(described.scope, described.key, entry.attempt))
+    def new_call(
+        self,
+        *,
+        scope: str,
+        key: str,
+        method: Method,
+        request: Mapping[str, Any],
+        find: Callable[[str], Mapping[str, Any] | None],
+        hidden: Mapping[str, Any] | None = None,
+        token_name: str | None = "UniqueRequestToken",
+        repeatable: bool = False,
+        annotation: str | None = None,
+        read_refusal: Callable[[MTurkReply], Mapping[str, Any] | None] = lambda reply: None,
+        keep: Callable[[Connection, Mapping[str, Any]], None] = lambda connection, answer: None,
+    ) -> PlatformCall:
+        """Return a call that takes effect once, however often it is sent.
+
+        Parameters
+        ----------
+        scope, key : str
+            Name it for ever at this endpoint.
+        method : callable
+            Of a client without retries.
+        request : mapping
+            What is sent and stands in the journal.
+        find : callable
+            Gets the token of an attempt and returns what the endpoint should answer if that took effect, else ``None``.
+        hidden : mapping, optional
+            What is sent besides and stands nowhere (who an annotator is).
+        token_name : str or None
+            ``None``: the operation takes no token, and ``find`` alone says whether it took effect.
+        repeatable : bool
+            Whether sent again it does nothing more, token or not.
+        annotation : str or None
+            Put before the token into RequesterAnnotation, to be found in lists.
+        read_refusal : callable
+            Returns the answer that a refusal shows to have been given before.
+        keep : callable
+            Saves what follows from the answer, in the transaction that closes the journal's entry.
+        """
+        scope = self.scope(scope)
+
+        def find_attempt(entry: JournalEntry) -> Mapping[str, Any] | None:
+            return find(self.token(scope, key, entry.attempt))
 
         def send(entry: JournalEntry) -> CallReply:
             """Send what stands in the journal, whatever has changed since."""
-            parameters: dict[str, Any] = {**json.loads(entry.request), **described.hidden}
-            token = self.token(described.scope, described.key, entry.attempt)
-            if described.token_name is not None:
-                parameters[described.token_name] = token
-            if described.annotation is not None:
-                parameters["RequesterAnnotation"] = described.annotation + token
-            reply = call(described.method, parameters)
+            parameters: dict[str, Any] = {**json.loads(entry.request), **(hidden or {})}
+            token = self.token(scope, key, entry.attempt)
+            if token_name is not None:
+                parameters[token_name] = token
+            if annotation is not None:
+                parameters["RequesterAnnotation"] = annotation + token
+            reply = call(method, parameters)
             if reply.state == "done":
                 return CallReply(state="done", content=reply.content)
-            if reply.state == "refused" and (found := described.read_refusal(reply) or find(entry)) is not None:
-                return CallReply(state="done", content=found, note=f"found after: {reply.told}")
+            if reply.state == "refused" and (found := read_refusal(reply) or find_attempt(entry)) is not None:
+                return CallReply(state="done", content=found, note=f"found after: {reply.message}")
             return CallReply(
                 state=reply.state,
-                response=json.dumps({"code": reply.code, "message": reply.told}),
-                error=failed(described.method.__name__, reply),
+                response=json.dumps({"code": reply.code, "message": reply.message}),
+                error=failed(method.__name__, reply),
             )
 
-        def may_resend(entry: JournalEntry) -> bool:
-            known = described.token_name is not None and self.clock() - entry.begun_at < TOKEN_SECONDS
-            return described.repeatable or known
-
         return PlatformCall(
-            scope=described.scope,
-            key=described.key,
-            request=written(described.request),
+            scope=scope,
+            key=key,
+            request=written(request),
             send=send,
-            find=find,
-            keep=described.keep,
-            may_resend=may_resend,
+            find=find_attempt,
+            keep=keep,
+            may_resend=lambda entry: (
+                repeatable or (token_name is not None and self.clock() - entry.begun_at < TOKEN_SECONDS)
+            ),
             sends=TRIES,
             absent=LAPSED,
-            absent_note="not there when looked for, and its token too old",
+            absent_facts={"note": "not there when looked for, and its token too old"},
         )
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from functools import partial
 from typing import Any
 
@@ -11,10 +13,9 @@ from sqlalchemy import Connection
 
 from mturk import records
 from mturk.collecting import STATUSES, SUBMITTED
-from mturk.endpoints import MTurkEndpoint
 from mturk.estimate import HitCostEstimate, estimate
 from mturk.fees import MANY, assignment_fee, parse_money
-from mturk.idempotent_calls import IdempotentCall, IdempotentMTurkCalls
+from mturk.idempotent_calls import IdempotentMTurkCalls
 from mturk.publishing import fetch_hit
 from mturk.replies import call, failed, pages
 from mturk.settings import MTurkTable
@@ -28,12 +29,11 @@ REVIEWABLE = ("Reviewable", "Reviewing")
 class Keeper:
     """Extends, expires and disposes of the HITs of one study."""
 
-    def __init__(self, idempotent_calls: IdempotentMTurkCalls, endpoint: MTurkEndpoint, settings: MTurkTable) -> None:
+    def __init__(self, idempotent_calls: IdempotentMTurkCalls, settings: MTurkTable) -> None:
         self.idempotent_calls = idempotent_calls
         self.store = idempotent_calls.store
-        self.endpoint = endpoint
+        self.endpoint = idempotent_calls.endpoint
         self.settings = settings
-        self.scope = f"{LIFETIMES} {endpoint.origin}"
 
     def choose(self, named: Sequence[str]) -> tuple[records.PublishedHit, ...]:
         """Return the HITs named, or all that are not disposed of.
@@ -73,28 +73,18 @@ class Keeper:
             )
         reward = parse_money(rewards.pop())
         cost = estimate([places] * len(hits), reward, masters=self.settings.masters, rules=self.settings.fees)
-        fees = sum(
-            (
-                places
-                * assignment_fee(
-                    reward,
-                    max_assignments=hit.max_assignments + places,
-                    masters=self.settings.masters,
-                    rules=self.settings.fees,
-                )
-                for hit in hits
-            ),
-            cost.fees * 0,
-        )
-        return HitCostEstimate(hits=cost.hits, reward=reward, rewards=cost.rewards, fees=fees, minutes=None)
+        masters, rules = self.settings.masters, self.settings.fees
+        sizes = (hit.max_assignments + places for hit in hits)
+        fees = (assignment_fee(reward, max_assignments=size, masters=masters, rules=rules) for size in sizes)
+        return replace(cost, fees=places * sum(fees, Decimal("0.00")))
 
     def add_places(self, hits: Sequence[records.PublishedHit], places: int) -> Iterator[str]:
         """Give each HIT more places, once for each number that it had before."""
         for hit in hits:
             before = hit.max_assignments
-            self.idempotent_calls.execute(
-                IdempotentCall(
-                    scope=self.scope,
+            self.idempotent_calls.execute_call(
+                self.idempotent_calls.new_call(
+                    scope=LIFETIMES,
                     key=f"more/{hit.hit_id}/{before}+{places}",
                     method=self.endpoint.client_without_retries.create_additional_assignments_for_hit,
                     request={"HITId": hit.hit_id, "NumberOfAdditionalAssignments": places},
@@ -155,9 +145,9 @@ class Keeper:
     def dispose(self, hits: Sequence[records.PublishedHit]) -> Iterator[str]:
         """Delete HITs at the endpoint; what was collected stays."""
         for hit in hits:
-            self.idempotent_calls.execute(
-                IdempotentCall(
-                    scope=self.scope,
+            self.idempotent_calls.execute_call(
+                self.idempotent_calls.new_call(
+                    scope=LIFETIMES,
                     key=f"dispose/{hit.hit_id}",
                     method=self.endpoint.client_without_retries.delete_hit,
                     request={"HITId": hit.hit_id},
@@ -177,8 +167,8 @@ class Keeper:
             records.change_hit(connection, hit_id, expires_at=until.timestamp())
         return hit_id
 
-    def _find_places(self, hit_id: str, wanted: int, token: str) -> Mapping[str, Any] | None:
-        return {} if int(fetch_hit(self.endpoint, hit_id)["MaxAssignments"]) >= wanted else None
+    def _find_places(self, hit_id: str, places: int, token: str) -> Mapping[str, Any] | None:
+        return {} if int(fetch_hit(self.endpoint, hit_id)["MaxAssignments"]) >= places else None
 
     def _find_disposed(self, hit_id: str, token: str) -> Mapping[str, Any] | None:
         reply = call(self.endpoint.reading.get_hit, {"HITId": hit_id})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -11,10 +11,11 @@ from typing import Any
 from mturk import records
 from mturk.collecting import worker_of
 from mturk.endpoints import MTurkEndpoint
-from mturk.idempotent_calls import KIND, IdempotentCall, IdempotentMTurkCalls, written
+from mturk.idempotent_calls import IdempotentMTurkCalls, written
 from mturk.replies import call, failed, pages
-from mturk.reviewing import known
+from mturk.reviewing import DecidedWork, known
 from spa.errors import PlatformError
+from spa.platforms.bonuses import decision_name
 from spa.platforms.idempotent_calls import DONE, REFUSED
 from spa.responses.store import Store
 
@@ -52,16 +53,10 @@ class MessageDelivery:
     failed: Mapping[str, str]
 
 
-def block(
-    idempotent_calls: IdempotentMTurkCalls, endpoint: MTurkEndpoint, work: records.Work, *, reason: str, lift: bool
-) -> None:
+def block(idempotent_calls: IdempotentMTurkCalls, work: records.Work, *, reason: str, lift: bool) -> None:
     """Block or unblock an annotator; the same again changes nothing."""
-    worker_id = worker_of(endpoint, work.mturk_assignment_id)
-    method = (
-        endpoint.client_without_retries.delete_worker_block
-        if lift
-        else endpoint.client_without_retries.create_worker_block
-    )
+    endpoint = idempotent_calls.endpoint
+    client, worker_id = endpoint.client_without_retries, worker_of(endpoint, work.mturk_assignment_id)
 
     def look(token: str) -> Mapping[str, Any] | None:
         blocked = any(
@@ -73,11 +68,11 @@ def block(
 
     if look("") is not None:
         return
-    idempotent_calls.execute(
-        IdempotentCall(
-            scope=f"{BLOCKS} {endpoint.origin}",
+    idempotent_calls.execute_call(
+        idempotent_calls.new_call(
+            scope=BLOCKS,
             key=f"{'lift' if lift else 'block'}/{work.annotator_id}/{idempotent_calls.clock():.0f}",
-            method=method,
+            method=client.delete_worker_block if lift else client.create_worker_block,
             request={"Reason": reason},
             hidden={"WorkerId": worker_id},
             find=look,
@@ -93,27 +88,29 @@ def recipients(store: Store, endpoint: MTurkEndpoint, named: Sequence[str]) -> t
     return tuple({work.annotator_id: work for work in works}.values())
 
 
+def decided_messages(decided: DecidedWork, subject: str) -> list[tuple[records.Work, AnnotatorMessage]]:
+    """Return the messages that reviewers decided on, and the work of those whom they are for."""
+    return [
+        (work, AnnotatorMessage(subject=subject, text=decision.note or "", name=decision_name(decision)))
+        for work, decisions in decided.works
+        for decision in decisions.messages
+    ]
+
+
 def send(
-    idempotent_calls: IdempotentMTurkCalls,
-    endpoint: MTurkEndpoint,
-    message: AnnotatorMessage,
-    works: Sequence[records.Work],
-    *,
-    again: bool,
+    idempotent_calls: IdempotentMTurkCalls, message: AnnotatorMessage, works: Sequence[records.Work], *, again: bool
 ) -> MessageDelivery:
     """Send a message to each annotator once.
 
-    There is no way to ask whether a message arrived, so that one whose call was interrupted is not sent again
+    The protocol does not show whether a message arrived, so that one whose call was interrupted is not sent again
     unless ``again`` says so.
     """
-    scope = f"{MESSAGES} {endpoint.origin}"
-    reached, doubtful = _reached(idempotent_calls, scope, message)
+    reached, doubtful = _reached(idempotent_calls, message)
     waiting = [work for work in works if work.annotator_id not in reached]
     open_to = [work for work in waiting if again or work.annotator_id not in doubtful]
     not_reached: dict[str, str] = {}
     for first in range(0, len(open_to), MOST_AT_ONCE):
-        group = open_to[first : first + MOST_AT_ONCE]
-        not_reached |= dict(_send_group(idempotent_calls, endpoint, scope, message, group))
+        not_reached |= _send_group(idempotent_calls, message, open_to[first : first + MOST_AT_ONCE])
     return MessageDelivery(
         sent=len(open_to) - len(not_reached),
         before=len(works) - len(waiting),
@@ -122,43 +119,37 @@ def send(
     )
 
 
-def has_reached(
-    idempotent_calls: IdempotentMTurkCalls, endpoint: MTurkEndpoint, message: AnnotatorMessage, work: records.Work
-) -> bool:
+def has_reached(idempotent_calls: IdempotentMTurkCalls, message: AnnotatorMessage, work: records.Work) -> bool:
     """Say whether a message is known to have gone to whoever handed something in."""
-    reached, _ = _reached(idempotent_calls, f"{MESSAGES} {endpoint.origin}", message)
+    reached, _ = _reached(idempotent_calls, message)
     return work.annotator_id in reached
 
 
-def _reached(
-    idempotent_calls: IdempotentMTurkCalls, scope: str, message: AnnotatorMessage
-) -> tuple[set[str], set[str]]:
+def _reached(idempotent_calls: IdempotentMTurkCalls, message: AnnotatorMessage) -> tuple[set[str], set[str]]:
     """Return to whom a message went before, and to whom it may have gone."""
     reached: set[str] = set()
     doubtful: set[str] = set()
-    for entry in idempotent_calls.journal.calls(KIND, scope, message.mark):
-        asked = set(json.loads(entry.request)["annotators"])
+    for entry in idempotent_calls.entries(MESSAGES, message.mark):
+        addressed = set(json.loads(entry.request)["annotators"])
         if entry.outcome == DONE:
-            reached |= asked - set(json.loads(entry.response or "{}").get("failed", {}))
+            reached |= addressed - set(json.loads(entry.response or "{}").get("failed", {}))
         elif entry.outcome != REFUSED:
-            doubtful |= asked
+            doubtful |= addressed
     return reached, doubtful
 
 
 def _send_group(
-    idempotent_calls: IdempotentMTurkCalls,
-    endpoint: MTurkEndpoint,
-    scope: str,
-    message: AnnotatorMessage,
-    group: Sequence[records.Work],
-) -> Iterator[tuple[str, str]]:
+    idempotent_calls: IdempotentMTurkCalls, message: AnnotatorMessage, group: Sequence[records.Work]
+) -> dict[str, str]:
+    """Send a message in one call; returns whom it did not reach, and why."""
+    endpoint, journal = idempotent_calls.endpoint, idempotent_calls.journal
     workers = {worker_of(endpoint, work.mturk_assignment_id): work.annotator_id for work in group}
-    request = {"Subject": message.subject, "annotators": sorted(workers.values())}
-    opened = idempotent_calls.journal.begin(KIND, scope, message.mark, written(request))
+    request = written({"Subject": message.subject, "annotators": sorted(workers.values())})
+    opened = journal.begin(idempotent_calls.kind, idempotent_calls.scope(MESSAGES), message.mark, request)
     parameters = {"Subject": message.subject, "MessageText": message.text, "WorkerIds": list(workers)}
     reply = call(endpoint.client_without_retries.notify_workers, parameters)
     if reply.state in ("refused", "later"):
-        idempotent_calls.journal.finish(opened, REFUSED, response=written({"code": reply.code, "message": reply.told}))
+        journal.finish(opened, REFUSED, response=written({"code": reply.code, "message": reply.message}))
     if reply.state != "done":
         raise failed("notify_workers", reply)
     missed = {
@@ -166,5 +157,5 @@ def _send_group(
         for one in reply.content.get("NotifyWorkersFailureStatuses", [])
         if one.get("WorkerId") in workers
     }
-    idempotent_calls.journal.finish(opened, DONE, response=written({"failed": missed}))
-    yield from missed.items()
+    journal.finish(opened, DONE, response=written({"failed": missed}))
+    return missed

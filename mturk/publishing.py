@@ -17,13 +17,13 @@ from mturk.endpoints import MTurkEndpoint
 from mturk.estimate import HitCostEstimate, estimate, split
 from mturk.fees import CENT, assignment_fee, format_money, parse_money
 from mturk.hit_page import external_question, fits, html_question
-from mturk.idempotent_calls import IdempotentCall, IdempotentMTurkCalls
+from mturk.idempotent_calls import KIND, IdempotentMTurkCalls
 from mturk.questions import question_size, render_question
 from mturk.replies import MTurkReply, call, failed, fetch, pages
 from mturk.settings import MTurkTable, minutes_allowed, minutes_of
 from mturk.sites import fetch_sites
 from spa.errors import PlatformError, StudyError
-from spa.journal import STARTED
+from spa.platforms.idempotent_calls import PlatformCall
 
 if TYPE_CHECKING:
     from spa.commands.workspace import Workspace
@@ -48,7 +48,7 @@ class PublishingPlan:
 
     form: Literal["html", "external"]
     seats: tuple[Seat, ...]  # HITs still to be made
-    wanted: int  # annotators of the study
+    annotators: int  # of the study
     published: int  # places in HITs that were made before
     cost: HitCostEstimate  # of the seats
     origins: tuple[str, ...]  # sites that answers may be posted to
@@ -84,13 +84,13 @@ def make_plan(
         into a HIT nor has a survey server.
     """
     reward = reward_of(workspace)
-    wanted = annotators or workspace.study.people.annotators
+    annotators = annotators or workspace.study.people.annotators
     each = workspace.study.people.per_assignment
     built = workspace.store.assignments.ids()
-    needed = -(-wanted // each)
+    needed = -(-annotators // each)
     if needed > len(built):
         raise StudyError(
-            f"{workspace.store.name}: expected {needed} assignments for {wanted} annotators, got {len(built)}; "
+            f"{workspace.store.name}: expected {needed} assignments for {annotators} annotators, got {len(built)}; "
             f"run `spa build` with --annotators {needed}"
         )
     published = records.all_hits(workspace.store, endpoint.origin)
@@ -99,10 +99,10 @@ def make_plan(
     offered = 0 if form == "html" else sum(_original_size(hit) for hit in published)
     if form == "html":
         made = {hit.key for hit in published}
-        planned = _seats_with_forms(built, wanted, each, reward, settings)
+        planned = _seats_with_forms(built, annotators, each, reward, settings)
         seats = tuple(seat for seat in planned if _key_of(seat) not in made)
     else:
-        seats = tuple(_seats(None, offered, wanted - offered, reward, settings))
+        seats = tuple(_seats(None, offered, annotators - offered, reward, settings))
     first = workspace.form(built[0])
     minutes = minutes_of(workspace.study, first)
     cost = estimate(
@@ -111,7 +111,7 @@ def make_plan(
     return PublishingPlan(
         form=form,
         seats=seats,
-        wanted=wanted,
+        annotators=annotators,
         published=sum(hit.max_assignments for hit in published),
         cost=cost,
         origins=origins,
@@ -146,43 +146,30 @@ def check_balance(endpoint: MTurkEndpoint, needed: Decimal) -> Decimal:
 class Publisher:
     """Makes the HITs of a plan."""
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        settings: MTurkTable,
-        endpoint: MTurkEndpoint,
-        idempotent_calls: IdempotentMTurkCalls,
-    ) -> None:
+    def __init__(self, workspace: Workspace, settings: MTurkTable, idempotent_calls: IdempotentMTurkCalls) -> None:
         self.workspace = workspace
         self.settings = settings
-        self.endpoint = endpoint
+        self.endpoint = idempotent_calls.endpoint
         self.idempotent_calls = idempotent_calls
-        self.scope = f"{HITS} {endpoint.origin}"
 
     def resolve_interrupted(self) -> int:
         """Find out what became of interrupted calls that make HITs; returns how many there were."""
-        opened = [
-            entry
-            for entry in self.idempotent_calls.journal.unfinished("mturk")
-            if entry.scope == self.scope and entry.outcome == STARTED
-        ]
+        unfinished = self.idempotent_calls.journal.unfinished(KIND)
+        opened = [entry for entry in unfinished if entry.scope == self.idempotent_calls.scope(HITS)]
         for entry in opened:
-            seat = _seat_of(entry.key)
-            self.idempotent_calls.resolve(
-                self._idempotent_call(seat, {}, origins_of(self.settings, self.endpoint)), entry
-            )
+            call = self._creation(_seat_of(entry.key), {}, origins_of(self.settings, self.endpoint))
+            self.idempotent_calls.resolve_call(call, entry)
         return len(opened)
 
     def publish(self, plan: PublishingPlan, family: str) -> Iterator[str]:
         """Make the HITs one by one and yield their ids."""
         if not plan.seats:
             return
-        family_type = ensure_family_type(self.idempotent_calls, self.endpoint, family)
+        family_type = ensure_family_type(self.idempotent_calls, family)
         hit_type = self._hit_type(plan, family_type)
         for seat in plan.seats:
-            answer = self.idempotent_calls.execute(
-                self._idempotent_call(seat, self._request(plan, seat, hit_type), plan.origins)
-            )
+            request = self._request(plan, seat, hit_type)
+            answer = self.idempotent_calls.execute_call(self._creation(seat, request, plan.origins))
             yield str(answer["HIT"]["HITId"])
 
     def _hit_type(self, plan: PublishingPlan, family_type: str) -> str:
@@ -215,10 +202,10 @@ class Publisher:
         form = self.workspace.form(seat.assignment_id)
         return render_question(html_question(form, self.workspace.texts, origins=plan.origins))
 
-    def _idempotent_call(self, seat: Seat, request: Mapping[str, Any], origins: tuple[str, ...]) -> IdempotentCall:
+    def _creation(self, seat: Seat, request: Mapping[str, Any], origins: tuple[str, ...]) -> PlatformCall:
         annotation = f"spa:{self.workspace.study.id}:"
-        return IdempotentCall(
-            scope=self.scope,
+        return self.idempotent_calls.new_call(
+            scope=HITS,
             key=_key_of(seat),
             method=self.endpoint.client_without_retries.create_hit_with_hit_type,
             request=request,
@@ -238,9 +225,9 @@ class Publisher:
 
     def _read_refusal(self, reply: MTurkReply) -> Mapping[str, Any] | None:
         """Return the HIT that a repeat of a token is refused for: the endpoint's words name it."""
-        if EXISTS.lower() not in f"{reply.code} {reply.told}".lower():
+        if EXISTS.lower() not in f"{reply.code} {reply.message}".lower():
             return None
-        for hit_id in HIT_ID.findall(reply.told):
+        for hit_id in HIT_ID.findall(reply.message):
             found = call(self.endpoint.reading.get_hit, {"HITId": hit_id})
             if found.state == "done":
                 return found.content
@@ -312,10 +299,10 @@ def _external_size(settings: MTurkTable) -> int:
 
 
 def _seats_with_forms(
-    built: list[str], wanted: int, each: int, reward: Decimal, settings: MTurkTable
+    built: list[str], annotators: int, each: int, reward: Decimal, settings: MTurkTable
 ) -> Iterator[Seat]:
     for number, assignment_id in enumerate(built):
-        yield from _seats(assignment_id, 0, min(each, wanted - number * each), reward, settings)
+        yield from _seats(assignment_id, 0, min(each, annotators - number * each), reward, settings)
 
 
 def _seats(assignment_id: str | None, offset: int, count: int, reward: Decimal, settings: MTurkTable) -> Iterator[Seat]:

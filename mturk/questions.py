@@ -182,27 +182,29 @@ def check_height(height: int) -> None:
 
 def check_address(url: str) -> None:
     """Refuse an address that a worker's browser would not, or should not, open in a frame."""
-    shown = url[:120]
+    address = url[:120]
     if FORBIDDEN.search(url) or NOT_IN_ADDRESS.search(url):
         raise QuestionRefused(
-            f"ExternalURL: {shown!r} holds a space, a backslash or a control character; percent-encode it"
+            f"ExternalURL: {address!r} holds a space, a backslash or a control character; percent-encode it"
         )
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError as error:
-        raise QuestionRefused(f"ExternalURL: {shown!r} is no address ({error})") from error
+        raise QuestionRefused(f"ExternalURL: {address!r} is no address ({error})") from error
     if parts.scheme not in ("https", "http") or not host:
-        raise QuestionRefused(f"ExternalURL: {shown!r}, an address that begins with https:// was expected")
+        raise QuestionRefused(f"ExternalURL: {address!r}, an address that begins with https:// was expected")
     if not HOST.fullmatch(host) or (NUMBER_HOST.fullmatch(host) and not is_address(host)):
         raise QuestionRefused(
-            f"ExternalURL: the host of {shown!r} is written so that browsers read another; "
+            f"ExternalURL: the host of {address!r} is written so that browsers read another; "
             "write it in plain letters (xn-- for other alphabets) or as a dotted number"
         )
     if parts.username is not None or parts.password is not None:
         raise QuestionRefused("ExternalURL: carries a user name or a password, which every worker would read")
     if parts.scheme == "http" and not is_loopback(host):
-        raise QuestionRefused(f"ExternalURL: {shown!r} is http; https is expected, except on this machine (127.0.0.1)")
+        raise QuestionRefused(
+            f"ExternalURL: {address!r} is http; https is expected, except on this machine (127.0.0.1)"
+        )
 
 
 def is_address(host: str) -> bool:
@@ -231,13 +233,13 @@ def _wrap(name: str, namespace: str, content: str, height: int) -> str:
     return f'<{name} xmlns="{namespace}">{content}<FrameHeight>{height}</FrameHeight></{name}>'
 
 
-def _two_children(root: Element, wanted: str, namespace: str, content: str) -> tuple[str, int]:
+def _two_children(root: Element, expected: str, namespace: str, content: str) -> tuple[str, int]:
     """Return the text of the content element and the frame's height."""
     name = split_tag(root)[1]
-    if namespace != wanted:
-        raise QuestionRefused(f"{name}: namespace {namespace[:120]!r}, {wanted!r} was expected")
+    if namespace != expected:
+        raise QuestionRefused(f"{name}: namespace {namespace[:120]!r}, {expected!r} was expected")
     found = [split_tag(child) for child in root]
-    if found != [(wanted, content), (wanted, "FrameHeight")]:
+    if found != [(expected, content), (expected, "FrameHeight")]:
         names = ", ".join(child[:60] for _, child in found) or "nothing"
         raise QuestionRefused(f"{name}: holds {names}; {content} and then FrameHeight were expected")
     height = (root[1].text or "").strip()

@@ -26,7 +26,7 @@ State = Literal["done", "refused", "later", "unknown"]
 THROTTLED = ("ThrottlingException", "Throttling", "TooManyRequestsException", "RequestLimitExceeded", "SlowDown")
 TOO_FAST = re.compile(r"throttl|rate (limit )?exceeded|too many requests", re.IGNORECASE)  # within a RequestError
 PAGE = 100  # entries of a list at once
-SHOWN = 300  # characters of an endpoint's own words
+LONGEST_MESSAGE = 300  # characters of an endpoint's own words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class MTurkReply:
     state: State
     content: Mapping[str, Any] = field(default_factory=dict)
     code: str = ""  # the endpoint's, such as "AWS.MechanicalTurk.HITAlreadyExists"
-    told: str = ""  # in words, one line
+    message: str = ""  # in words, one line
 
 
 def call(method: Callable[..., Mapping[str, Any]], parameters: Mapping[str, Any]) -> MTurkReply:
@@ -59,9 +59,9 @@ def call(method: Callable[..., Mapping[str, Any]], parameters: Mapping[str, Any]
     except ParamValidationError as error:
         raise PlatformError(f"the protocol does not allow this call: {error}") from error
     except (EndpointConnectionError, ConnectTimeoutError, ProxyConnectionError) as error:
-        return MTurkReply(state="later", told=_line(error))
+        return MTurkReply(state="later", message=_line(error))
     except BotoCoreError as error:
-        return MTurkReply(state="unknown", told=_line(error))
+        return MTurkReply(state="unknown", message=_line(error))
     answer.pop("ResponseMetadata", None)
     return MTurkReply(state="done", content=answer)
 
@@ -72,7 +72,7 @@ def fetch(method: Callable[..., Mapping[str, Any]], **parameters: Any) -> Mappin
     Raises
     ------
     PlatformError
-        If it did not answer; what it was asked and why it failed are told.
+        If it did not answer; what it was asked and why it failed are in the message.
     """
     reply = call(method, parameters)
     if reply.state == "done":
@@ -109,20 +109,20 @@ def failed(operation: str, reply: MTurkReply) -> PlatformError:
     }[reply.state]
     code = f" ({reply.code})" if reply.code else ""
     remedy = "put right what it names" if reply.state == "refused" else "run the same command again; nothing is doubled"
-    return PlatformError(f"{operation}: {what}{code}: {reply.told}; {remedy}")
+    return PlatformError(f"{operation}: {what}{code}: {reply.message}; {remedy}")
 
 
 def _reply_to(error: ClientError) -> MTurkReply:
     status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
     fault: Mapping[str, Any] = error.response.get("Error", {})
     code = str(error.response.get("TurkErrorCode") or fault.get("Code") or status)
-    told = " ".join(str(fault.get("Message") or error).split())[:SHOWN]
-    if str(fault.get("Code")) in THROTTLED or status == 429 or TOO_FAST.search(f"{code} {told}"):
-        return MTurkReply(state="later", code=code, told=told)
+    message = " ".join(str(fault.get("Message") or error).split())[:LONGEST_MESSAGE]
+    if str(fault.get("Code")) in THROTTLED or status == 429 or TOO_FAST.search(f"{code} {message}"):
+        return MTurkReply(state="later", code=code, message=message)
     if 400 <= status < 500:
-        return MTurkReply(state="refused", code=code, told=told)
-    return MTurkReply(state="unknown", code=code, told=told or f"status {status}")
+        return MTurkReply(state="refused", code=code, message=message)
+    return MTurkReply(state="unknown", code=code, message=message or f"status {status}")
 
 
 def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:SHOWN]
+    return " ".join(str(error).split())[:LONGEST_MESSAGE]

@@ -2,44 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import Connection
 
 from mturk import records
 from mturk.collecting import APPROVED, DOUBTS, REJECTED, SUBMITTED
 from mturk.endpoints import MTurkEndpoint
-from mturk.idempotent_calls import IdempotentCall, IdempotentMTurkCalls
+from mturk.fees import CostWithFees
+from mturk.idempotent_calls import IdempotentMTurkCalls
+from mturk.receipts import SOURCE
 from mturk.replies import fetch
 from mturk.review_rules import LONGEST_REASON, OVERRIDE_DAYS, SHORTEST_REASON
 from spa.errors import PlatformError
-from spa.platforms.review import is_approved, reason_to_look
+from spa.platforms.review import (
+    ReviewQueue,
+    decided_by_reviewers,
+    is_approved,
+    proposed_rejection,
+    reason_to_look,
+    sort_for_approval,
+)
 from spa.responses.decisions import VisitDecisions
 from spa.responses.store import Store
 
 REVIEWS = "reviews"  # scope of the journal
 DAY = 86_400.0  # seconds
 IS_REJECTED = "a reviewer approved it, but it is rejected; take that back with --assignment and --override"
+PAID_ALREADY = "approved already, and an approval cannot be taken back"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Due:
-    """What approving costs, in dollars."""
+class DecidedWork:
+    """The work that reviewers decided on, with what stands of the decisions, and the decisions without any work yet."""
 
-    works: tuple[records.Work, ...]
-    vouched_for: tuple[records.Work, ...]  # of these: with a problem, but a reviewer approved them
-    left: tuple[tuple[records.Work, str], ...]  # not approved, and why somebody must look
-    rewards: Decimal
-    fees: Decimal
+    works: tuple[tuple[records.Work, VisitDecisions], ...]
+    waiting: tuple[VisitDecisions, ...]
 
     @property
-    def total(self) -> Decimal:
-        """Rewards and fees together."""
-        return self.rewards + self.fees
+    def by_id(self) -> list[tuple[str, VisitDecisions]]:
+        """The decisions by the endpoint's submission."""
+        return [(work.mturk_assignment_id, decisions) for work, decisions in self.works]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejections:
+    """Work that reviewers proposed to reject."""
+
+    works: tuple[tuple[records.Work, str], ...]  # each with the words that its annotator reads
+    done: int  # rejected before
+    left: tuple[tuple[records.Work, str], ...]  # not to be rejected, and why
+
+
+def decided_works(store: Store, endpoint: MTurkEndpoint) -> DecidedWork:
+    """Read the decisions and the work that they are about, in the order in which it was collected."""
+    decisions = decided_by_reviewers(store)
+    works = tuple(
+        (work, decisions[work.submission_id])
+        for work in records.all_works(store, endpoint.origin)
+        if work.submission_id in decisions
+    )
+    here = {work.submission_id for work, _ in works}
+    ours = (visit.submission_id for visit in store.visits.of_people(SOURCE))
+    return DecidedWork(
+        works=works, waiting=tuple(decisions[one] for one in ours if one in decisions and one not in here)
+    )
 
 
 def to_approve(
@@ -49,8 +80,8 @@ def to_approve(
     *,
     also: Iterable[str] = (),
     except_for: Iterable[str] = (),
-) -> Due:
-    """Find what is to be approved of all that waits for review, and what that costs.
+) -> ReviewQueue[records.Work]:
+    """Find what is to be approved of all that waits for review.
 
     Parameters
     ----------
@@ -70,36 +101,23 @@ def to_approve(
     """
     also = {_checked(store, one, SUBMITTED, 0.0).mturk_assignment_id for one in also}
     except_for = {known(store, one).mturk_assignment_id for one in except_for}
-    chosen: list[records.Work] = []
-    left: list[tuple[records.Work, str]] = []
+    waiting: list[tuple[str, records.Work, str | None]] = []
     for work in records.all_works(store, endpoint.origin, statuses=[SUBMITTED, REJECTED]):
-        if work.mturk_assignment_id in except_for:
-            continue
         decisions = decided.get(work.submission_id or "")
-        if work.status == REJECTED:
-            if is_approved(decisions):
-                left.append((work, IS_REJECTED))
-            continue
-        reason = _reason_to_look(work, decisions)
-        if reason is None or work.mturk_assignment_id in also:
-            chosen.append(work)
-        else:
-            left.append((work, reason))
-    vouched_for = [
-        work for work in chosen if work.problem is not None and is_approved(decided.get(work.submission_id or ""))
-    ]
-    return _due(store, endpoint, chosen, left, vouched_for)
+        if work.status == SUBMITTED:
+            waiting.append((work.mturk_assignment_id, work, _reason_to_look(work, decisions)))
+        elif is_approved(decisions):
+            waiting.append((work.mturk_assignment_id, work, IS_REJECTED))
+    return sort_for_approval(waiting, also=also, except_for=except_for)
 
 
-def named_to_approve(store: Store, endpoint: MTurkEndpoint, named: Sequence[str], *, override: bool, now: float) -> Due:
-    """Find what those named cost to approve, whatever is known of them or was decided.
+def named_to_approve(store: Store, named: Sequence[str], *, override: bool, now: float) -> ReviewQueue[records.Work]:
+    """Return those named that are not approved yet, whatever is known of them or was decided.
 
     Parameters
     ----------
     store : Store
         Where the submissions were collected.
-    endpoint : MTurkEndpoint
-        Where they were handed in.
     named : sequence of str
         The endpoint's ids of submissions.
     override : bool
@@ -114,67 +132,88 @@ def named_to_approve(store: Store, endpoint: MTurkEndpoint, named: Sequence[str]
     """
     if override and not named:
         raise PlatformError("approve: taking back a rejection is done by hand; name each with --assignment")
-    wanted = REJECTED if override else SUBMITTED
-    chosen = [_checked(store, one, wanted, now) for one in dict.fromkeys(named)]
-    return _due(store, endpoint, [work for work in chosen if work.status != APPROVED])
+    expected = REJECTED if override else SUBMITTED
+    works = [_checked(store, one, expected, now) for one in dict.fromkeys(named)]
+    return ReviewQueue(approve=tuple(work for work in works if work.status != APPROVED), look_at=())
 
 
-class Reviewer:
-    """Approves and rejects at one endpoint."""
+def approval_cost(store: Store, endpoint: MTurkEndpoint, works: Iterable[records.Work]) -> CostWithFees:
+    """Return what approving costs, in dollars."""
+    hits = {hit.hit_id: hit for hit in records.all_hits(store, endpoint.origin)}
+    return CostWithFees.of((Decimal(hits[work.hit_id].reward), Decimal(hits[work.hit_id].fee)) for work in works)
 
-    def __init__(self, idempotent_calls: IdempotentMTurkCalls, endpoint: MTurkEndpoint) -> None:
-        self.idempotent_calls = idempotent_calls
-        self.endpoint = endpoint
-        self.scope = f"{REVIEWS} {endpoint.origin}"
 
-    def approve(self, works: Iterable[records.Work], *, feedback: str | None, override: bool) -> Iterator[str]:
-        """Approve submissions one by one, each once; yields their ids."""
-        for work in works:
-            request: dict[str, Any] = {"AssignmentId": work.mturk_assignment_id}
-            if feedback:
-                request["RequesterFeedback"] = feedback
-            if override:
-                request["OverrideRejection"] = True
-            method = self.endpoint.client_without_retries.approve_assignment
-            self.idempotent_calls.execute(
-                self._idempotent_call(work, "override" if override else "approve", method, request, APPROVED)
+def review(
+    idempotent_calls: IdempotentMTurkCalls,
+    action: Literal["approve", "override", "reject"],
+    works: Iterable[tuple[records.Work, str | None]],
+) -> Iterator[str]:
+    """Approve or reject submissions one by one, each once; yields their ids.
+
+    The status at the endpoint tells whether it is done.
+
+    Parameters
+    ----------
+    idempotent_calls : IdempotentMTurkCalls
+        The endpoint's.
+    action : {"approve", "override", "reject"}
+        What is done; "override" approves what was rejected.
+    works : iterable of (Work, str or None)
+        The submissions, each with what its annotator reads.
+    """
+    client = idempotent_calls.endpoint.client_without_retries
+    for work, feedback in works:
+        request: dict[str, Any] = {"AssignmentId": work.mturk_assignment_id}
+        if feedback:
+            request["RequesterFeedback"] = feedback
+        if action == "override":
+            request["OverrideRejection"] = True
+        status = REJECTED if action == "reject" else APPROVED
+        idempotent_calls.execute_call(
+            idempotent_calls.new_call(
+                scope=REVIEWS,
+                key=f"{action}/{work.mturk_assignment_id}",
+                method=client.reject_assignment if action == "reject" else client.approve_assignment,
+                request=request,
+                find=partial(_find, idempotent_calls.endpoint, work.mturk_assignment_id, status),
+                token_name=None,
+                repeatable=True,
+                keep=partial(_keep, work.mturk_assignment_id, status, request.get("RequesterFeedback")),
             )
-            yield work.mturk_assignment_id
-
-    def reject(self, rejections: Iterable[tuple[records.Work, str]]) -> Iterator[str]:
-        """Reject submissions one by one, each with the reason that its annotator reads; yields their ids."""
-        for work, reason in rejections:
-            request = {"AssignmentId": work.mturk_assignment_id, "RequesterFeedback": reason}
-            self.idempotent_calls.execute(
-                self._idempotent_call(
-                    work, "reject", self.endpoint.client_without_retries.reject_assignment, request, REJECTED
-                )
-            )
-            yield work.mturk_assignment_id
-
-    def _idempotent_call(
-        self,
-        work: records.Work,
-        name: str,
-        method: Callable[..., Mapping[str, Any]],
-        request: Mapping[str, Any],
-        status: str,
-    ) -> IdempotentCall:
-        """Return a review as an idempotent call: the status at the endpoint tells whether it is done."""
-        return IdempotentCall(
-            scope=self.scope,
-            key=f"{name}/{work.mturk_assignment_id}",
-            method=method,
-            request=request,
-            find=lambda token: self._find(work.mturk_assignment_id, status),
-            token_name=None,
-            repeatable=True,
-            keep=partial(_keep, work.mturk_assignment_id, status, request.get("RequesterFeedback")),
         )
+        yield work.mturk_assignment_id
 
-    def _find(self, mturk_assignment_id: str, status: str) -> Mapping[str, Any] | None:
-        answer = fetch(self.endpoint.reading.get_assignment, AssignmentId=mturk_assignment_id)
-        return {} if answer["Assignment"]["AssignmentStatus"] == status else None
+
+def decided_rejections(decided: DecidedWork, except_for: Collection[str] = ()) -> Rejections:
+    """Return the rejections that reviewers proposed.
+
+    Raises
+    ------
+    PlatformError
+        One line for each message that would tell its annotator nothing; then none is to be sent.
+    """
+    works: list[tuple[records.Work, str]] = []
+    left: list[tuple[records.Work, str]] = []
+    problems: list[str] = []
+    done = 0
+    for work, decisions in decided.works:
+        proposal = proposed_rejection(decisions)
+        if proposal is None or work.mturk_assignment_id in except_for:
+            continue
+        if work.status == REJECTED:
+            done += 1
+        elif work.status == APPROVED:
+            left.append((work, PAID_ALREADY))
+        else:
+            reason = proposal.note or ""
+            try:
+                check_reason(reason, f"decision {proposal.number} on {work.mturk_assignment_id}, message")
+            except PlatformError as error:
+                problems += error.problems
+            works.append((work, reason))
+    if problems:
+        raise PlatformError(*problems)
+    return Rejections(works=tuple(works), done=done, left=tuple(left))
 
 
 def to_reject(store: Store, named: Sequence[str]) -> tuple[records.Work, ...]:
@@ -217,40 +256,30 @@ def known(store: Store, mturk_assignment_id: str) -> records.Work:
 
 
 def _reason_to_look(work: records.Work, decisions: VisitDecisions | None) -> str | None:
-    doubtful = work.problem is not None and work.problem.startswith(DOUBTS)
+    doubtful = work.problem is not None and work.problem.startswith(tuple(DOUBTS.values()))
     return reason_to_look(
         decisions, held=work.problem if doubtful else None, lacking=None if doubtful else work.problem
     )
 
 
-def _due(
-    store: Store,
-    endpoint: MTurkEndpoint,
-    chosen: Sequence[records.Work],
-    left: Sequence[tuple[records.Work, str]] = (),
-    vouched_for: Sequence[records.Work] = (),
-) -> Due:
-    prices = {hit.hit_id: hit for hit in records.all_hits(store, endpoint.origin)}
-    return Due(
-        works=tuple(chosen),
-        vouched_for=tuple(vouched_for),
-        left=tuple(left),
-        rewards=sum((Decimal(prices[work.hit_id].reward) for work in chosen), Decimal("0.00")),
-        fees=sum((Decimal(prices[work.hit_id].fee) for work in chosen), Decimal("0.00")),
-    )
-
-
-def _checked(store: Store, mturk_assignment_id: str, wanted: str, now: float) -> records.Work:
+def _checked(store: Store, mturk_assignment_id: str, expected: str, now: float) -> records.Work:
     work = known(store, mturk_assignment_id)
-    if work.status not in (wanted, APPROVED):
+    if work.status not in (expected, APPROVED):
         remedy = "add --override to take a rejection back" if work.status == REJECTED else "leave out --override"
-        raise PlatformError(f"approve: {mturk_assignment_id} is {work.status.lower()}, not {wanted.lower()}; {remedy}")
-    if wanted == REJECTED and work.status == REJECTED and now - (work.submitted_at or 0.0) > OVERRIDE_DAYS * DAY:
+        raise PlatformError(
+            f"approve: {mturk_assignment_id} is {work.status.lower()}, not {expected.lower()}; {remedy}"
+        )
+    if expected == REJECTED and work.status == REJECTED and now - (work.submitted_at or 0.0) > OVERRIDE_DAYS * DAY:
         raise PlatformError(
             f"approve: {mturk_assignment_id} was handed in more than {OVERRIDE_DAYS} days ago, so its rejection "
             "stands; pay the annotator with a bonus"
         )
     return work
+
+
+def _find(endpoint: MTurkEndpoint, mturk_assignment_id: str, status: str, token: str) -> Mapping[str, Any] | None:
+    answer = fetch(endpoint.reading.get_assignment, AssignmentId=mturk_assignment_id)
+    return {} if answer["Assignment"]["AssignmentStatus"] == status else None
 
 
 def _keep(

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, StringConstraints, ValidationError, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from mturk.fees import FeeRules
-from spa.errors import StudyError
 from spa.forms import form as form_module
 from spa.forms.effort import estimate_effort
-from spa.study.problems import quote
+from spa.platforms.study_table import read_study_table
 from spa.study.study import Study
 from spa.study.toml_table import Text, TomlTable
 
@@ -128,28 +125,5 @@ def read_settings(raw: Mapping[str, Any], file: Path) -> MTurkTable:
     StudyError
         With every mistake, one line each.
     """
-    try:
-        return MTurkTable.model_validate_json(json.dumps(_plain(raw)), strict=True)
-    except ValidationError as error:
-        raise StudyError(*(_told(file, detail) for detail in error.errors(include_url=False))) from error
-
-
-def _plain(value: Any) -> Any:
-    """Return frozen mappings and tuples as what JSON knows."""
-    if isinstance(value, Mapping):
-        return {key: _plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    return str(value) if isinstance(value, Decimal) else value
-
-
-def _told(file: Path, detail: Any) -> str:
-    place = " ".join(f"entry {part + 1}," if isinstance(part, int) else str(part) for part in detail["loc"])
-    where = f"{file}: [mturk] {place}".rstrip(" ,")
-    if detail["type"] == "extra_forbidden":
-        known = ", ".join(MTurkTable.model_fields)
-        return f"{where}: no such key; known: {known}"
-    wanted = str(detail["msg"])
-    if detail["type"] == "value_error":  # one of our own: it says what was wrong with the table as a whole
-        return f"{where}: {wanted.removeprefix('Value error, ')}"
-    return f"{where}: {wanted[:1].lower()}{wanted[1:]}, got {quote(detail['input'])}"
+    known = f"known: {', '.join(MTurkTable.model_fields)}"
+    return read_study_table(MTurkTable, raw, name="mturk", file=file, keys=known)

@@ -35,7 +35,6 @@ class ChecklistFacts:
     filters_problem: str | None  # why names could not be resolved
     filters_known: bool
     address_problem: str | None
-    address_known: bool
     project_known: bool
     project_problem: str | None
     account_currency: str | None
@@ -73,21 +72,25 @@ def checklist(
 NO_CONSENT = "there is none; write [consent] text"
 
 
-def _line(name: str, state: State, told: str) -> ChecklistItem:
-    return ChecklistItem(name=name, state=state, told=told)
+def _line(name: str, state: State, finding: str) -> ChecklistItem:
+    return ChecklistItem(name=name, state=state, told=finding)
+
+
+def _check(name: str, problem: str | None, good: str, *, known: bool = True) -> ChecklistItem:
+    if not known:
+        return _line(name, "unknown", "the platform was not asked")
+    return _line(name, "problem" if problem else "ok", problem or good)
 
 
 def _address(seen: ChecklistFacts) -> ChecklistItem:
-    if not seen.address_known:
-        return _line("address", "unknown", "not looked at")
-    return _line("address", *_either(seen.address_problem, "answers, and serves this study"))
+    return _check("address", seen.address_problem, "answers, and serves this study")
 
 
 def _placeholders(seen: ChecklistFacts) -> ChecklistItem:
     addresses = [entry["external_url"] for entry in seen.body.get("access_details", ())]
     addresses = addresses or [seen.body.get("external_study_url", "")]
     lost = [name for name in PLACEHOLDERS for url in addresses if f"{name}={{{{%{name}%}}}}" not in url]
-    return _line("placeholders", *_either(", ".join(lost) and f"missing: {', '.join(lost)}", "all three are there"))
+    return _check("placeholders", ", ".join(lost) and f"missing: {', '.join(lost)}", "all three are there")
 
 
 def _codes(seen: ChecklistFacts) -> ChecklistItem:
@@ -98,25 +101,25 @@ def _codes(seen: ChecklistFacts) -> ChecklistItem:
         problem = "two outcomes have the same code"
     elif not all(entry["actions"] for entry in entries):
         problem = "a code has no action"
-    return _line("codes", *_either(problem, f"{len(values)} outcomes, each with its own code and action"))
+    return _check("codes", problem, f"{len(values)} outcomes, each with its own code and action")
 
 
 def _hourly(offer: SessionOffer, estimate: StudyCostEstimate) -> ChecklistItem:
     rates = estimate.rates
-    told = f"{money(round(offer.hourly), offer.currency)} an hour"
+    finding = f"{money(round(offer.hourly), offer.currency)} an hour"
     if rates is None:
-        return _line("hourly pay", "unknown", f"{told}; the rates are not known")
+        return _line("hourly pay", "unknown", f"{finding}; the rates are not known")
     if offer.hourly < rates.minimum:
         least = -(-rates.minimum * offer.minutes // 60)
         return _line(
             "hourly pay",
             "problem",
-            f"{told} is below the minimum of {money(rates.minimum, offer.currency)}; pay at least "
+            f"{finding} is below the minimum of {money(rates.minimum, offer.currency)}; pay at least "
             f"{money(int(least), offer.currency)} for {offer.minutes:g} minutes",
         )
     if offer.hourly < rates.recommended:
-        told += f", below the recommended {money(rates.recommended, offer.currency)}"
-    return _line("hourly pay", "ok" if estimate.rates_from_platform else "unknown", told)
+        finding += f", below the recommended {money(rates.recommended, offer.currency)}"
+    return _line("hourly pay", "ok" if estimate.rates_from_platform else "unknown", finding)
 
 
 def _currency(offer: SessionOffer, seen: ChecklistFacts) -> ChecklistItem:
@@ -125,7 +128,7 @@ def _currency(offer: SessionOffer, seen: ChecklistFacts) -> ChecklistItem:
     problem = None
     if seen.account_currency != offer.currency:
         problem = f"[people] currency is {offer.currency}, the workspace pays in {seen.account_currency}"
-    return _line("currency", *_either(problem, offer.currency))
+    return _check("currency", problem, offer.currency)
 
 
 def _time(offer: SessionOffer) -> ChecklistItem:
@@ -137,7 +140,7 @@ def _time(offer: SessionOffer) -> ChecklistItem:
         )
     elif offer.maximum_minutes > LONGEST_MINUTES:
         problem = f"{offer.maximum_minutes:g} minutes; it must be under a day"
-    return _line("time allowed", *_either(problem, f"{offer.maximum_minutes:g} minutes, least {least:.1f}"))
+    return _check("time allowed", problem, f"{offer.maximum_minutes:g} minutes, least {least:.1f}")
 
 
 def _places(offer: SessionOffer, seen: ChecklistFacts) -> ChecklistItem:
@@ -150,32 +153,29 @@ def _places(offer: SessionOffer, seen: ChecklistFacts) -> ChecklistItem:
         )
     elif given is not None and sum(entry["total_allocation"] for entry in given) != offer.places:
         problem = f"the places of [[people.groups]] do not add up to {offer.places}"
-    return _line("places", *_either(problem, f"{offer.places}, and assignments for all of them"))
+    return _check("places", problem, f"{offer.places}, and assignments for all of them")
 
 
 def _project(seen: ChecklistFacts) -> ChecklistItem:
-    if not seen.project_known:
-        return _line("project", "unknown", "the platform was not asked")
-    return _line("project", *_either(seen.project_problem, "there is one"))
+    return _check("project", seen.project_problem, "there is one", known=seen.project_known)
 
 
 def _filters(seen: ChecklistFacts) -> ChecklistItem:
-    if not seen.filters_known:
-        return _line("filters", "unknown", "the platform was not asked")
-    return _line("filters", *_either(seen.filters_problem, f"{len(seen.body['filters'])}, resolved by name"))
+    resolved = f"{len(seen.body['filters'])}, resolved by name"
+    return _check("filters", seen.filters_problem, resolved, known=seen.filters_known)
 
 
 def _eligible(offer: SessionOffer, seen: ChecklistFacts) -> ChecklistItem:
     if seen.eligible is None:
         return _line("eligible people", "unknown", "the platform was not asked")
-    told = f"fewer than {FEWEST_COUNTED}" if seen.eligible == 0 else str(seen.eligible)
+    finding = f"fewer than {FEWEST_COUNTED}" if seen.eligible == 0 else str(seen.eligible)
     if seen.eligible < COMFORTABLE * offer.places:
         return _line(
             "eligible people",
             "problem",
-            f"{told} for {offer.places} places; expected {COMFORTABLE * offer.places}: ask for less",
+            f"{finding} for {offer.places} places; expected {COMFORTABLE * offer.places}: ask for less",
         )
-    return _line("eligible people", "ok", f"{told} for {offer.places} places")
+    return _line("eligible people", "ok", f"{finding} for {offer.places} places")
 
 
 def _earlier(table: ProlificTable, seen: ChecklistFacts) -> ChecklistItem:
@@ -196,18 +196,14 @@ def _balance(offer: SessionOffer, estimate: StudyCostEstimate) -> ChecklistItem:
     problem = None
     if have < need:
         problem = f"{money(have, offer.currency)} available, {money(need, offer.currency)} needed; top the wallet up"
-    return _line("balance", *_either(problem, f"{money(have, offer.currency)} covers {money(need, offer.currency)}"))
+    return _check("balance", problem, f"{money(have, offer.currency)} covers {money(need, offer.currency)}")
 
 
 def _description(table: ProlificTable) -> ChecklistItem:
-    return _line("description", *_either("; ".join(description_problems(table.description)), "fit to be shown"))
+    return _check("description", "; ".join(description_problems(table.description)), "fit to be shown")
 
 
 def _key(seen: ChecklistFacts) -> ChecklistItem:
     name = seen.internal_name
     held = seen.body["internal_name"] == name and name in seen.body["metadata"]
-    return _line("study key", *_either(None if held else "internal_name or metadata lack it", name))
-
-
-def _either(problem: str | None, good: str) -> tuple[State, str]:
-    return ("problem", problem) if problem else ("ok", good)
+    return _check("study key", None if held else "internal_name or metadata lack it", name)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from prolific.api.records import SubmissionRecord
 from prolific.completion_url import session_codes
 from prolific.draft import family_group
 from prolific.prolific_study import ProlificStudy
-from prolific.reconcile import Difference, reconcile
+from prolific.reconcile import REMEDIES, platform_submission
 from prolific.releasing import release_gone
 from prolific.study_ids import SOURCE
 from prolific.verification import FALSE, UNVERIFIED, VERIFIED, ProlificUrlParameters, ask, last_found, note
+from spa.platforms.collecting import Difference, reconcile
+from spa.responses.decisions import VisitDecisions
 from spa.responses.outcomes import forgotten_name
 from spa.responses.visits import PersonVisit
 
@@ -27,15 +30,22 @@ class SessionReconciliation:
     records: tuple[SubmissionRecord, ...]
     visits: tuple[PersonVisit, ...]
     differences: tuple[Difference, ...]
-    verified: int  # now
-    refuted: int  # now
-    released: int  # now
-    overdue: int  # now, by our own deadline
-    excluded: int  # participants put into the family's group now
+    verified: int = 0  # now
+    refuted: int = 0  # now
+    released: int = 0  # now
+    overdue: int = 0  # now, by our own deadline
+    excluded: int = 0  # participants put into the family's group now
 
     def visit(self, submission_id: str) -> PersonVisit | None:
         """Return our visit of a submission."""
         return next((visit for visit in self.visits if visit.external_id == submission_id), None)
+
+    def decided(self, decisions: Mapping[str, VisitDecisions]) -> Iterator[tuple[str, VisitDecisions]]:
+        """Yield the platform's submissions that reviewers decided on, by the decisions on our visits."""
+        listed = {record.submission_id for record in self.records}
+        for visit in self.visits:
+            if visit.external_id in listed and visit.submission_id in decisions:
+                yield str(visit.external_id), decisions[visit.submission_id]
 
 
 def collect(prolific_study: ProlificStudy, session: int) -> SessionReconciliation:
@@ -55,10 +65,8 @@ def collect(prolific_study: ProlificStudy, session: int) -> SessionReconciliatio
     verified, refuted = _verify(prolific_study, study_id, session)
     released = sum(release_gone(prolific_study.store, record, now=now) for record in records)
     excluded = _exclude(prolific_study, records) if session == 1 else 0
-    return _compared(
-        prolific_study,
-        session,
-        records,
+    return replace(
+        _compared(prolific_study, session, records),
         verified=verified,
         refuted=refuted,
         released=released,
@@ -67,14 +75,17 @@ def collect(prolific_study: ProlificStudy, session: int) -> SessionReconciliatio
     )
 
 
-def look(prolific_study: ProlificStudy, session: int) -> SessionReconciliation:
-    """Compare both lists and change nothing."""
-    records = tuple(prolific_study.platform.submissions.of_study(prolific_study.need_study(session)))
-    return _compared(prolific_study, session, records)
+def look_at_all(prolific_study: ProlificStudy) -> list[SessionReconciliation]:
+    """Compare both lists of all sessions that were created, of which there must be one, and change nothing."""
+    prolific_study.need_study(1)
+    return [
+        _compared(prolific_study, session, tuple(prolific_study.platform.submissions.of_study(study_id)))
+        for session, study_id in prolific_study.created().items()
+    ]
 
 
 def _compared(
-    prolific_study: ProlificStudy, session: int, records: tuple[SubmissionRecord, ...], **counts: int
+    prolific_study: ProlificStudy, session: int, records: tuple[SubmissionRecord, ...]
 ) -> SessionReconciliation:
     forgotten = {forgotten_name(prolific_study.store.keyed(one.submission_id)): one.submission_id for one in records}
     visits = tuple(
@@ -87,39 +98,37 @@ def _compared(
         for visit in visits
         if visit.external_id is not None
     }
-    none = dict.fromkeys(("verified", "refuted", "released", "overdue", "excluded"), 0)
     return SessionReconciliation(
         session=session,
         study_id=prolific_study.need_study(session),
         records=records,
         visits=visits,
-        differences=reconcile(records, visits, codes=session_codes(prolific_study.store, session), found=found),
-        **{**none, **counts},
+        differences=reconcile(
+            map(platform_submission, records),
+            visits,
+            codes=session_codes(prolific_study.store, session),
+            found=found,
+            remedies=REMEDIES,
+        ),
     )
 
 
 def _verify(prolific_study: ProlificStudy, study_id: str, session: int) -> tuple[int, int]:
     """Verify those who came while the platform could not be asked; answers of a false claim do not count."""
     verified = refuted = 0
-    for visit in [
-        one
-        for one in prolific_study.store.visits.of_people(SOURCE)
-        if one.person is not None and one.external_id is not None
-    ]:
-        claim = ProlificUrlParameters(person=str(visit.person), study_id=study_id, submission_id=str(visit.external_id))
-        if (
-            visit.session != session
-            or last_found(prolific_study.store, claim.submission_id, visit.annotator_id) != UNVERIFIED
-        ):
+    store = prolific_study.store
+    for visit in list(store.visits.of_people(SOURCE)):
+        if visit.person is None or visit.external_id is None or visit.session != session:
             continue
+        if last_found(store, visit.external_id, visit.annotator_id) != UNVERIFIED:
+            continue
+        claim = ProlificUrlParameters(person=visit.person, study_id=study_id, submission_id=visit.external_id)
         verdict = ask(prolific_study.platform, claim)
-        note(prolific_study.store, claim, verdict)
+        note(store, claim, verdict)
         verified += verdict.found == VERIFIED
         refuted += verdict.found == FALSE
         if verdict.found == FALSE:
-            prolific_study.store.visits.release(
-                visit.submission_id, "false_claim", now=prolific_study.clock(), finished=True
-            )
+            store.visits.release(visit.submission_id, "false_claim", now=prolific_study.clock(), finished=True)
     return verified, refuted
 
 

@@ -42,7 +42,7 @@ def description_problems(description: str) -> list[str]:
     problems = list(dict.fromkeys(reader.problems))
     if not text:
         problems.append("it has no text")
-    asked = PERSONAL.search(text)
-    if asked:
-        problems.append(f'it asks for "{asked[0]}", and personal data may not be asked for')
+    personal = PERSONAL.search(text)
+    if personal:
+        problems.append(f'it asks for "{personal[0]}", and personal data may not be asked for')
     return problems

@@ -11,20 +11,20 @@ from typing import Any
 from prolific.api.problems import ProlificError
 from prolific.api.records import StudyRecord
 from prolific.completion_url import session_codes
-from prolific.idempotent_calls import KIND, UnknownOutcome
+from prolific.idempotent_calls import UnknownOutcome
 from prolific.prolific_study import ProlificStudy
 from prolific.screening import (
     GROUP_ALLOWED,
     GROUP_BLOCKED,
     STUDIES_BLOCKED,
     group_filter,
+    requirements_of,
     resolve,
-    wanted_filters,
 )
 from prolific.study_body import study_body
 from prolific.study_ids import create_key
 from spa.journal import JournalEntry
-from spa.platforms.idempotent_calls import DONE, Content
+from spa.platforms.idempotent_calls import Content
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +91,7 @@ def make_filters(
 ) -> list[dict[str, Any]]:
     """Resolve the study's filters by name and add those of groups and earlier studies."""
     table = prolific_study.table
-    filters = resolve(wanted_filters(table), prolific_study.platform.audience.filters(workspace_id))
+    filters = resolve(requirements_of(table), prolific_study.platform.audience.filters(workspace_id))
     allowed = [*groups.only, *([groups.before] if groups.before is not None else [])]
     blocked = list(groups.excluded)
     if session == 1 and table.exclude_earlier and groups.family is not None:
@@ -139,7 +139,8 @@ def make_draft(prolific_study: ProlificStudy, body: Mapping[str, Any], session: 
     """
     name = prolific_study.internal_name(session)
     digest = body_digest(body)
-    known = prolific_study.idempotent_calls.done(create_key(session))
+    calls = prolific_study.idempotent_calls
+    known = calls.done(create_key(session))
 
     def send() -> Content:
         return {"study_id": prolific_study.platform.studies.create(body).study_id, "body": digest}
@@ -149,7 +150,7 @@ def make_draft(prolific_study: ProlificStudy, body: Mapping[str, Any], session: 
         sent = body_digest(json.loads(call.request))
         return None if study is None else {"study_id": study.study_id, "body": sent}
 
-    facts = prolific_study.idempotent_calls.execute(create_key(session), dict(body), send=send, find=find)
+    facts = calls.execute_call(calls.new_call(create_key(session), dict(body), send=send, find=find))
     study = prolific_study.platform.studies.fetch(str(facts["study_id"]))
     if study_digest(prolific_study, session, facts) == digest:
         return study, known is None
@@ -159,10 +160,14 @@ def make_draft(prolific_study: ProlificStudy, body: Mapping[str, Any], session: 
             "changed since; a published study keeps its terms: undo the change, or build into a new store for a new "
             "study"
         )
-    journal = prolific_study.idempotent_calls.journal
-    call = journal.begin(KIND, prolific_study.key, _change_key(session), json.dumps(dict(body), sort_keys=True))
-    study = prolific_study.platform.studies.change(study.study_id, body)
-    journal.finish(call, DONE, body=digest)
+
+    def change() -> Content:
+        nonlocal study
+        study = prolific_study.platform.studies.change(study.study_id, body)
+        return {"body": digest}
+
+    key = _change_key(session)
+    calls.execute_call(calls.new_call(key, dict(body), send=change, find=lambda entry: None, state_decides=True))
     return study, True
 
 
@@ -202,10 +207,11 @@ def _change_key(session: int) -> str:
 
 def _made(prolific_study: ProlificStudy, workspace_id: str, name: str, known: str | None) -> str:
     key = f"create group {name}"
+    calls = prolific_study.idempotent_calls
     if known is not None:
-        prolific_study.idempotent_calls.acknowledge(key, {"group_id": known})
+        calls.acknowledge(key, {"group_id": known})
         return known
-    if prolific_study.idempotent_calls.done(key) is not None:
+    if calls.done(key) is not None:
         raise ProlificError(
             f"Prolific: the participant group {name!r} was made and is gone from the workspace; name another in "
             "[prolific] group"
@@ -218,7 +224,7 @@ def _made(prolific_study: ProlificStudy, workspace_id: str, name: str, known: st
         group = _group(list(prolific_study.platform.audience.groups(workspace_id)), name)
         return None if group is None else {"group_id": group}
 
-    return str(prolific_study.idempotent_calls.execute(key, {"name": name}, send=send, find=find)["group_id"])
+    return str(calls.execute_call(calls.new_call(key, {"name": name}, send=send, find=find))["group_id"])
 
 
 def _group(known: list[tuple[str, str]], name: str) -> str | None:

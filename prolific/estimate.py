@@ -168,13 +168,13 @@ def _paid_out(code: OutcomeCode) -> int:
 
 
 def _hourly_line(estimate: StudyCostEstimate, offer: SessionOffer) -> str:
-    told = f"pay an hour: {money(round(estimate.hourly), estimate.currency)} at {offer.minutes:g} minutes"
+    line = f"pay an hour: {money(round(estimate.hourly), estimate.currency)} at {offer.minutes:g} minutes"
     if estimate.rates is None:
-        return f"{told} (Prolific's rates in {estimate.currency} are not known offline)"
+        return f"{line} (Prolific's rates in {estimate.currency} are not known offline)"
     rates = estimate.rates
     whence = "Prolific's rates" if estimate.rates_from_platform else "rates of 2026"
     return (
-        f"{told}; minimum {money(rates.minimum, estimate.currency)}, recommended "
+        f"{line}; minimum {money(rates.minimum, estimate.currency)}, recommended "
         f"{money(rates.recommended, estimate.currency)} ({whence})"
     )
 

@@ -50,12 +50,15 @@ class IdempotentProlificCalls(IdempotentCalls):
 
     def done(self, key: str) -> Content | None:
         """Return what is known of a call that took effect; ``None`` where none is known to have."""
-        calls = self.journal.calls(KIND, self.scope, key)
-        return next((call.facts for call in reversed(calls) if call.outcome == DONE), None)
+        return self.find_done(self.scope, key)
+
+    def entries(self, key: str | None = None) -> tuple[JournalEntry, ...]:
+        """Return the journal's calls of this study, and of one key where it is given."""
+        return self.journal.calls(KIND, self.scope, key)
 
     def acknowledge(self, key: str, facts: Content) -> None:
         """Close earlier calls whose effect was seen on the platform."""
-        for call in self.journal.calls(KIND, self.scope, key):
+        for call in self.entries(key):
             if call.outcome == STARTED:
                 self.journal.finish(call, DONE, **facts)
 
@@ -63,7 +66,7 @@ class IdempotentProlificCalls(IdempotentCalls):
         """Write down a call that was made and took effect."""
         self.journal.finish(self.journal.begin(KIND, self.scope, key, _json(request)), DONE, **facts)
 
-    def execute(
+    def new_call(
         self,
         key: str,
         request: Any,
@@ -71,8 +74,8 @@ class IdempotentProlificCalls(IdempotentCalls):
         send: Callable[[], Content],
         find: Callable[[JournalEntry], Content | None],
         state_decides: bool = False,
-    ) -> Content:
-        """Have an effect once and return what is known of it.
+    ) -> PlatformCall:
+        """Return a call that takes effect once, however often it is sent.
 
         Parameters
         ----------
@@ -83,29 +86,21 @@ class IdempotentProlificCalls(IdempotentCalls):
         send : callable
             Makes the call and returns facts worth keeping.
         find : callable
-            Looks for the effect of an earlier call: its facts, or ``None`` where it certainly has none.
+            Looks for the effect of an earlier call: its facts, or ``None`` where it certainly has none. It raises
+            :class:`UnknownOutcome` where it cannot determine that.
         state_decides : bool
             Whether the state of the platform, seen at once, says what is done, and not earlier calls: what was
             undone there may be wanted again.
-
-        Raises
-        ------
-        UnknownOutcome
-            If ``find`` cannot determine it.
-        ProlificError
-            If the platform refuses, or cannot be reached.
         """
-        return self.execute_call(
-            PlatformCall(
-                scope=self.scope,
-                key=key,
-                request=_json(request),
-                send=lambda entry: _reply(send),
-                find=find,
-                once=not state_decides,
-                attempts=1 if state_decides else 2,
-                visible_after=0.0 if state_decides else self.visible_after,
-            )
+        return PlatformCall(
+            scope=self.scope,
+            key=key,
+            request=_json(request),
+            send=lambda entry: _reply(send),
+            find=find,
+            once=not state_decides,
+            attempts=1 if state_decides else 2,
+            visible_after=0.0 if state_decides else self.visible_after,
         )
 
 

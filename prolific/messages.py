@@ -27,12 +27,12 @@ def send_message(prolific_study: ProlificStudy, session: int, participant_ids: S
     text = body.strip()
     if not 0 < len(text) <= LONGEST:
         raise StudyError(f"message: expected 1 to {LONGEST} characters, got {len(text)}")
-    study_id = prolific_study.need_study(session)
+    study_id, calls = prolific_study.need_study(session), prolific_study.idempotent_calls
     sent = 0
     for person in dict.fromkeys(participant_ids):
         annotator_id = prolific_study.store.person_id(SOURCE, person)
         key = f"message {annotator_id} {sha256(text.encode()).hexdigest()[:16]}"
-        if prolific_study.idempotent_calls.done(key) is not None:
+        if calls.done(key) is not None:
             continue
 
         def send(person: str = person) -> Content:
@@ -42,7 +42,7 @@ def send_message(prolific_study: ProlificStudy, session: int, participant_ids: S
         def find(call: JournalEntry, person: str = person) -> Content | None:
             return {"seen": "on the platform"} if _was_sent(prolific_study, person, text) else None
 
-        prolific_study.idempotent_calls.execute(key, {"to": annotator_id, "body": text}, send=send, find=find)
+        calls.execute_call(calls.new_call(key, {"to": annotator_id, "body": text}, send=send, find=find))
         sent += 1
     return sent
 
@@ -51,7 +51,7 @@ def ask_return(prolific_study: ProlificStudy, record: SubmissionRecord, reason: 
     """Ask a participant to return a submission, once; returns whether it was asked now."""
     if record.return_requested or record.status == RETURNED:
         return False
-    key = f"ask return {prolific_study.store.keyed(record.submission_id)}"
+    calls, key = prolific_study.idempotent_calls, f"ask return {prolific_study.store.keyed(record.submission_id)}"
 
     def send() -> Content:
         prolific_study.platform.submissions.request_return(record.submission_id, [reason])
@@ -60,8 +60,8 @@ def ask_return(prolific_study: ProlificStudy, record: SubmissionRecord, reason: 
     def find(call: JournalEntry) -> Content | None:
         return {} if prolific_study.platform.submissions.fetch(record.submission_id).return_requested else None
 
-    known = prolific_study.idempotent_calls.done(key) is not None
-    prolific_study.idempotent_calls.execute(key, {"reason": reason}, send=send, find=find)
+    known = calls.done(key) is not None
+    calls.execute_call(calls.new_call(key, {"reason": reason}, send=send, find=find))
     return not known
 
 

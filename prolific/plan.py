@@ -76,7 +76,6 @@ def plan_session(prolific_study: ProlificStudy, session: int, public_url: str | 
         address_problem="give --public-url or [prolific] public_url"
         if address is None
         else address_problem(address, prolific_study.store.fingerprint, allow_http=local),
-        address_known=True,
         project_known=workspace_id is not None or project_problem is not None,
         project_problem=project_problem,
         account_currency=None if estimate.balance is None else estimate.balance.currency,

@@ -92,7 +92,8 @@ def move_study(prolific_study: ProlificStudy, session: int, action: Transition) 
         study = studies.fetch(study_id)
         return {"status": study.status} if _achieved(action, study) else None
 
-    calls.execute(key, {"study_id": study_id, "action": action}, send=send, find=find, state_decides=True)
+    request = {"study_id": study_id, "action": action}
+    calls.execute_call(calls.new_call(key, request, send=send, find=find, state_decides=True))
     return study
 
 

@@ -6,6 +6,7 @@ import json
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -17,6 +18,7 @@ from prolific.prolific_study import ProlificStudy
 from prolific.review_rules import CATEGORIES, LINES, Facts, mechanical_grounds, problems_of
 from spa.errors import StudyError
 from spa.files import written_whole
+from spa.journal import JournalEntry
 from spa.platforms.idempotent_calls import Content
 from spa.platforms.review import proposed_rejection
 from spa.responses.decisions import VisitDecisions
@@ -89,28 +91,16 @@ def propose(facts: Iterable[Facts], decided: Mapping[str, VisitDecisions]) -> tu
             continue
         grounds = mechanical_grounds(one)
         decision = None if one.visit is None else proposed_rejection(decided.get(one.visit.submission_id))
+        proposal = partial(Proposal, submission=one.record.submission_id, reject=False)
         if decision is not None:
-            proposals.append(
-                Proposal(
-                    submission=one.record.submission_id,
-                    reject=False,
-                    category=decision.rule or (grounds[0].category if grounds else ""),
-                    message=decision.note or "",
-                    evidence="; ".join(ground.evidence for ground in grounds) or f"proposed by {decision.reviewer}",
-                    requirement="",
-                    seen=decision.note or "",
-                )
-            )
+            category = decision.rule or (grounds[0].category if grounds else "")
+            evidence = "; ".join(ground.evidence for ground in grounds) or f"proposed by {decision.reviewer}"
+            note = decision.note or ""
+            proposals.append(proposal(category=category, message=note, evidence=evidence, seen=note))
         elif grounds:
-            proposals.append(
-                Proposal(
-                    submission=one.record.submission_id,
-                    reject=False,
-                    category=grounds[0].category,
-                    message=MESSAGES[grounds[0].category].format(evidence=grounds[0].evidence),
-                    evidence=grounds[0].evidence,
-                )
-            )
+            category, evidence = grounds[0].category, grounds[0].evidence
+            message = MESSAGES[category].format(evidence=evidence)
+            proposals.append(proposal(category=category, message=message, evidence=evidence))
     return tuple(proposals)
 
 
@@ -208,11 +198,11 @@ def reject(prolific_study: ProlificStudy, case: Case) -> SubmissionRecord:
         submissions.reject(one.submission, category=one.category, message=one.message)
         return {}
 
-    prolific_study.idempotent_calls.execute(
-        f"reject {one.submission}",
-        {"category": one.category, "message": one.message, "evidence": one.evidence or one.seen},
-        send=send,
-        find=lambda call: {} if submissions.fetch(one.submission).status == REJECTED else None,
-        state_decides=True,
-    )
+    def find(entry: JournalEntry) -> Content | None:
+        return {} if submissions.fetch(one.submission).status == REJECTED else None
+
+    calls = prolific_study.idempotent_calls
+    request = {"category": one.category, "message": one.message, "evidence": one.evidence or one.seen}
+    call = calls.new_call(f"reject {one.submission}", request, send=send, find=find, state_decides=True)
+    calls.execute_call(call)
     return submissions.fetch(one.submission)

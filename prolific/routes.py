@@ -138,9 +138,9 @@ class ProlificAdapter:
         return None
 
     def _admit(self, claim: ProlificUrlParameters, session: int, request: Request) -> Response:
-        asked = [group for group in self.context.study.people.groups if group.parameter is not None]
-        mine = [group for group in asked if request.query_params.get(group.parameter or "") in group.values]
-        if asked and not mine:
+        groups = [group for group in self.context.study.people.groups if group.parameter is not None]
+        mine = [group for group in groups if request.query_params.get(group.parameter or "") in group.values]
+        if groups and not mine:
             return self.context.notice("unknown", HTTPStatus.BAD_REQUEST)
         return self.context.admit(
             source=SOURCE,

@@ -36,18 +36,18 @@ class ParticipantRequirement:
     highest: Any = None
 
 
-def wanted_filters(table: ProlificTable) -> tuple[ParticipantRequirement, ...]:
+def requirements_of(table: ProlificTable) -> tuple[ParticipantRequirement, ...]:
     """Return what the study file asks of participants, in its order."""
     return (*_from_screeners(table.screeners), *_from_filters(table))
 
 
-def resolve(wanted: Sequence[ParticipantRequirement], known: Sequence[ParticipantFilter]) -> list[dict[str, Any]]:
+def resolve(requirements: Sequence[ParticipantRequirement], known: Sequence[ParticipantFilter]) -> list[dict[str, Any]]:
     """Turn names into the platform's filters.
 
     Parameters
     ----------
-    wanted : sequence of ParticipantRequirement
-        From :func:`wanted_filters`.
+    requirements : sequence of ParticipantRequirement
+        From :func:`requirements_of`.
     known : sequence of ParticipantFilter
         What the platform offers to this workspace.
 
@@ -63,7 +63,7 @@ def resolve(wanted: Sequence[ParticipantRequirement], known: Sequence[Participan
     """
     found: list[dict[str, Any]] = []
     problems: list[str] = []
-    for one in wanted:
+    for one in requirements:
         try:
             found.append(_resolved(one, _find(one, known)))
         except ProlificError as error:
@@ -103,43 +103,43 @@ def _from_filters(table: ProlificTable) -> Iterator[ParticipantRequirement]:
         )
 
 
-def _find(wanted: ParticipantRequirement, known: Sequence[ParticipantFilter]) -> ParticipantFilter:
+def _find(requirement: ParticipantRequirement, known: Sequence[ParticipantFilter]) -> ParticipantFilter:
     by_name = {_plain(name): one for one in known for name in (one.question, one.title, one.filter_id) if name}
-    for name in wanted.names:
+    for name in requirement.names:
         if _plain(name) in by_name:
             return by_name[_plain(name)]
-    titles = [one.title for one in known]
-    raise ProlificError(
-        f"{wanted.place}: Prolific has no filter {wanted.names[-1]!r}{_nearest(wanted.names[-1], titles)}"
-    )
+    last, titles = requirement.names[-1], [one.title for one in known]
+    raise ProlificError(f"{requirement.place}: Prolific has no filter {last!r}{_nearest(last, titles)}")
 
 
-def _resolved(wanted: ParticipantRequirement, found: ParticipantFilter) -> dict[str, Any]:
-    if wanted.choices:
+def _resolved(requirement: ParticipantRequirement, found: ParticipantFilter) -> dict[str, Any]:
+    if requirement.choices:
         if found.kind == "range":
-            raise ProlificError(f"{wanted.place}: {found.title!r} is a range; give lowest and highest, not choices")
+            raise ProlificError(
+                f"{requirement.place}: {found.title!r} is a range; give lowest and highest, not choices"
+            )
         return {
             "filter_id": found.filter_id,
-            "selected_values": [_choice(wanted, found, one) for one in wanted.choices],
+            "selected_values": [_choice(requirement, found, one) for one in requirement.choices],
         }
     if found.kind != "range":
-        raise ProlificError(f"{wanted.place}: {found.title!r} has choices; name some of them, not a range")
-    lower = found.lower if wanted.lowest is None else wanted.lowest
-    upper = found.upper if wanted.highest is None else wanted.highest
+        raise ProlificError(f"{requirement.place}: {found.title!r} has choices; name some of them, not a range")
+    lower = found.lower if requirement.lowest is None else requirement.lowest
+    upper = found.upper if requirement.highest is None else requirement.highest
     for value in (lower, upper):
         if _outside(value, found):
             raise ProlificError(
-                f"{wanted.place}: {found.title!r} goes from {found.lower} to {found.upper}, got {value}"
+                f"{requirement.place}: {found.title!r} goes from {found.lower} to {found.upper}, got {value}"
             )
     return {"filter_id": found.filter_id, "selected_range": {"lower": _number(lower), "upper": _number(upper)}}
 
 
-def _choice(wanted: ParticipantRequirement, found: ParticipantFilter, name: str) -> str:
+def _choice(requirement: ParticipantRequirement, found: ParticipantFilter, name: str) -> str:
     ids = [key for key, title in found.choices.items() if _plain(title) == _plain(name)]
     if len(ids) != 1:
         several = f"{len(ids)} choices" if ids else "no choice"
         raise ProlificError(
-            f"{wanted.place}: {found.title!r} has {several} {name!r}{_nearest(name, list(found.choices.values()))}"
+            f"{requirement.place}: {found.title!r} has {several} {name!r}{_nearest(name, list(found.choices.values()))}"
         )
     return ids[0]
 

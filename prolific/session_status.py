@@ -11,6 +11,7 @@ from prolific.api.records import AWAITING_REVIEW, PAID
 from prolific.estimate import auto_approval
 from prolific.prolific_study import ProlificStudy
 from prolific.study_ids import SOURCE
+from spa.platforms.collecting import standing_here
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +39,7 @@ def session_status_of(prolific_study: ProlificStudy, session: int) -> SessionSta
     extra = 0
     for visit in prolific_study.store.visits.of_people(SOURCE):
         if visit.session == session:
-            visits[visit.outcome or ("released" if visit.released else "open")] += 1
+            visits[standing_here(visit)] += 1
             extra += visit.extra
     done = [one for one in submissions if one.status in PAID or one.status == AWAITING_REVIEW]
     took = [one.seconds / 60 for one in done if one.seconds]

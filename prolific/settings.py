@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, ValidationError
+from pydantic import Field, StringConstraints
 
 from spa.errors import StudyError
+from spa.platforms.study_table import read_study_table
 from spa.study.toml_table import Text, TomlTable
 
 Hex = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{24}$")]
@@ -113,11 +113,8 @@ def read_table(raw: Mapping[str, Any], *, file: str) -> ProlificTable:
     """
     if not raw:
         raise StudyError(f"{file}: expected a table [prolific] with at least project and description, got none")
-    content = _plain(raw)
-    try:
-        table = ProlificTable.model_validate_json(json.dumps(content, default=str), strict=True)
-    except ValidationError as error:
-        raise StudyError(*(f"{file}: {_told(detail)}" for detail in error.errors(include_url=False))) from error
+    keys = "the keys are listed in docs/prolific.md"
+    table = read_study_table(ProlificTable, raw, name="prolific", file=file, keys=keys)
     problems = list(_contradictions(table))
     if problems:
         raise StudyError(*(f"{file}: {problem}" for problem in problems))
@@ -147,21 +144,3 @@ def _contradictions(table: ProlificTable) -> list[str]:
     if table.content_warning_details is not None and table.content_warning is None:
         found.append("[prolific] content_warning_details: requires content_warning")
     return found
-
-
-def _told(detail: Any) -> str:
-    steps = [str(step) if isinstance(step, str) else f"entry {step + 1}" for step in detail["loc"]]
-    place = f"[prolific] {', '.join(steps)}" if steps else "[prolific]"
-    if detail["type"] == "extra_forbidden":
-        return f"{place}: no such key; the keys are listed in docs/prolific.md"
-    if detail["type"] == "missing":
-        return f"{place}: required, and not there"
-    came = detail["input"]
-    shown = "a table" if isinstance(came, dict) else json.dumps(came, ensure_ascii=False, default=str)[:80]
-    return f"{place}: {detail['msg'][:1].lower()}{detail['msg'][1:]}, got {shown}"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(inner) for key, inner in value.items()}
-    return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value

@@ -55,7 +55,7 @@ class WebhookReceiver:
         self._project = project
         self._journal = Journal(context.store)
         self._secrets: tuple[str, ...] = ()
-        self._asked_at = float("-inf")
+        self._fetched_at = float("-inf")
         self._one = threading.Lock()
 
     def mount(self, app: FastAPI) -> None:
@@ -94,21 +94,21 @@ class WebhookReceiver:
             raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE)
         with self._one:
             now = self._context.clock()
-            if now - self._asked_at < ASK_AGAIN_SECONDS:
+            if now - self._fetched_at < ASK_AGAIN_SECONDS:
                 return
-            self._asked_at = now
+            self._fetched_at = now
             try:
                 self._secrets = self._client.hooks.secrets(self._client.workspace_of(self._project))
             except ProlificError as error:
-                self._asked_at = float("-inf")
+                self._fetched_at = float("-inf")
                 log.error("%s", error)
                 raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE) from error
 
     def _without_names(self, body: bytes) -> str:
         """Return what is kept of an event: that it came, and of what; nobody's id."""
         event = _read(body)
-        kept = {"event_type": event.get("event_type"), "status": event.get("status")}
-        return json.dumps({**kept, "resource": self._context.store.keyed(str(event.get("resource_id", "")))})
+        facts = {"event_type": event.get("event_type"), "status": event.get("status")}
+        return json.dumps({**facts, "resource": self._context.store.keyed(str(event.get("resource_id", "")))})
 
     def _act(self, body: bytes) -> str:
         """Look at the submission that an event names, and say what came of it."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import click
 
-from mturk.commands.hit_study import hit_option, in_progress, open_hit_study, study_options, tell, when
+from mturk.commands.hit_study import format_time, hit_option, in_progress, open_hit_study, print_result, study_options
 from spa.commands.options import out_folder_option, yes_option
 
 
@@ -28,7 +28,7 @@ def collect(study: Path, store: str | None, endpoint_url: str | None, everything
 
     with (
         open_hit_study(study, store, endpoint_url, changes=True) as hit_study,
-        family_of(hit_study.workspace.study, hit_study.workspace.store) or nullcontext() as family,
+        family_of(hit_study.workspace.study, hit_study.store) or nullcontext() as family,
     ):
         collector = Collector(
             hit_study.workspace, hit_study.endpoint, find_family_type(hit_study.endpoint, hit_study.family), family
@@ -36,22 +36,13 @@ def collect(study: Path, store: str | None, endpoint_url: str | None, everything
         steps = collector.collect(everything=everything)
         list(in_progress(steps, label="collecting", length=collector.count_due(), silent=as_json))
         found = collector.found
-        hit_status = look(hit_study.workspace.store, hit_study.endpoint)
-    facts: dict[str, Any] = {
-        "hits": found.hits,
-        "new": found.new,
-        "changed": found.changed,
-        "problems": found.problems,
-        "excluded": found.excluded,
-        "unsubmitted": found.unsubmitted,
-        "gone": found.gone,
-        "earliest_auto_approval": hit_status.earliest_auto_approval,
-    }
+        hit_status = look(hit_study.store, hit_study.endpoint)
+    facts = asdict(found) | {"earliest_auto_approval": hit_status.earliest_auto_approval}
     lines = [
         f"{found.new} new submissions in {found.hits} HITs, {found.problems} with a problem; "
         f"{found.changed} reviewed since the last run",
         f"{found.excluded} annotators excluded from the family's other HITs",
-        f"earliest automatic approval: {when(hit_status.earliest_auto_approval)}",
+        f"earliest automatic approval: {format_time(hit_status.earliest_auto_approval)}",
     ]
     if found.unsubmitted:
         lines.append(
@@ -60,7 +51,7 @@ def collect(study: Path, store: str | None, endpoint_url: str | None, everything
         )
     if found.gone:
         lines.append(f"{len(found.gone)} HITs no longer exist at the endpoint; their collected answers are kept")
-    tell(lines, facts, as_json=as_json)
+    print_result(lines, facts, as_json=as_json)
 
 
 @click.command(epilog="Example: spa mturk export my-study/study.toml --out archive")
@@ -81,9 +72,9 @@ def export(
     from mturk.archive_export import write_archive
 
     with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
-        done = write_archive(hit_study.workspace.store, hit_study.endpoint, out, worker_ids=worker_ids, now=time.time())
+        done = write_archive(hit_study.store, hit_study.endpoint, out, worker_ids=worker_ids, now=time.time())
     facts = {"files": dict(done.files), "sha256": dict(done.checksums)}
-    tell([f"{path}: {count} rows" for path, count in done.files.items()], facts, as_json=as_json)
+    print_result([f"{path}: {count} rows" for path, count in done.files.items()], facts, as_json=as_json)
 
 
 @click.command(epilog="Example: spa mturk dispose my-study/study.toml --yes")
@@ -97,15 +88,15 @@ def dispose(
     from mturk.lifetimes import Keeper
 
     with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
-        keeper = Keeper(hit_study.idempotent_calls, hit_study.endpoint, hit_study.settings)
+        keeper = Keeper(hit_study.idempotent_calls, hit_study.settings)
         hits = keeper.choose(named)
         keeper.check_disposal(hits)
         facts = {"hits": [hit.hit_id for hit in hits]}
         if not yes:
-            tell([f"{len(hits)} HITs would be deleted; add --yes."], facts, as_json=as_json)
+            print_result([f"{len(hits)} HITs would be deleted; add --yes."], facts, as_json=as_json)
             return
         done = list(in_progress(keeper.dispose(hits), label="deleting", length=len(hits), silent=as_json))
-        tell([f"{len(done)} HITs deleted; their collected answers are kept"], facts, as_json=as_json)
+        print_result([f"{len(done)} HITs deleted; their collected answers are kept"], facts, as_json=as_json)
 
 
 @click.command(epilog="Example: spa mturk journal my-study/study.toml --open")
@@ -128,14 +119,9 @@ def journal(study: Path, store: str | None, endpoint_url: str | None, only_open:
                 continue
             note = call.facts.get("note", "")
             if as_json:
-                facts = {
-                    "scope": call.scope,
-                    "key": call.key,
-                    "attempt": call.attempt,
-                    "begun_at": call.begun_at,
-                    "outcome": call.outcome,
-                    "note": note,
-                }
-                click.echo(json.dumps(facts, ensure_ascii=False))
+                facts = {name: getattr(call, name) for name in ("scope", "key", "attempt", "begun_at", "outcome")}
+                click.echo(json.dumps({**facts, "note": note}, ensure_ascii=False))
                 continue
-            click.echo(f"{when(call.begun_at)}  {call.outcome:8}  {call.key} (attempt {call.attempt})  {note}".rstrip())
+            click.echo(
+                f"{format_time(call.begun_at)}  {call.outcome:8}  {call.key} (attempt {call.attempt})  {note}".rstrip()
+            )

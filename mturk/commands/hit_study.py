@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mturk.idempotent_calls import IdempotentMTurkCalls
     from mturk.settings import MTurkTable
     from spa.commands.workspace import Workspace
+    from spa.responses.store import Store
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -32,8 +33,17 @@ class HitStudy:
     path: Path
     workspace: Workspace
     settings: MTurkTable
-    endpoint: MTurkEndpoint
     idempotent_calls: IdempotentMTurkCalls
+
+    @property
+    def endpoint(self) -> MTurkEndpoint:
+        """The endpoint of the MTurk protocol."""
+        return self.idempotent_calls.endpoint
+
+    @property
+    def store(self) -> Store:
+        """The store."""
+        return self.workspace.store
 
     @property
     def family(self) -> str:
@@ -95,8 +105,7 @@ def open_hit_study(study: Path, store: str | None, endpoint_url: str | None, *, 
             path=study,
             workspace=workspace,
             settings=settings,
-            endpoint=endpoint,
-            idempotent_calls=IdempotentMTurkCalls(workspace.store),
+            idempotent_calls=IdempotentMTurkCalls(workspace.store, endpoint),
         )
         if changes:
             note_rejections(workspace.store, endpoint.origin, now=time.time())
@@ -109,7 +118,7 @@ def in_progress(steps: Iterable[T], *, label: str, length: int, silent: bool) ->
         yield from bar
 
 
-def tell(lines: Iterable[str], facts: Mapping[str, Any], *, as_json: bool) -> None:
+def print_result(lines: Iterable[str], facts: Mapping[str, Any], *, as_json: bool) -> None:
     """Print a result as lines of text, or as JSON."""
     if as_json:
         click.echo(json.dumps(facts, ensure_ascii=False, default=str))
@@ -125,10 +134,10 @@ def waiting_line(count: int) -> list[str]:
     return [f"{count} decisions are on submissions not yet collected from this endpoint; run `spa mturk collect`"]
 
 
-def when(seconds: float | None) -> str:
+def format_time(seconds: float | None) -> str:
     """Format a time in UTC.
 
-    >>> when(0.0), when(None)
+    >>> format_time(0.0), format_time(None)
     ('1970-01-01 00:00 UTC', 'never')
     """
     from datetime import UTC, datetime

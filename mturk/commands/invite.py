@@ -77,7 +77,7 @@ def invite(
         "adult": adult,
         "masters": masters,
     }
-    grants = [_grant(asked) for asked in qualify]
+    grants = [_grant(text) for text in qualify]
 
     def work(tx: Transaction) -> list[dict[str, str]]:
         return _invite(tx, _named(tx, names, count), again, facts, grants, days, address.rstrip("/"))
@@ -127,10 +127,10 @@ def _named(tx: Transaction, names: tuple[str, ...], count: int | None) -> list[s
     return [*names, *(f"annotator {first + number}" for number in range(count or 0))]
 
 
-def _grant(asked: str) -> tuple[str, int | None]:
-    type_id, separator, value = asked.partition("=")
+def _grant(text: str) -> tuple[str, int | None]:
+    type_id, separator, value = text.partition("=")
     if separator and not (value.removeprefix("-").isascii() and value.removeprefix("-").isdigit()):
-        raise PlatformError(f"--qualify: expected TYPE or TYPE=WHOLE NUMBER, got {asked!r}")
+        raise PlatformError(f"--qualify: expected TYPE or TYPE=WHOLE NUMBER, got {text!r}")
     return type_id, int(value) if separator else None
 
 

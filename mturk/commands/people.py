@@ -11,8 +11,8 @@ from mturk.commands.hit_study import (
     assignment_option,
     in_progress,
     open_hit_study,
+    print_result,
     study_options,
-    tell,
     waiting_line,
 )
 from spa.commands.options import yes_option
@@ -52,15 +52,15 @@ def block(
     if not named:
         raise click.UsageError("expected --assignment ID at least once, got none")
     with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
-        works = [known(hit_study.workspace.store, one) for one in dict.fromkeys(named)]
+        works = [known(hit_study.store, one) for one in dict.fromkeys(named)]
         facts = {"annotators": [work.annotator_id for work in works]}
         verb = "unblocked" if lift else "blocked"
         if not yes:
-            tell([f"{len(works)} annotators would be {verb}; add --yes."], facts, as_json=as_json)
+            print_result([f"{len(works)} annotators would be {verb}; add --yes."], facts, as_json=as_json)
             return
         for work in works:
-            do_block(hit_study.idempotent_calls, hit_study.endpoint, work, reason=reason, lift=lift)
-        tell([f"{len(works)} annotators {verb}"], facts, as_json=as_json)
+            do_block(hit_study.idempotent_calls, work, reason=reason, lift=lift)
+        print_result([f"{len(works)} annotators {verb}"], facts, as_json=as_json)
 
 
 @click.command(
@@ -106,40 +106,35 @@ def _send(
     from mturk.people import AnnotatorMessage, recipients, send
 
     message = AnnotatorMessage(subject=subject, text=text)
-    works = recipients(hit_study.workspace.store, hit_study.endpoint, named)
+    works = recipients(hit_study.store, hit_study.endpoint, named)
     facts: dict[str, Any] = {"annotators": len(works), "failed": {}, "unknown": 0}
     if not yes:
-        tell([f"{len(works)} annotators would receive the message; add --yes."], facts, as_json=as_json)
+        print_result([f"{len(works)} annotators would receive the message; add --yes."], facts, as_json=as_json)
         return
-    _tell_sent(
-        [send(hit_study.idempotent_calls, hit_study.endpoint, message, works, again=again)], facts, as_json=as_json
-    )
+    _print_sent([send(hit_study.idempotent_calls, message, works, again=again)], facts, as_json=as_json)
 
 
 def _send_decided(hit_study: HitStudy, subject: str | None, *, again: bool, yes: bool, as_json: bool) -> None:
     """Send the messages that reviewers decided on."""
-    from mturk.decided_reviews import decided_messages, decided_works, send_all
-    from mturk.people import LONGEST_SUBJECT, has_reached
+    from mturk.people import LONGEST_SUBJECT, decided_messages, has_reached, send
+    from mturk.reviewing import decided_works
 
-    found = decided_works(hit_study.workspace.store, hit_study.endpoint)
+    found, calls = decided_works(hit_study.store, hit_study.endpoint), hit_study.idempotent_calls
     messages = decided_messages(found, subject or hit_study.workspace.study.title[:LONGEST_SUBJECT])
-    facts: dict[str, Any] = {"messages": len(messages), "waiting": found.waiting_messages, "failed": {}, "unknown": 0}
+    waiting = sum(len(one.messages) for one in found.waiting)
+    facts: dict[str, Any] = {"messages": len(messages), "waiting": waiting, "failed": {}, "unknown": 0}
     if not yes:
-        new = [
-            (work, one)
-            for work, one in messages
-            if not has_reached(hit_study.idempotent_calls, hit_study.endpoint, one, work)
-        ]
+        new = [(work, one) for work, one in messages if not has_reached(calls, one, work)]
         lines = [f"{len(messages)} messages, {len(messages) - len(new)} already sent, {len(new)} to send"]
         lines += [f"{work.mturk_assignment_id}: {one.text} ({one.name})" for work, one in new]
-        tell([*lines, *waiting_line(found.waiting_messages), "Nothing was sent; add --yes."], facts, as_json=as_json)
+        print_result([*lines, *waiting_line(waiting), "Nothing was sent; add --yes."], facts, as_json=as_json)
         return
-    steps = send_all(hit_study.idempotent_calls, hit_study.endpoint, messages, again=again)
+    steps = (send(calls, message, [work], again=again) for work, message in messages)
     sent = list(in_progress(steps, label="sending", length=len(messages), silent=as_json))
-    _tell_sent(sent, facts, as_json=as_json, more=waiting_line(found.waiting_messages))
+    _print_sent(sent, facts, as_json=as_json, more=waiting_line(waiting))
 
 
-def _tell_sent(
+def _print_sent(
     sent: Sequence[MessageDelivery], facts: dict[str, Any], *, as_json: bool, more: Sequence[str] = ()
 ) -> None:
     facts |= {"sent": sum(one.sent for one in sent), "before": sum(one.before for one in sent)}
@@ -150,4 +145,4 @@ def _tell_sent(
     lines += [f"not reached: {annotator}: {why}" for annotator, why in failed]
     if facts["unknown"]:
         lines.append(f"delivery to {facts['unknown']} is unknown; --again sends it again")
-    tell([*lines, *more], facts, as_json=as_json)
+    print_result([*lines, *more], facts, as_json=as_json)

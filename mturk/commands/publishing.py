@@ -9,12 +9,12 @@ import click
 
 from mturk.commands.hit_study import (
     annotators_option,
+    format_time,
     hit_option,
     in_progress,
     open_hit_study,
+    print_result,
     study_options,
-    tell,
-    when,
 )
 from spa.commands.options import Finite, yes_option
 
@@ -33,7 +33,7 @@ def plan(study: Path, store: str | None, endpoint_url: str | None, annotators: i
 
     with open_hit_study(study, store, endpoint_url, changes=False) as hit_study:
         planned = make_plan(hit_study.workspace, hit_study.settings, hit_study.endpoint, annotators=annotators)
-        tell(_planned_lines(hit_study, planned), _planned_facts(planned), as_json=as_json)
+        print_result(_planned_lines(hit_study, planned), _planned_facts(planned), as_json=as_json)
 
 
 @click.command(epilog="Example: spa mturk publish my-study/study.toml --yes")
@@ -50,23 +50,25 @@ def publish(
     from mturk.publishing import Publisher, check_balance, make_plan
 
     with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
-        publisher = Publisher(hit_study.workspace, hit_study.settings, hit_study.endpoint, hit_study.idempotent_calls)
+        publisher = Publisher(hit_study.workspace, hit_study.settings, hit_study.idempotent_calls)
         settled = publisher.resolve_interrupted()
         planned = make_plan(hit_study.workspace, hit_study.settings, hit_study.endpoint, annotators=annotators)
         facts = _planned_facts(planned) | {"settled": settled, "made": []}
         if not as_json:
-            tell(_planned_lines(hit_study, planned), {}, as_json=False)
+            print_result(_planned_lines(hit_study, planned), {}, as_json=False)
         if planned.seats:
             balance = check_balance(hit_study.endpoint, planned.cost.total)
             facts["balance"] = balance
             if not as_json:
                 click.echo(f"balance: ${balance}")
         if planned.seats and not yes:
-            tell(["Nothing was published; add --yes to publish."], facts, as_json=as_json)
+            print_result(["Nothing was published; add --yes to publish."], facts, as_json=as_json)
             return
         made = publisher.publish(planned, hit_study.family)
         facts["made"] = list(in_progress(made, label="publishing", length=len(planned.seats), silent=as_json))
-        tell([f"{len(facts['made'])} HITs published, {settled} of an interrupted run resolved"], facts, as_json=as_json)
+        print_result(
+            [f"{len(facts['made'])} HITs published, {settled} of an interrupted run resolved"], facts, as_json=as_json
+        )
 
 
 @click.command(epilog="Example: spa mturk status my-study/study.toml --json")
@@ -76,7 +78,7 @@ def status(study: Path, store: str | None, endpoint_url: str | None, as_json: bo
     from mturk.hit_status import look
 
     with open_hit_study(study, store, endpoint_url, changes=False) as hit_study:
-        hit_status = look(hit_study.workspace.store, hit_study.endpoint)
+        hit_status = look(hit_study.store, hit_study.endpoint)
         lines = [
             f"{len(hit_status.hits)} HITs with {hit_status.places} assignments at {hit_study.endpoint.origin}: "
             + (", ".join(f"{count} {name.lower()}" for name, count in sorted(hit_status.states.items())) or "none"),
@@ -88,12 +90,12 @@ def status(study: Path, store: str | None, endpoint_url: str | None, as_json: bo
             ),
             f"submitted, not collected: {hit_status.uncollected}",
             f"with a problem, to be reviewed: {hit_status.problems}",
-            f"earliest automatic approval: {when(hit_status.earliest_auto_approval)}",
+            f"earliest automatic approval: {format_time(hit_status.earliest_auto_approval)}",
             f"approved so far: ${hit_status.spent}",
         ]
         if hit_status.unfinished:
             lines.append(f"{hit_status.unfinished} calls were interrupted; run their commands again to resolve them")
-        tell(lines, hit_status.facts(), as_json=as_json)
+        print_result(lines, hit_status.facts(), as_json=as_json)
 
 
 @click.command(epilog="Example: spa mturk extend my-study/study.toml --hours 48 --yes")
@@ -123,7 +125,7 @@ def extend(
     if (hours is None) == (assignments is None):
         raise click.UsageError("expected either --hours or --assignments")
     with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
-        keeper = Keeper(hit_study.idempotent_calls, hit_study.endpoint, hit_study.settings)
+        keeper = Keeper(hit_study.idempotent_calls, hit_study.settings)
         hits = keeper.choose(named)
         lines = [f"{len(hits)} HITs"]
         facts: dict[str, Any] = {"hits": [hit.hit_id for hit in hits]}
@@ -133,11 +135,11 @@ def extend(
             lines = _cost_lines(cost)
             check_balance(hit_study.endpoint, cost.total)
         if not yes:
-            tell([*lines, "Nothing was changed; add --yes."], facts, as_json=as_json)
+            print_result([*lines, "Nothing was changed; add --yes."], facts, as_json=as_json)
             return
         steps = keeper.extend(hits, hours) if hours is not None else keeper.add_places(hits, assignments or 0)
         done = list(in_progress(steps, label="extending", length=len(hits), silent=as_json))
-        tell([*lines, f"{len(done)} HITs extended"], facts, as_json=as_json)
+        print_result([*lines, f"{len(done)} HITs extended"], facts, as_json=as_json)
 
 
 @click.command(epilog="Example: spa mturk expire my-study/study.toml --yes")
@@ -151,20 +153,20 @@ def expire(
     from mturk.lifetimes import Keeper
 
     with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
-        keeper = Keeper(hit_study.idempotent_calls, hit_study.endpoint, hit_study.settings)
+        keeper = Keeper(hit_study.idempotent_calls, hit_study.settings)
         hits = keeper.choose(named)
         facts = {"hits": [hit.hit_id for hit in hits]}
         if not yes:
-            tell([f"{len(hits)} HITs would expire; add --yes."], facts, as_json=as_json)
+            print_result([f"{len(hits)} HITs would expire; add --yes."], facts, as_json=as_json)
             return
         done = list(in_progress(keeper.expire(hits), label="expiring", length=len(hits), silent=as_json))
-        tell([f"{len(done)} HITs expired; annotators at work may still submit"], facts, as_json=as_json)
+        print_result([f"{len(done)} HITs expired; annotators at work may still submit"], facts, as_json=as_json)
 
 
 def _planned_lines(hit_study: HitStudy, planned: PublishingPlan) -> list[str]:
     lines = [
         f"{hit_study.workspace.study.title}, at {hit_study.endpoint.origin}",
-        f"{planned.wanted} annotators planned, {planned.published} assignments already published",
+        f"{planned.annotators} annotators planned, {planned.published} assignments already published",
     ]
     if not planned.seats:
         return [*lines, "all HITs are published"]
@@ -209,7 +211,7 @@ def _cost_lines(cost: HitCostEstimate) -> list[str]:
     hourly = "" if cost.hourly is None else f", about ${cost.hourly} an hour at {cost.minutes:g} minutes"
     return [
         f"reward ${cost.reward}{hourly}",
-        f"estimate: ${cost.rewards} rewards + ${cost.fees} fees = ${cost.total}",
+        f"estimate: ${cost.amounts} rewards + ${cost.fees} fees = ${cost.total}",
     ]
 
 
@@ -220,12 +222,12 @@ def _planned_facts(planned: PublishingPlan) -> dict[str, Any]:
         "hits": list(cost.hits),
         "assignments": cost.assignments,
         "published": planned.published,
-        "wanted": planned.wanted,
+        "wanted": planned.annotators,
         "largest_question_bytes": planned.largest_question,
         "minutes_allowed": planned.minutes_allowed,
         "currency": "USD",
         "reward": str(cost.reward),
-        "rewards": str(cost.rewards),
+        "rewards": str(cost.amounts),
         "fees": str(cost.fees),
         "total": str(cost.total),
         "hourly": None if cost.hourly is None else str(cost.hourly),

@@ -10,23 +10,24 @@ import click
 from mturk.commands.hit_study import (
     assignment_option,
     except_option,
+    format_time,
     in_progress,
     open_hit_study,
+    print_result,
     study_options,
-    tell,
     waiting_line,
-    when,
 )
 from spa.commands.options import yes_option
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from decimal import Decimal
 
     from mturk import records
-    from mturk.bonuses import BonusCost, MTurkBonus, Payer
+    from mturk.bonuses import MTurkBonusPayer
     from mturk.commands.hit_study import HitStudy
-    from mturk.decided_reviews import DecidedWork
-    from mturk.reviewing import Due
+    from mturk.reviewing import DecidedWork
+    from spa.platforms.bonuses import Bonus
 
 
 @click.command(epilog="Example: spa mturk approve my-study/study.toml --yes")
@@ -53,48 +54,46 @@ def approve(
 
     Submissions that a reviewer proposed to reject are skipped. Annotators excluded from the analysis are still paid.
     """
-    from mturk.reviewing import Reviewer
+    import time
+
+    from mturk.reviewing import approval_cost, named_to_approve, review, to_approve
+    from spa.platforms.review import decided_by_reviewers, is_approved
 
     if named and (also or except_for):
         raise click.UsageError("--also and --except cannot be combined with --assignment")
     with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
-        due = _due(hit_study, named, also, except_for, override=override)
-        lines = [f"{len(due.works)} submissions: ${due.rewards} rewards + ${due.fees} fees = ${due.total}"]
-        lines += [f"approved by a reviewer: {work.mturk_assignment_id}: {work.problem}" for work in due.vouched_for]
-        lines += [f"to be decided by you: {work.mturk_assignment_id}: {reason}" for work, reason in due.left]
+        decided = {} if named or override else decided_by_reviewers(hit_study.store)
+        if named or override:
+            queue = named_to_approve(hit_study.store, named, override=override, now=time.time())
+        else:
+            queue = to_approve(hit_study.store, hit_study.endpoint, decided, also=also, except_for=except_for)
+        cost = approval_cost(hit_study.store, hit_study.endpoint, queue.approve)
+        vouched_for = {
+            work.mturk_assignment_id: work.problem
+            for work in queue.approve
+            if work.problem is not None and is_approved(decided.get(work.submission_id or ""))
+        }
+        left = {work.mturk_assignment_id: reason for work, reason in queue.look_at}
+        lines = [f"{len(queue.approve)} submissions: ${cost.amounts} rewards + ${cost.fees} fees = ${cost.total}"]
+        lines += [f"approved by a reviewer: {name}: {problem}" for name, problem in vouched_for.items()]
+        lines += [f"to be decided by you: {name}: {reason}" for name, reason in left.items()]
         facts: dict[str, Any] = {
-            "assignments": [work.mturk_assignment_id for work in due.works],
-            "vouched_for": {work.mturk_assignment_id: work.problem for work in due.vouched_for},
-            "left": {work.mturk_assignment_id: reason for work, reason in due.left},
+            "assignments": [work.mturk_assignment_id for work in queue.approve],
+            "vouched_for": vouched_for,
+            "left": left,
             "currency": "USD",
-            "rewards": str(due.rewards),
-            "fees": str(due.fees),
-            "total": str(due.total),
+            "rewards": str(cost.amounts),
+            "fees": str(cost.fees),
+            "total": str(cost.total),
             "approved": 0,
         }
         if not yes:
-            tell([*lines, "Nothing was approved; add --yes to pay."], facts, as_json=as_json)
+            print_result([*lines, "Nothing was approved; add --yes to pay."], facts, as_json=as_json)
             return
-        steps = Reviewer(hit_study.idempotent_calls, hit_study.endpoint).approve(
-            due.works, feedback=feedback, override=override
-        )
-        done = list(in_progress(steps, label="approving", length=len(due.works), silent=as_json))
-        facts["approved"] = len(done)
-        tell([*lines, f"{len(done)} approved"], facts, as_json=as_json)
-
-
-def _due(
-    hit_study: HitStudy, named: tuple[str, ...], also: tuple[str, ...], except_for: tuple[str, ...], *, override: bool
-) -> Due:
-    import time
-
-    from mturk.reviewing import named_to_approve, to_approve
-    from spa.platforms.review import decided_by_reviewers
-
-    store = hit_study.workspace.store
-    if named or override:
-        return named_to_approve(store, hit_study.endpoint, named, override=override, now=time.time())
-    return to_approve(store, hit_study.endpoint, decided_by_reviewers(store), also=also, except_for=except_for)
+        works = [(work, feedback) for work in queue.approve]
+        steps = review(hit_study.idempotent_calls, "override" if override else "approve", works)
+        facts["approved"] = len(list(in_progress(steps, label="approving", length=len(works), silent=as_json)))
+        print_result([*lines, f"{facts['approved']} approved"], facts, as_json=as_json)
 
 
 @click.command(
@@ -124,7 +123,7 @@ def reject(
 
     A rejection permanently lowers the annotator's approval rate.
     """
-    from mturk.reviewing import Reviewer, check_reason, to_reject
+    from mturk.reviewing import check_reason, review, to_reject
 
     if decided != (reason is None) or (decided and named) or (except_for and not decided):
         raise click.UsageError("expected either --assignment with --reason, or --decided, optionally with --except")
@@ -136,36 +135,36 @@ def reject(
         if reason is None:
             works = _proposed(hit_study, except_for, lines, facts)
         else:
-            works = tuple((work, reason) for work in to_reject(hit_study.workspace.store, named))
+            works = tuple((work, reason) for work in to_reject(hit_study.store, named))
         facts |= {"assignments": [work.mturk_assignment_id for work, _ in works], "rejected": 0}
         if not yes:
-            tell([*lines, f"{len(works)} submissions would be rejected; add --yes."], facts, as_json=as_json)
+            print_result([*lines, f"{len(works)} submissions would be rejected; add --yes."], facts, as_json=as_json)
             return
-        steps = Reviewer(hit_study.idempotent_calls, hit_study.endpoint).reject(works)
+        steps = review(hit_study.idempotent_calls, "reject", works)
         facts["rejected"] = len(list(in_progress(steps, label="rejecting", length=len(works), silent=as_json)))
         lines.append(f"{facts['rejected']} rejected; `approve --override` can reverse this within 30 days")
-        tell(lines, facts, as_json=as_json)
+        print_result(lines, facts, as_json=as_json)
 
 
 def _proposed(
     hit_study: HitStudy, except_for: tuple[str, ...], lines: list[str], facts: dict[str, Any]
 ) -> tuple[tuple[records.Work, str], ...]:
     """Return what reviewers proposed to reject and the message of each; add to ``lines`` and ``facts``."""
-    from mturk.decided_reviews import decided_rejections, decided_works
-    from mturk.reviewing import known
+    from mturk.reviewing import decided_rejections, decided_works, known
+    from spa.platforms.review import proposed_rejection
 
-    store = hit_study.workspace.store
-    found = decided_works(store, hit_study.endpoint)
-    alone = {known(store, one).mturk_assignment_id for one in except_for}
+    found = decided_works(hit_study.store, hit_study.endpoint)
+    alone = {known(hit_study.store, one).mturk_assignment_id for one in except_for}
     rejections = decided_rejections(found, alone)
+    waiting = sum(proposed_rejection(one) is not None for one in found.waiting)
     for work, words in rejections.works:
-        lines.append(f"{work.mturk_assignment_id}: {words} (automatic approval: {when(work.auto_approval_at)})")
+        lines.append(f"{work.mturk_assignment_id}: {words} (automatic approval: {format_time(work.auto_approval_at)})")
     lines += [f"skipped: {work.mturk_assignment_id}: {why}" for work, why in rejections.left]
     if rejections.done:
         lines.append(f"{rejections.done} were rejected earlier")
-    lines += waiting_line(found.waiting_rejections)
+    lines += waiting_line(waiting)
     facts["left"] = {work.mturk_assignment_id: why for work, why in rejections.left}
-    facts |= {"rejected_before": rejections.done, "waiting": found.waiting_rejections}
+    facts |= {"rejected_before": rejections.done, "waiting": waiting}
     return rejections.works
 
 
@@ -205,10 +204,11 @@ def bonus(
 
     Each decision of a reviewer is a separate purpose; its note is the message to the annotator.
     """
-    from mturk.bonuses import Payer, bonuses_of, read_bonuses
-    from mturk.decided_reviews import decided_bonuses, decided_works
+    from mturk.bonuses import MTurkBonusPayer, bonus_cost, bonuses_of, read_bonuses
     from mturk.fees import parse_money
     from mturk.publishing import check_balance
+    from mturk.reviewing import decided_works
+    from spa.platforms.bonuses import decided_bonuses
 
     by_hand = amount is not None and reason is not None and bool(named)
     if [by_hand, source is not None, decided].count(True) != 1:
@@ -217,22 +217,22 @@ def bonus(
         raise click.UsageError("--cap is for --decided")
     most = None if cap is None else parse_money(cap)
     with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
-        wanted: list[MTurkBonus]
-        found = decided_works(hit_study.workspace.store, hit_study.endpoint) if decided else None
+        found = decided_works(hit_study.store, hit_study.endpoint) if decided else None
         if found is not None:
-            wanted = decided_bonuses(found)
+            bonuses = decided_bonuses(found.by_id)
         elif source is not None:
-            wanted = read_bonuses(source, purpose)
+            bonuses = read_bonuses(source, purpose)
         else:
-            wanted = bonuses_of(named, amount or "", reason or "", purpose)
-        payer = Payer(hit_study.idempotent_calls, hit_study.endpoint)
-        cost = payer.unpaid(wanted, hit_study.settings.fees)
-        lines = [f"{len(cost.bonuses)} bonuses: ${cost.amounts} + ${cost.fees} fees = ${cost.total}"]
-        if len(cost.bonuses) < len(wanted):
-            lines.append(f"{len(wanted) - len(cost.bonuses)} were paid earlier")
+            bonuses = bonuses_of(named, amount or "", reason or "", purpose)
+        payer = MTurkBonusPayer(hit_study.idempotent_calls)
+        unpaid = payer.unpaid(bonuses)
+        cost = bonus_cost(unpaid, hit_study.settings.fees)
+        lines = [f"{len(unpaid)} bonuses: ${cost.amounts} + ${cost.fees} fees = ${cost.total}"]
+        if len(unpaid) < len(bonuses):
+            lines.append(f"{len(bonuses) - len(unpaid)} were paid earlier")
         facts: dict[str, Any] = {
-            "bonuses": len(cost.bonuses),
-            "paid_before": len(wanted) - len(cost.bonuses),
+            "bonuses": len(unpaid),
+            "paid_before": len(bonuses) - len(unpaid),
             "currency": "USD",
             "amounts": str(cost.amounts),
             "fees": str(cost.fees),
@@ -240,33 +240,36 @@ def bonus(
             "paid": 0,
         }
         if found is not None:
-            lines += _look_over(hit_study, payer, found, cost, most)
-            facts["waiting"] = found.waiting_bonuses
-        if cost.bonuses:
+            facts["waiting"] = sum(len(one.bonuses) for one in found.waiting)
+            lines += _check_decided(hit_study, payer, found, unpaid, most)
+            lines += waiting_line(facts["waiting"])
+        if unpaid:
             check_balance(hit_study.endpoint, cost.total)
         if not yes:
-            tell([*lines, "Nothing was paid; add --yes."], facts, as_json=as_json)
+            print_result([*lines, "Nothing was paid; add --yes."], facts, as_json=as_json)
             return
-        done = list(in_progress(payer.pay(cost.bonuses), label="paying", length=len(cost.bonuses), silent=as_json))
-        facts["paid"] = len(done)
-        tell([*lines, f"{len(done)} paid"], facts, as_json=as_json)
+        steps = in_progress(payer.pay(unpaid), label="paying", length=len(unpaid), silent=as_json)
+        facts["paid"] = len(list(steps))
+        print_result([*lines, f"{facts['paid']} paid"], facts, as_json=as_json)
 
 
-def _look_over(
-    hit_study: HitStudy, payer: Payer, found: DecidedWork, cost: BonusCost, most: Decimal | None
+def _check_decided(
+    hit_study: HitStudy, payer: MTurkBonusPayer, found: DecidedWork, unpaid: Sequence[Bonus], most: Decimal | None
 ) -> list[str]:
     """Check decided bonuses; return a line for each, and for interrupted payments whose decision was withdrawn."""
     from decimal import Decimal
 
     from mturk import records
-    from mturk.decided_reviews import DECISION, check_bonuses, decided_bonuses
+    from mturk.bonuses import check_bonuses
+    from spa.platforms.bonuses import DECISION, decided_bonuses
 
-    hits = records.all_hits(hit_study.workspace.store, hit_study.endpoint.origin)
-    check_bonuses(cost.bonuses, found, {hit.hit_id: Decimal(hit.reward) for hit in hits}, most)
-    lines = [f"{one.mturk_assignment_id}: ${one.amount} for {one.reason} ({one.purpose})" for one in cost.bonuses]
-    lines += [
-        f"{key}: interrupted, and the decision was withdrawn since; check at the endpoint whether it was paid"
-        for key in payer.interrupted(decided_bonuses(found))
-        if f"/{DECISION} " in key
+    rewards = {hit.hit_id: Decimal(hit.reward) for hit in records.all_hits(hit_study.store, hit_study.endpoint.origin)}
+    caps = {work.mturk_assignment_id: rewards[work.hit_id] if most is None else most for work, _ in found.works}
+    check_bonuses(unpaid, caps)
+    names = {payer.name(bonus) for bonus in decided_bonuses(found.by_id)}
+    interrupted = [name for payment in payer.in_doubt() for name in payment.amounts if name not in names]
+    return [f"{one.submission_id}: ${one.amount} for {one.reason} ({one.purpose})" for one in unpaid] + [
+        f"{name}: interrupted, and the decision was withdrawn since; check at the endpoint whether it was paid"
+        for name in interrupted
+        if f"/{DECISION} " in name
     ]
-    return lines + waiting_line(found.waiting_bonuses)

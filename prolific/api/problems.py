@@ -8,7 +8,7 @@ from typing import Any
 
 from spa.errors import PlatformError
 
-LONGEST_TOLD = 600  # characters of a platform's message that an error repeats
+LONGEST_LINE = 600  # characters of a platform's message that an error repeats
 
 
 class ProlificError(PlatformError):
@@ -50,15 +50,15 @@ class Unanswered(ProlificError):
     """The call was sent and no usable answer came: nobody knows whether it took effect."""
 
 
-def told(status: int, body: str) -> str:
+def error_line(status: int, body: str) -> str:
     """Return in one line what an error response says.
 
     The platform sends ``{"error": {...}}``, the same without the wrapper, or ``{"message", "detail"}``;
     ``detail`` is a text, a list, or an object of fields with their messages.
 
-    >>> told(400, '{"error": {"status": 400, "title": "Bad", "detail": {"reward": ["Too low."]}}}')
+    >>> error_line(400, '{"error": {"status": 400, "title": "Bad", "detail": {"reward": ["Too low."]}}}')
     'HTTP 400, Bad: reward: Too low.'
-    >>> told(502, "<html>")
+    >>> error_line(502, "<html>")
     'HTTP 502, Bad Gateway: an answer that is not JSON'
     """
     phrase = next((known.phrase for known in HTTPStatus if known == status), "unknown status")
@@ -69,10 +69,10 @@ def told(status: int, body: str) -> str:
     if isinstance(content, dict) and isinstance(content.get("error"), dict):
         content = content["error"]
     if not isinstance(content, dict):
-        return f"HTTP {status}, {phrase}: {_flat(content)}"[:LONGEST_TOLD]
+        return f"HTTP {status}, {phrase}: {_flat(content)}"[:LONGEST_LINE]
     title = content.get("title") or content.get("message") or phrase
     rest = [_flat(content[name]) for name in ("detail", "additional_information") if content.get(name)]
-    return f"HTTP {status}, {': '.join([_flat(title), *rest])}"[:LONGEST_TOLD]
+    return f"HTTP {status}, {': '.join([_flat(title), *rest])}"[:LONGEST_LINE]
 
 
 def _flat(value: Any) -> str:

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from prolific.api.access import Access
-from prolific.api.problems import ProlificError, ProlificRequestRefused, Unanswered, Unreachable, told
+from prolific.api.problems import ProlificError, ProlificRequestRefused, Unanswered, Unreachable, error_line
 
 Repeat = Literal["always", "refused", "never"]  # try again after anything, after a 429 only, not at all
 TRIES = 6
@@ -195,10 +195,13 @@ class Transport:
         text = self.access.redacted(response.text)
         status = response.status_code
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            raise Unanswered(f"{place}: {told(status, text)}; nobody knows whether it took effect")
+            raise Unanswered(f"{place}: {error_line(status, text)}; nobody knows whether it took effect")
         if status >= HTTPStatus.BAD_REQUEST:
             raise ProlificRequestRefused(
-                f"{place}: {told(status, text)}{_remedy(status)}", status=status, body=text, wait=_asked_wait(response)
+                f"{place}: {error_line(status, text)}{_remedy(status)}",
+                status=status,
+                body=text,
+                wait=_wait_seconds(response),
             )
         if status >= HTTPStatus.MULTIPLE_CHOICES or len(response.content) > MOST_BYTES:
             raise Unanswered(f"{place}: expected an answer of the API, got HTTP {status}; is the address right?")
@@ -228,10 +231,10 @@ def _next(record: Mapping[str, Any]) -> str | None:
     return link if isinstance(link, str) and link else None
 
 
-def _asked_wait(response: httpx2.Response) -> float:
+def _wait_seconds(response: httpx2.Response) -> float:
     """Return how many seconds an answer asks to wait for; a date, or nothing, asks for none."""
-    asked = response.headers.get("retry-after", "")
-    return float(asked) if asked.isascii() and asked.isdigit() else 0.0
+    seconds = response.headers.get("retry-after", "")
+    return float(seconds) if seconds.isascii() and seconds.isdigit() else 0.0
 
 
 def _remedy(status: int) -> str:

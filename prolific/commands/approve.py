@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prolific.commands.shared import announce, json_option, study_options, tell_json, yes_option
+from prolific.commands.shared import announce, json_option, print_json, study_options, yes_option
 
 if TYPE_CHECKING:
-    from prolific.approving import Queue
+    from prolific.api.records import SubmissionRecord
     from prolific.prolific_study import ProlificStudy
+    from spa.platforms.review import ReviewQueue
 
 
 @click.command(epilog="Example: spa prolific approve my-study/study.toml --yes")
@@ -41,7 +42,7 @@ def approve(
     from prolific.prolific_study import open_prolific_study
     from spa.platforms.review import decided_by_reviewers
 
-    told = []
+    sessions = []
     with open_prolific_study(study, store, endpoint_url, alone=True, announce=announce) as prolific_study:
         prolific_study.need_study(1)
         decided = decided_by_reviewers(prolific_study.store)
@@ -59,7 +60,7 @@ def approve(
             done, waiting = (
                 (0, ()) if not yes or not number else _approve(prolific_study, session, queue, hidden=as_json)
             )
-            told.append(
+            sessions.append(
                 {
                     "session": session,
                     "to_approve": [one.submission_id for one in queue.approve],
@@ -73,12 +74,14 @@ def approve(
             if yes and number and not as_json:
                 click.echo(f"  approved: {done}" + (f"; still being approved: {len(waiting)}" if waiting else ""))
     if as_json:
-        tell_json(told)
+        print_json(sessions)
     elif not yes:
         click.echo("Nothing was approved; add --yes to approve and pay.")
 
 
-def _approve(prolific_study: ProlificStudy, session: int, queue: Queue, *, hidden: bool) -> tuple[int, tuple[str, ...]]:
+def _approve(
+    prolific_study: ProlificStudy, session: int, queue: ReviewQueue[SubmissionRecord], *, hidden: bool
+) -> tuple[int, tuple[str, ...]]:
     """Approve while a progress bar follows the platform."""
     from prolific.approving import approve_all
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prolific.commands.shared import json_option, study_options, tell_json
+from prolific.commands.shared import json_option, print_json, study_options
 from spa.commands.options import Finite
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def collect(study: Path, store: str | None, endpoint_url: str | None, every: flo
         prolific_study.need_study(1)
         while True:
             found = [bring_together(prolific_study, session) for session in prolific_study.created()]
-            _tell(found, as_json=as_json)
+            _print_collected(found, as_json=as_json)
             states = [prolific_study.platform.studies.fetch(one.study_id).status for one in found]
             if every is None or all(state == "COMPLETED" for state in states):
                 break
@@ -49,14 +49,13 @@ def collect(study: Path, store: str | None, endpoint_url: str | None, every: flo
 @json_option
 def reconcile(study: Path, store: str | None, endpoint_url: str | None, as_json: bool) -> None:
     """List the differences between Prolific's submissions to STUDY and the store, each with a remedy."""
-    from prolific.collecting import look
+    from prolific.collecting import look_at_all
     from prolific.prolific_study import open_prolific_study
 
     with open_prolific_study(study, store, endpoint_url) as prolific_study:
-        prolific_study.need_study(1)
-        found = [look(prolific_study, session) for session in prolific_study.created()]
+        found = look_at_all(prolific_study)
     if as_json:
-        tell_json(
+        print_json(
             [{"session": one.session, "differences": [asdict(each) for each in one.differences]} for one in found]
         )
         return
@@ -73,9 +72,9 @@ def reconcile(study: Path, store: str | None, endpoint_url: str | None, as_json:
             click.echo(f"    {each.remedy}")
 
 
-def _tell(found: list[SessionReconciliation], *, as_json: bool) -> None:
+def _print_collected(found: list[SessionReconciliation], *, as_json: bool) -> None:
     if as_json:
-        tell_json(
+        print_json(
             [
                 {
                     "session": one.session,
@@ -93,9 +92,9 @@ def _tell(found: list[SessionReconciliation], *, as_json: bool) -> None:
         return
     for one in found:
         counts = Counter(record.status for record in one.records)
-        told = ", ".join(f"{name} {n}" for name, n in sorted(counts.items())) or "no submissions yet"
+        statuses = ", ".join(f"{name} {n}" for name, n in sorted(counts.items())) or "no submissions yet"
         click.echo(
-            f"session {one.session}: {told}; completed in the store: {sum(visit.completed for visit in one.visits)}"
+            f"session {one.session}: {statuses}; completed in the store: {sum(visit.completed for visit in one.visits)}"
         )
         if one.verified or one.refuted:
             click.echo(f"  verified: {one.verified}; not participants of this study on Prolific: {one.refuted}")

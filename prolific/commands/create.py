@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from prolific.commands.shared import announce, json_option, public_url_option, session_option, study_options, tell_json
+from prolific.commands.shared import announce, json_option, print_json, public_url_option, session_option, study_options
 
 
 @click.command(epilog="Example: spa prolific create my-study/study.toml --public-url https://survey.example.org")
@@ -45,7 +45,7 @@ def create(
         made, changed = make_draft(prolific_study, body, session)
         link = prolific_study.platform.studies.try_out(made.study_id) if try_out else None
     if as_json:
-        tell_json(
+        print_json(
             {"study_id": made.study_id, "status": made.status, "internal_name": made.internal_name, "try_out": link}
         )
         return

@@ -49,7 +49,7 @@ def message(
     yes: bool,
 ) -> None:
     """Send a message to participants of STUDY; nobody gets the same message twice."""
-    from prolific.collecting import look
+    from prolific.collecting import look_at_all
     from prolific.messages import ask_return as ask
     from prolific.messages import send_message
     from prolific.prolific_study import open_prolific_study
@@ -59,9 +59,8 @@ def message(
     if ask_return and decided:
         raise click.UsageError("--ask-return is for --to and --difference")
     with open_prolific_study(study, store, endpoint_url, alone=True, announce=announce) as prolific_study:
-        prolific_study.need_study(1)
-        collected = [look(prolific_study, session) for session in prolific_study.created()]
-        wanted = (
+        collected = look_at_all(prolific_study)
+        messages = (
             _decided(prolific_study, collected)
             if decided
             else [
@@ -70,7 +69,7 @@ def message(
             ]
         )
         done = 0
-        for session, submission_id, words in wanted:
+        for session, submission_id, words in messages:
             one = next(each for each in collected if each.session == session)
             record = next(each for each in one.records if each.submission_id == submission_id)
             if not yes:
@@ -79,7 +78,7 @@ def message(
                 done += ask(prolific_study, record, words)
             else:
                 done += send_message(prolific_study, session, [record.participant_id], words)
-    click.echo(f"sent: {done} of {len(wanted)}" if yes else "Nothing was sent; add --yes to send.")
+    click.echo(f"sent: {done} of {len(messages)}" if yes else "Nothing was sent; add --yes to send.")
 
 
 def _named(
@@ -131,10 +130,8 @@ def _decided(prolific_study: ProlificStudy, collected: Sequence[SessionReconcili
 
     decisions = decided_by_reviewers(prolific_study.store)
     return [
-        (one.session, visit.external_id, decision.note or "")
+        (one.session, submission_id, decision.note or "")
         for one in collected
-        for visit in one.visits
-        if visit.external_id is not None and visit.submission_id in decisions
-        for decision in decisions[visit.submission_id].messages
-        if any(record.submission_id == visit.external_id for record in one.records)
+        for submission_id, decided in one.decided(decisions)
+        for decision in decided.messages
     ]

@@ -9,12 +9,12 @@ import click
 
 from prolific.commands.shared import (
     json_option,
+    print_checklist,
+    print_json,
+    print_lines,
     public_url_option,
     session_option,
     study_options,
-    tell,
-    tell_checklist,
-    tell_json,
 )
 
 
@@ -37,7 +37,7 @@ def plan(
     with open_prolific_study(study, store, endpoint_url, offline=True) as prolific_study:
         prospect = plan_session(prolific_study, session, public_url)
         if as_json:
-            tell_json(
+            print_json(
                 {
                     "estimate": estimate_facts(prospect.estimate),
                     "eligible": prospect.eligible,
@@ -45,9 +45,9 @@ def plan(
                 }
             )
             return
-        tell(
+        print_lines(
             f"{prolific_study.offer.title}, session {session}: plan",
             estimate_lines(prospect.estimate, prolific_study.offer),
         )
-        tell_checklist(prospect.lines)
+        print_checklist(prospect.lines)
         click.echo(f"Next: spa prolific create {study}")

@@ -8,11 +8,11 @@ import click
 
 from prolific.commands.shared import (
     announce,
+    print_checklist,
+    print_lines,
     public_url_option,
     session_option,
     study_options,
-    tell,
-    tell_checklist,
     yes_option,
 )
 
@@ -46,11 +46,11 @@ def publish(
             click.echo(f"already published: {record.internal_name}, {record.status}")
             return
         prospect = plan_session(prolific_study, session, public_url)
-        tell(
+        print_lines(
             f"{prolific_study.offer.title}, session {session}: to be published",
             estimate_lines(prospect.estimate, prolific_study.offer),
         )
-        tell_checklist(prospect.lines)
+        print_checklist(prospect.lines)
         check_ready(prolific_study, prospect, session, despite)
         if not yes:
             click.echo("Nothing was published; add --yes to publish.")

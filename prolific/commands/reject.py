@@ -33,18 +33,17 @@ def reject(
     the analysis is no reason to reject. Often it is enough to ask for a return: spa prolific message --ask-return.
     """
     from prolific import rejecting
-    from prolific.collecting import look
+    from prolific.collecting import look_at_all
     from prolific.prolific_study import open_prolific_study
     from spa.platforms.review import decided_by_reviewers
 
     if (propose is None) == (decided is None):
         raise click.UsageError("expected either --propose or --from")
     with open_prolific_study(study, store, endpoint_url, alone=True, announce=announce) as prolific_study:
-        prolific_study.need_study(1)
         known = {
-            submission_id: (session, facts)
-            for session in prolific_study.created()
-            for submission_id, facts in rejecting.gather_facts(prolific_study, look(prolific_study, session)).items()
+            submission_id: (one.session, facts)
+            for one in look_at_all(prolific_study)
+            for submission_id, facts in rejecting.gather_facts(prolific_study, one).items()
         }
         if propose is not None:
             found = rejecting.propose(

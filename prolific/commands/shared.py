@@ -48,18 +48,18 @@ def announce(text: str) -> None:
     click.echo(text, err=True)
 
 
-def tell_json(value: Any) -> None:
+def print_json(value: Any) -> None:
     """Print a value as JSON."""
     click.echo(json.dumps(value, indent=2, default=str))
 
 
-def tell(title: str, lines: Iterable[str]) -> None:
+def print_lines(title: str, lines: Iterable[str]) -> None:
     """Print a title with indented lines."""
     click.echo(title)
     for line in lines:
         click.echo(f"  {line}")
 
 
-def tell_checklist(lines: Iterable[ChecklistItem]) -> None:
+def print_checklist(lines: Iterable[ChecklistItem]) -> None:
     """Print the checklist, one line per item."""
-    tell("checklist:", (f"{line.state:<8}{line.name}: {line.told}" for line in lines))
+    print_lines("checklist:", (f"{line.state:<8}{line.name}: {line.told}" for line in lines))

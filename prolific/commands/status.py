@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from prolific.commands.shared import json_option, study_options, tell, tell_json
+from prolific.commands.shared import json_option, print_json, print_lines, study_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,10 +29,10 @@ def status(study: Path, store: str | None, endpoint_url: str | None, as_json: bo
         prolific_study.need_study(1)
         statuses = [session_status_of(prolific_study, session) for session in prolific_study.created()]
         if as_json:
-            tell_json([_facts(prolific_study, one) for one in statuses])
+            print_json([_facts(prolific_study, one) for one in statuses])
             return
         for one in statuses:
-            tell(
+            print_lines(
                 f"session {one.session}: {one.status}, {one.places} places, id {one.study_id}",
                 _lines(prolific_study, one),
             )

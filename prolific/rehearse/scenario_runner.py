@@ -15,7 +15,7 @@ from prolific.rehearse.command_runner import CommandRunner
 from prolific.rehearse.environment import RehearsalEnvironment
 from prolific.rehearse.participant_traffic import ParticipantTraffic
 from prolific.rehearse.participants import ParticipantPlan
-from prolific.screening import wanted_filters
+from prolific.screening import requirements_of
 
 ROUNDS = 12  # of replacing those who were asked to return
 CROWD_PER_PLACE = 5  # others on the platform who could take part, so that the count is comfortable
@@ -48,7 +48,7 @@ class ScenarioRunner:
         """Go through all of it; what an earlier run has done is found done."""
         with open_prolific_study(self.study, None, None) as prolific_study:
             sessions, minutes = prolific_study.offer.sessions, prolific_study.offer.minutes
-            for one in wanted_filters(prolific_study.table):
+            for one in requirements_of(prolific_study.table):
                 self.added_filters += self.stage.people.offer(one.names, one.choices, one.lowest, one.highest)
         self.script.run("prolific", "plan", self.study, "--public-url", self.stage.survey_url)
         came: tuple[str, ...] | None = None

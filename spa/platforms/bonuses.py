@@ -1,15 +1,125 @@
-"""Bonuses on any platform: who gets how much and why, read from a file and held to a cap before anything is paid."""
+"""Bonuses on any platform: who gets how much and why, held to a cap, and paid once each.
+
+``BonusPayer.pay`` pays; a platform says in ``payment_call`` by which call.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
 from spa.errors import ResponseError, StudyError
-from spa.responses.decisions import parse_amount
+from spa.journal import STARTED, JournalEntry
+from spa.platforms.idempotent_calls import DONE, IdempotentCalls, PlatformCall
+from spa.responses.decisions import Decision, VisitDecisions, parse_amount
+
+DECISION = "decision"  # begins the name of what a reviewer decided on
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bonus:
+    """An amount in major units for one submission of a platform, which gets one bonus for each purpose."""
+
+    submission_id: str  # the platform's
+    amount: Decimal
+    purpose: str
+    reason: str  # as the recipient reads it, where the platform shows it
+    session: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BonusPayment:
+    """A call of the journal that pays bonuses: their amounts in major units, by their names there."""
+
+    entry: JournalEntry
+    amounts: Mapping[str, Decimal]
+
+
+class BonusPayer(ABC):
+    """Pays bonuses on one platform, each once; a platform says how they are named, grouped and paid."""
+
+    def __init__(self, calls: IdempotentCalls) -> None:
+        self.calls = calls
+
+    @abstractmethod
+    def name(self, bonus: Bonus) -> str:
+        """Return the name of a bonus in the journal."""
+
+    @abstractmethod
+    def payments(self) -> Iterator[BonusPayment]:
+        """Yield the payments in the journal, whatever came of them, in the order in which they began."""
+
+    @abstractmethod
+    def groups(self, bonuses: Iterable[Bonus]) -> Iterator[Sequence[Bonus]]:
+        """Yield the bonuses of each payment that is to be made."""
+
+    @abstractmethod
+    def payment_call(self, group: Sequence[Bonus]) -> PlatformCall:
+        """Return the call that pays a group."""
+
+    def paid(self) -> dict[str, Decimal]:
+        """Return the amounts of all bonuses that are known to be paid, by name."""
+        done = (payment.amounts for payment in self.payments() if payment.entry.outcome == DONE)
+        return {name: amount for amounts in done for name, amount in amounts.items()}
+
+    def in_doubt(self) -> tuple[BonusPayment, ...]:
+        """Return the payments of which nobody knows whether they took effect."""
+        return tuple(payment for payment in self.payments() if payment.entry.outcome == STARTED)
+
+    def unpaid(self, bonuses: Iterable[Bonus]) -> tuple[Bonus, ...]:
+        """Return the bonuses that are not known to be paid."""
+        paid = self.paid()
+        return tuple(bonus for bonus in bonuses if self.name(bonus) not in paid)
+
+    def pay(self, bonuses: Iterable[Bonus]) -> Iterator[Bonus]:
+        """Pay bonuses group by group, each once, and yield those paid.
+
+        Raises
+        ------
+        PlatformError
+            If the platform refuses, or it stays unknown whether a payment took effect.
+        """
+        for group in self.groups(bonuses):
+            self.calls.execute_call(self.payment_call(group))
+            yield from group
+
+
+def decision_name(decision: Decision) -> str:
+    """Return the name under which a reviewer's decision is executed once.
+
+    >>> decision_name(Decision(submission_id="s1", action="approve", reviewer="Ana", decided_at=0, number=7))
+    'decision 7'
+    """
+    return f"{DECISION} {decision.number}"
+
+
+def decided_bonuses(decided: Iterable[tuple[str, VisitDecisions]], *, session: int = 1) -> list[Bonus]:
+    """Return the bonuses that reviewers decided on; each decision is a purpose of its own, its note the reason.
+
+    Parameters
+    ----------
+    decided : iterable of (str, VisitDecisions)
+        The platform's submissions and what stands of the decisions on their visits.
+    session : int
+        Whose submissions these are.
+    """
+    return [
+        Bonus(
+            submission_id=submission_id,
+            amount=decision.amount,
+            purpose=decision_name(decision),
+            reason=decision.note or "",
+            session=session,
+        )
+        for submission_id, decisions in decided
+        for decision in decisions.bonuses
+        if decision.amount is not None
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,8 +58,9 @@ class PlatformCall:
     sends: int = 1  # of one attempt
     attempts: int = 1  # in one run
     visible_after: float = 0.0  # seconds after which an effect shows, if there is one
-    absent: str = NO_EFFECT  # outcome of an attempt that had no effect
-    absent_note: str | None = None
+    refused: str = REFUSED  # outcome in the journal of an attempt that the platform refused
+    absent: str = NO_EFFECT  # outcome in the journal of an attempt that had no effect
+    absent_facts: Content = field(default_factory=dict)
 
 
 class IdempotentCalls:
@@ -86,6 +87,12 @@ class IdempotentCalls:
         entries = self.journal.calls(self.kind, scope, key)
         return bool(entries) and entries[-1].outcome == STARTED
 
+    def find_done(self, scope: str, key: str) -> Content | None:
+        """Return what is known of a call that took effect; ``None`` where none is known to have."""
+        entries = self.journal.calls(self.kind, scope, key)
+        done = next((entry for entry in reversed(entries) if entry.outcome == DONE), None)
+        return None if done is None else self.content_of(done)
+
     def execute_call(self, call: PlatformCall) -> Content:
         """Send a call unless it took effect already, and return its content.
 
@@ -95,11 +102,9 @@ class IdempotentCalls:
             If the platform refuses, or it stays unknown whether the call took effect; the journal then has an open
             entry, which the next run looks into first.
         """
-        entries = self.journal.calls(self.kind, call.scope, call.key)
-        done = next((entry for entry in reversed(entries) if entry.outcome == DONE), None)
-        if call.once and done is not None:
-            return self.content_of(done)
-        for entry in entries:
+        if call.once and (done := self.find_done(call.scope, call.key)) is not None:
+            return done
+        for entry in self.journal.calls(self.kind, call.scope, call.key):
             if entry.outcome == STARTED and (content := self.resolve_call(call, entry)) is not None:
                 return content
         for remaining in reversed(range(call.attempts)):
@@ -143,7 +148,7 @@ class IdempotentCalls:
             if reply.state == "later":
                 continue
             if reply.state == "refused" and not uncertain:
-                self.journal.finish(entry, REFUSED, response=reply.response)
+                self.journal.finish(entry, call.refused, response=reply.response)
                 break
             uncertain = True
             if reply.state == "unknown" and (content := self._look(call, entry)) is not None:
@@ -172,5 +177,4 @@ class IdempotentCalls:
         return content
 
     def _close_absent(self, call: PlatformCall, entry: JournalEntry) -> None:
-        facts = {} if call.absent_note is None else {"note": call.absent_note}
-        self.journal.finish(entry, call.absent, response=None, **facts)
+        self.journal.finish(entry, call.absent, **call.absent_facts)

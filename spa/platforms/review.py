@@ -6,15 +6,18 @@ returns :class:`ReviewRules`. The dashboard shows them, and the platform's own c
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
+from typing import Generic, TypeVar
 
 from spa.responses.decisions import Decision, VisitDecisions, read_visit_decisions
 from spa.responses.store import Store
 
 GROUP = "spa.review_rules"
 PROPOSED = "a reviewer proposed a rejection"
+Submission = TypeVar("Submission")  # as a platform has it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +34,14 @@ class ReviewRules:
     shortest_message: int
     lines: tuple[str, ...]
     commands: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewQueue(Generic[Submission]):
+    """Submissions that wait for review: to be approved, and those that a person must look at, with the reason."""
+
+    approve: tuple[Submission, ...]
+    look_at: tuple[tuple[Submission, str], ...]
 
 
 @cache
@@ -95,3 +106,35 @@ def reason_to_look(standing: VisitDecisions | None, *, held: str | None, lacking
     if held is not None:
         return held
     return None if is_approved(standing) else lacking
+
+
+def sort_for_approval(
+    waiting: Iterable[tuple[str, Submission, str | None]],
+    *,
+    also: Collection[str] = (),
+    except_for: Collection[str] = (),
+) -> ReviewQueue[Submission]:
+    """Sort submissions that wait for review.
+
+    Parameters
+    ----------
+    waiting : iterable of (str, submission, str or None)
+        The platform's id, its submission, and from :func:`reason_to_look` why somebody must look.
+    also, except_for : collection of str
+        Ids to approve in any case, or to leave out.
+
+    Examples
+    --------
+    >>> sort_for_approval([("a", 1, None), ("b", 2, "twice"), ("c", 3, None)], except_for=["c"])
+    ReviewQueue(approve=(1,), look_at=((2, 'twice'),))
+    """
+    approve: list[Submission] = []
+    look_at: list[tuple[Submission, str]] = []
+    for name, submission, reason in waiting:
+        if name in except_for:
+            continue
+        if reason is None or name in also:
+            approve.append(submission)
+        else:
+            look_at.append((submission, reason))
+    return ReviewQueue(approve=tuple(approve), look_at=tuple(look_at))

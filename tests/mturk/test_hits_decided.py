@@ -10,10 +10,9 @@ import pytest
 from click.testing import CliRunner
 from sqlalchemy import select
 
-from mturk.decided_reviews import PAID_ALREADY
 from mturk.endpoint.schema import messages
 from mturk.review_rules import SHORTEST_REASON
-from mturk.reviewing import IS_REJECTED
+from mturk.reviewing import IS_REJECTED, PAID_ALREADY
 from spa.cli import main
 from spa.platforms.review import PROPOSED, rules_for
 from spa.responses.admission import AdmissionRules, Arrival, take_in

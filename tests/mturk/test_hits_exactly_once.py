@@ -14,7 +14,7 @@ import pytest
 
 from mturk import idempotent_calls as once_module
 from mturk import replies
-from mturk.bonuses import Payer
+from mturk.bonuses import MTurkBonusPayer
 from tests.mturk.studies import Bench
 
 FAULTS = ("throttle", "error_before", "drop_before", "error_after", "drop_after")  # the last two took effect
@@ -157,7 +157,9 @@ def test_a_bonus_whose_answer_never_comes_is_not_paid_twice(bench: Bench, monkey
     done = handed_in(bench)
     paid = ("bonus", "--assignment", done[0], "--amount", "0.25", "--reason", "Thank you.", "--yes")
     with monkeypatch.context() as lagging:
-        lagging.setattr(Payer, "_find", lambda self, bonus, token: None)  # nor does it show in the list of payments
+        lagging.setattr(
+            MTurkBonusPayer, "_find", lambda self, bonus, token: None
+        )  # nor does it show in the list of payments
         order(bench, "drop_after", "SendBonus", times=100)
         assert "nobody knows whether it took effect" in bench.run(*paid, code=1).stderr
         bench.emulator.do("faults", faults=[])

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from mturk import records
-from mturk.receipts import make_receipt
+from mturk.receipts import RECEIPT_FIELD, make_receipt
 from mturk.routes import mount
 from spa.cli import main
 from spa.responses.admission import SecondVisit
@@ -136,6 +136,7 @@ def test_nobody_counts_and_no_place_is_used_without_a_submission_at_the_endpoint
     assert people_of(external) == ([], [0, 0])
     told = external.run("collect").stdout
     assert "3 visits were completed on the survey server but not submitted" in told
+    assert "1 new submissions in 1 HITs, 0 with a problem" in told
     assert people_of(external) == (["completed"], [1, 2])
     assert external.told("collect")["unsubmitted"] == 0
     with external.open() as workspace:
@@ -143,6 +144,30 @@ def test_nobody_counts_and_no_place_is_used_without_a_submission_at_the_endpoint
         assert sum(visit.extra for visit in workspace.store.visits.of_people("mturk")) == 3
     with visited(external) as client:  # known now, so another assignment is not theirs to begin
         assert client.get("/hit", params=address(external, assignmentId="3MORE", workerId=honest)).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("visit", "receipt", "reason"),
+    [
+        ("none", None, "handed in without a visit to the survey server"),
+        ("open", None, "handed in with the form not finished"),
+        ("finished", None, "the form is finished, but what was handed in is not its receipt"),
+        ("finished", "another", "the form is finished, but what was handed in is not its receipt"),
+    ],
+)
+def test_a_submission_that_its_visit_does_not_bear_out_is_looked_at(
+    external: Bench, visit: str, receipt: str | None, reason: str
+) -> None:
+    worker = external.emulator.workers(1, country="US")[0]
+    work = external.emulator.accept(worker, external.hits()[0]["HITId"])
+    with visited(external) as client:
+        if visit == "open":
+            client.get("/hit", params=address(external, assignmentId=work, workerId=worker))
+        elif visit == "finished":
+            finish(external, client, assignmentId=work, workerId=worker)
+    external.emulator.submit(worker, work, **({} if receipt is None else {RECEIPT_FIELD: receipt}))
+    assert external.told("collect")["problems"] == 1
+    assert external.told("approve")["left"] == {work: reason}
 
 
 def test_a_false_address_neither_locks_a_worker_out_nor_shows_their_form(external: Bench) -> None:

@@ -42,6 +42,13 @@ def test_a_bonus_is_priced_first_and_paid_once_for_a_reason(
     assert paid_times(study, 150) == {}
     study.spa("bonus", "--from", file, yes=True)
     assert paid_times(study, 150) == {one.submission_id: 1, two.submission_id: 1}
+    *earlier, set_up, pay = study.json("journal")
+    (create,) = [call for call in earlier if call["key"].startswith("create study")]
+    assert (create["reward_amount"], create["request"]["reward"]) == ("2.00", 200)
+    assert (set_up["currency"], set_up["bonuses_amount"], set_up["total_amount"]) == ("USD", "3.00", "4.00")
+    assert set_up["bonus_amounts"] == {one.submission_id: "1.50", two.submission_id: "1.50"}
+    assert set_up["request"]["amounts"] == {one.submission_id: 150, two.submission_id: 150}
+    assert pay["bonus_amounts"] == {f"{who.submission_id} good reasons": "1.50" for who in (one, two)}
     assert "2 already paid, 0 to pay" in study.spa("bonus", "--from", file, yes=True).output
     assert paid_times(study, 150) == {one.submission_id: 1, two.submission_id: 1}
 
@@ -87,7 +94,7 @@ def test_a_payment_that_nobody_can_see_waits_for_a_person(
     paid: tuple[Running, list[Visitor]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The connection drops before any effect: that looks like a payment that is still under way."""
-    monkeypatch.setattr("prolific.bonus_payment.MOST_POLLS", 2)
+    monkeypatch.setattr("prolific.bonuses.MOST_POLLS", 2)
     study, (one, *_) = paid
     file = listed(tmp_path / "b.csv", f"{one.submission_id},0.31,lost")
     study.emulator.people.plan("PayBonusPayments", "drop")

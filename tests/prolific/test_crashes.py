@@ -152,7 +152,7 @@ def test_no_bonus_twice_however_often_paying_dies(
     file.write_text("recipient,amount,reason\n" + "".join(f"{one},0.50,{reason}\n" for one in ids))
     before = len(study.emulator.people.payments())
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr("prolific.bonus_payment.MOST_POLLS", 3)
+        monkeypatch.setattr("prolific.bonuses.MOST_POLLS", 3)
         for point, moment in deaths:
             with dying(monkeypatch, point, moment):
                 try:

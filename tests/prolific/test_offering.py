@@ -14,7 +14,7 @@ from prolific.api.problems import ProlificError
 from prolific.api.records import ParticipantFilter
 from prolific.description import description_problems
 from prolific.offer import least_maximum
-from prolific.screening import resolve, wanted_filters
+from prolific.screening import requirements_of, resolve
 from prolific.settings import read_table
 from spa.errors import StudyError
 from tests.prolific.conftest import Emulator, running
@@ -53,7 +53,7 @@ def test_screeners_are_resolved_by_name(emulator: Emulator) -> None:
         },
         file="study.toml",
     )
-    found = {one["filter_id"]: one for one in resolve(wanted_filters(table), tuple(listed.values()))}
+    found = {one["filter_id"]: one for one in resolve(requirements_of(table), tuple(listed.values()))}
     assert listed["first-language"].choices[found["first-language"]["selected_values"][0]] == "English"
     assert len(found["highest-education-level-completed"]["selected_values"]) == 2
     assert found["approval_rate"]["selected_range"] == {"lower": 100, "upper": 100}
@@ -76,7 +76,7 @@ def test_a_name_that_the_platform_does_not_know_is_told_with_the_nearest(
 ) -> None:
     table = read_table({**NEEDED, "filters": [entry]}, file="study.toml")
     with pytest.raises(ProlificError, match=told):
-        resolve(wanted_filters(table), known(emulator))
+        resolve(requirements_of(table), known(emulator))
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,25 @@
-"""A list of bonuses is read as it is, or refused with one line for each mistake."""
+"""A list of bonuses is read as it is or refused, and each bonus is paid once whatever becomes of its call."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from spa.errors import StudyError
-from spa.platforms.bonuses import read_bonus_rows
+from spa.errors import PlatformError, StudyError
+from spa.journal import JournalEntry
+from spa.platforms.bonuses import Bonus, BonusPayer, BonusPayment, read_bonus_rows
+from spa.platforms.idempotent_calls import CallReply, IdempotentCalls, PlatformCall
+from spa.responses.store import Store
+
+Fate = Literal["done", "refused", "lost before", "lost after", "killed before", "killed after"]
 
 
 def listed(folder: Path, text: str) -> Path:
@@ -45,3 +56,74 @@ def test_every_mistake_is_one_line(tmp_path: Path) -> None:
 def test_a_file_without_columns_or_rows_is_refused(tmp_path: Path, text: str, got: str) -> None:
     with pytest.raises(StudyError, match=f"got {got}"):
         read_bonus_rows(listed(tmp_path, text), recipient="recipient")
+
+
+class Killed(BaseException):
+    """The process is gone; nothing catches it."""
+
+
+class SmallPlatform(BonusPayer):
+    """Pays one bonus a call and lists what it paid; calls meet the fates that are drawn, and then succeed."""
+
+    def __init__(self, store: Store, fates: Iterable[Fate]) -> None:
+        super().__init__(IdempotentCalls(store, "small"))
+        self.listed: Counter[str] = Counter()
+        self.fates = iter(fates)
+
+    def name(self, bonus: Bonus) -> str:
+        """Name it by submission and purpose."""
+        return f"{bonus.submission_id} {bonus.purpose}"
+
+    def payments(self) -> Iterator[BonusPayment]:
+        """Yield every call."""
+        for entry in self.calls.journal.calls("small", "study"):
+            yield BonusPayment(entry=entry, amounts={entry.key: Decimal(entry.request)})
+
+    def groups(self, bonuses: Iterable[Bonus]) -> Iterator[Sequence[Bonus]]:
+        """Yield each alone."""
+        yield from ([bonus] for bonus in bonuses)
+
+    def payment_call(self, group: Sequence[Bonus]) -> PlatformCall:
+        """Return a call that the next fate becomes of."""
+        (bonus,) = group
+        name = self.name(bonus)
+
+        def send(entry: JournalEntry) -> CallReply:
+            fate = next(self.fates, "done")
+            if fate in ("done", "lost after", "killed after"):
+                self.listed[name] += 1
+            if fate.startswith("killed"):
+                raise Killed
+            error = PlatformError(fate)
+            state: Literal["done", "refused", "unknown"]
+            state = "done" if fate == "done" else "refused" if fate == "refused" else "unknown"
+            return CallReply(state=state, error=error)
+
+        def find(entry: JournalEntry) -> dict[str, str] | None:
+            return {} if self.listed[name] else None
+
+        return PlatformCall(scope="study", key=name, request=str(bonus.amount), send=send, find=find)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    fates=st.lists(
+        st.sampled_from(["done", "refused", "lost before", "lost after", "killed before", "killed after"]), max_size=8
+    )
+)
+def test_each_bonus_is_paid_once_whatever_becomes_of_its_call(fates: list[Fate]) -> None:
+    bonuses = [
+        Bonus(submission_id=one, amount=Decimal("1.50"), purpose=purpose, reason="care")
+        for one in ("s1", "s2")
+        for purpose in ("first", "second")
+    ]
+    with TemporaryDirectory() as folder, Store.create(f"{folder}/study.sqlite") as store:
+        platform = SmallPlatform(store, fates)
+        for _ in range(len(fates) + 1):
+            try:
+                list(platform.pay(platform.unpaid(bonuses)))
+            except (PlatformError, Killed):
+                continue
+        assert platform.listed == {platform.name(bonus): 1 for bonus in bonuses}
+        assert platform.paid() == {platform.name(bonus): Decimal("1.50") for bonus in bonuses}
+        assert (platform.unpaid(bonuses), platform.in_doubt()) == ((), ())
