@@ -35,7 +35,7 @@ WarningKind = Literal[
     "few_clusters",
     "few_units",
     "few_raters",
-    "unpaired_by_item",
+    "level_not_held",
     "missing_answers",
     "few_outputs_read",
     "dropped_items",

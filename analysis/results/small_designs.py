@@ -5,6 +5,7 @@ The shares are those of tests/calibration/calibration.md, which ``make calibrate
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from analysis.agreement.rows import AgreementRow
@@ -38,14 +39,10 @@ def about_coverage(results: Results) -> Iterator[WarningRow]:
             "simulations 95 % intervals hold the truth 86 to 94 % of the time where raters differ much in strictness."
         )
         yield WarningRow(kind="few_raters", group=group, text=text)
-    welch = [row for row in results.ratings.pairs if row.test == "Welch t" and row.unit == "item"]
-    for group in _groups(row for row in welch if row.p_value is not None):
-        text = (
-            f"{group}: a Welch test by item takes differences between annotators for differences between systems if "
-            "other annotators rated the one than the other. In simulations such tests found a difference between equal "
-            "systems in 17 % of studies instead of 5 %; plan the annotator as the unit."
-        )
-        yield WarningRow(kind="unpaired_by_item", group=group, text=text)
+    problems = Counter((row.group, row.level_problem) for row in results.ratings.pairs if row.level_problem)
+    for (group, problem), n in problems.items():
+        text = f"{group}: {n} test{'s' if n != 1 else ''} of ratings: {problem}."
+        yield WarningRow(kind="level_not_held", group=group, text=text)
     for source, tests in tests_by_source(results).items():
         yield from _about_skewed(source, tests)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from analysis.answers.plan import Plan
@@ -13,6 +14,14 @@ from analysis.results.small_designs import about_coverage, tests_by_source
 FEW_EXPOSURES = 4
 LARGE_SHARE = 1 / 3
 SMALL_CLUSTERS = 6
+UNPAIRED = {
+    "item_id": "compare systems without a common item_id, so that nothing pairs. If the systems answered the same "
+    "inputs, item_id names outputs: put what names the input there (--map COLUMN=item_id).",
+    "annotator_id": "compare systems that nobody rated on the same item, so that nothing pairs. If somebody did, "
+    "annotator_id does not say so: put what names the person there (--map COLUMN=annotator_id).",
+    "assignment_id": "compare systems that were rated in different assignments or variants, so that nothing pairs. If "
+    "they were rated side by side, give both ratings one assignment_id, or leave the column out.",
+}
 
 
 def warn(results: Results, plan: Plan) -> tuple[WarningRow, ...]:
@@ -86,14 +95,10 @@ def _about_tests(results: Results, plan: Plan) -> Iterator[WarningRow]:
             f"on {len(pairs)} comparison{'s' if len(pairs) != 1 else ''} the two directions do not add up to 100 % on "
             "average (symmetry test, uncorrected); see each direction by itself.",
         )
-    if plan.rating_test == "auto":
-        for group in sorted({row.group for row in results.ratings.pairs if row.test == "Welch t"}):
-            yield _of_group(
-                "unpaired_ratings",
-                group,
-                "some systems were never rated by one annotator on one item; their ratings were tested as unpaired "
-                "(Welch's t).",
-            )
+    tests = Counter(row.group for row in results.ratings.pairs)
+    apart = Counter((row.group, row.separated_by) for row in results.ratings.pairs if row.separated_by)
+    for (group, column), n in apart.items():
+        yield _of_group("unpaired_ratings", group, f"{n} of {tests[group]} tests of ratings {UNPAIRED[column]}")
     for name, rows in (("preferences", results.preferences), ("choices", results.choices.pairs)):
         for group in sorted({row.group for row in rows if 1 < row.n < SMALL_CLUSTERS}):
             yield _of_group(
