@@ -35,8 +35,8 @@ def about_coverage(results: Results) -> Iterator[WarningRow]:
         yield WarningRow(kind="few_units", group=group, text=text)
     for group in _groups(row for row in rows if row.n_annotators < FEW_RATERS and row.measure in OF_OTHER_RATERS):
         text = (
-            f"{group}: intervals of icc2 speak of other raters and rest on fewer than {FEW_RATERS} of them. In "
-            "simulations 95 % intervals hold the truth 86 to 94 % of the time where raters differ much in strictness."
+            f"{group}: intervals of icc2 generalise from fewer than {FEW_RATERS} raters to others. In simulations 95 % "
+            "intervals hold the truth 86 to 94 % of the time where raters differ much in strictness."
         )
         yield WarningRow(kind="few_raters", group=group, text=text)
     problems = Counter((row.group, row.level_problem) for row in results.ratings.pairs if row.level_problem)

@@ -26,8 +26,8 @@ def test_few_units_are_told() -> None:
 
 
 def test_few_raters_are_told() -> None:
-    assert warned(9, 20, "rest on fewer than 10 of them")
-    assert not warned(10, 20, "rest on fewer than 10 of them")
+    assert warned(9, 20, "from fewer than 10 raters")
+    assert not warned(10, 20, "from fewer than 10 raters")
 
 
 def test_a_planned_welch_test_by_item_over_other_annotators_is_told() -> None:
