@@ -26,6 +26,7 @@ WarningKind = Literal[
     "few_annotators",
     "many_excluded",
     "all_excluded",
+    "repeat_submissions",
     "untested",
     "asymmetric_directions",
     "unpaired_ratings",

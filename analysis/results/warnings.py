@@ -28,6 +28,7 @@ def warn(results: Results, plan: Plan) -> tuple[WarningRow, ...]:
     """Say what a reader must keep in mind, from the finished results."""
     return (
         *_about_groups(results),
+        *_about_repeats(results, plan),
         *_about_tests(results, plan),
         *_about_strengths(results),
         *about_coverage(results),
@@ -76,6 +77,20 @@ def _about_groups(results: Results) -> Iterator[WarningRow]:
                 group,
                 f"{row.excluded_annotators} of {annotators} annotators were excluded; the rest may not stand for all.",
             )
+
+
+def _about_repeats(results: Results, plan: Plan) -> Iterator[WarningRow]:
+    gone = {(row.group, row.annotator_id) for row in results.exclusions if row.rule == "repeat_submissions"}
+    left = (
+        "were left out entirely" if plan.repeat_submissions == "exclude" else "count only with their first submission"
+    )
+    for group, n in Counter(group for group, _ in sorted(gone)).items():
+        yield _of_group(
+            "repeat_submissions",
+            group,
+            f"{n} annotator{'s' if n != 1 else ''} submitted more than once; they {left} (repeat_submissions = "
+            f'"{plan.repeat_submissions}").',
+        )
 
 
 def _about_tests(results: Results, plan: Plan) -> Iterator[WarningRow]:
