@@ -30,8 +30,9 @@ of the unmarked: clustered {clustered:.1f} %, Welch's t over items {item:.1f} %,
 Designs are annotators x items of each system (3/30: of x and of y); systems have the `same` or their `own`. Everybody
 rates ten items (`one each`: one; `uneven`: twenty down to one). Scores are 3 + annotator + annotator's liking of the
 system + item + item's favour of the system + noise (SD 0.8), rounded to 1 to 5; after the stroke 4.4 instead of 3,
-which is highly skewed. Columns say who differs: annotators (SD 0.6, liking 0.4), items (the same), both or nobody.
-Shares far below 5 % are the price of few annotators or items: real differences are found rarely there.
+which is highly skewed and not part of Welch's columns. Columns say who differs: annotators (SD 0.6, liking 0.4), items
+(the same), both or nobody. Shares far below 5 % are the price of few annotators or items: real differences are found
+rarely there.
 """
 SPREADS = {
     "nobody": (0.0, 0.0, 0.0, 0.0),
@@ -87,9 +88,9 @@ class Layout:
 
 
 def layouts() -> Iterator[Layout]:
-    """Yield the layouts: 3 to 50 annotators and items, shared or not."""
+    """Yield the layouts: 2 to 50 annotators and items, shared or not."""
     for same_annotators, same_items in ((False, False), (True, False), (False, True), (True, True)):
-        for n in ((3, 3), (3, 30), (5, 10), (10, 10), (30, 5), (30, 30), (50, 10)):
+        for n in ((3, 30), (5, 10), (10, 10), (30, 5), (30, 30)):
             yield Layout(
                 annotators=(n[0],) * 2, items=(n[1],) * 2, same_annotators=same_annotators, same_items=same_items
             )
@@ -108,7 +109,10 @@ def has_level_problem(layout: Layout) -> bool:
 
 
 def shares(layout: Layout, spread: tuple[float, ...], *, skewed: bool, runs: int, seed: int) -> dict[str, float]:
-    """Return the share of studies of two equal systems in which each test finds a difference."""
+    """Return the share of studies of two equal systems in which each test finds a difference.
+
+    Welch's tests are made of plain scores only.
+    """
     rng = np.random.default_rng(seed)
     system, annotator, item = layout.rows()
     order = np.lexsort((system, item, annotator))
@@ -127,10 +131,11 @@ def shares(layout: Layout, spread: tuple[float, ...], *, skewed: bool, runs: int
         value=np.zeros(len(system)),
         scale=5.0,
     )
-    found = dict.fromkeys(PLANS, 0)
+    plans = dict(list(PLANS.items())[:1]) if skewed else PLANS
+    found = dict.fromkeys(plans, 0)
     for _ in range(runs):
         own = replace(cells, value=_scores(rng, system, annotator, item, spread, 4.4 if skewed else 3.0))
-        for name, plan in PLANS.items():
+        for name, plan in plans.items():
             (test,) = compare_ratings(own, rating_differences(own), plan)
             found[name] += test.p_value is not None and test.p_value <= LEVEL
     return {name: count / runs for name, count in found.items()}
@@ -146,8 +151,8 @@ def _scores(
     return np.clip(np.round(value + rng.normal(0, 0.8, len(system))), 1, 5)
 
 
-def write(runs: int, seed: int) -> str:
-    """Run all designs and write the document."""
+def write(runs: int, seed: int) -> Iterator[str]:
+    """Run all designs and yield the document with each layout that is done."""
     columns = ["annotators x items", "annotators", "items", *SPREADS, *(f"{name}, most" for name in list(PLANS)[1:])]
     lines = [_row(columns), _row(["---"] * len(columns))]
     seen: dict[str, list[float]] = {name: [] for name in PLANS}
@@ -160,22 +165,22 @@ def write(runs: int, seed: int) -> str:
         marked = has_level_problem(layout)
         every = [one for pair in found for one in pair]
         for name in PLANS:
-            seen[name] += [] if marked else [one[name] for one in every]
+            seen[name] += [] if marked else [one[name] for one in every if name in one]
         cells = [" / ".join(f"{100 * one['clustered']:.1f}" for one in pair) for pair in found]
-        most = [f"{100 * max(one[name] for one in every):.1f}" for name in list(PLANS)[1:]]
+        most = [f"{100 * max(one[name] for one, _ in found):.1f}" for name in list(PLANS)[1:]]
         lines.append(_row([layout.name + (" *" if marked else ""), *layout.sharing, *cells, *most]))
-    clustered, item, annotator = (100 * max(values) for values in seen.values())
-    head = HEAD.format(
-        runs=runs,
-        seed=seed,
-        error=100 * (LEVEL * (1 - LEVEL) / runs) ** 0.5,
-        kept=sum(share <= PROMISED for share in seen["clustered"]),
-        n=len(seen["clustered"]),
-        clustered=clustered,
-        item=item,
-        annotator=annotator,
-    )
-    return "\n".join([head, *lines]) + "\n"
+        clustered, item, annotator = (100 * max(values, default=0.0) for values in seen.values())
+        head = HEAD.format(
+            runs=runs,
+            seed=seed,
+            error=100 * (LEVEL * (1 - LEVEL) / runs) ** 0.5,
+            kept=sum(share <= PROMISED for share in seen["clustered"]),
+            n=len(seen["clustered"]),
+            clustered=clustered,
+            item=item,
+            annotator=annotator,
+        )
+        yield "\n".join([head, *lines]) + "\n"
 
 
 def _row(cells: Iterable[str]) -> str:
@@ -189,7 +194,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, required=True, help="file to write")
     given = parser.parse_args()
-    given.out.write_text(write(given.runs, given.seed), encoding="utf-8")
+    for text in write(given.runs, given.seed):
+        given.out.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
