@@ -12,7 +12,6 @@ from analysis.statistics.clustered_difference import ClusteredValues, clustered_
 from analysis.statistics.t_tests import TTest
 
 SeparatingColumn = Literal["item_id", "annotator_id", "assignment_id"]
-NO_TEST: Final = "on this design no test holds its level"
 OTHERS_BY_ITEM: Final = (
     "a test by item takes differences between annotators for differences between systems, and finds one between equal "
     "systems in about 17 % of studies, not 5 %"
@@ -42,12 +41,13 @@ def compare_clusters(
     if not llm:
         counts.append(("annotators", (len(x.annotators.cluster), len(y.annotators.cluster)), found.n_annotators))
     problems = [_level_problem(names, own, kind) for kind, own, together in counts if together > 1]
+    reasons = "; ".join(filter(None, problems)) if found.test.reason is None else ""
     return (
         who if found.over_annotators else "item",
         found.test,
         {
             "n_items": found.n_items if found.over_annotators and found.over_items else None,
-            "level_problem": "; ".join(filter(None, problems)) or None,
+            "level_problem": f"on this design no test holds its level ({reasons})" if reasons else None,
         },
     )
 
@@ -56,9 +56,9 @@ def _level_problem(names: tuple[str, str], counts: Sequence[int], kind: str) -> 
     """Say why no test of two systems keeps its level, by simulation; counts are of their annotators or items."""
     (few, name), (many, other) = sorted(zip(counts, names, strict=True))
     if few == 1:
-        return f"{NO_TEST} (all ratings of {name} are {ONE[kind]})"
+        return f"all ratings of {name} are {ONE[kind]}"
     if few < FEW and many >= TOO_UNEVEN * few:
-        return f"{NO_TEST} ({name} has {few} {kind}, {other} {many})"
+        return f"{name} has {few} {kind}, {other} {many}"
     return None
 
 

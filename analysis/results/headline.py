@@ -295,13 +295,13 @@ def _problems(results: Results, names: Names) -> Iterator[HeadlineProblem]:
     if untested:
         reason = max(untested, key=lambda one: untested[one])
         yield problem(f"{sum(untested.values())} of {total} tests could not be run ({reason}).", source or "warnings")
-    of = plural(len(results.ratings.pairs), "test")
+    tests = f"{len(results.ratings.pairs)} tests of ratings"
     level = [row.level_problem for row in results.ratings.pairs if row.level_problem]
     if level:
-        yield problem(f"{len(level)} of {of} of ratings: {level[0]}.", "ratings")
+        yield problem(f"{len(level)} of {tests}: {level[0]}.", "ratings")
     apart = sum(row.separated_by == "item_id" for row in results.ratings.pairs)
     if apart:
-        yield problem(f"{apart} of {of} of ratings compare systems without a common item_id.", "warnings")
+        yield problem(f"{apart} of {tests} compare systems without a common item_id.", "warnings")
     if results.study is None and results.ratings.pairs and not results.settings.lower_is_better:
         yield problem("Whether high ratings are good is assumed (--lower-is-better CRITERION changes it).", "ratings")
     for row in results.groups:

@@ -39,9 +39,10 @@ def about_coverage(results: Results) -> Iterator[WarningRow]:
             "intervals hold the truth 86 to 94 % of the time where raters differ much in strictness."
         )
         yield WarningRow(kind="few_raters", group=group, text=text)
+    counts = Counter(row.group for row in results.ratings.pairs)
     problems = Counter((row.group, row.level_problem) for row in results.ratings.pairs if row.level_problem)
     for (group, problem), n in problems.items():
-        text = f"{group}: {n} test{'s' if n != 1 else ''} of ratings: {problem}."
+        text = f"{group}: {n} of {counts[group]} tests of ratings: {problem}."
         yield WarningRow(kind="level_not_held", group=group, text=text)
     for source, tests in tests_by_source(results).items():
         yield from _about_skewed(source, tests)

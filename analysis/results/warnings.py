@@ -81,15 +81,15 @@ def _about_groups(results: Results) -> Iterator[WarningRow]:
 
 def _about_repeats(results: Results, plan: Plan) -> Iterator[WarningRow]:
     gone = {(row.group, row.annotator_id) for row in results.exclusions if row.rule == "repeat_submissions"}
+    whole = plan.repeat_submissions == "exclude"
     left = (
-        "were left out entirely" if plan.repeat_submissions == "exclude" else "count only with their first submission"
+        "were left out entirely (--repeat-submissions first keeps the first)" if whole else "count only with the first"
     )
     for group, n in Counter(group for group, _ in sorted(gone)).items():
         yield _of_group(
             "repeat_submissions",
             group,
-            f"{n} annotator{'s' if n != 1 else ''} submitted more than once; they {left} (repeat_submissions = "
-            f'"{plan.repeat_submissions}").',
+            f"{n} annotator{'s' if n != 1 else ''} submitted more than once; they {left}.",
         )
 
 

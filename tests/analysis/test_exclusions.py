@@ -171,7 +171,7 @@ def test_repeated_answers_show_repeated_submissions_where_nobody_counted_them() 
     assert rules(tables, first) == [("a", "a2", "repeat_submissions")]
     means = run(ratings=table, plan=first)["ratings"]["means"]
     assert [(mean["system"], mean["n"], mean["mean"]) for mean in means] == [("x", 2, 2.5), ("y", 1, 1.0)]
-    for plan, words in ((Plan(), "left out entirely"), (first, "only with their first submission")):
+    for plan, words in ((Plan(), "left out entirely"), (first, "only with the first")):
         rows = run(ratings=table, plan=plan)["warning_rows"]
         (text,) = [row["text"] for row in rows if row["kind"] == "repeat_submissions"]
         assert text.startswith("human: 1 annotator submitted more than once")
