@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
+from analysis.agreement.counts import code_values
 from analysis.agreement.data import Answers, ReliabilityData, reliability_data
 from analysis.agreement.gwet import exact_agreement
 from analysis.agreement.kappa import cohen_kappa, contingency
@@ -18,6 +19,7 @@ from analysis.statistics.coding import Floats
 
 FEW_ANNOTATORS = 10  # up to which every pair of them is shown
 WIDE = 200  # distinct values up to which tau is counted in a table of values x values
+DENSE = 1 << 24  # units times annotators up to which answers are laid out as a table
 ONE_VALUE = "one of the two gave the same answer to every unit"
 
 
@@ -117,14 +119,9 @@ def mean_kendall_tau(
     reason = no_answer(data)
     if reason:
         return undefined("mean_kendall_tau", data, reason)
-    found, undefined_pairs = [], 0
-    for x, y in combinations(range(data.n_annotators), 2):
-        both = data.of_annotators(x, y)
-        tau = _tau(both)[0] if both.n_pairable >= 2 else None
-        undefined_pairs += tau is None
-        if tau is not None:
-            found.append(tau)
-    settings = {"pairs": len(found), "undefined_pairs": undefined_pairs}
+    taus = list(_taus(data))
+    found = [tau for tau in taus if tau is not None]
+    settings = {"pairs": len(found), "undefined_pairs": len(taus) - len(found)}
     if not found:
         return undefined("mean_kendall_tau", data, "no two annotators both vary over two shared units", **settings)
     return Agreement(
@@ -135,6 +132,23 @@ def mean_kendall_tau(
         reason="no interval: pairs share annotators and units",
         settings=settings,
     )
+
+
+def _taus(data: ReliabilityData) -> Iterator[float | None]:
+    """Yield tau-b of every two annotators, ``None`` where they share fewer than two units or one does not vary."""
+    values, codes = code_values(data.value)
+    k, dense = len(values), data.n_units * data.n_annotators <= DENSE
+    if k > WIDE or not dense:
+        for x, y in combinations(range(data.n_annotators), 2):
+            both = data.of_annotators(x, y)
+            yield _tau(both)[0] if both.n_pairable >= 2 else None
+        return
+    given = np.full((data.n_annotators, data.n_units), -1, dtype=np.int64)
+    given[data.annotator, data.unit] = codes
+    for first, second in combinations(given, 2):
+        shared = (first >= 0) & (second >= 0)
+        table = np.bincount(first[shared] * k + second[shared], minlength=k * k).reshape(k, k).astype(np.float64)
+        yield kendall_of_table(table) if np.count_nonzero(shared) >= 2 else None
 
 
 def _tau(both: ReliabilityData) -> tuple[float | None, str | None]:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from analysis.answers.columns import LAYOUTS
 from analysis.answers.consistency import Failure, find_failures
 from analysis.answers.plan import Plan
-from analysis.answers.tables import AnswerTables
+from analysis.answers.tables import AnswerTables, answered_rows
 from spa.errors import AnalysisError
 
 CONSISTENCY = "self_consistency"
@@ -46,7 +47,8 @@ def find_exclusions(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
     -----
     ``screening``, ``attention_checks``, ``repeat_submissions``
         For people (and simulated annotators, who stand for people), from the annotators table. Sessions
-        of a study in several are no repeats.
+        of a study in several are no repeats. Whoever it gives no count of submissions submitted more than
+        once where two assignments answer the same question.
     ``extra_answers``, ``incomplete_answers``, ``ended_early``
         From the column ``visit`` of the answers: the assignment leaves, or the annotator where the table
         names no assignment.
@@ -61,7 +63,8 @@ def find_exclusions(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
     list of Exclusion
         One row an annotator (or assignment) and rule.
     """
-    found = [*_by_annotators_table(tables, plan), *_by_visit(tables, plan), *_as_given(tables)]
+    given = [*_by_visit(tables, plan), *_as_given(tables)]
+    found = [*_by_annotators_table(tables, plan), *_by_repeated_answers(tables, plan, given), *given]
     if tables.preferences is not None and plan.consistency_tau is not None:
         later = [row for row in found if row.assignment_id is not None]
         answered = apply_exclusions(tables.preferences, later)
@@ -122,6 +125,58 @@ def _by_annotators_table(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
             repeated = replace(whole, rule="repeat_submissions", evidence=f"{submissions} submissions, {allowed}")
             found += [repeated] if plan.repeat_submissions == "exclude" else _later_assignments(tables, repeated)
     return found
+
+
+def _by_repeated_answers(tables: AnswerTables, plan: Plan, given: Sequence[Exclusion]) -> list[Exclusion]:
+    """Find repeated submissions in the answers of people whose submissions nobody counted.
+
+    What is ``given`` leaves first: a submission that was replaced is not repeated.
+    """
+    counted = set()
+    if tables.annotators is not None and "submissions" in tables.annotators.columns:
+        counted = set(tables.annotators.filter(pl.col("submissions").is_not_null())["annotator_id"].to_list())
+    repeats: dict[tuple[str, str], dict[str, int]] = {}
+    for source, table in tables.answers().items():
+        for annotator_id, group, assignment_id, n in _repeated_answers(table, source, counted, given):
+            own = repeats.setdefault((annotator_id, group), {})
+            own[assignment_id] = own.get(assignment_id, 0) + n
+    found = []
+    for (annotator_id, group), own in repeats.items():
+        whole = plan.repeat_submissions == "exclude"
+        left_out = [(None, sum(own.values()))] if whole else list(own.items())
+        for left, n in left_out:
+            answers = f"{n} question{'s' if n != 1 else ''} answered in an earlier assignment as well"
+            found.append(
+                Exclusion(
+                    annotator_id=annotator_id,
+                    assignment_id=left,
+                    group=group,
+                    rule="repeat_submissions",
+                    evidence=f"{answers} (a column repeat numbers repeats that are intended)",
+                )
+            )
+    return found
+
+
+def _repeated_answers(
+    table: pl.DataFrame, source: str, counted: set[str], given: Sequence[Exclusion]
+) -> list[tuple[str, str, str, int]]:
+    """Return the assignments that answer again what the person answered in one before: whose, which, how many."""
+    who = ["annotator_id", "assignment_id"]
+    several = table.lazy().select(who).drop_nulls().unique().group_by("annotator_id").len().filter(pl.col("len") > 1)
+    names = several.select(pl.col("annotator_id").cast(pl.String)).collect()["annotator_id"].to_list()
+    people = sorted(set(names) - counted)
+    if not people:
+        return []
+    rows = answered_rows(table).filter(pl.col("annotator_id").cast(pl.String).is_in(people))
+    rows = rows.filter(pl.col("annotator_kind") != "llm", pl.col("assignment_id").is_not_null())
+    rows = apply_exclusions(rows, given)
+    question = [name for name in (*LAYOUTS[source].cell, "repeat") if name != "assignment_id"]
+    first = pl.col("assignment_id").first().over(question)
+    again = rows.filter(pl.col("assignment_id") != first)
+    strings = pl.col("annotator_id", "group", "assignment_id").cast(pl.String)
+    counts = again.group_by("annotator_id", "group", "assignment_id", maintain_order=True).len().with_columns(strings)
+    return counts.rows()
 
 
 def _by_visit(tables: AnswerTables, plan: Plan) -> list[Exclusion]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
@@ -14,7 +14,9 @@ from analysis.answers.plan import Plan
 from analysis.answers.tables import answered_rows
 from analysis.answers.units import ENOUGH_ANNOTATORS, ITEM_NOTE, Unit, UnitRule, UnitSums
 from analysis.comparisons.score_totals import ScoreTotals, total_scores
+from analysis.comparisons.unpaired import OTHERS_BY_ITEM, SeparatingColumn, compare_clusters, separating_column
 from analysis.statistics.cell_sums import CellSums
+from analysis.statistics.clustered_difference import SystemClusters
 from analysis.statistics.coding import Floats, Ints, code, fold, scale_of, snap
 from analysis.statistics.corrections import Verdict
 from analysis.statistics.differences import Differences
@@ -22,9 +24,10 @@ from analysis.statistics.record import Count, Probability, Record, Share
 from analysis.statistics.t_tests import NO_VARIATION, ONE_UNIT, TTest, one_sample, t_bound, welch
 from analysis.strengths.rows import Judgements
 
-Test = Literal["paired t", "Welch t"]
+Test = Literal["paired t", "Welch t", "clustered t"]
 PAIRED: Final = "paired t"
 WELCH: Final = "Welch t"
+CLUSTERED: Final = "clustered t"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +65,12 @@ class RatingTest(Record):
     unit_note: str | None = None
     n: Count
     """Units."""
+    n_items: Count | None = None
+    """Items that a clustered test takes as drawn beside its units; null: it holds for these items, or is another."""
+    separated_by: SeparatingColumn | None = None
+    """Column by which ratings of the two systems never meet; null: some are of one annotator and one item."""
+    level_problem: str | None = None
+    """Why the test does not keep its level."""
     mean_difference: float
     """X minus y, raw."""
     ci_low: float | None = None
@@ -248,9 +257,10 @@ def rating_differences(cells: RatingCells) -> Differences:
 def compare_ratings(cells: RatingCells, differences: Differences, plan: Plan) -> list[RatingTest]:
     """Test for every pair of systems whether their mean ratings differ.
 
-    x minus y is averaged within the unit over what was rated side by side, and a one-sample t over
-    units is taken (``test`` "paired t"). Where nobody rated both systems on one item, or where the plan
-    says so, Welch's t compares the units of the two systems (``test`` "Welch t").
+    x minus y is averaged within the unit over what was rated side by side, and a one-sample t over units is taken
+    (``test`` "paired t"). Where nobody rated both systems on one item, the means of all ratings are compared, with
+    errors clustered by annotator and by item (:func:`analysis.statistics.clustered_difference.clustered_t`,
+    "clustered t"); where the plan names a unit or says so, Welch's t compares the units ("Welch t").
     """
     k = len(cells.systems)
     rule = UnitRule(planned=plan.unit, llm=cells.llm)
@@ -265,15 +275,27 @@ def compare_ratings(cells: RatingCells, differences: Differences, plan: Plan) ->
         )
     paired = sums.averages()
     present = np.flatnonzero(np.bincount(cells.system, minlength=k)).tolist()
+    few = cells.llm and len(np.unique(cells.annotator)) < ENOUGH_ANNOTATORS
+    who: Unit = "assignment" if few else "annotator"
+    clusters = SystemClusters(cells.system, cells.value, cells.column(who), cells.item, scale=cells.scale)
     rows = []
     for place, x in enumerate(present):
         for y in present[place + 1 :]:
             units = paired[x * k + y]
-            if units is None or plan.rating_test == "welch":
-                rows.append(_unpaired(cells, x, y, chosen[x * k + y], plan))
+            if units is not None and plan.rating_test != "welch":
+                result = one_sample(units.values, against=0.0, confidence=plan.confidence)
+                rows.append(_row(cells, x, y, units.unit, PAIRED, result))
                 continue
-            result = one_sample(units.values, against=0.0, confidence=plan.confidence)
-            rows.append(_row(cells, x, y, units.unit, PAIRED, result))
+            if plan.rating_test == "welch" or plan.unit != "auto":
+                row = _welch(cells, x, y, chosen[x * k + y], plan)
+            else:
+                names = cells.systems[x], cells.systems[y]
+                unit, result, holds = compare_clusters(
+                    clusters[x], clusters[y], names, who=who, llm=cells.llm, confidence=plan.confidence
+                )
+                row = replace(_row(cells, x, y, unit, CLUSTERED, result), **holds)
+            apart = None if units is not None else separating_column(clusters[x], clusters[y], who)
+            rows.append(replace(row, separated_by=apart))
     return rows
 
 
@@ -285,13 +307,16 @@ def _annotators_of_both(cells: RatingCells) -> Ints:
     return both
 
 
-def _unpaired(cells: RatingCells, x: int, y: int, unit: Unit, plan: Plan) -> RatingTest:
+def _welch(cells: RatingCells, x: int, y: int, unit: Unit, plan: Plan) -> RatingTest:
     column = cells.column(unit)
-    sides = []
+    sides, people = [], []
     for system in (x, y):
         own = cells.system == system
         sides.append(snap(fold(column[own]).mean(cells.value[own]), scale=cells.scale, digits=13))
-    return _row(cells, x, y, unit, WELCH, welch(sides[0], sides[1], confidence=plan.confidence))
+        people.append(np.unique(cells.annotator[own]))
+    row = _row(cells, x, y, unit, WELCH, welch(sides[0], sides[1], confidence=plan.confidence))
+    same = np.array_equal(people[0], people[1])
+    return row if same or unit != "item" else replace(row, level_problem=OTHERS_BY_ITEM)
 
 
 def _row(cells: RatingCells, x: int, y: int, unit: Unit, test: Test, result: TTest) -> RatingTest:

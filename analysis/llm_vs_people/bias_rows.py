@@ -19,10 +19,10 @@ Source = Literal["ratings", "preferences", "choices"]
 LENGTHS = frozenset("length words characters chars tokens n_words n_characters n_chars n_tokens word_count".split())
 OUTPUT = ("item_id", "sample", "system")
 UNKNOWN = {
-    "position": "the table has no column position",
-    "label": "the table has no column label",
-    "label of a pair": "the table has no columns label_x and label_y",
-    "order": "the table has no column asked_first",
+    "position": "no answer of this LLM says its position (column position)",
+    "label": "no answer of this LLM says its label (column label)",
+    "label of a pair": "no answer of this LLM says its labels (columns label_x and label_y)",
+    "order": "no answer of this LLM says which direction came first (column asked_first)",
     "length": f"no metric gives the outputs' length (expected one of: {', '.join(sorted(LENGTHS))})",
 }
 

@@ -155,6 +155,12 @@ def how_tested(rows: Sequence[RatingTest]) -> tuple[tuple[str, ...], list[str]]:
     if len(tests) == 1:
         same.append("Test")
         notes.append(f"Test: {str(*tests)}.")
+    if any(row.n_items for row in rows):
+        notes.append(
+            "Clustered t: nobody rated both systems on one item, so the means of all ratings are compared; the result "
+            "holds for items like these too."
+        )
+    notes += [f"{sentence(problem)}." for problem in dict.fromkeys(row.level_problem for row in rows) if problem]
     return tuple(same), notes
 
 

@@ -70,7 +70,8 @@ def analyse(
         )
         results = replace(results, observed_power=rounded(tuple(power)))
     results = replace(results, raters=rounded(tuple(rater_table(results, ready.answers, ready.orders))))
-    return replace(results, warnings=tuple(warn(results, ready.plan)), headline=headline_of(results))
+    rows = warn(results, ready.plan)
+    return replace(results, warnings=tuple(row.text for row in rows), warning_rows=rows, headline=headline_of(results))
 
 
 def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:

@@ -91,14 +91,15 @@ def _ratings_and_choices(plan: Plan) -> dict[str, str]:
     return {
         "unit": "Ratings and choices are averaged within the annotator where at least "
         f"{ENOUGH_ANNOTATORS} annotators judged both systems, else within the item; a test by item is about these "
-        "annotators only."
+        "annotators only. Ratings that do not pair are clustered by both."
         if plan.unit == "auto"
         else f"Ratings and choices are averaged within the {plan.unit}, as planned.",
         "cells": "A repeated answer is averaged with its repeats first; n of a mean counts such cells, n of a test "
         "counts units.",
         "rating test": "x minus y of one annotator's ratings of one item, averaged within the unit; one-sample t over "
-        "units (paired t). Where nobody rated both systems on one item: Welch's t. Several outputs of a system for "
-        "one item are averaged first."
+        "units (paired t). Where nobody rated both systems on one item, means of all ratings, errors clustered by "
+        "annotator and by item (clustered t); with a planned unit Welch's t. Several outputs of a system for one item "
+        "are averaged first."
         if plan.rating_test == "auto"
         else "Welch's t over the units of each system, as planned, also where one annotator rated both on one item.",
         "effect sizes": "d_z: the mean difference over the standard deviation of the units' differences (paired); "

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.comparisons.preferences import PreferenceTest
+from analysis.comparisons.ratings import RatingTest
 from analysis.results.findings import PairResult, first_criteria, leader, main_group, main_source, pair_results
 from analysis.results.headline_rows import Direction, Headline, HeadlineClaim, HeadlineProblem, Strength
 from analysis.results.records import Results
@@ -88,7 +89,9 @@ def _strength(against: PairResult, best: str | None) -> Strength:
     test = against.test
     if isinstance(test, PreferenceTest):
         return "clear"
-    return "these_only" if test.disagree or (test.unit == "item" and test.crossed_verdict is None) else "clear"
+    uncertain = isinstance(test, RatingTest) and test.level_problem
+    by_item = test.unit == "item" and test.crossed_verdict is None
+    return "these_only" if test.disagree or by_item or uncertain else "clear"
 
 
 def _p_crossed(row: PairResult) -> float | None:
@@ -241,6 +244,8 @@ def _scope(found: Sequence[tuple[HeadlineClaim, PairResult | None]]) -> str:
         return "It holds for annotators like these, who read these outputs."
     if all(_p_crossed(row) is not None for _, row in tests):
         return "The test over other annotators and items agrees."
+    if all(isinstance(row.test, RatingTest) and row.test.n_items for _, row in tests):
+        return "It holds for annotators and items like these."
     if any(_unit(row).startswith("item") for _, row in tests):
         return "It holds for further items judged by these annotators; other annotators were not tested."
     return "It holds for annotators like these, who judged these items; other items were not tested."
@@ -290,12 +295,13 @@ def _problems(results: Results, names: Names) -> Iterator[HeadlineProblem]:
     if untested:
         reason = max(untested, key=lambda one: untested[one])
         yield problem(f"{sum(untested.values())} of {total} tests could not be run ({reason}).", source or "warnings")
-    if any(row.test == "Welch t" and row.unit == "item" and row.p_value is not None for row in results.ratings.pairs):
-        yield problem(
-            "Ratings were compared by Welch's t over items, which finds a difference between equal systems in about "
-            "17% of studies, not 5%.",
-            "ratings",
-        )
+    tests = f"{len(results.ratings.pairs)} tests of ratings"
+    level = [row.level_problem for row in results.ratings.pairs if row.level_problem]
+    if level:
+        yield problem(f"{len(level)} of {tests}: {level[0]}.", "ratings")
+    apart = sum(row.separated_by == "item_id" for row in results.ratings.pairs)
+    if apart:
+        yield problem(f"{apart} of {tests} compare systems without a common item_id.", "warnings")
     if results.study is None and results.ratings.pairs and not results.settings.lower_is_better:
         yield problem("Whether high ratings are good is assumed (--lower-is-better CRITERION changes it).", "ratings")
     for row in results.groups:

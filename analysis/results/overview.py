@@ -19,6 +19,28 @@ from analysis.answers.tables import AnswerTables, InputFile
 from analysis.statistics.record import AnnotatorKind, Count, Positive, Record, Share, Source, names_of
 
 FORMS = ("identical", "variant")
+WarningKind = Literal[
+    "llm_scope",
+    "inconsistent_assignments",
+    "simulated",
+    "few_annotators",
+    "many_excluded",
+    "all_excluded",
+    "repeat_submissions",
+    "untested",
+    "asymmetric_directions",
+    "unpaired_ratings",
+    "few_values",
+    "highly_skewed",
+    "no_strength",
+    "few_clusters",
+    "few_units",
+    "few_raters",
+    "level_not_held",
+    "missing_answers",
+    "few_outputs_read",
+    "dropped_items",
+]
 PACKAGES = ("spa-eval", "numpy", "scipy", "polars")
 
 
@@ -100,6 +122,16 @@ class MissingCount(Record):
     level: str | None = None
     """What the answer would have been, where that can be determined: 7, or 4 or 5."""
     n: Positive
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WarningRow(Record):
+    """What a reader must keep in mind; rows of one kind say the same of several groups, criteria or sources."""
+
+    kind: WarningKind
+    group: str | None
+    """Null: about the study."""
+    text: str
 
 
 def groups(

@@ -31,7 +31,7 @@ from analysis.ranking.tied import TieFit
 from analysis.rating_checks.rows import RespacingRow, RobustnessRow
 from analysis.results.conventions import Convention
 from analysis.results.headline_rows import Headline
-from analysis.results.overview import ExclusionRow, Group, MissingCount, Settings
+from analysis.results.overview import ExclusionRow, Group, MissingCount, Settings, WarningRow
 from analysis.results.rater_rows import RaterRow
 from analysis.statistics.rank_orders import Ranking
 from analysis.statistics.record import Record, names_of
@@ -127,6 +127,8 @@ class Results(Record):
     disagreements: tuple[Disagreement, ...]
     """Pairs on which two sources or groups do not say the same."""
     warnings: tuple[str, ...]
+    warning_rows: tuple[WarningRow, ...] = ()
+    """The warnings with their kind and group, in the same order."""
     conventions: tuple[Convention, ...]
     headline: Headline | None = None
     """The four lines that a report opens with; null in files written before there were any."""

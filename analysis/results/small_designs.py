@@ -5,9 +5,11 @@ The shares are those of tests/calibration/calibration.md, which ``make calibrate
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from analysis.agreement.rows import AgreementRow
+from analysis.results.overview import WarningRow
 from analysis.results.records import PairTest, Results
 from analysis.statistics.t_tests import MOSTLY_ONE
 
@@ -22,47 +24,44 @@ def tests_by_source(results: Results) -> Mapping[str, Sequence[PairTest]]:
     return {"preferences": results.preferences, "ratings": results.ratings.pairs, "choices": results.choices.pairs}
 
 
-def about_coverage(results: Results) -> list[str]:
+def about_coverage(results: Results) -> Iterator[WarningRow]:
     """Say which intervals hold the truth less often than their level, and which tests err more often."""
     rows = [row for row in results.agreement if row.ci_low is not None]
-    few = [row for row in rows if row.n_items < FEW_UNITS and row.measure.startswith(RESAMPLED)]
-    raters = [row for row in rows if row.n_annotators < FEW_RATERS and row.measure in OF_OTHER_RATERS]
-    welch = [row for row in results.ratings.pairs if row.test == "Welch t" and row.unit == "item"]
-    welch = [row for row in welch if row.p_value is not None]
-    return [
-        *(
+    for group in _groups(row for row in rows if row.n_items < FEW_UNITS and row.measure.startswith(RESAMPLED)):
+        text = (
             f"{group}: some intervals of agreement rest on fewer than {FEW_UNITS} units. In simulations 95 % intervals "
             "over 10 to 20 units hold the truth 90 to 94 % of the time, less often where most answers are the same."
-            for group in _groups(few)
-        ),
-        *(
-            f"{group}: intervals of icc2 speak of other raters and rest on fewer than {FEW_RATERS} of them. In "
-            "simulations 95 % intervals hold the truth 86 to 94 % of the time where raters differ much in strictness."
-            for group in _groups(raters)
-        ),
-        *(
-            f"{group}: a Welch test by item takes differences between annotators for differences between systems if "
-            "other annotators rated the one than the other. In simulations such tests found a difference between equal "
-            "systems in 17 % of studies instead of 5 %; plan the annotator as the unit."
-            for group in _groups(welch)
-        ),
-        *(line for source, rows in tests_by_source(results).items() for line in _about_skewed(source, rows)),
-    ]
+        )
+        yield WarningRow(kind="few_units", group=group, text=text)
+    for group in _groups(row for row in rows if row.n_annotators < FEW_RATERS and row.measure in OF_OTHER_RATERS):
+        text = (
+            f"{group}: intervals of icc2 generalise from fewer than {FEW_RATERS} raters to others. In simulations 95 % "
+            "intervals hold the truth 86 to 94 % of the time where raters differ much in strictness."
+        )
+        yield WarningRow(kind="few_raters", group=group, text=text)
+    counts = Counter(row.group for row in results.ratings.pairs)
+    problems = Counter((row.group, row.level_problem) for row in results.ratings.pairs if row.level_problem)
+    for (group, problem), n in problems.items():
+        text = f"{group}: {n} of {counts[group]} tests of ratings: {problem}."
+        yield WarningRow(kind="level_not_held", group=group, text=text)
+    for source, tests in tests_by_source(results).items():
+        yield from _about_skewed(source, tests)
 
 
-def _about_skewed(source: str, rows: Sequence[PairTest]) -> Iterator[str]:
+def _about_skewed(source: str, rows: Sequence[PairTest]) -> Iterator[WarningRow]:
     """Say for each group how many tests rest on values of which most are equal, or a few lie far out."""
     tests = [row for row in rows if row.p_value is not None]
     for group in _groups(row for row in tests if row.highly_skewed):
         own = [row for row in tests if row.group == group]
         n = sum(bool(row.highly_skewed) for row in own)
-        yield (
+        text = (
             f"{group}: {n} of {len(own)} tests of {source} rest{'s' if n == 1 else ''} on highly skewed values: at "
             f"least {MOSTLY_ONE:.0%} are the same, or a few lie far from the rest. In simulations such t-tests found a "
             "difference between equal systems in up to 29 % of studies instead of 5 %. Look at the values; a "
             "Wilcoxon or sign-flip test beside it asks whether they spread evenly about no difference, which is not "
             "the same question."
         )
+        yield WarningRow(kind="highly_skewed", group=group, text=text)
 
 
 def _groups(rows: Iterable[PairTest | AgreementRow]) -> list[str]:

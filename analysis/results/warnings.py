@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator
 
 from analysis.answers.plan import Plan
 from analysis.answers.units import ENOUGH_ANNOTATORS
-from analysis.results.records import PairTest, Results
+from analysis.results.overview import WarningKind, WarningRow
+from analysis.results.records import Results
 from analysis.results.small_designs import about_coverage, tests_by_source
 
 FEW_EXPOSURES = 4
 LARGE_SHARE = 1 / 3
 SMALL_CLUSTERS = 6
+UNPAIRED = {
+    "item_id": "compare systems without a common item_id, so that nothing pairs. If the systems answered the same "
+    "inputs, item_id names outputs: put what names the input there (--map COLUMN=item_id).",
+    "annotator_id": "compare systems that nobody rated on the same item, so that nothing pairs. If somebody did, "
+    "annotator_id does not say so: put what names the person there (--map COLUMN=annotator_id).",
+    "assignment_id": "compare systems that were rated in different assignments or variants, so that nothing pairs. If "
+    "they were rated side by side, give both ratings one assignment_id, or leave the column out.",
+}
 
 
-def warn(results: Results, plan: Plan) -> tuple[str, ...]:
+def warn(results: Results, plan: Plan) -> tuple[WarningRow, ...]:
     """Say what a reader must keep in mind, from the finished results."""
     return (
         *_about_groups(results),
+        *_about_repeats(results, plan),
         *_about_tests(results, plan),
         *_about_strengths(results),
         *about_coverage(results),
@@ -25,46 +36,65 @@ def warn(results: Results, plan: Plan) -> tuple[str, ...]:
     )
 
 
-def _about_groups(results: Results) -> list[str]:
-    lines = []
+def _about_groups(results: Results) -> Iterator[WarningRow]:
     for row in results.groups:
         group, annotators, kept = row.group, row.annotators, row.annotators - row.excluded_annotators
         if row.annotator_kind == "llm":
-            lines.append(
-                f"{group}: p-values of an LLM hold for further forms (or items) that it answers, not for people."
+            yield _of_group(
+                "llm_scope",
+                group,
+                "p-values of an LLM hold for further forms (or items) that it answers, not for people.",
             )
             gone, share = row.excluded_assignments, row.excluded_assignments / max(row.assignments, 1)
             if gone:
-                lines.append(
-                    f"{group}: {gone} of {row.assignments} assignments ({100 * share:.0f} %) failed "
-                    "self-consistency and were left out."
+                yield _of_group(
+                    "inconsistent_assignments",
+                    group,
+                    f"{gone} of {row.assignments} assignments ({100 * share:.0f} %) failed self-consistency and were "
+                    "left out.",
                 )
             if not kept:
-                lines.append(
-                    f"{group}: left out entirely (its answers name no assignment and failed self-consistency)."
+                yield _of_group(
+                    "all_excluded",
+                    group,
+                    "left out entirely (its answers name no assignment and failed self-consistency).",
                 )
             continue
         if row.annotator_kind == "simulated":
-            lines.append(f"{group}: these answers were made by a program; they say nothing about people.")
+            yield _of_group("simulated", group, "these answers were made by a program; they say nothing about people.")
         if 0 < kept < ENOUGH_ANNOTATORS:
-            lines.append(
-                f"{group}: only {kept} annotator{'s' if kept != 1 else ''}; what these few prefer need not be what "
-                "people prefer."
+            yield _of_group(
+                "few_annotators",
+                group,
+                f"only {kept} annotator{'s' if kept != 1 else ''}; what these few prefer need not be what people "
+                "prefer.",
             )
         if kept <= 0:
-            lines.append(f"{group}: nobody is left after exclusions.")
+            yield _of_group("all_excluded", group, "nobody is left after exclusions.")
         elif row.excluded_annotators / annotators > LARGE_SHARE:
-            lines.append(
-                f"{group}: {row.excluded_annotators} of {annotators} annotators were excluded; the rest may not "
-                "stand for all."
+            yield _of_group(
+                "many_excluded",
+                group,
+                f"{row.excluded_annotators} of {annotators} annotators were excluded; the rest may not stand for all.",
             )
-    return lines
 
 
-def _about_tests(results: Results, plan: Plan) -> list[str]:
-    lines = []
-    for source, rows in tests_by_source(results).items():
-        lines += _untested(source, rows)
+def _about_repeats(results: Results, plan: Plan) -> Iterator[WarningRow]:
+    gone = {(row.group, row.annotator_id) for row in results.exclusions if row.rule == "repeat_submissions"}
+    whole = plan.repeat_submissions == "exclude"
+    left = (
+        "were left out entirely (--repeat-submissions first keeps the first)" if whole else "count only with the first"
+    )
+    for group, n in Counter(group for group, _ in sorted(gone)).items():
+        yield _of_group(
+            "repeat_submissions",
+            group,
+            f"{n} annotator{'s' if n != 1 else ''} submitted more than once; they {left}.",
+        )
+
+
+def _about_tests(results: Results, plan: Plan) -> Iterator[WarningRow]:
+    yield from _untested(results)
     asymmetric = [
         row for row in results.preference_directions if row.p_symmetry is not None and row.p_symmetry < plan.fwer
     ]
@@ -74,40 +104,42 @@ def _about_tests(results: Results, plan: Plan) -> list[str]:
             for row in asymmetric
             if row.group == group
         }
-        lines.append(
-            f"{group}: on {len(pairs)} comparison{'s' if len(pairs) != 1 else ''} the two directions do not add up to "
-            "100 % on average (symmetry test, uncorrected); see each direction by itself."
+        yield _of_group(
+            "asymmetric_directions",
+            group,
+            f"on {len(pairs)} comparison{'s' if len(pairs) != 1 else ''} the two directions do not add up to 100 % on "
+            "average (symmetry test, uncorrected); see each direction by itself.",
         )
-    welch = sorted({row.group for row in results.ratings.pairs if row.test == "Welch t"})
-    lines += [
-        f"{group}: some systems were never rated by one annotator on one item; their ratings were tested as unpaired "
-        "(Welch's t)."
-        for group in welch
-        if plan.rating_test == "auto"
-    ]
+    tests = Counter(row.group for row in results.ratings.pairs)
+    apart = Counter((row.group, row.separated_by) for row in results.ratings.pairs if row.separated_by)
+    for (group, column), n in apart.items():
+        yield _of_group("unpaired_ratings", group, f"{n} of {tests[group]} tests of ratings {UNPAIRED[column]}")
     for name, rows in (("preferences", results.preferences), ("choices", results.choices.pairs)):
-        few = sorted({row.group for row in rows if 1 < row.n < SMALL_CLUSTERS})
-        lines += [
-            f"{group}: some tests of {name} rest on fewer than {SMALL_CLUSTERS} values; read them with care."
-            for group in few
-        ]
-    return lines
+        for group in sorted({row.group for row in rows if 1 < row.n < SMALL_CLUSTERS}):
+            yield _of_group(
+                "few_values",
+                group,
+                f"some tests of {name} rest on fewer than {SMALL_CLUSTERS} values; read them with care.",
+            )
 
 
-def _untested(source: str, rows: Sequence[PairTest]) -> list[str]:
-    counted: dict[tuple[str, str | None], int] = {}
-    for row in rows:
-        if row.p_value is None:
-            key = (row.group, row.reason)
-            counted[key] = counted.get(key, 0) + 1
-    return [
-        f"{group}: {n} test{'s' if n != 1 else ''} of {source} could not be run and took no part in the correction "
-        f"({reason})."
-        for (group, reason), n in counted.items()
-    ]
+def _untested(results: Results) -> Iterator[WarningRow]:
+    counted: dict[tuple[str, str, str | None], int] = {}
+    for source, rows in tests_by_source(results).items():
+        for row in rows:
+            if row.p_value is None:
+                key = (source, row.group, row.reason)
+                counted[key] = counted.get(key, 0) + 1
+    for (source, group, reason), n in counted.items():
+        yield _of_group(
+            "untested",
+            group,
+            f"{n} test{'s' if n != 1 else ''} of {source} could not be run and took no part in the correction "
+            f"({reason}).",
+        )
 
 
-def _about_strengths(results: Results) -> list[str]:
+def _about_strengths(results: Results) -> Iterator[WarningRow]:
     counted: dict[tuple[str, str, str, str | None], list[str]] = {}
     few: dict[tuple[str, str, str | None, int], list[str]] = {}
     for row in results.bradley_terry:
@@ -118,33 +150,36 @@ def _about_strengths(results: Results) -> list[str]:
             made = few.setdefault((row.source, row.group, row.interval, row.n_clusters), [])
             if row.criterion not in made:
                 made.append(row.criterion)
-    return [
-        *(
-            f"{group}, {criterion}: no Bradley-Terry strength ({source}) for {', '.join(systems)}: {reason}."
-            for (source, group, criterion, reason), systems in counted.items()
-        ),
-        *(
-            f"{group}, {', '.join(criteria)}: intervals of strengths ({source}) are {interval} and there are only "
-            f"{n}; they may be far too narrow."
-            for (source, group, interval, n), criteria in few.items()
-        ),
-    ]
+    for (source, group, criterion, reason), systems in counted.items():
+        text = f"{group}, {criterion}: no Bradley-Terry strength ({source}) for {', '.join(systems)}: {reason}."
+        yield WarningRow(kind="no_strength", group=group, text=text)
+    for (source, group, interval, n), criteria in few.items():
+        text = (
+            f"{group}, {', '.join(criteria)}: intervals of strengths ({source}) are {interval} and there are only {n}; "
+            "they may be far too narrow."
+        )
+        yield WarningRow(kind="few_clusters", group=group, text=text)
 
 
-def _about_study(results: Results) -> list[str]:
-    lines = []
+def _about_study(results: Results) -> Iterator[WarningRow]:
     missing = sum(row.n for row in results.missing)
     if missing:
-        lines.append(f"{missing} answer{'s are' if missing != 1 else ' is'} missing; nothing was filled in for them.")
+        text = f"{missing} answer{'s are' if missing != 1 else ' is'} missing; nothing was filled in for them."
+        yield WarningRow(kind="missing_answers", group=None, text=text)
     exposures = sorted({row.exposure for row in results.preferences if row.exposure is not None})
     if len(exposures) == 1 and exposures[0] < FEW_EXPOSURES:
-        lines.append(
+        text = (
             f"Annotators read {exposures[0]} output{'s' if exposures[0] != 1 else ''} of each system before judging; "
             f"the SPA paper advises at least {FEW_EXPOSURES}."
         )
+        yield WarningRow(kind="few_outputs_read", group=None, text=text)
     dropped = len(results.study.dropped_items) if results.study else 0
     if dropped:
-        lines.append(
+        text = (
             f"{dropped} item{'s' if dropped != 1 else ''} left the study before the draw, by its conditions on items."
         )
-    return lines
+        yield WarningRow(kind="dropped_items", group=None, text=text)
+
+
+def _of_group(kind: WarningKind, group: str, text: str) -> WarningRow:
+    return WarningRow(kind=kind, group=group, text=f"{group}: {text}")

@@ -75,11 +75,11 @@ def one_sample(values: Floats, *, against: float, confidence: float) -> TTest:
     n = len(listed)
     mean = _mean(listed)
     if n == 1:
-        return _untested(n, mean, None, ONE_UNIT)
+        return no_test(n, mean, None, ONE_UNIT)
     if min(listed) == max(listed):
-        return _untested(n, listed[0], 0.0, NO_VARIATION)
+        return no_test(n, listed[0], 0.0, NO_VARIATION)
     sd = math.sqrt(_squares(listed, mean) / (n - 1))
-    found = _tested(n, mean, sd, against, sd / math.sqrt(n), n - 1, confidence)
+    found = t_of_estimate(n, mean, sd, against, sd / math.sqrt(n), n - 1, confidence)
     return replace(found, highly_skewed=is_highly_skewed(listed))
 
 
@@ -123,13 +123,13 @@ def welch(values_x: Floats, values_y: Floats, *, confidence: float) -> TTest:
     n = len(x) + len(y)
     mean_x, mean_y = _mean(x), _mean(y)
     if min(len(x), len(y)) < 2:
-        return _untested(n, mean_x - mean_y, None, "one value only on one side: no spread to test against")
+        return no_test(n, mean_x - mean_y, None, "one value only on one side: no spread to test against")
     if min(x) == max(x) and min(y) == max(y):
-        return _untested(n, mean_x - mean_y, None, NO_VARIATION)
+        return no_test(n, mean_x - mean_y, None, NO_VARIATION)
     part_x = _squares(x, mean_x) / (len(x) - 1) / len(x)
     part_y = _squares(y, mean_y) / (len(y) - 1) / len(y)
     df = (part_x + part_y) ** 2 / (part_x**2 / (len(x) - 1) + part_y**2 / (len(y) - 1))
-    return _tested(n, mean_x - mean_y, None, 0.0, math.sqrt(part_x + part_y), df, confidence)
+    return t_of_estimate(n, mean_x - mean_y, None, 0.0, math.sqrt(part_x + part_y), df, confidence)
 
 
 def t_bound(df: float, confidence: float) -> float:
@@ -157,7 +157,10 @@ def _squares(values: list[float], mean: float) -> float:
     return math.fsum((value - mean) ** 2 for value in values)
 
 
-def _tested(n: int, mean: float, sd: float | None, against: float, se: float, df: float, confidence: float) -> TTest:
+def t_of_estimate(
+    n: int, mean: float, sd: float | None, against: float, se: float, df: float, confidence: float
+) -> TTest:
+    """Return the test and the interval of an estimate with a standard error."""
     t = (mean - against) / se
     half = t_bound(df, confidence) * se
     p_value = min(1.0, 2 * float(stdtr(df, -abs(t))))
@@ -166,5 +169,6 @@ def _tested(n: int, mean: float, sd: float | None, against: float, se: float, df
     )
 
 
-def _untested(n: int, mean: float, sd: float | None, reason: str) -> TTest:
+def no_test(n: int, mean: float, sd: float | None, reason: str) -> TTest:
+    """Return an estimate that cannot be tested, and why."""
     return TTest(n=n, mean=mean, sd=sd, ci_low=None, ci_high=None, t=None, df=None, p_value=None, reason=reason)

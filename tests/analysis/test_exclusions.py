@@ -157,6 +157,50 @@ def test_the_first_submission_can_be_kept() -> None:
         find_exclusions(unnamed, plan)
 
 
+TWICE = [("a", "i", "x", 3), ("a", "i", "y", 1), ("a", "i", "x", 5), ("a", "j", "x", 4), ("b", "i", "x", 2)]
+ASSIGNED = ["a1", "a1", "a2", "a2", "b1"]
+
+
+def test_repeated_answers_show_repeated_submissions_where_nobody_counted_them() -> None:
+    table = ratings(TWICE, assignment_id=ASSIGNED)
+    tables = check(ratings=table)
+    (row,) = find_exclusions(tables, Plan())
+    assert (row.annotator_id, row.assignment_id, row.rule) == ("a", None, "repeat_submissions")
+    assert row.evidence.startswith("1 question answered in an earlier assignment as well")
+    first = Plan(repeat_submissions="first")
+    assert rules(tables, first) == [("a", "a2", "repeat_submissions")]
+    means = run(ratings=table, plan=first)["ratings"]["means"]
+    assert [(mean["system"], mean["n"], mean["mean"]) for mean in means] == [("x", 2, 2.5), ("y", 1, 1.0)]
+    for plan, words in ((Plan(), "left out entirely"), (first, "only with the first")):
+        rows = run(ratings=table, plan=plan)["warning_rows"]
+        (text,) = [row["text"] for row in rows if row["kind"] == "repeat_submissions"]
+        assert text.startswith("human: 1 annotator submitted more than once")
+        assert words in text
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        {"annotators": pl.DataFrame({"annotator_id": ["a", "b"], "submissions": [1, 1]})},
+        {"annotators": pl.DataFrame({"annotator_id": ["a"], "submissions": [2], "sessions": [2]})},
+        {"exclusions": pl.DataFrame({"annotator_id": ["a"], "assignment_id": ["a1"], "rule": ["review"]})},
+    ],
+    ids=["counted", "sessions", "one is left out already"],
+)
+def test_answers_are_no_repeated_submission_where_something_else_says_so(others: dict[str, pl.DataFrame]) -> None:
+    tables = check(ratings=ratings(TWICE, assignment_id=ASSIGNED), **others)
+    assert "repeat_submissions" not in {rule for *_, rule in rules(tables)}
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [{"repeat": ["1", "1", "2", "2", "1"]}, {"sample": ["1", "1", "2", "2", "1"]}, {"annotator_kind": "llm"}],
+    ids=str,
+)
+def test_numbered_repeats_other_outputs_and_llms_are_no_repeated_submissions(columns: dict[str, object]) -> None:
+    assert rules(check(ratings=ratings(TWICE, assignment_id=ASSIGNED, **columns))) == []
+
+
 @settings(max_examples=25, deadline=None)
 @given(
     st.lists(

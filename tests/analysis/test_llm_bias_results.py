@@ -212,7 +212,7 @@ def test_what_the_tables_do_not_say_has_a_reason() -> None:
     results = run(ratings=rated().drop("position", "label"), llms=("gpt",))
     reasons = {row["kind"]: row["reason"] for row in of(results, "bias") if row["estimate"] is None}
     assert reasons.keys() == {"position", "label", "length"}
-    assert reasons["position"] == "the table has no column position"
+    assert reasons["position"] == "no answer of this LLM says its position (column position)"
     assert "no metric gives" in reasons["length"]
     assert "Not estimated" in render_report(results)["report.md"]
 

@@ -107,8 +107,8 @@ def test_of_an_llm_an_assignment_counts_once() -> None:
         ("g", "x", "y", 0.8),
         ("g", "x", "y", 0.6),
         ("g", "y", "x", 0.3),
-        ("p", "x", "y", 0.9),
-        ("p", "x", "y", 0.7),
+        ("p", "x", "y", 0.85),
+        ("p", "y", "x", 0.25),
     ]
     table = preferences(rows, assignment_id=["a1", "a2", "a2", "a1", "a2"])
     results = run(preferences=table, llms=("g",))

@@ -56,18 +56,18 @@ def test_the_plan_may_fix_the_unit() -> None:
     assert pair(run(ratings=ratings(rows), plan=Plan(unit="item")))["n"] == 5
 
 
-def test_where_nothing_pairs_the_test_is_welch_and_says_so() -> None:
-    x, y = [1, 2, 4, 5, 3], [4, 4, 5, 2]
+def test_where_nothing_pairs_each_rating_alone_is_welchs_test_and_the_report_says_so() -> None:
+    x, y = [1, 2, 4, 5, 3], [4, 4, 5, 2, 2]
     rows: list[tuple[str, str, str, object]] = [(f"a{i}", f"i{i}", "x", v) for i, v in enumerate(x)]
     rows += [(f"b{i}", f"j{i}", "y", v) for i, v in enumerate(y)]
     results = run(ratings=ratings(rows))
     row = pair(results)
     wanted = stats.ttest_ind(x, y, equal_var=False)
-    assert (row["test"], row["unit"], row["n"]) == ("Welch t", "item", 9)
+    assert (row["test"], row["unit"], row["n"], row["n_items"]) == ("clustered t", "annotator", 10, 10)
     assert (row["t"], row["p_value"], row["df"]) == tuple(
         pytest.approx(value, rel=1e-9) for value in (wanted.statistic, wanted.pvalue, wanted.df)
     )
-    assert any("Welch" in line for line in results["warnings"])
+    assert any("nothing pairs" in line for line in results["warnings"])
 
 
 @pytest.mark.parametrize(("unit", "axis"), [("item", 0), ("annotator", 1)])
@@ -182,7 +182,7 @@ def test_annotators_who_have_both_systems_count_also_where_few_items_pair() -> N
     assert (row["unit"], row["n"], row["test"]) == ("annotator", 9, "paired t")
 
 
-def test_where_nobody_has_both_systems_welch_is_by_item() -> None:
+def test_where_nobody_has_both_systems_annotators_are_the_units() -> None:
     rows: list[tuple[str, str, str, object]] = [
         (f"{side}{who}", f"i{item}", side, (who * 7 + item * item + len(side)) % 5)
         for side in ("x", "yy")
@@ -190,10 +190,10 @@ def test_where_nobody_has_both_systems_welch_is_by_item() -> None:
         for item in range(4)
     ]
     row = pair(run(ratings=ratings(rows)))
-    assert (row["test"], row["unit"], row["n"], row["unit_note"]) == ("Welch t", "item", 8, "these annotators only")
+    assert (row["test"], row["unit"], row["n"], row["n_items"]) == ("clustered t", "annotator", 24, 4)
     apart = [(who[-2:], f"{item}{system}", system, score) for who, item, system, score in rows]
     both = pair(run(ratings=ratings([(f"p{int(who.strip('xy'))}", *rest) for who, *rest in apart])))  # type: ignore[misc]
-    assert (both["test"], both["unit"], both["n"]) == ("Welch t", "annotator", 24)
+    assert (both["test"], both["unit"], both["n"], both["n_items"]) == ("clustered t", "annotator", 12, 8)
 
 
 def test_ten_llms_in_one_group_are_ten_annotators() -> None:

@@ -243,6 +243,13 @@ def test_simulated_answers_and_dropped_items_are_pointed_out(results: Results) -
     assert any("say nothing about people" in line for line in run(preferences=table)["warnings"])
 
 
+def test_warnings_have_a_kind_and_a_group(results: Results) -> None:
+    rows = results["warning_rows"]
+    assert [row["text"] for row in rows] == results["warnings"]
+    assert all(row["group"] is None or row["text"].startswith(row["group"]) for row in rows)
+    assert {"dropped_items", "missing_answers"} <= {row["kind"] for row in rows if row["group"] is None}
+
+
 def test_settings_name_the_scales() -> None:
     from analysis import Reading, analyse, check_frames
 

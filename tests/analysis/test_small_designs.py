@@ -26,21 +26,25 @@ def test_few_units_are_told() -> None:
 
 
 def test_few_raters_are_told() -> None:
-    assert warned(9, 20, "rest on fewer than 10 of them")
-    assert not warned(10, 20, "rest on fewer than 10 of them")
+    assert warned(9, 20, "from fewer than 10 raters")
+    assert not warned(10, 20, "from fewer than 10 raters")
 
 
-def test_welch_by_item_is_told_and_by_annotator_is_not() -> None:
+def test_a_planned_welch_test_by_item_over_other_annotators_is_told() -> None:
     rows = [
         (f"{system}{who}", f"i{item}", system, (who * 7 + item * item + len(system)) % 5)
         for system in ("x", "yy")
         for who in range(12)
         for item in range(4)
     ]
-    by_item = run(ratings=ratings(rows))["warnings"]
-    assert sum("Welch test by item" in line for line in by_item) == 1
-    by_annotator = run(ratings=ratings(rows), plan=Plan(unit="annotator"))["warnings"]
-    assert not any("Welch test by item" in line for line in by_annotator)
+    by_item = run(ratings=ratings(rows), plan=Plan(unit="item"))
+    assert sum("17 % of studies, not 5 %" in line for line in by_item["warnings"]) == 1
+    assert "17 % of studies" in by_item["headline"]["problems"][0]["text"]
+    for plan in (Plan(), Plan(unit="annotator")):
+        assert not any("17 %" in line for line in run(ratings=ratings(rows), plan=plan)["warnings"])
+    shared = [(who.strip("xy"), *rest) for who, *rest in rows]
+    welch = run(ratings=ratings(shared), plan=Plan(unit="item", rating_test="welch"))
+    assert not any("17 %" in line for line in welch["warnings"])
 
 
 def asked(answers: list[float]) -> list[tuple[str, str, str, object]]:

@@ -190,6 +190,7 @@ def rating_designs() -> Iterator[Design]:
         yield replace(welch, plan=Plan(unit="annotator"), answers=10)
     yield replace(
         _rating("30 annotators with one system each (Welch), by item (other annotators: not promised)", 30, split=True),
+        plan=Plan(unit="item"),
         promised=False,
         measured=False,
     )

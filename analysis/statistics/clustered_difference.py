@@ -1,0 +1,181 @@
+"""Difference of two means whose values hang together in annotators and in items, where no two values are a pair."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from analysis.statistics.coding import Floats, Ints, fold, snap
+from analysis.statistics.t_tests import NO_VARIATION, TTest, no_test, t_of_estimate
+
+TOO_FEW = "a system was rated by one annotator on one item only: no spread to test against"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ClusterSums:
+    """One system's values by cluster: ``share`` of its values, and the ``rest`` that they add to its mean."""
+
+    cluster: Ints
+    share: Floats
+    rest: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ClusteredValues:
+    """The mean of one system's values, and their sums by annotator, by item, and by both."""
+
+    n: int
+    mean: float
+    annotators: ClusterSums
+    items: ClusterSums
+    cells: ClusterSums
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusteredTest:
+    """A test of two means, and what it takes as drawn; a system with one annotator (item) leaves these as they are.
+
+    ``n_annotators`` and ``n_items`` count those of both systems together.
+    """
+
+    test: TTest
+    n_annotators: int
+    n_items: int
+    over_annotators: bool
+    over_items: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Variance:
+    """A variance, and the sum of squared parts over their degrees of freedom (Satterthwaite's denominator)."""
+
+    variance: float
+    squares: float
+
+
+class SystemClusters:
+    """Sums of each system's values by annotator, by item, and by both; made when they are first asked for, O(n).
+
+    Parameters
+    ----------
+    system, annotator, item : array of int, shape (n,)
+        Of which system each value is, by whom, and about which item.
+    values : array of float, shape (n,)
+    scale : float
+        Largest size of the answers; distances from the mean are rounded to 13 digits of it.
+    """
+
+    def __init__(self, system: Ints, values: Floats, annotator: Ints, item: Ints, *, scale: float) -> None:
+        self._system, self._values, self._scale = system, values, scale
+        self._codes = (annotator, item, annotator * (int(item.max()) + 1) + item)
+        self._found: dict[int, ClusteredValues] = {}
+
+    def __getitem__(self, system: int) -> ClusteredValues:
+        """Return the sums of one system."""
+        if system not in self._found:
+            own = self._system == system
+            values = self._values[own]
+            n = len(values)
+            mean = float(snap(np.array([values.sum() / n]), scale=self._scale)[0])
+            rest = snap(values - mean, scale=self._scale, digits=13)
+            sums = [_cluster_sums(codes[own], rest) for codes in self._codes]
+            self._found[system] = ClusteredValues(n=n, mean=mean, annotators=sums[0], items=sums[1], cells=sums[2])
+        return self._found[system]
+
+
+def _cluster_sums(codes: Ints, rest: Floats) -> ClusterSums:
+    folded, n = fold(codes), len(rest)
+    total = np.bincount(folded.of, weights=rest).astype(np.float64)
+    return ClusterSums(cluster=codes[folded.first], share=np.bincount(folded.of) / n, rest=total / n)
+
+
+def clustered_t(x: ClusteredValues, y: ClusteredValues, *, confidence: float) -> ClusteredTest:
+    """Test two-sidedly whether two systems have the same mean, annotators and items both taken as drawn.
+
+    For each cluster g (annotator, item, or both) u_g = Σ (x - mean_x) / n_x - Σ (y - mean_y) / n_y over its values,
+    so that whoever (or whatever) both systems share is set against itself. V_k = Σ u_g² / (1 - h_g) over clusters of
+    kind k, with h_g their leverage: of the shares p_x and p_y of a system's values that lie in it,
+    h = (p_x² / n_x + p_y² / n_y) / (p_x / n_x + p_y / n_y). The variance is V_a + V_i - V_ai and never below V_a or
+    V_i; or V_a alone where no item has two annotators, V_i where no annotator has two items. Degrees of freedom are
+    the smaller of Satterthwaite's over the clusters of x, of y and of both, and of those that equal spreads would
+    give (Bell and McCaffrey). With one value a cluster and equal numbers of x and y it is Welch's test.
+
+    Parameters
+    ----------
+    x, y : ClusteredValues
+        What :class:`SystemClusters` holds of both systems.
+    confidence : float
+        Level of the interval of the difference.
+
+    Returns
+    -------
+    ClusteredTest
+        Of one annotator (item) on a side alone, annotators (items) are taken as they are. ``reason`` where neither
+        varies, or nothing does.
+
+    References
+    ----------
+    Cameron, A. C., Gelbach, J. B. and Miller, D. L. (2011). Robust inference with multiway clustering. JBES, 29(2),
+    238-249. Bell, R. M. and McCaffrey, D. F. (2002). Bias reduction in standard errors for linear regression with
+    multi-stage samples. Survey Methodology, 28(2), 169-181. Welch (1947). Biometrika, 34(1-2), 28-35.
+    """
+    over_annotators, over_items = (
+        min(len(one.cluster), len(other.cluster)) > 1
+        for one, other in ((x.annotators, y.annotators), (x.items, y.items))
+    )
+    of_annotators, n_annotators = _variance(x, y, "annotators")
+    of_items, n_items = _variance(x, y, "items")
+    of_cells, n_cells = _variance(x, y, "cells")
+    if not over_annotators or (over_items and n_cells == n_annotators):
+        found = of_items
+    elif not over_items or n_cells == n_items:
+        found = of_annotators
+    else:
+        least = max(of_annotators.variance, of_items.variance)
+        found = _Variance(
+            variance=max(of_annotators.variance + of_items.variance - of_cells.variance, least),
+            squares=of_annotators.squares + of_items.squares,
+        )
+    n, mean = n_annotators if over_annotators else n_items, x.mean - y.mean
+    if not (over_annotators or over_items):
+        test = no_test(n, mean, None, TOO_FEW)
+    elif not found.variance > 0:
+        test = no_test(n, mean, None, NO_VARIATION)
+    else:
+        df = found.variance**2 / found.squares
+        test = t_of_estimate(n, mean, None, 0.0, math.sqrt(found.variance), df, confidence)
+    return ClusteredTest(
+        test=test,
+        n_annotators=n_annotators,
+        n_items=n_items,
+        over_annotators=over_annotators,
+        over_items=over_items,
+    )
+
+
+def _variance(
+    x: ClusteredValues, y: ClusteredValues, kind: Literal["annotators", "items", "cells"]
+) -> tuple[_Variance, int]:
+    """Return the variance of the difference by one kind of cluster, and the number of clusters."""
+    sides: tuple[ClusterSums, ClusterSums] = getattr(x, kind), getattr(y, kind)
+    clusters = np.union1d(sides[0].cluster, sides[1].cluster)
+    if min(len(side.cluster) for side in sides) < 2:
+        return _Variance(variance=0.0, squares=0.0), len(clusters)
+    share, rest = np.zeros((2, len(clusters))), np.zeros((2, len(clusters)))
+    for row, side in enumerate(sides):
+        place = np.searchsorted(clusters, side.cluster)
+        share[row, place], rest[row, place] = side.share, side.rest
+    n = np.array([[x.n], [y.n]])
+    left = 1 - (share**2 / n).sum(axis=0) / (share / n).sum(axis=0)  # one minus the leverage
+    weight = (share**2).sum(axis=0)
+    part = (share[0] > 0) + 2 * (share[1] > 0)  # clusters of x, of y, and of both
+    columns = ((rest[0] - rest[1]) ** 2 / left, weight * left, weight**2 * left)
+    parts, first, second = (np.bincount(part, weights=column, minlength=4) for column in columns)
+    there = first > 0
+    seen = float((parts[there] ** 2 * second[there] / first[there] ** 2).sum())
+    variance = float(parts.sum())
+    expected = variance**2 * float(second.sum() / first.sum() ** 2)
+    return _Variance(variance=variance, squares=max(seen, expected)), len(clusters)
