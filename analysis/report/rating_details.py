@@ -53,8 +53,8 @@ def _distinct(rows: Sequence[Any], key: str) -> list[str]:
 def _means_and_agreement(rows: Sequence[SystemBreakdown], names: Names) -> list[Table]:
     """Lay out Table 1 of Chiang and Lee: a block a system, two columns a criterion."""
     by = {(row.system, row.group, row.criterion): row for row in rows}
-    places = list(dict.fromkeys((row.system, row.group) for row in rows))
-    places.sort(key=lambda place: _distinct(rows, "system").index(place[0]))
+    systems = _distinct(rows, "system")
+    places = sorted(dict.fromkeys((row.system, row.group) for row in rows), key=lambda place: systems.index(place[0]))
     criteria = _distinct(rows, "criterion")
     tables = []
     for start in range(0, len(criteria), ABREAST):
@@ -89,10 +89,11 @@ def _between_raters(rows: Sequence[SystemBreakdown], names: Names) -> list[Table
     if not known:
         return []
     by = {(row.group, row.criterion, row.system): row for row in known}
+    systems = _distinct(rows, "system")
     places = list(dict.fromkeys((row.group, row.criterion) for row in known))
     cells = [
         [cell(names.group(group)), cell(names.criterion(criterion))]
-        + [_tau(by.get((group, criterion, system))) for system in _distinct(rows, "system")]
+        + [_tau(by.get((group, criterion, system))) for system in systems]
         for group, criterion in places
     ]
     columns = [Column(title="Raters"), Column(title="Criterion"), *_systems(rows, names)]
@@ -111,12 +112,13 @@ def _with_people(rows: Sequence[SystemCorrelation], names: Names) -> list[Table]
     """Lay out Table 2 of Chiang and Lee: a row a criterion, a column a system."""
     by = {(row.a, row.b, row.criterion, row.system): row for row in rows}
     places = list(dict.fromkeys((row.a, row.b, row.criterion) for row in rows))
+    systems = _distinct(rows, "system")
     cells = [
         [
             cell(measure_name(names, a)),
             cell(measure_name(names, b)),
             cell(names.criterion(criterion)),
-            *(_correlation(by.get((a, b, criterion, system))) for system in _distinct(rows, "system")),
+            *(_correlation(by.get((a, b, criterion, system))) for system in systems),
         ]
         for a, b, criterion in places
     ]
@@ -181,12 +183,13 @@ def _variants(rows: Sequence[VariantMean], names: Names, results: Results) -> li
     tables = [build_table("details_variants", caption, columns, cells, notes)]
     own = [row for row in rows if row.annotator_kind != "llm" and row.system is not None]
     by = {(row.rater, row.criterion or ALL, row.variant, row.system): row for row in own}
-    asked = list(dict.fromkeys((rater, criterion, way) for rater, criterion, way, _ in by))
-    asked.sort(key=lambda place: (place[0], _distinct(own, "criterion").index(place[1])))
+    systems = _distinct(own, "system")
+    order = {criterion: place for place, criterion in enumerate(_distinct(own, "criterion"))}
+    asked = sorted(dict.fromkeys(key[:3] for key in by), key=lambda place: (place[0], order[place[1]]))
     columns = [Column(title="Raters"), Column(title="Criterion"), Column(title="Asked as"), *_systems(own, names)]
     cells = [
         [cell(shown_name(rater)), cell(names.criterion(criterion)), cell(shown_name(way) or "\u2013")]
-        + [mean_cell(by.get((rater, criterion, way, system))) for system in _distinct(own, "system")]
+        + [mean_cell(by.get((rater, criterion, way, system))) for system in systems]
         for rater, criterion, way in asked
     ]
     if own:
@@ -198,13 +201,17 @@ def _variants(rows: Sequence[VariantMean], names: Names, results: Results) -> li
 def _people(rows: Sequence[AnnotatorMean], names: Names) -> list[Table]:
     """Lay out Table 12 of Chiang and Lee: a row a person, a column a system."""
     by = {(row.group, row.criterion, row.annotator_id, row.system): row for row in rows}
+    systems = _distinct(rows, "system")
+    groups, criteria = (
+        {name: place for place, name in enumerate(_distinct(rows, key))} for key in ("group", "criterion")
+    )
     places = sorted(
         dict.fromkeys((row.group, row.criterion, row.annotator_id) for row in rows),
-        key=lambda place: (_distinct(rows, "group").index(place[0]), _distinct(rows, "criterion").index(place[1])),
+        key=lambda place: (groups[place[0]], criteria[place[1]]),
     )
     cells = [
         [cell(names.group(group)), cell(names.criterion(criterion)), cell(shown_name(annotator))]
-        + [mean_cell(by.get((group, criterion, annotator, system))) for system in _distinct(rows, "system")]
+        + [mean_cell(by.get((group, criterion, annotator, system))) for system in systems]
         for group, criterion, annotator in places
     ]
     columns = [Column(title="Group"), Column(title="Criterion"), Column(title="Rater"), *_systems(rows, names)]
