@@ -65,18 +65,16 @@ def draw_weights(units: Ints, replicates: int, rng: np.random.Generator) -> Iter
         unit is a profile of its own.
     """
     n_units, n_profiles = int(units.sum()), len(units)
-    step = max(1, CELLS // n_profiles)
     by_unit = n_profiles * BINOMIAL > n_units
+    step = max(1, CELLS // (n_units if by_unit else n_profiles))
     owner = np.repeat(np.arange(n_profiles), units) if by_unit else units
     for start in range(0, replicates, step):
         many = min(step, replicates - start)
         if not by_unit:
             yield rng.multinomial(n_units, units / n_units, size=many).astype(np.float64)
             continue
-        rows = np.empty((many, n_profiles))
-        for row in rows:
-            row[:] = np.bincount(owner[rng.integers(0, n_units, n_units)], minlength=n_profiles)
-        yield rows
+        drawn = owner[rng.integers(0, n_units, (many, n_units))] + n_profiles * np.arange(many)[:, None]
+        yield np.bincount(drawn.ravel(), minlength=many * n_profiles).reshape(many, n_profiles).astype(np.float64)
 
 
 def resampled_interval(

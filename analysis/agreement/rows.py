@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -186,21 +186,25 @@ def rating_data(table: pl.DataFrame, order: Order) -> Iterator[tuple[str, str, R
     group, criterion = code(table["group"], order.groups).of, code(table["criterion"], order.criteria).of
     unit = fold(*(_sorted(table[name]).of for name in ("item_id", "system", "sample"))).of
     rater = _raters(table, unit, fold(group, criterion).of)
-    part = fold(group, criterion)
-    cells = fold(part.of, unit, rater.of)
-    value, first = cells.mean(table["value"].to_numpy()), cells.first
-    ends = np.cumsum(np.bincount(part.of[first]))
+    part, ids, of = fold(group, criterion).of, rater.ids, rater.of
+    cells = fold(part, unit, of)
+    value, first, repeated = cells.mean(table["value"].to_numpy()), cells.first, cells.first is not cells.of
+    del rater, cells  # of ten million answers each array is 80 MB
+    if repeated:  # else each row is a cell, and they are in order
+        unit, part = unit[first], part[first]
+        of = of[first]
+    ends = np.cumsum(np.bincount(part))
     for number, end in enumerate(ends.tolist()):
         own = slice(ends[number - 1] if number else 0, end)
-        row = first[own]
-        data = _data(unit[row], rater, rater.of[row], value[own])
+        data = _data(unit[own], ids, of[own], value[own])
         if data.n_annotators > 1:
-            yield order.groups[group[row[0]]], order.criteria[criterion[row[0]]], data
+            place = first[own.start]
+            yield order.groups[group[place]], order.criteria[criterion[place]], data
 
 
-def _data(unit: Ints, rater: Codes, of: Ints, value: Floats) -> ReliabilityData:
+def _data(unit: Ints, ids: Sequence[str], of: Ints, value: Floats) -> ReliabilityData:
     present = np.unique(of)
-    names = tuple(rater.ids[number] for number in present.tolist())
+    names = tuple(ids[number] for number in present.tolist())
     return from_codes(unit, np.searchsorted(present, of), snap(value, scale=scale_of(value)), names)
 
 

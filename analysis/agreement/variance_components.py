@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dposv
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import gammaincinv
 
@@ -181,7 +182,8 @@ def _one_way(sums: SufficientSums, ratio: float) -> float:
 
 
 def _normal_equations(sums: SufficientSums, weights: Floats) -> tuple[Floats, Floats, float]:
-    table = np.diag(sums.answers) - np.tensordot(weights, sums.met, axes=1)
+    table = -(weights @ sums.met.reshape(len(weights), -1)).reshape(sums.met.shape[1:])
+    table.flat[:: len(table) + 1] += sums.answers
     return table, sums.by_annotator - weights @ sums.sums, sums.square - float(weights @ sums.squares)
 
 
@@ -199,9 +201,13 @@ def _crossed(sums: SufficientSums, ratio: float, spread: float) -> float:
     weights, log_size = _weights(sums, ratio)
     table, right, yy = _normal_equations(sums, weights)
     rows = table.sum(axis=1)
-    factor = cho_factor(np.eye(len(right)) + spread * table)
-    log_size += 2 * float(np.log(np.diag(factor[0])).sum())
-    both = spread * cho_solve(factor, np.column_stack([right, rows]))
+    scaled = spread * table
+    scaled.flat[:: len(table) + 1] += 1
+    factor, both, info = dposv(scaled, np.column_stack([right, rows]))
+    if info:
+        raise np.linalg.LinAlgError("the annotators' equations are singular")
+    log_size += 2 * float(np.log(factor.diagonal()).sum())
+    both *= spread
     xx = float(rows.sum() - rows @ both[:, 1])
     xy = float(right.sum() - rows @ both[:, 0])
     yy -= float(right @ both[:, 0])

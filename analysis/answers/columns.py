@@ -118,7 +118,7 @@ class Check:
 
     def names(self, column: str) -> None:
         """Require something in every row of a column; "NaN" and "NA" are nothing."""
-        if self.coded(column) and {None, *NOTHING}.isdisjoint(self.frame[column].unique().to_list()):
+        if self.coded(column) and {None, *NOTHING}.isdisjoint(self.frame[column].unique(maintain_order=True).to_list()):
             return
         nothing = pl.col(column).is_null() | pl.col(column).is_in(NOTHING)
         self.refuse(nothing, column, f"{column} must not be empty")
@@ -128,7 +128,8 @@ class Check:
         self.frame = self.frame.with_columns(
             pl.when(~pl.col(name).is_in(NOTHING)).then(name).alias(name)
             for name in columns
-            if not self.coded(name) or not set(NOTHING).isdisjoint(self.frame[name].unique().to_list())
+            if not self.coded(name)
+            or not set(NOTHING).isdisjoint(self.frame[name].unique(maintain_order=True).to_list())
         )
 
     def number(self, column: str, name: str) -> None:

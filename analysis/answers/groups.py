@@ -61,7 +61,7 @@ def _kinds_by_annotator(tables: Mapping[str, pl.DataFrame]) -> dict[str, str]:
 def _check(tables: Mapping[str, pl.DataFrame], llms: Sequence[str]) -> None:
     seen = pl.concat(
         [
-            table.select("annotator_id", "annotator_kind", "group").unique(maintain_order=True).cast(pl.String)
+            distinct(table, "annotator_id", "annotator_kind", "group")
             for table in tables.values()
             if "group" in table.columns
         ]
@@ -106,9 +106,15 @@ def _mixed_readouts(tables: Mapping[str, pl.DataFrame]) -> list[str]:
     ]
 
 
+def distinct(table: pl.DataFrame, *columns: str) -> pl.DataFrame:
+    """Return the different rows of some columns as strings, in the order in which they first appear."""
+    rows = table.lazy().select(columns).unique(maintain_order=True).collect(engine="streaming")
+    return rows.cast(pl.String)
+
+
 def group_order(tables: Sequence[pl.DataFrame]) -> tuple[tuple[str, AnnotatorKind], ...]:
     """List (group, annotator_kind): people first, then simulated annotators, then LLMs as they first appear."""
-    each = [table.select("group", "annotator_kind").unique(maintain_order=True).cast(pl.String) for table in tables]
+    each = [distinct(table, "group", "annotator_kind") for table in tables]
     seen = pl.concat(each).unique(maintain_order=True)
     pairs = [(group, kind) for group, kind in seen.iter_rows()]
     return tuple(sorted(pairs, key=lambda pair: ORDER.index(pair[1])))

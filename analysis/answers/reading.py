@@ -63,7 +63,8 @@ def read_raw(path: Path, mapping: Mapping[str, str], known: frozenset[str], *, c
         check_table_file(path)
         with path.open("rb") as stream:
             sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
-        source = READERS[suffix](path, known | {old for old, new in mapping.items() if new in known})
+        columns = known | {old for old, new in mapping.items() if new in known}
+        source = READERS[suffix](path, columns, coded)
         tidy = _tidy(source, str(path), mapping, known, coded=coded)
     except ResponseError as error:
         raise AnalysisError(*error.problems) from error
@@ -96,11 +97,11 @@ def _in_memory(frame: pl.DataFrame) -> _Columns:
     return _Columns(schema=frame.schema, height=frame.height, column=frame.get_column)
 
 
-def _csv(path: Path, columns: frozenset[str]) -> _Columns:
-    return _in_memory(read_csv(path))
+def _csv(path: Path, columns: frozenset[str], coded: bool) -> _Columns:
+    return _in_memory(read_csv(path, coded=columns - {WIDE_COLUMN} if coded else ()))
 
 
-def _parquet(path: Path, columns: frozenset[str]) -> _Columns:
+def _parquet(path: Path, columns: frozenset[str], coded: bool) -> _Columns:
     height: int = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
     if height > max(ALWAYS_READ, ROWS_A_BYTE * path.stat().st_size):  # reading it would end the process
         raise AnalysisError(f"{path}: expected as many rows as the file can hold, got a count of {height}")
@@ -115,7 +116,7 @@ def _parquet(path: Path, columns: frozenset[str]) -> _Columns:
     return _Columns(schema=schema, height=height, column=column)
 
 
-def _json_lines(path: Path, columns: frozenset[str]) -> _Columns:
+def _json_lines(path: Path, columns: frozenset[str], coded: bool) -> _Columns:
     """Read the keys in ``columns`` as texts; row ``n`` is line ``n``, a blank line a row of nulls."""
     schema: dict[str, pl.DataType] = {}
     frames: list[pl.DataFrame] = []
@@ -155,7 +156,7 @@ def _text(value: Any, place: str) -> str:
     raise AnalysisError(f"{place}: expected one value, got {'a list' if isinstance(value, list) else 'an object'}")
 
 
-READERS: dict[str, Callable[[Path, frozenset[str]], _Columns]] = {
+READERS: dict[str, Callable[[Path, frozenset[str], bool], _Columns]] = {
     ".csv": _csv,
     ".jsonl": _json_lines,
     ".ndjson": _json_lines,
@@ -213,7 +214,7 @@ def _coded(column: pl.Series, *, several: bool) -> pl.Series:
         else:
             seen = column.unique()
             column = column.replace_strict(seen, seen.cast(pl.String).cast(pl.Categorical), return_dtype=pl.Categorical)
-    seen = column.unique().cast(pl.String)
+    seen = column.unique(maintain_order=True).cast(pl.String)  # in order is faster
     if seen.equals(_plain(seen)):
         return column
     return translate(column, lambda strings: _plain(strings).cast(pl.Categorical))

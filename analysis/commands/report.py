@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -148,6 +149,7 @@ def report(
     Give a STUDY whose answers were collected here, or tables collected elsewhere (one row per
     answer). The [analysis] section of a STUDY is its analysis plan; for tables, options set it.
     """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # for small matrices threads mostly wait for each other
     from analysis.results.analyse import analyse
     from analysis.results.files import to_json
 

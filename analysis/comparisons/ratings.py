@@ -159,29 +159,35 @@ def rating_cells(table: pl.DataFrame, order: Order) -> Iterator[RatingCells]:
     table = answered_rows(table)
     if table.is_empty():
         return
-    group, criterion = code(table["group"], order.groups).of, code(table["criterion"], order.criteria).of
-    system, annotator = code(table["system"], order.systems).of, code(table["annotator_id"]).of
-    assignment = fold(annotator, code(table["assignment_id"]).of).of
-    item, variant, sample = (code(table[name]).of for name in ("item_id", "variant", "sample"))
-    llm = (table["annotator_kind"] == "llm").to_numpy()
-    value = table["value"].to_numpy()
-    cells = fold(group, criterion, assignment, variant, item, system, sample)
-    averaged, first = cells.mean(value), cells.first
-    part = fold(group[first], criterion[first])
-    block = fold(part.of, assignment[first], variant[first], item[first]).of
-    ends = np.cumsum(np.bincount(part.of))
+    columns = {
+        "group": code(table["group"], order.groups).of,
+        "criterion": code(table["criterion"], order.criteria).of,
+        "system": code(table["system"], order.systems).of,
+        "annotator": code(table["annotator_id"]).of,
+        "llm": (table["annotator_kind"] == "llm").to_numpy(),
+        **{name: code(table[name]).of for name in ("item_id", "variant", "sample")},
+    }
+    columns["assignment"] = fold(columns["annotator"], code(table["assignment_id"]).of).of
+    names = ("group", "criterion", "assignment", "variant", "item_id", "system", "sample")
+    cells = fold(*(columns[name] for name in names))
+    averaged, first = cells.mean(table["value"].to_numpy()), cells.first
+    if first is not cells.of:  # else each row is a cell, and they are in order
+        columns = {name: column[first] for name, column in columns.items()}
+    del cells, first
+    part = fold(columns["group"], columns["criterion"]).of
+    block = fold(part, columns["assignment"], columns["variant"], columns["item_id"]).of
+    ends = np.cumsum(np.bincount(part))
     for number, end in enumerate(ends.tolist()):
         rows = slice(ends[number - 1] if number else 0, end)  # folds are sorted by their columns
-        own = first[rows]
         yield RatingCells(
-            group=order.groups[group[own[0]]],
-            criterion=order.criteria[criterion[own[0]]],
-            llm=bool(llm[own[0]]),
+            group=order.groups[columns["group"][rows.start]],
+            criterion=order.criteria[columns["criterion"][rows.start]],
+            llm=bool(columns["llm"][rows.start]),
             systems=order.systems,
-            system=system[own],
-            annotator=annotator[own],
-            assignment=assignment[own],
-            item=item[own],
+            system=columns["system"][rows],
+            annotator=columns["annotator"][rows],
+            assignment=columns["assignment"][rows],
+            item=columns["item_id"][rows],
             block=block[rows],
             value=averaged[rows],
             scale=scale_of(averaged[rows]),

@@ -120,17 +120,13 @@ def breakdowns(
 
 def _by_system(table: pl.DataFrame, order: Order, means: Sequence[RatingMean]) -> list[SystemBreakdown]:
     """Measure the agreement on each system alone, on the scale level of all systems together."""
-    answers = {
-        (group, criterion, system): data
-        for system in order.systems
-        for group, criterion, data in rating_data(table.filter(pl.col("system") == system), order)
-    }
-    together: dict[tuple[str, str], list[Floats]] = {}
-    for (group, criterion, _), data in answers.items():
-        together.setdefault((group, criterion), []).append(data.value)
-    levels = {place: level_of(np.concatenate(values)) for place, values in together.items()}
-    measured = {place: _agreement(data, levels[place[:2]]) for place, data in answers.items()}
-    single = answered_rows(table).group_by("group", "criterion", "system").agg(pl.col("value").std())
+    scores: dict[tuple[str, str], Floats] = {}
+    for _, (group, criterion), data in _answers(table, order):
+        scores[group, criterion] = np.union1d(scores.get((group, criterion), ()), data.value)
+    levels = {place: level_of(values) for place, values in scores.items()}
+    measured = {(*place, system): _agreement(data, levels[place]) for system, place, data in _answers(table, order)}
+    by_place = answered_rows(table).lazy().group_by("group", "criterion", "system")
+    single = by_place.agg(pl.col("value").std()).collect(engine="streaming")
     spread = {(str(group), str(criterion), str(system)): sd for group, criterion, system, sd in single.iter_rows()}
     rows = []
     for row in means:
@@ -139,6 +135,13 @@ def _by_system(table: pl.DataFrame, order: Order, means: Sequence[RatingMean]) -
         summary = {name: getattr(row, name) for name in ("group", "criterion", "system", "n", "mean", "sd")}
         rows.append(SystemBreakdown(**summary, sd_answers=spread[place], **found))
     return rows
+
+
+def _answers(table: pl.DataFrame, order: Order) -> Iterator[tuple[str, tuple[str, str], ReliabilityData]]:
+    """Yield one system's answers at a time, which is all that memory need hold."""
+    for system in order.systems:
+        for group, criterion, data in rating_data(table.filter(pl.col("system") == system), order):
+            yield system, (group, criterion), data
 
 
 def _agreement(data: ReliabilityData, level: Level) -> dict[str, Any]:

@@ -47,11 +47,12 @@ def rating_counts(ratings: pl.DataFrame | None, order: Order | None) -> list[Rat
     """
     if ratings is None or order is None:
         return []
-    usable = ratings.filter(
-        pl.col("value").is_not_null() & pl.col("elicitation").cast(pl.String).ne_missing("category")
-    )
-    rows = usable.select(pl.col(PLACE).cast(pl.String), score=pl.col("value"))
-    counted = rows.group_by(*PLACE, "score").agg(n=pl.len())
+    each = ratings.lazy().group_by(*PLACE, "elicitation", score=pl.col("value")).agg(n=pl.len())
+    counted = each.collect(engine="streaming")
+    counted = counted.filter(
+        pl.col("score").is_not_null() & pl.col("elicitation").cast(pl.String).ne_missing("category")
+    ).select(pl.col(PLACE).cast(pl.String), "score", "n")
+    counted = counted.group_by(*PLACE, "score").agg(pl.col("n").sum())
     scores = counted.group_by("group", "criterion").agg(scores=pl.col("score").n_unique())
     few = set(scores.filter(pl.col("scores") <= MOST_SCORES).select("group", "criterion").iter_rows())
     found: dict[tuple[str, ...], list[tuple[float, int]]] = {}

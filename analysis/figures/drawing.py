@@ -15,11 +15,12 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 DASHES = ([1, 0], [7, 3], [2, 2], [10, 3, 2, 3], [4, 4], [1, 3])  # of lines
 INK = "#1b1c1d"  # becomes the colour of the text around, so that a figure can stand on dark ground
+DRAWN = "sans-serif"  # fonts of this machine would take most of the time to measure, and differ elsewhere
 FONT = "system-ui, Noto Sans, Noto Sans CJK SC, WenQuanYi Zen Hei, Noto Sans Arabic, DejaVu Sans, Arial, sans-serif"
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.4.1.json"
 LOOK = {  # of every figure
     "background": "transparent",
-    "font": FONT,
+    "font": DRAWN,
     "aria": False,
     "padding": 4,
     "view": {"continuousWidth": 300, "continuousHeight": 300, "stroke": None},
@@ -39,7 +40,7 @@ def to_svg(specification: Mapping[str, Any], datasets: Mapping[str, Any], altern
 
     drawing = {**specification, "config": LOOK, "datasets": dict(datasets)}
     svg: str = vl_convert.vegalite_to_svg(drawing)
-    svg = svg.replace(INK, "currentColor")
+    svg = svg.replace(INK, "currentColor").replace(f'font-family="{DRAWN}"', f'font-family="{FONT}"')
     return svg.replace("<svg ", f'<svg role="img" aria-label={quoteattr(str(clean(alternative)))} ', 1)
 
 

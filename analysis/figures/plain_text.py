@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -25,9 +25,9 @@ def clean(value: Any) -> Any:
     if value is None or isinstance(value, float | int):
         return value  # most of what results hold
     if isinstance(value, str):
-        return NOT_TEXT.sub("\ufffd", value)
+        return value if value.isascii() and value.isprintable() else NOT_TEXT.sub("\ufffd", value)
     if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{field.name: clean(getattr(value, field.name)) for field in fields(value)})
+        return type(value)(**{field.name: clean(getattr(value, field.name)) for field in fields(value)})
     if isinstance(value, Mapping):
         return {clean(key): clean(item) for key, item in value.items()}
     if isinstance(value, tuple):

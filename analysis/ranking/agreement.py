@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -66,21 +66,27 @@ def agreement_of_rankings(
     """
     by_key = {(own.source, own.group, own.criterion): own for own in sums}
     scores = dict(zip(by_key, draw_scores(list(by_key.values()), seed=seed), strict=True))
-    pool_of = {
-        list(by_key)[place]: number for number, pool in enumerate(pools(list(by_key.values()))) for place in pool
-    }
-    rows = [_row(one, two) for one, two in combinations(rankings, 2) if one.criterion == two.criterion]
-    pairs = [(_key(one), _key(two)) for one, two in combinations(rankings, 2) if one.criterion == two.criterion]
-    taus = {keys: row.kendall_tau for keys, row in zip(pairs, rows, strict=True)}
+    keys = list(by_key)
+    pool_of = {keys[place]: number for number, pool in enumerate(pools(list(by_key.values()))) for place in pool}
+    left: dict[str, deque[Ranking]] = {}
+    for ranking in rankings:
+        left.setdefault(ranking.criterion, deque()).append(ranking)
+    same = {criterion: [_key(ranking) for ranking in listed] for criterion, listed in left.items()}
+    rows, pairs = [], []
+    for one in rankings:
+        left[one.criterion].popleft()
+        rows += [_row(one, two) for two in left[one.criterion]]
+        pairs += [(_key(one), _key(two)) for two in left[one.criterion]]
+    taus = {pair: row.kendall_tau for pair, row in zip(pairs, rows, strict=True)}
     bounds: dict[tuple[Key, Key], Bounds] = {}
-    for criterion in dict.fromkeys(ranking.criterion for ranking in rankings):
-        known = [key for key in map(_key, rankings) if key[2] == criterion and scores.get(key) is not None]
+    for listed in same.values():
+        known = [key for key in listed if scores.get(key) is not None]
         bounds |= _bounds([by_key[key] for key in known], [scores[key] for key in known], taus, confidence)
     done = []
-    for row, keys in zip(rows, pairs, strict=True):
-        units = [by_key[key].unit if key in by_key else None for key in keys]
-        shared = keys[0] in pool_of and pool_of.get(keys[0]) == pool_of.get(keys[1])
-        done.append(_bounded(row, bounds.get(keys), _drawn(units, shared), confidence))
+    for row, (first, second) in zip(rows, pairs, strict=True):
+        units = [by_key[key].unit if key in by_key else None for key in (first, second)]
+        shared = first in pool_of and pool_of.get(first) == pool_of.get(second)
+        done.append(_bounded(row, bounds.get((first, second)), _drawn(units, shared), confidence))
     return done
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from analysis.answers.plan import Plan
 from analysis.answers.tables import answered_rows
@@ -251,12 +252,12 @@ def _weights(n_units: int, replicates: int, rng: np.random.Generator) -> Floats:
 
 def pools(rankings: Sequence[ReplicateSums]) -> list[list[int]]:
     """Group the rankings that share units, directly or through others, in their order."""
-    found: list[tuple[list[int], str, set[str]]] = []
-    for place, ranking in enumerate(rankings):
-        own = set(ranking.names)
-        shared = [pool for pool in found if pool[1] == ranking.unit and pool[2] & own]
-        merged = sorted({place, *(member for pool in shared for member in pool[0])})
-        for pool in shared:
-            own |= pool[2]
-        found = [pool for pool in found if pool not in shared] + [(merged, ranking.unit, own)]
-    return sorted(members for members, _, _ in found)
+    units: dict[tuple[str, str], int] = {}
+    of = [units.setdefault((ranking.unit, name), len(units)) for ranking in rankings for name in ranking.names]
+    place = np.repeat(np.arange(len(rankings)), [len(ranking.names) for ranking in rankings])
+    size = len(rankings) + len(units)
+    shared = csr_array((np.ones(len(of)), (place, len(rankings) + np.array(of, dtype=np.int64))), shape=(size, size))
+    found: dict[int, list[int]] = {}
+    for number, pool in enumerate(connected_components(shared, directed=False)[1][: len(rankings)].tolist()):
+        found.setdefault(pool, []).append(number)
+    return list(found.values())

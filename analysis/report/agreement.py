@@ -56,9 +56,11 @@ def agreement(results: Results) -> Section | None:
     names, rows = Names(results), [row for row in results.agreement if row.source == "ratings"]
     blocks: list[Block] = [Paragraph(text=READING), Paragraph(text=RULES), *_alone(results, names, rows)]
     criteria = sorted(dict.fromkeys(row.criterion for row in rows), key=lambda each: each != OVERALL)
-    for criterion in criteria:
+    of_criterion: dict[str, list[AgreementRow]] = {criterion: [] for criterion in criteria}
+    for row in rows:
+        of_criterion[row.criterion].append(row)
+    for criterion, own in of_criterion.items():
         several = len(criteria) > 1
-        own = [row for row in rows if row.criterion == criterion]
         title = sentence(names.criterion(criterion))
         about = f": {names.criterion(criterion)}" if several else ""
         table = _table(results, names, own, f"agreement-{slug(criterion)}" if several else "agreement", about)

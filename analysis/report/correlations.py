@@ -76,8 +76,10 @@ def correlations(results: Results) -> Section | None:
     criteria = {criterion for criterion, _ in parts}
     ordered = list(dict.fromkeys(criterion for criterion, _ in parts))
     targets = {target for _, target in parts}
-    for criterion, target in parts:
-        own = [row for row in rows if (row.criterion, row.b) == (criterion, target)]
+    of_part: dict[tuple[str, str], list[CorrelationRow]] = {part: [] for part in parts}
+    for row in rows:
+        of_part[row.criterion, row.b].append(row)
+    for (criterion, target), own in of_part.items():
         shown: list[Block] = []
         title = ""
         if len(parts) > 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from analysis.report.document import Results
@@ -41,6 +41,13 @@ PLAIN = (
 )
 RATING_PARTS = ("robustness", "respacing", "by_system", "by_variant", "by_annotator")
 NESTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
+WRITTEN: dict[type[Any], Callable[[Any], str]] = {
+    type(None): lambda _: "",
+    bool: lambda value: "true" if value else "false",
+    int: str,
+    float: repr,
+    str: without_formula,
+}
 
 
 def csv_tables(found: Results) -> dict[str, str]:
@@ -98,12 +105,5 @@ def render_csv(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _field(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return repr(value)
-    if isinstance(value, int):
-        return str(value)
-    return without_formula(value) if isinstance(value, str) else NESTED.encode(value)
+    written = WRITTEN.get(type(value))
+    return written(value) if written else NESTED.encode(value)

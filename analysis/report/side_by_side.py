@@ -226,8 +226,10 @@ def _variants(results: Results, names: Names) -> list[Block]:
 
 def _rankings_agree(names: Names, rows: Sequence[RankingAgreement]) -> list[Block]:
     """Show the rankings that people read; those of ratings taken as comparisons are opened on demand."""
-    apart = [row for row in rows if row.a.startswith("ratings_bt:") or row.b.startswith("ratings_bt:")]
-    shown = [row for row in rows if row not in apart]
+    shown: list[RankingAgreement] = []
+    apart: list[RankingAgreement] = []
+    for row in rows:
+        (apart if row.a.startswith("ratings_bt:") or row.b.startswith("ratings_bt:") else shown).append(row)
     blocks: list[Block] = []
     if shown:
         blocks.append(Paragraph(text=_tau_range(shown)))

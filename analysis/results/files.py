@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analysis.results.records import SCHEMA, Results
+from analysis.statistics.record import Record, names_of
 from spa.errors import AnalysisError
 
 if TYPE_CHECKING:
@@ -22,12 +22,30 @@ SCHEMA_FILE = Path(__file__).with_name("results.schema.json")
 
 def as_plain(results: Results) -> dict[str, Any]:
     """Return results as dicts, lists and numbers: the content of ``results.json``."""
-    return asdict(results)
+    return {name: _plain(getattr(results, name)) for name in names_of(Results)}
+
+
+def _plain(value: Any) -> Any:
+    """Do as ``dataclasses.asdict``, without its copy of each number."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, Record):
+        return {name: _plain(getattr(value, name)) for name in names_of(type(value))}
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
 
 
 def to_json(results: Results) -> str:
     """Write results as JSON; NaN and infinity are refused."""
-    return json.dumps(as_plain(results), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    from pydantic_core import to_json as encoded  # four times as fast as json, which knows no records
+
+    text = encoded(results, indent=1, inf_nan_mode="constants").decode()
+    if "NaN" in text or "Infinity" in text:  # a name may hold these words, a number may not
+        text = json.dumps(as_plain(results), ensure_ascii=False, allow_nan=False, indent=1)
+    return text + "\n"
 
 
 def from_plain(content: Mapping[str, Any]) -> Results:

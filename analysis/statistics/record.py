@@ -27,6 +27,7 @@ AnnotatorKind = Literal["human", "llm", "simulated"]
 Source = Literal["preferences", "ratings", "choices"]
 RankedSource = Literal["preferences", "ratings", "choices", "ratings_bt"]
 Value = TypeVar("Value")
+NAMES: dict[type[Any], tuple[str, ...]] = {}  # of the fields of each record
 
 
 class Record:
@@ -90,6 +91,8 @@ def rounded(value: Value) -> Value:
     (0.3, 3, 'a')
     """
     found: Any = value
+    if value is None or isinstance(value, str | int):
+        return value
     if isinstance(value, float):
         if not math.isfinite(value):
             raise ArithmeticError("a result is not finite")
@@ -105,7 +108,9 @@ def rounded(value: Value) -> Value:
 
 def names_of(kind: type[Any]) -> tuple[str, ...]:
     """Return the names of a record's fields."""
-    return tuple(field.name for field in fields(kind))
+    if kind not in NAMES:
+        NAMES[kind] = tuple(field.name for field in fields(kind))
+    return NAMES[kind]
 
 
 def fields_of(record: DataclassInstance) -> dict[str, Any]:
