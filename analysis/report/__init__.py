@@ -13,6 +13,7 @@ from analysis.report.document import Document, Figure, every_block
 from analysis.report.html import render_html
 from analysis.report.latex import latex_tables
 from analysis.report.markdown import render_markdown
+from analysis.report.parts import APPENDIX, REPORT, appendix, full_report, short_report
 from analysis.report.sections import build_document
 from analysis.results.records import Results
 from spa.errors import AnalysisError
@@ -33,8 +34,8 @@ def write_report(results: Results, folder: Path) -> list[Path]:
     Returns
     -------
     list of Path
-        report.html, report.md, then figures/*.svg and tables/*.csv, tables/*.tex. The same results give
-        the same bytes.
+        report.html and report.md, appendix.html and appendix.md, then figures/*.svg and tables/*.csv, tables/*.tex.
+        The same results give the same bytes.
 
     Raises
     ------
@@ -56,18 +57,28 @@ def write_report(results: Results, folder: Path) -> list[Path]:
     return written
 
 
-def render_report(results: Results, *, only: Collection[str] | None = None) -> dict[str, str]:
-    """Return the text of every file of the report by its path within the folder, ``only`` some sections if asked."""
+def render_report(results: Results, *, only: Collection[str] | None = None, full: bool = False) -> dict[str, str]:
+    """Return the text of every file of the report by its path within the folder.
+
+    Parameters
+    ----------
+    only : collection of str, optional
+        Ids of the sections to show; all of them unless given.
+    full : bool
+        Put everything into the report, which then has no appendix.
+    """
     shown: Results = clean(results)
     document = build_document(shown)
     if only is not None:
         kept = tuple(section for section in document.sections if section.id in only)
         document = replace(document, sections=kept)
+    everything = full_report(document)
+    parts = {REPORT: everything} if full else {REPORT: short_report(document), APPENDIX: appendix(document)}
     return {
-        "report.html": render_html(document),
-        "report.md": render_markdown(document),
-        **{f"figures/{figure.name}.svg": figure.svg for figure in _figures(document)},
-        **{f"tables/{name}": text for name, text in sorted({**csv_tables(shown), **latex_tables(document)}.items())},
+        **{f"{stem}.html": render_html(part) for stem, part in parts.items()},
+        **{f"{stem}.md": render_markdown(part) for stem, part in parts.items()},
+        **{f"figures/{figure.name}.svg": figure.svg for figure in _figures(everything)},
+        **{f"tables/{name}": text for name, text in sorted({**csv_tables(shown), **latex_tables(everything)}.items())},
     }
 
 

@@ -11,7 +11,7 @@ from analysis.report.families import correction_name
 from analysis.report.plots import share_figure
 from analysis.report.preferences import NO_PREFERENCE, STARS, level_words
 from analysis.report.ratings import UNIT_NOTES
-from analysis.results.findings import confidence_words
+from analysis.results.findings import confidence_words, opened
 from analysis.results.records import Results
 from analysis.results.words import Names, count, p_value, percent, sentence, share_interval, slug
 
@@ -27,17 +27,19 @@ def choices(results: Results) -> Section | None:
             f"50% means no preference. {level_words(results)}"
         )
     ]
+    appendix: list[Block] = []
     criteria = list(dict.fromkeys(row.criterion for row in rows))
     for criterion in criteria:
+        part = blocks if criterion in opened(criteria) else appendix
         own = [row for row in rows if row.criterion == criterion]
         several = len(criteria) > 1
         if several:
-            blocks.append(Heading(text=sentence(names.criterion(criterion))))
-        blocks += [
+            part.append(Heading(text=sentence(names.criterion(criterion))))
+        part += [
             _table(results, names, own, criterion, several),
             share_figure(own, names, "choices", criterion, several),
         ]
-    return Section(id="choices", title="Which output was chosen", blocks=tuple(blocks))
+    return Section(id="choices", title="Which output was chosen", blocks=tuple(blocks), appendix=tuple(appendix))
 
 
 def _table(results: Results, names: Names, rows: Sequence[ChoiceTest], criterion: str, several: bool) -> Table:

@@ -222,7 +222,8 @@ def settings(results: Results) -> Section | None:
     return Section(
         id="settings",
         title="Settings",
-        blocks=(Paragraph(text="What was fixed for this analysis, and what it was made with."), folded),
+        blocks=(Paragraph(text="What was fixed for this analysis, and what it was made with."),),
+        appendix=(folded,),
     )
 
 

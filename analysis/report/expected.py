@@ -46,8 +46,8 @@ def expected(results: Results) -> Section | None:
     return Section(
         id="expected",
         title="Expected preferences",
-        blocks=(
-            Paragraph(text=_tally(rows, sources, names)),
+        blocks=(Paragraph(text=_tally(rows, sources, names)),),
+        appendix=(
             build_table(
                 "expected",
                 "Expected preferences and what was found",

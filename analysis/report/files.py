@@ -12,7 +12,12 @@ from analysis.results.records import Results
 from spa.errors import AnalysisError
 
 RESULTS = "results.json"
-PARTS = ("figures/*.svg", "tables/*.csv", "tables/*.tex")  # what a report may hold in one run and not in the next
+PARTS = (
+    "appendix.*",
+    "figures/*.svg",
+    "tables/*.csv",
+    "tables/*.tex",
+)  # what a report may hold in one run and not in the next
 
 
 def write_results(results: Results, folder: Path) -> list[Path]:

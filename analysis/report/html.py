@@ -43,13 +43,14 @@ def render_html(document: Document) -> str:
         markup=Markup,
         rows_of=_rows,
         kind=_kind,
+        address=lambda target: document.address(target, ".html"),
     )
 
 
 def render_blocks(blocks: Sequence[Block], notes: Mapping[str, tuple[str, ...]]) -> str:
     """Return blocks as HTML to stand within a page of somebody else's; ``notes`` are those of :func:`legends`."""
     template = _environment().get_template("some.html.j2")
-    return template.render(blocks=blocks, legends=notes, markup=Markup, rows_of=_rows, kind=_kind)
+    return template.render(blocks=blocks, legends=notes, markup=Markup, rows_of=_rows, kind=_kind, address=lambda _: "")
 
 
 def _kind(block: Block) -> str:

@@ -35,17 +35,17 @@ def llm_vs_people(results: Results) -> Section | None:
     """Report the alternative-annotator test, prediction-powered means, rank tables, bias and unchecked LLM means."""
     found, names = results.llm_vs_people, Names(results)
     confidence = confidence_words(results)
-    blocks = [
-        *_stand_in(found.alternative_annotator, names),
+    blocks = _stand_in(found.alternative_annotator, names)
+    appendix = [
         *_powered(found.prediction_powered, names, confidence),
         *rank_tables(found.rank_tables, names),
         *bias(found.bias, names, confidence),
         *_unchecked(found.llm_only, names, confidence),
     ]
-    if not blocks:
+    if not blocks and not appendix:
         return None
     opening = Paragraph(text="How far answers of LLMs can stand for those of people, and where they are biased.")
-    return Section(id="llm-vs-people", title="LLMs beside people", blocks=(opening, *blocks))
+    return Section(id="llm-vs-people", title="LLMs beside people", blocks=(opening, *blocks), appendix=tuple(appendix))
 
 
 def _stand_in(rows: Sequence[AlternativeAnnotatorRow], names: Names) -> list[Block]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from analysis.report.document import (
     Block,
@@ -13,6 +14,8 @@ from analysis.report.document import (
     Figure,
     Fold,
     Heading,
+    Link,
+    Links,
     Paragraph,
     Table,
     Terms,
@@ -40,12 +43,12 @@ def render_markdown(document: Document) -> str:
     if document.subtitle:
         parts.append(escape(document.subtitle))
     for section in document.sections:
-        parts.append(f"## {escape(section.title)}")
-        parts.extend(_block(block, under) for block in section.blocks)
+        parts.append(f'<a id="{section.id}"></a>\n\n## {escape(section.title)}')
+        parts.extend(_block(block, under, document) for block in section.blocks)
     return "\n\n".join(parts) + "\n"
 
 
-def _block(block: Block, under: dict[str, tuple[str, ...]]) -> str:
+def _block(block: Block, under: dict[str, tuple[str, ...]], document: Document) -> str:
     match block:
         case Heading():
             return f"### {escape(block.text)}"
@@ -56,7 +59,13 @@ def _block(block: Block, under: dict[str, tuple[str, ...]]) -> str:
         case Bullets():
             return "\n".join(f"- {escape(item)}" for item in block.items)
         case Terms():
-            return "\n".join(f"- **{escape(term)}**: {escape(explanation)}" for term, explanation in block.items)
+            lines = [
+                (term, escape(text) if isinstance(text, str) else _links(text, document, " "))
+                for term, text in block.items
+            ]
+            return "\n".join(f"- **{escape(term)}**: {text}" for term, text in lines)
+        case Links():
+            return f"{escape(block.label)} {_links(block.items, document, '; ')}"
         case Table():
             return "\n\n".join([_table(block), *(f"<sub>{escape(line)}</sub>" for line in under[block.name])])
         case Figure():
@@ -64,8 +73,13 @@ def _block(block: Block, under: dict[str, tuple[str, ...]]) -> str:
         case Code():
             return f"```{block.language}\n{block.text}\n```"
         case Fold():
-            inner = "\n\n".join(_block(inside, under) for inside in block.blocks)
+            inner = "\n\n".join(_block(inside, under, document) for inside in block.blocks)
             return f"<details><summary>{escape(block.summary)}</summary>\n\n{inner}\n\n</details>"
+
+
+def _links(links: Sequence[Link], document: Document, between: str) -> str:
+    places = [(escape(link.text), document.address(link.target, ".md")) for link in links]
+    return between.join(f"[{text}](<{place}>)" if place else text for text, place in places)
 
 
 def _table(table: Table) -> str:

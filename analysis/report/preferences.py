@@ -20,7 +20,7 @@ from analysis.report.document import (
 )
 from analysis.report.families import correction_name, discovery_words
 from analysis.report.plots import directions_figures, share_figure
-from analysis.results.findings import confidence_words
+from analysis.results.findings import confidence_words, opened
 from analysis.results.records import Results
 from analysis.results.words import (
     Names,
@@ -51,19 +51,23 @@ def preferences(results: Results) -> Section | None:
             + level_words(results)
         )
     ]
+    appendix: list[Block] = []
     criteria = list(dict.fromkeys(row.criterion for row in rows))
     for criterion in criteria:
+        part = blocks if criterion in opened(criteria) else appendix
         own = [row for row in rows if row.criterion == criterion]
         if len(criteria) > 1:
-            blocks.append(Heading(text=sentence(names.criterion(criterion))))
-        blocks.append(_table(results, names, own, criterion, len(criteria) > 1))
-        blocks.append(share_figure(own, names, "preferences", criterion, len(criteria) > 1))
-        blocks.extend(_by_exposure(own, names))
+            part.append(Heading(text=sentence(names.criterion(criterion))))
+        part.append(_table(results, names, own, criterion, len(criteria) > 1))
+        part.append(share_figure(own, names, "preferences", criterion, len(criteria) > 1))
+        part.extend(_by_exposure(own, names))
     if any(names.kind(row.group) == "llm" for row in rows):
         blocks.append(Paragraph(text=LLM_NOTE))
     if results.preference_directions:
-        blocks.append(_directions(results, names))
-    return Section(id="preferences", title="Which system is preferred (SPA)", blocks=tuple(blocks))
+        appendix.append(_directions(results, names))
+    return Section(
+        id="preferences", title="Which system is preferred (SPA)", blocks=tuple(blocks), appendix=tuple(appendix)
+    )
 
 
 def _by_exposure(rows: Sequence[PreferenceTest], names: Names) -> list[Block]:

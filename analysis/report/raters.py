@@ -36,8 +36,8 @@ def raters(results: Results) -> Section | None:
         own.sort(key=lambda row: criteria.index(row.criterion))
         if any(row.annotator_kind == "llm" for row in own):
             blocks.append(_table(own, names, source))
-    blocks += _by_system(results, rows, names)
-    return Section(id="raters", title="LLM raters side by side", blocks=tuple(blocks))
+    means = tuple(_by_system(results, rows, names))
+    return Section(id="raters", title="LLM raters side by side", blocks=tuple(blocks), appendix=means)
 
 
 def _table(rows: list[RaterRow], names: Names, source: str) -> Table:

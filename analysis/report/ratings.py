@@ -20,7 +20,7 @@ from analysis.report.families import correction_name
 from analysis.report.plots import means_figure
 from analysis.report.preferences import STARS, level_words
 from analysis.report.spread import spread
-from analysis.results.findings import OVERALL, confidence_words
+from analysis.results.findings import OVERALL, confidence_words, opened
 from analysis.results.records import Results
 from analysis.results.words import MINUS, Names, count, interval, number, p_value, sentence, signed, slug
 
@@ -38,6 +38,7 @@ def ratings(results: Results) -> Section | None:
     blocks: list[Block] = [
         Paragraph(text=f"Annotators rated single outputs; here their ratings are averaged. {level_words(results)}")
     ]
+    appendix: list[Block] = []
     named = [*(row.criterion for row in means), *(row.criterion for row in pairs)]
     criteria = sorted(dict.fromkeys(named), key=lambda each: each != OVERALL)
     for criterion in criteria:
@@ -45,21 +46,23 @@ def ratings(results: Results) -> Section | None:
         turned = " (lower is better)" if criterion in names.lower_is_better else ""
         title = sentence(names.criterion(criterion)) + turned
         part: list[Block] = []
+        spreads: list[Block] = []
         own_means = [row for row in means if row.criterion == criterion]
         own_pairs = [row for row in pairs if row.criterion == criterion]
         if own_means:
             part += [
                 _means(results, names, own_means, criterion, several),
                 means_figure(own_means, names, criterion, several),
-                *spread(results, names, criterion, several),
             ]
+            spreads = spread(results, names, criterion, several)
         if own_pairs:
             part.append(_pairs(results, names, own_pairs, criterion, several))
-        if several and OVERALL in criteria and criterion != OVERALL:
-            blocks.append(Fold(summary=f"{title}: means and differences", blocks=tuple(part)))
+        if criterion not in opened(criteria):
+            appendix.append(Fold(summary=f"{title}: means and differences", blocks=(*part, *spreads)))
         else:
             blocks += [Heading(text=title), *part] if several else part
-    return Section(id="ratings", title="How single outputs were rated", blocks=tuple(blocks))
+            appendix += spreads
+    return Section(id="ratings", title="How single outputs were rated", blocks=tuple(blocks), appendix=tuple(appendix))
 
 
 def _means(results: Results, names: Names, rows: list[RatingMean], criterion: str, several: bool) -> Table:

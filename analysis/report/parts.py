@@ -1,0 +1,97 @@
+"""The report for a reader with little time, and the appendix that it links to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from analysis.report.document import Block, Document, Fold, Heading, Link, Links, Section, Table, every_block, whole
+from analysis.results.words import plural
+
+REPORT, APPENDIX = "report", "appendix"  # stems of the files
+LONGEST = 20  # rows that the report shows of a table
+FURTHER: dict[str, tuple[str, ...]] = {  # sections of the report, each with the sections of the appendix that say more
+    "answer": ("strengths", "comparison"),
+    "asked": ("interview",),
+    "preregistration": (),
+    "excluded": (),
+    "preferences": ("preference-checks",),
+    "ratings": ("robustness", "agreement", "rating-details", "shares", "identical-pairs"),
+    "choices": (),
+    "expected": (),
+    "raters": ("calibration", "explanations"),
+    "llm-vs-people": ("correlations",),
+    "warnings": (),
+    "settings": ("equivalence", "observed-power", "terms", "cite"),
+}
+
+
+def full_report(document: Document) -> Document:
+    """Return one document of all sections, each with all that it says."""
+    return replace(document, sections=tuple(whole(section) for section in document.sections))
+
+
+def short_report(document: Document) -> Document:
+    """Return the sections of the report alone, long tables cut, with links to the appendix."""
+    sections = [section for section in document.sections if section.id in FURTHER and section.blocks]
+    elsewhere = {section.id: section for section in appendix(document).sections}
+    linked = {name for section in sections for name in FURTHER[section.id]}
+    shown = []
+    for section in sections:
+        further = list(FURTHER[section.id])
+        if section is sections[-1]:
+            further += [name for name in elsewhere if name not in linked and name not in FURTHER]
+        links = [
+            *_own_links(elsewhere.get(section.id)),
+            *(Link(text=elsewhere[name].title, target=name) for name in further if name in elsewhere),
+        ]
+        blocks = [_cut(block) for block in section.blocks]
+        more = [Links(label="More:", items=tuple(links))] if links else []
+        shown.append(replace(section, blocks=(*blocks, *more), appendix=()))
+    return replace(document, sections=tuple(shown), beside=APPENDIX)
+
+
+def appendix(document: Document) -> Document:
+    """Return what the report leaves out: sections in full, the rest of sections, and long tables with all rows."""
+    sections = [
+        whole(section) if section.id not in FURTHER else replace(section, blocks=tuple(_left(section)), appendix=())
+        for section in document.sections
+    ]
+    return replace(
+        document,
+        title=f"Appendix: {document.title}",
+        sections=tuple(section for section in sections if section.blocks),
+        beside=REPORT,
+    )
+
+
+def _left(section: Section) -> Iterator[Block]:
+    for block in every_block(section.blocks):
+        if isinstance(block, Table) and len(block.rows) > LONGEST:
+            yield Fold(summary=f"{block.caption}: all {plural(len(block.rows), 'row')}", blocks=(block,))
+    yield from section.appendix
+
+
+def _own_links(rest: Section | None) -> Iterator[Link]:
+    """Yield a link to each titled block of the rest of a section."""
+    for block in rest.blocks if rest else ():
+        title = {Heading: "text", Fold: "summary", Table: "caption"}.get(type(block))
+        if rest and title:
+            yield Link(text=getattr(block, title), target=rest.id)
+
+
+def _cut(block: Block) -> Block:
+    """Return a table with the rows that matter most, in the order of the table."""
+    if isinstance(block, Fold):
+        return replace(block, blocks=tuple(_cut(inner) for inner in block.blocks))
+    if not isinstance(block, Table) or len(block.rows) <= LONGEST:
+        return block
+    weights = block.weights or tuple(float(place) for place in range(len(block.rows)))
+    places = sorted(sorted(range(len(weights)), key=lambda place: weights[place])[:LONGEST])
+    which = f"those with {block.weighed_by}" if block.weights else "the first"
+    return replace(
+        block,
+        rows=tuple(block.rows[place] for place in places),
+        weights=(),
+        notes=(f"{LONGEST} of {len(block.rows):,} rows, {which}.", *block.notes),
+    )
