@@ -1,4 +1,4 @@
-"""Warnings, the meaning of every term, the settings, and how to cite."""
+"""The meaning of every term, the settings, and how to cite."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from analysis.figures.plain_text import shown_name
 from analysis.report.cells import cell
 from analysis.report.document import (
     Block,
-    Bullets,
     Code,
     Column,
     Fold,
@@ -21,7 +20,7 @@ from analysis.report.families import correction_paper, false_discoveries, famili
 from analysis.results.findings import confidence_words
 from analysis.results.overview import Settings
 from analysis.results.records import Results
-from analysis.results.words import Names, listed, plural, sentence
+from analysis.results.words import listed, plural, sentence
 from analysis.statistics.record import names_of
 
 SETTINGS = {
@@ -57,6 +56,7 @@ MEANINGS = {
     ("incomplete_answers", "exclude"): "are left out",
     ("incomplete_answers", "keep"): "count",
 }
+SHOWN = ("fwer", "correction", "family", "unit", "consistency_tau", "seed")  # in the report; the appendix has all
 APART = ("versions", "inputs")  # shown in another way
 
 SPA_PAPER = """@inproceedings{ethayarajh-jurafsky-2022-authenticity,
@@ -100,30 +100,6 @@ SOFTWARE = """@software{spa-eval,
   author  = {{The spa-eval authors}},
   version = {VERSION}
 }"""
-
-
-READ = "What must be known before these numbers are used."
-
-
-def warnings(results: Results) -> Section | None:
-    """List what a reader must know before using the numbers."""
-    names = Names(results)
-    texts = [_addressed(" ".join(text.split()), names) for text in results.warnings]
-    if not texts:
-        return None
-    return Section(
-        id="warnings", title="Warnings", blocks=(Paragraph(text=READ), Bullets(items=tuple(dict.fromkeys(texts))))
-    )
-
-
-def _addressed(text: str, names: Names) -> str:
-    """Return a warning that begins with a group's shown name instead of its id."""
-    for group in sorted(names.groups, key=len, reverse=True):
-        for after in (":", ","):
-            if text.startswith(f"{group}{after}"):
-                shown = names.group(group)
-                return f"{shown if names.kind(group) == 'llm' else sentence(shown)}{text.removeprefix(group)}"
-    return text
 
 
 WORDS = "What the words of this report mean, and how its numbers are made."
@@ -206,23 +182,27 @@ def settings(results: Results) -> Section | None:
     """List settings, versions and the files that the numbers come from."""
     chosen, means = results.settings, rate_words(results)
     items = [
-        (SETTINGS.get(key, key.replace("_", " ").capitalize()), _setting(key, getattr(chosen, key), means))
+        (key, (SETTINGS.get(key, key.replace("_", " ").capitalize()), _setting(key, getattr(chosen, key), means)))
         for key in names_of(Settings)
         if key not in APART
     ]
+    every = [term for _, term in items]
     if chosen.versions:
-        items.append(("Software", ", ".join(f"{name} {version}" for name, version in chosen.versions.items())))
+        every.append(("Software", ", ".join(f"{name} {version}" for name, version in chosen.versions.items())))
     blocks: list[Block] = families(results)
     files = input_files(results)
     if files:
         columns = [Column(title="File"), Column(title="SHA-256", explanation="a fingerprint of its bytes")]
         rows = [[cell(shown_name(name)), cell(digest, quoted=True)] for name, digest in files]
         blocks.append(build_table("input_files", "Files read", columns, rows))
-    folded = Fold(summary="Every setting, the software and the files read", blocks=(Terms(items=tuple(items)), *blocks))
+    folded = Fold(summary="Every setting, the software and the files read", blocks=(Terms(items=tuple(every)), *blocks))
     return Section(
         id="settings",
         title="Settings",
-        blocks=(Paragraph(text="What was fixed for this analysis, and what it was made with."),),
+        blocks=(
+            Paragraph(text="What was fixed for this analysis, and what it was made with."),
+            Terms(items=tuple(term for key, term in items if key in SHOWN)),
+        ),
         appendix=(folded,),
     )
 
