@@ -181,12 +181,12 @@ def _terms(results: Results) -> list[tuple[str, str]]:
 def settings(results: Results) -> Section | None:
     """List settings, versions and the files that the numbers come from."""
     chosen, means = results.settings, rate_words(results)
-    items = [
-        (key, (SETTINGS.get(key, key.replace("_", " ").capitalize()), _setting(key, getattr(chosen, key), means)))
+    items = {
+        key: (SETTINGS.get(key, key.replace("_", " ").capitalize()), _setting(key, getattr(chosen, key), means))
         for key in names_of(Settings)
         if key not in APART
-    ]
-    every = [term for _, term in items]
+    }
+    every = list(items.values())
     if chosen.versions:
         every.append(("Software", ", ".join(f"{name} {version}" for name, version in chosen.versions.items())))
     blocks: list[Block] = families(results)
@@ -201,7 +201,7 @@ def settings(results: Results) -> Section | None:
         title="Settings",
         blocks=(
             Paragraph(text="What was fixed for this analysis, and what it was made with."),
-            Terms(items=tuple(term for key, term in items if key in SHOWN)),
+            Terms(items=tuple(items[key] for key in SHOWN)),
         ),
         appendix=(folded,),
     )

@@ -116,10 +116,11 @@ class Fold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """A place to read on: the id of a section, or a file of the report by its path."""
+    """A place to read on: a section's id, with ".2" for its third block, or a file of the report by its path."""
 
     text: str
     target: str
+    beside: bool = False  # in the document beside this one, even where this one has such a section
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,14 +156,15 @@ class Document:
     language: str
     sections: tuple[Section, ...]
     beside: str = ""  # stem of the document that holds the sections linked to and not held here
+    explains_columns: bool = True  # under each table; else the document beside this one does
 
-    def address(self, target: str, suffix: str) -> str:
+    def address(self, link: Link, suffix: str) -> str:
         """Return where a link leads from this document, written with a suffix; nothing where the place is unknown."""
-        if "/" in target:
-            return target
-        if any(section.id == target for section in self.sections):
-            return f"#{target}"
-        return f"{self.beside}{suffix}#{target}" if self.beside else ""
+        if "/" in link.target:
+            return link.target
+        if not link.beside and any(section.id == link.target.partition(".")[0] for section in self.sections):
+            return f"#{link.target}"
+        return f"{self.beside}{suffix}#{link.target}" if self.beside else ""
 
 
 SectionMaker: TypeAlias = Callable[[Results], Section | None]
@@ -171,6 +173,18 @@ SectionMaker: TypeAlias = Callable[[Results], Section | None]
 def whole(section: Section) -> Section:
     """Return a section with all that it says in one."""
     return replace(section, blocks=(*section.blocks, *section.appendix), appendix=())
+
+
+def named(block: Block) -> str:
+    """Return the words by which a block can be linked to; nothing for those that have none."""
+    match block:
+        case Heading():
+            return block.text
+        case Fold():
+            return block.summary
+        case Table():
+            return block.caption
+    return ""
 
 
 def every_block(blocks: Sequence[Block]) -> list[Block]:
@@ -183,10 +197,15 @@ def every_block(blocks: Sequence[Block]) -> list[Block]:
     return found
 
 
-def legends(sections: Sequence[Section]) -> dict[str, tuple[str, ...]]:
+def legends(sections: Sequence[Section], *, columns: bool = True) -> dict[str, tuple[str, ...]]:
     """Return what is to be read under each table: explanations of its columns and its notes.
 
     Within a section each line is said once, under the first table that needs it.
+
+    Parameters
+    ----------
+    columns : bool
+        False leaves out the explanations of columns.
 
     Returns
     -------
@@ -198,10 +217,11 @@ def legends(sections: Sequence[Section]) -> dict[str, tuple[str, ...]]:
         shown: set[str] = set()
         for block in every_block(section.blocks):
             if isinstance(block, Table):
-                columns = [f"{column.title}: {column.explanation}" for column in block.columns if column.explanation]
-                fresh = [line for line in columns if line not in shown]
+                titles = [column for column in block.columns if columns and column.explanation]
+                lines = [f"{column.title}: {column.explanation}" for column in titles]
+                fresh = [line for line in lines if line not in shown]
                 notes = [note for note in block.notes if note not in shown]
-                shown.update(columns, block.notes)
+                shown.update(lines, block.notes)
                 found[block.name] = (*([f"{'; '.join(fresh)}."] if fresh else []), *notes)
     return found
 

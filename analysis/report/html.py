@@ -37,13 +37,13 @@ def render_html(document: Document) -> str:
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     return template.render(
         document=document,
-        legends=legends(document.sections),
+        legends=legends(document.sections, columns=document.explains_columns),
         policy=policy,
         style=Markup(style),
         markup=Markup,
         rows_of=_rows,
         kind=_kind,
-        address=lambda target: document.address(target, ".html"),
+        address=lambda link: document.address(link, ".html"),
     )
 
 

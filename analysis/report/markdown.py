@@ -20,6 +20,7 @@ from analysis.report.document import (
     Table,
     Terms,
     legends,
+    named,
 )
 
 MEANT_BY_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|$~&!^])")
@@ -38,13 +39,15 @@ def escape(text: str) -> str:
 
 def render_markdown(document: Document) -> str:
     """Return the whole report; figures are expected in the folder ``figures``."""
-    under = legends(document.sections)
+    under = legends(document.sections, columns=document.explains_columns)
     parts = [f"# {escape(document.title)}"]
     if document.subtitle:
         parts.append(escape(document.subtitle))
     for section in document.sections:
         parts.append(f'<a id="{section.id}"></a>\n\n## {escape(section.title)}')
-        parts.extend(_block(block, under, document) for block in section.blocks)
+        for place, block in enumerate(section.blocks):
+            anchor = f'<a id="{section.id}.{place}"></a>\n\n' if named(block) else ""
+            parts.append(f"{anchor}{_block(block, under, document)}")
     return "\n\n".join(parts) + "\n"
 
 
@@ -78,7 +81,7 @@ def _block(block: Block, under: dict[str, tuple[str, ...]], document: Document) 
 
 
 def _links(links: Sequence[Link], document: Document, between: str) -> str:
-    places = [(escape(link.text), document.address(link.target, ".md")) for link in links]
+    places = [(escape(link.text), document.address(link, ".md")) for link in links]
     return between.join(f"[{text}](<{place}>)" if place else text for text, place in places)
 
 

@@ -5,11 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from analysis.report.document import Block, Document, Fold, Heading, Link, Links, Section, Table, every_block, whole
+from analysis.report.document import (
+    Block,
+    Document,
+    Fold,
+    Heading,
+    Link,
+    Links,
+    Section,
+    Table,
+    Terms,
+    every_block,
+    named,
+    whole,
+)
 from analysis.results.words import plural
 
 REPORT, APPENDIX = "report", "appendix"  # stems of the files
 LONGEST = 20  # rows that the report shows of a table
+COLUMNS = Section(id="columns", title="What the columns mean")
 FURTHER: dict[str, tuple[str, ...]] = {  # sections of the report, each with the sections of the appendix that say more
     "answer": ("strengths", "comparison"),
     "asked": ("interview",),
@@ -40,15 +54,17 @@ def short_report(document: Document) -> Document:
     for section in sections:
         further = list(FURTHER[section.id])
         if section is sections[-1]:
-            further += [name for name in elsewhere if name not in linked and name not in FURTHER]
+            further += [name for name in elsewhere if name not in {*linked, *FURTHER, COLUMNS.id}]
         links = [
             *_own_links(elsewhere.get(section.id)),
-            *(Link(text=elsewhere[name].title, target=name) for name in further if name in elsewhere),
+            *(Link(text=elsewhere[name].title, target=name, beside=True) for name in further if name in elsewhere),
         ]
         blocks = [_cut(block) for block in section.blocks]
+        if any(isinstance(block, Table) and _explained(block) for block in every_block(blocks)):
+            links.append(Link(text=COLUMNS.title, target=COLUMNS.id, beside=True))
         more = [Links(label="More:", items=tuple(links))] if links else []
         shown.append(replace(section, blocks=(*blocks, *more), appendix=()))
-    return replace(document, sections=tuple(shown), beside=APPENDIX)
+    return replace(document, sections=tuple(shown), beside=APPENDIX, explains_columns=False)
 
 
 def appendix(document: Document) -> Document:
@@ -60,9 +76,29 @@ def appendix(document: Document) -> Document:
     return replace(
         document,
         title=f"Appendix: {document.title}",
-        sections=tuple(section for section in sections if section.blocks),
+        sections=tuple(section for section in (*sections, _columns(document)) if section.blocks),
         beside=REPORT,
     )
+
+
+def _explained(table: Table) -> list[tuple[str, str]]:
+    return [(column.title, column.explanation) for column in table.columns if column.explanation]
+
+
+def _columns(document: Document) -> Section:
+    """Explain the columns of the tables that the report shows, each explanation once."""
+    items: dict[tuple[str, str], str] = {}
+    blocks = [block for section in document.sections if section.id in FURTHER for block in every_block(section.blocks)]
+    for table in blocks:
+        if isinstance(table, Table):
+            for title, explanation in _explained(table):
+                items.setdefault((title, explanation), table.caption)
+    titles = [title for title, _ in items]
+    terms = [
+        (title if titles.count(title) == 1 else f"{title} ({caption})", explanation)
+        for (title, explanation), caption in items.items()
+    ]
+    return replace(COLUMNS, blocks=(Terms(items=tuple(terms)),) if terms else ())
 
 
 def _left(section: Section) -> Iterator[Block]:
@@ -73,11 +109,12 @@ def _left(section: Section) -> Iterator[Block]:
 
 
 def _own_links(rest: Section | None) -> Iterator[Link]:
-    """Yield a link to each titled block of the rest of a section."""
-    for block in rest.blocks if rest else ():
-        title = {Heading: "text", Fold: "summary", Table: "caption"}.get(type(block))
-        if rest and title:
-            yield Link(text=getattr(block, title), target=rest.id)
+    """Yield a link to each named block of the rest of a section; a heading stands for what follows it."""
+    headed = False
+    for place, block in enumerate(rest.blocks if rest else ()):
+        headed = headed or isinstance(block, Heading)
+        if rest and named(block) and (isinstance(block, Heading) or not headed):
+            yield Link(text=named(block), target=f"{rest.id}.{place}", beside=True)
 
 
 def _cut(block: Block) -> Block:
@@ -93,5 +130,5 @@ def _cut(block: Block) -> Block:
         block,
         rows=tuple(block.rows[place] for place in places),
         weights=(),
-        notes=(f"{LONGEST} of {len(block.rows):,} rows, {which}.", *block.notes),
+        notes=(f"{LONGEST} of {len(block.rows):,} rows: {which}.", *block.notes),
     )
