@@ -62,7 +62,7 @@ def short_report(document: Document) -> Document:
         blocks = [_cut(block) for block in section.blocks]
         if any(isinstance(block, Table) and _explained(block) for block in every_block(blocks)):
             links.append(Link(text=COLUMNS.title, target=COLUMNS.id, beside=True))
-        more = [Links(label="More:", items=tuple(links))] if links else []
+        more = [Links(label="In the appendix:", items=tuple(links))] if links else []
         shown.append(replace(section, blocks=(*blocks, *more), appendix=()))
     return replace(document, sections=tuple(shown), beside=APPENDIX, explains_columns=False)
 
