@@ -143,7 +143,7 @@ def _groups(results: Results, names: Names) -> Table | None:
         Column(title="Forms excluded", numeric=True),
         Column(title="What they saw", explanation="whether the group was asked with the very same form"),
     ]
-    return build_table("groups", "Who answered", columns, rows)
+    return build_table("groups", "Who answered", columns, rows, csv="groups")
 
 
 def _dropped(items: Sequence[StudyDroppedItem]) -> Fold:

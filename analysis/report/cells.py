@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from analysis.comparisons.choices import ChoiceTest
@@ -9,6 +10,7 @@ from analysis.comparisons.ratings import RatingTest
 from analysis.preference_checks.filtering import SweepRow
 from analysis.report.document import Cell, Column
 from analysis.report.evidence import evidence
+from analysis.results.findings import KIND_ORDER
 from analysis.results.records import PairTest
 from analysis.results.words import NONE, SPACE, Names, p_value
 
@@ -23,6 +25,17 @@ def cell(text: str, **more: Any) -> Cell:
 def crossed(row: RatingTest | ChoiceTest) -> Cell:
     """Return the adjusted p of the test over annotators and items, marked where its verdict differs."""
     return cell(p_value(row.p_crossed_adjusted) + (f"{SPACE}\u2260" if row.disagree else ""))
+
+
+MOST_IMPORTANT = "the smallest adjusted p, those of people first"
+
+
+def importance(rows: Sequence[PairTest], names: Names) -> tuple[float, ...]:
+    """Return the weights of rows in a table that has to be cut."""
+    return tuple(
+        10.0 * KIND_ORDER.get(names.kind(row.group), 2) + (2.0 if row.p_adjusted is None else row.p_adjusted)
+        for row in rows
+    )
 
 
 VERBS = {"preferences": "preferred", "ratings": "rated better", "choices": "chosen more often"}

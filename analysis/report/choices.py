@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analysis.comparisons.choices import ChoiceTest
-from analysis.report.cells import VERDICT, cell, crossed, verdict
+from analysis.report.cells import MOST_IMPORTANT, VERDICT, cell, crossed, importance, verdict
 from analysis.report.document import Block, Cell, Column, Heading, Paragraph, Section, Table, build_table
 from analysis.report.families import correction_name
 from analysis.report.plots import share_figure
@@ -53,6 +53,9 @@ def _table(results: Results, names: Names, rows: Sequence[ChoiceTest], criterion
         [_cells(row, names) for row in rows],
         [*(UNIT_NOTES[unit] for unit in units if known), STARS, NO_PREFERENCE],
         constant=("Unit",) if known else (),
+        csv="choices_pairs",
+        weights=importance(rows, names),
+        weighed_by=MOST_IMPORTANT,
     )
 
 

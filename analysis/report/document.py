@@ -43,7 +43,7 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
-    csv: str = ""  # the table of all rows in full precision, by its file name
+    csv: str = ""  # stem of the file that holds all rows in full precision
     weights: tuple[float, ...] = ()  # of the rows, where some matter more: the lower, the more
     weighed_by: str = ""  # what the lowest weights are, as "the smallest adjusted p"
 

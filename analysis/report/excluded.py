@@ -117,5 +117,12 @@ def _missing(results: Results, names: Names) -> Table:
         Column(title="Answers", numeric=True),
     ]
     return build_table(
-        "missing", "Answers that are missing", columns, rows, ["Nothing was filled in for a missing answer."]
+        "missing",
+        "Answers that are missing",
+        columns,
+        rows,
+        ["Nothing was filled in for a missing answer."],
+        csv="missing",
+        weights=tuple(-row.n for row in results.missing),
+        weighed_by="the most answers",
     )

@@ -28,6 +28,7 @@ from analysis.results.records import Results
 from analysis.results.words import Names, count, interval, listed, number, percent, plural, sentence
 
 LISTED = 60  # rows of an open table; more are folded
+MOST_LINES = 6  # LLMs named one by one
 SUGGESTED = "0.2 for experts, 0.15 for skilled annotators, 0.1 for crowds"
 
 
@@ -36,7 +37,10 @@ def llm_vs_people(results: Results) -> Section | None:
     found, names = results.llm_vs_people, Names(results)
     confidence = confidence_words(results)
     blocks = _stand_in(found.alternative_annotator, names)
+    tall = [block for block in blocks if isinstance(block, Bullets) and len(block.items) > MOST_LINES]
+    blocks = [block for block in blocks if block not in tall]
     appendix = [
+        *tall,
         *_powered(found.prediction_powered, names, confidence),
         *rank_tables(found.rank_tables, names),
         *bias(found.bias, names, confidence),
@@ -132,7 +136,15 @@ def _table(rows: Sequence[AlternativeAnnotatorRow], names: Names) -> Table:
         ]
         for row in rows
     ]
-    return build_table("alternative_annotator", "Alternative-annotator test", columns, cells)
+    return build_table(
+        "alternative_annotator",
+        "Alternative-annotator test",
+        columns,
+        cells,
+        csv="llm_vs_people_alternative_annotator",
+        weights=tuple(-(row.advantage_probability or 0.0) for row in rows),
+        weighed_by="the largest share as good or better",
+    )
 
 
 def _wins(row: AlternativeAnnotatorRow) -> str:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from analysis.report.document import (
     Block,
     Document,
+    Figure,
     Fold,
     Heading,
     Link,
@@ -59,7 +60,7 @@ def short_report(document: Document) -> Document:
             *_own_links(elsewhere.get(section.id)),
             *(Link(text=elsewhere[name].title, target=name, beside=True) for name in further if name in elsewhere),
         ]
-        blocks = [_cut(block) for block in section.blocks]
+        blocks = [shown for block in section.blocks if not _tall(block) for shown in _cut(block)]
         if any(isinstance(block, Table) and _explained(block) for block in every_block(blocks)):
             links.append(Link(text=COLUMNS.title, target=COLUMNS.id, beside=True))
         more = [Links(label="In the appendix:", items=tuple(links))] if links else []
@@ -102,10 +103,16 @@ def _columns(document: Document) -> Section:
 
 
 def _left(section: Section) -> Iterator[Block]:
+    yield from (block for block in section.blocks if _tall(block))
     for block in every_block(section.blocks):
         if isinstance(block, Table) and len(block.rows) > LONGEST:
             yield Fold(summary=f"{block.caption}: all {plural(len(block.rows), 'row')}", blocks=(block,))
     yield from section.appendix
+
+
+def _tall(block: Block) -> bool:
+    """Say whether a block is a figure that had to be folded, which would fill a page."""
+    return isinstance(block, Fold) and all(isinstance(inner, Figure) for inner in block.blocks)
 
 
 def _own_links(rest: Section | None) -> Iterator[Link]:
@@ -117,18 +124,18 @@ def _own_links(rest: Section | None) -> Iterator[Link]:
             yield Link(text=named(block), target=f"{rest.id}.{place}", beside=True)
 
 
-def _cut(block: Block) -> Block:
-    """Return a table with the rows that matter most, in the order of the table."""
+def _cut(block: Block) -> list[Block]:
+    """Return a table with the rows that matter most, in the order of the table, and where all of them are."""
     if isinstance(block, Fold):
-        return replace(block, blocks=tuple(_cut(inner) for inner in block.blocks))
+        return [replace(block, blocks=tuple(shown for inner in block.blocks for shown in _cut(inner)))]
     if not isinstance(block, Table) or len(block.rows) <= LONGEST:
-        return block
+        return [block]
     weights = block.weights or tuple(float(place) for place in range(len(block.rows)))
     places = sorted(sorted(range(len(weights)), key=lambda place: weights[place])[:LONGEST])
     which = f"those with {block.weighed_by}" if block.weights else "the first"
-    return replace(
-        block,
-        rows=tuple(block.rows[place] for place in places),
-        weights=(),
-        notes=(f"{LONGEST} of {len(block.rows):,} rows: {which}.", *block.notes),
-    )
+    count = f"{LONGEST} of {len(block.rows):,} rows: {which}."
+    cut = replace(block, rows=tuple(block.rows[place] for place in places), weights=())
+    if not block.csv:
+        return [replace(cut, notes=(count, *block.notes))]
+    file = f"tables/{block.csv}.csv"
+    return [cut, Links(label=f"{count} All of them:", items=(Link(text=file, target=file),))]

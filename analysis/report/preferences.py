@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from analysis.comparisons.directions import DirectionSummary
 from analysis.comparisons.preferences import PreferenceTest
-from analysis.report.cells import VERDICT, cell, verdict
+from analysis.report.cells import MOST_IMPORTANT, VERDICT, cell, importance, verdict
 from analysis.report.document import (
     Block,
     Bullets,
@@ -165,6 +165,9 @@ def _table(results: Results, names: Names, rows: Sequence[PreferenceTest], crite
         cells,
         [STARS, NO_PREFERENCE],
         constant=("Outputs read",) if _exposure_known(results) else (),
+        csv="preferences",
+        weights=importance(rows, names),
+        weighed_by=MOST_IMPORTANT,
     )
 
 

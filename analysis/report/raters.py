@@ -103,7 +103,7 @@ def _table(rows: list[RaterRow], names: Names, source: str) -> Table:
     title = sentence(names.source(source))
     caption = f"{title}: every rater"
     return build_table(
-        f"raters_{source}", caption, columns, cells, notes=notes if rated else (), constant=("Criterion",)
+        f"raters_{source}", caption, columns, cells, notes=notes if rated else (), constant=("Criterion",), csv="raters"
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analysis.comparisons.ratings import RatingMean, RatingTest
-from analysis.report.cells import VERDICT, cell, crossed, verdict
+from analysis.report.cells import MOST_IMPORTANT, VERDICT, cell, crossed, importance, verdict
 from analysis.report.document import (
     Block,
     Column,
@@ -21,6 +21,7 @@ from analysis.report.plots import means_figure
 from analysis.report.preferences import STARS, level_words
 from analysis.report.spread import spread
 from analysis.results.findings import OVERALL, confidence_words, opened
+from analysis.results.headline import MOST_CLAIMS
 from analysis.results.records import Results
 from analysis.results.words import MINUS, Names, count, interval, number, p_value, sentence, signed, slug
 
@@ -45,23 +46,29 @@ def ratings(results: Results) -> Section | None:
         several = len(criteria) > 1
         turned = " (lower is better)" if criterion in names.lower_is_better else ""
         title = sentence(names.criterion(criterion)) + turned
-        part: list[Block] = []
+        means_part: list[Block] = []
+        pairs_part: list[Block] = []
         spreads: list[Block] = []
         own_means = [row for row in means if row.criterion == criterion]
         own_pairs = [row for row in pairs if row.criterion == criterion]
         if own_means:
-            part += [
+            means_part += [
                 _means(results, names, own_means, criterion, several),
                 means_figure(own_means, names, criterion, several),
             ]
             spreads = spread(results, names, criterion, several)
         if own_pairs:
-            part.append(_pairs(results, names, own_pairs, criterion, several))
-        if criterion not in opened(criteria):
-            appendix.append(Fold(summary=f"{title}: means and differences", blocks=(*part, *spreads)))
-        else:
-            blocks += [Heading(text=title), *part] if several else part
+            pairs_part.append(_pairs(results, names, own_pairs, criterion, several))
+        head = [Heading(text=title)] if several else []
+        if criterion in opened(criteria):
+            blocks += [*head, *means_part, *pairs_part]
             appendix += spreads
+        elif OVERALL not in criteria and len(criteria) <= MOST_CLAIMS and pairs_part:
+            blocks += [*head, *pairs_part]
+            appendix.append(Fold(summary=f"{title}: means", blocks=(*means_part, *spreads)))
+        else:
+            parts = (*means_part, *pairs_part, *spreads)
+            appendix.append(Fold(summary=f"{title}: means and differences", blocks=parts))
     return Section(id="ratings", title="How single outputs were rated", blocks=tuple(blocks), appendix=tuple(appendix))
 
 
@@ -90,7 +97,8 @@ def _means(results: Results, names: Names, rows: list[RatingMean], criterion: st
         ]
         for row in rows
     ]
-    return build_table(*_name_and_caption("ratings_means", "Mean ratings", names, criterion, several), columns, cells)
+    title = _name_and_caption("ratings_means", "Mean ratings", names, criterion, several)
+    return build_table(*title, columns, cells, csv="ratings_means")
 
 
 def _pairs(results: Results, names: Names, rows: list[RatingTest], criterion: str, several: bool) -> Table:
@@ -140,7 +148,16 @@ def _pairs(results: Results, names: Names, rows: list[RatingTest], criterion: st
     same, test_notes = how_tested(rows)
     notes[:0] = test_notes
     title = _name_and_caption("ratings_pairs", "Differences in mean rating", names, criterion, several)
-    return build_table(*title, columns, cells, notes, constant=same)
+    return build_table(
+        *title,
+        columns,
+        cells,
+        notes,
+        constant=same,
+        csv="ratings_pairs",
+        weights=importance(rows, names),
+        weighed_by=MOST_IMPORTANT,
+    )
 
 
 def _t_of(row: RatingTest) -> str:
