@@ -281,9 +281,9 @@ class Store:
         """Return the ``annotator_id`` of a platform's person: keyed with a secret of this store."""
         return self.keyed(f"{source}\x00{person}")
 
-    def new_token(self) -> str:
-        """Make and record a token: one person's link."""
-        token = random_token()
+    def new_token(self, name: str = "") -> str:
+        """Make and record a token: one person's link; this store always makes the same one of a name."""
+        token = self.keyed(name) if name else random_token()
         with self.transaction() as connection:
             add_token(connection, token)
         return token
