@@ -1,4 +1,4 @@
-"""The meaning of every term, the settings, and how to cite."""
+"""The settings, and how to cite."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from analysis.report.document import (
     Terms,
     build_table,
 )
-from analysis.report.families import correction_paper, false_discoveries, families, rate_words
-from analysis.results.findings import confidence_words
+from analysis.report.families import false_discoveries, families, rate_words
 from analysis.results.overview import Settings
 from analysis.results.records import Results
-from analysis.results.words import listed, plural, sentence
+from analysis.results.words import listed, plural
 from analysis.statistics.record import names_of
 
 SETTINGS = {
@@ -100,82 +99,6 @@ SOFTWARE = """@software{spa-eval,
   author  = {{The spa-eval authors}},
   version = {VERSION}
 }"""
-
-
-WORDS = "What the words of this report mean, and how its numbers are made."
-
-
-def glossary(results: Results) -> Section | None:
-    """Explain each term in one line."""
-    terms = _terms(results)
-    known = {term.casefold() for term, _ in terms}
-    conventions = tuple(
-        (sentence(" ".join(entry.term.split())), " ".join(entry.explanation.split()))
-        for entry in results.conventions
-        if entry.term.casefold() not in known
-    )
-    more: tuple[Block, ...] = (
-        (Fold(summary="How the numbers are made", blocks=(Terms(items=conventions),)),) if conventions else ()
-    )
-    return Section(
-        id="terms",
-        title="Terms and conventions",
-        blocks=(Paragraph(text=WORDS), Fold(summary="Terms", blocks=(Terms(items=tuple(terms)),)), *more),
-    )
-
-
-def _terms(results: Results) -> list[tuple[str, str]]:
-    confidence = confidence_words(results)
-    rated, chosen = results.ratings, results.choices
-    terms = [
-        ("System", "a program or a person whose outputs are compared."),
-        ("n", "how many annotators (or items, or forms of an LLM) a number rests on."),
-        (
-            f"{confidence} interval",
-            f"a range made by a method that catches the true value in {confidence} of studies like this one.",
-        ),
-        (
-            "p-value",
-            "how often chance alone would give so large a difference if there were none; small means hard to explain "
-            "by chance.",
-        ),
-        (
-            "Adjusted p",
-            f"the p-value made larger to allow for the number of tests ({correction_paper(results)}); only this one "
-            "decides a verdict.",
-        ),
-        (
-            "Stars",
-            "*** adjusted p below .01, ** below .05, * below .10. The SPA paper\u2019s Table 1 concludes at .10.",
-        ),
-        ("No clear preference", "the test found no difference; the systems may still differ by a little."),
-    ]
-    if results.preferences:
-        terms.insert(
-            1,
-            (
-                "SPA",
-                "system-level probabilistic assessment: annotators read several outputs of each system, then say how "
-                "likely it is that one system is better (Ethayarajh & Jurafsky, 2022).",
-            ),
-        )
-        terms.insert(2, ("Exposure", "how many outputs of each system an annotator reads before judging."))
-    if rated.means or rated.pairs:
-        terms.append(("Likert rating", "a rating of one output on a few steps, such as 1 to 5."))
-    if chosen.pairs:
-        terms.append(("Win rate", "share of choices that a system wins; a tie counts half."))
-    if results.bradley_terry:
-        terms.append(
-            (
-                "Strength",
-                "a system\u2019s place on one scale fitted to all comparisons (Bradley & Terry, 1952); natural log.",
-            )
-        )
-    if results.ranking_agreement:
-        terms.append(
-            ("Kendall\u2019s tau", "how alike two rankings are: 1 the same order, 0 unrelated, \u22121 reversed.")
-        )
-    return terms
 
 
 def settings(results: Results) -> Section | None:

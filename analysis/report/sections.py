@@ -7,7 +7,7 @@ from analysis.report.agreement import agreement
 from analysis.report.asked import asked
 from analysis.report.calibration import calibration
 from analysis.report.choices import choices
-from analysis.report.closing import cite, glossary, input_files, settings
+from analysis.report.closing import cite, input_files, settings
 from analysis.report.correlations import correlations
 from analysis.report.document import Document, SectionMaker
 from analysis.report.equivalence import equivalence
@@ -29,6 +29,7 @@ from analysis.report.robustness import robustness
 from analysis.report.shares import shares
 from analysis.report.side_by_side import side_by_side
 from analysis.report.strengths import strengths
+from analysis.report.terms import glossary
 from analysis.report.warnings import warnings
 from analysis.results.records import Results
 from analysis.results.words import listed, plural
