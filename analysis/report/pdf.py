@@ -22,6 +22,7 @@ FLAGS = (
     "--no-pdf-header-footer",
     "--host-resolver-rules=MAP * ~NOTFOUND",
     "--proxy-server=127.0.0.1:9",
+    "--proxy-bypass-list=<-loopback>",
     "--disable-background-networking",
     "--disable-gpu",
     "--disable-dev-shm-usage",
