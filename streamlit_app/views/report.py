@@ -53,7 +53,7 @@ def _downloads(state: str, chosen: tuple[str, ...]) -> None:
 @st.cache_data(show_spinner="Writing the report\N{HORIZONTAL ELLIPSIS}", max_entries=4)
 def _files(state: str, chosen: tuple[str, ...]) -> dict[str, str]:
     results = loading.analysed(state).results
-    return {**render_report(results, only=chosen), "results.json": to_json(results)}
+    return {**render_report(results, only=chosen, full=True), "results.json": to_json(results)}
 
 
 @st.cache_data(show_spinner=False, max_entries=4)
