@@ -171,7 +171,9 @@ def report(
 
     if out is None and not as_json:
         raise click.UsageError("expected --out DIRECTORY (or --json, to print the results only)")
-    if pdf and out is not None:
+    if out is None and (full or pdf):
+        raise click.UsageError("--full, --pdf: expected --out DIRECTORY, too")
+    if pdf:
         from analysis.report.pdf import find_browser
 
         find_browser(browser)  # before the analysis, which may take minutes
@@ -269,7 +271,7 @@ def _print(results: Results) -> None:
     assumed = [claim.criterion for claim in claims if claim.direction == "higher (assumed)"]
     if assumed:
         option = f"--lower-is-better {shlex.quote(assumed[0])}"
-        console.print(Text(f"High ratings are taken as good; where low ones are, add it, as in {option}"))
+        console.print(Text(f"Higher ratings are assumed to be better; where lower ones are, add e.g. {option}"))
     table = Table("criterion", "asked by", "group", "order, best first", title="Rankings")
     rankings = [row for row in results.rankings if row.source != "ratings_bt"]
     for row in rankings[:RANKINGS_SHOWN]:
