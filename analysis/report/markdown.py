@@ -40,13 +40,14 @@ def escape(text: str) -> str:
 def render_markdown(document: Document) -> str:
     """Return the whole report; figures are expected in the folder ``figures``."""
     under = legends(document.sections, columns=document.explains_columns)
+    linked = document.beside and document.explains_columns  # an appendix: the report links to its blocks
     parts = [f"# {escape(document.title)}"]
     if document.subtitle:
         parts.append(escape(document.subtitle))
     for section in document.sections:
         parts.append(f'<a id="{section.id}"></a>\n\n## {escape(section.title)}')
         for place, block in enumerate(section.blocks):
-            anchor = f'<a id="{section.id}.{place}"></a>\n\n' if named(block) else ""
+            anchor = f'<a id="{section.id}.{place}"></a>\n\n' if linked and named(block) else ""
             parts.append(f"{anchor}{_block(block, under, document)}")
     return "\n\n".join(parts) + "\n"
 

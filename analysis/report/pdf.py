@@ -28,7 +28,7 @@ FLAGS = (
     "--disable-dev-shm-usage",
     "--no-first-run",
 )
-SECONDS = 180
+SECONDS = 600  # hundreds of pages take minutes
 
 
 def find_browser(browser: Path | None = None) -> str:
