@@ -60,7 +60,7 @@ def short_report(document: Document) -> Document:
             *_own_links(elsewhere.get(section.id)),
             *(Link(text=elsewhere[name].title, target=name, beside=True) for name in further if name in elsewhere),
         ]
-        blocks = [shown for block in section.blocks if not _tall(block) for shown in _cut(block)]
+        blocks = [part for block in section.blocks if not _tall(block) for part in _cut(block)]
         if any(isinstance(block, Table) and _explained(block) for block in every_block(blocks)):
             links.append(Link(text=COLUMNS.title, target=COLUMNS.id, beside=True))
         more = [Links(label="In the appendix:", items=tuple(links))] if links else []
@@ -127,7 +127,7 @@ def _own_links(rest: Section | None) -> Iterator[Link]:
 def _cut(block: Block) -> list[Block]:
     """Return a table with the rows that matter most, in the order of the table, and where all of them are."""
     if isinstance(block, Fold):
-        return [replace(block, blocks=tuple(shown for inner in block.blocks for shown in _cut(inner)))]
+        return [replace(block, blocks=tuple(part for inner in block.blocks for part in _cut(inner)))]
     if not isinstance(block, Table) or len(block.rows) <= LONGEST:
         return [block]
     weights = block.weights or tuple(float(place) for place in range(len(block.rows)))
