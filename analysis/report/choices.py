@@ -8,8 +8,9 @@ from analysis.comparisons.choices import ChoiceTest
 from analysis.report.cells import MOST_IMPORTANT, VERDICT, cell, crossed, importance, verdict
 from analysis.report.document import Block, Cell, Column, Heading, Paragraph, Section, Table, build_table
 from analysis.report.families import correction_name
+from analysis.report.orientation import STARS
 from analysis.report.plots import share_figure
-from analysis.report.preferences import NO_PREFERENCE, STARS, level_words
+from analysis.report.preferences import NO_PREFERENCE, level_words
 from analysis.report.ratings import UNIT_NOTES
 from analysis.results.findings import confidence_words, opened
 from analysis.results.records import Results

@@ -12,7 +12,7 @@ from analysis.report.side_by_side import estimate
 from analysis.results.findings import PairResult, first_criteria, pair_results
 from analysis.results.records import Results
 from analysis.results.words import Names, count, sentence
-from analysis.statistics.corrections import Verdict
+from analysis.statistics.corrections import Verdict, stars
 
 
 def expected(results: Results) -> Section | None:
@@ -88,7 +88,7 @@ def _found(results: Results, row: ExpectedRow | None, names: Names) -> Cell:
     if row.found is None:
         reason = row.reason or (entry.test.reason if entry else "this pair was not asked about")
         return Cell(text="not tested", detail=str(reason or "no reason was recorded"), tone="untested")
-    value = estimate(entry, turn=entry.x != row.system_x) if entry else ""
+    value = _estimate(entry, row)
     recovered = "recovered" if row.recovered else "not recovered"
     return Cell(
         text=f"{recovered}: {_outcome(row, row.found, names)}",
@@ -96,6 +96,14 @@ def _found(results: Results, row: ExpectedRow | None, names: Names) -> Cell:
         brief=f"{SYMBOLS[row.found]} {value}, {recovered}",
         tone="plain" if row.recovered else "bad",
     )
+
+
+def _estimate(entry: PairResult | None, row: ExpectedRow) -> str:
+    """Return the estimate with the stars of the paper."""
+    if entry is None:
+        return ""
+    p_adjusted = entry.test.p_adjusted
+    return estimate(entry, "" if p_adjusted is None else stars(p_adjusted), turn=entry.x != row.system_x)
 
 
 def _test_behind(results: Results, row: ExpectedRow) -> PairResult | None:

@@ -19,6 +19,7 @@ from analysis.report.document import (
     build_table,
 )
 from analysis.report.families import correction_name, discovery_words
+from analysis.report.orientation import STARS
 from analysis.report.plots import directions_figures, share_figure
 from analysis.results.findings import confidence_words, opened
 from analysis.results.records import Results
@@ -35,8 +36,6 @@ from analysis.results.words import (
     signed,
     slug,
 )
-
-STARS = "Stars: *** adjusted p below .01, ** below .05, * below .10."
 
 
 def preferences(results: Results) -> Section | None:
@@ -120,7 +119,7 @@ def level_words(results: Results) -> str:
 def _table(results: Results, names: Names, rows: Sequence[PreferenceTest], criterion: str, several: bool) -> Table:
     confidence = confidence_words(results)
     columns = [
-        Column(title="Pair", explanation="the question asked was whether the first is better than the second"),
+        Column(title="Pair", explanation="the system that is ahead stands first"),
         Column(title="Group"),
         Column(title="Outputs read", explanation="how many of each system before judging (exposure)", numeric=True),
         Column(title="n", explanation="annotators counted; for an LLM, forms", numeric=True),

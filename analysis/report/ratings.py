@@ -17,8 +17,9 @@ from analysis.report.document import (
     build_table,
 )
 from analysis.report.families import correction_name
+from analysis.report.orientation import STARS
 from analysis.report.plots import means_figure
-from analysis.report.preferences import STARS, level_words
+from analysis.report.preferences import level_words
 from analysis.report.spread import spread
 from analysis.results.findings import OVERALL, confidence_words, opened
 from analysis.results.headline import MOST_CLAIMS

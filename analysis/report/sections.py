@@ -19,6 +19,7 @@ from analysis.report.identical_pairs import identical_pairs
 from analysis.report.interview import interview
 from analysis.report.llm_vs_people import llm_vs_people
 from analysis.report.observed_power import observed_power
+from analysis.report.orientation import oriented
 from analysis.report.preference_checks import preference_checks
 from analysis.report.preferences import preferences
 from analysis.report.preregistered import preregistered
@@ -68,6 +69,7 @@ SECTIONS: dict[str, SectionMaker] = {  # by id, in the order of the report
 
 def build_document(results: Results) -> Document:
     """Make the whole report from a results.json."""
+    results = oriented(results)
     title = results.study.title if results.study else ""
     made = (make(results) for make in SECTIONS.values())
     files = [shown_name(name) for name, _ in input_files(results)]

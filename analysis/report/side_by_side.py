@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from analysis.comparisons.findings import Disagreement
 from analysis.ranking.agreement import RankingAgreement
@@ -19,7 +20,8 @@ from analysis.report.document import (
     Table,
     build_table,
 )
-from analysis.report.preferences import LLM_NOTE, STARS
+from analysis.report.orientation import STARS, turned
+from analysis.report.preferences import LLM_NOTE
 from analysis.report.rankings_compared import rankings_compared
 from analysis.results.findings import OVERALL, PairResult, opened, pair_results
 from analysis.results.records import Results
@@ -110,14 +112,12 @@ def matrix(found: Sequence[PairResult], names: Names, criterion: str, several: b
     )
 
 
-def estimate(entry: PairResult, *, turn: bool = False) -> str:
-    """Return the estimate with its stars, as in the table of the SPA paper: "68.8%***" or "+0.64***"."""
-    value = entry.value
+def estimate(entry: PairResult, marks: str, *, turn: bool = False) -> str:
+    """Return the estimate with stars, as in the table of the SPA paper: "68.8%***" or "+0.64***"."""
+    value = replace(entry, test=turned(entry.test)).value if turn else entry.value
     if value is None:
         return ""
-    if entry.source == "ratings":
-        return signed(-value if turn else value) + entry.test.stars
-    return percent(1 - value if turn else value) + entry.test.stars
+    return (signed(value) if entry.source == "ratings" else percent(value)) + marks
 
 
 def _verdict_cell(entry: PairResult | None, names: Names, x: str) -> Cell:
@@ -129,7 +129,7 @@ def _verdict_cell(entry: PairResult | None, names: Names, x: str) -> Cell:
             detail=entry.test.reason or "no reason was recorded",
             tone="untested",
         )
-    value = estimate(entry, turn=entry.x != x)
+    value = estimate(entry, entry.test.stars, turn=entry.x != x)
     if entry.winner is None:
         return Cell(text="~ no clear difference", detail=value, brief=f"~ {value}", tone="even")
     symbol = ">" if entry.winner == x else "<"

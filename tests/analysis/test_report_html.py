@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from analysis import report
+from analysis.report.orientation import oriented
 from analysis.report.sections import SECTIONS
 from analysis.results.files import from_plain
+from analysis.statistics.record import fields_of
 from tests.analysis.answers import render_report
 from tests.analysis.read_page import Page, read_page
 from tests.analysis.sample_results import (
@@ -122,7 +124,7 @@ def test_tables_tell_what_heads_what(full: Page):
 
 def test_preference_table_holds_the_numbers_of_the_results(full: Page):
     head, *rows = full.tables["preferences"]
-    results = full_results()["preferences"]
+    results = [fields_of(row) for row in oriented(from_plain(full_results())).preferences]
     assert len(rows) == len(results)
     for row, wanted in zip(rows, results, strict=True):
         shown = dict(zip(head, row, strict=True))
