@@ -63,14 +63,14 @@ def _of_the_other(value: float | None, *, share: bool) -> float | None:
 
 
 def aligned(rows: Iterable[Row]) -> list[Row]:
-    """Return rows with each pair in the direction of its first row, so that a figure shows it once."""
-    directions: dict[frozenset[str], str] = {}
-    return [
-        row
-        if directions.setdefault(frozenset((row.system_x, row.system_y)), row.system_x) == row.system_x  # type: ignore[attr-defined]
-        else turned(row)
-        for row in rows
-    ]
+    """Return rows with each pair in the direction of its first row of a criterion, so that a figure shows it once."""
+    directions: dict[Key, str] = {}
+    found = []
+    for row in rows:
+        about: Any = row
+        key = about.criterion, frozenset((about.system_x, about.system_y))
+        found.append(row if directions.setdefault(key, about.system_x) == about.system_x else turned(row))
+    return found
 
 
 def oriented(results: Results) -> Results:

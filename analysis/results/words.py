@@ -144,7 +144,7 @@ class Names:
     Parameters
     ----------
     results : Results
-        Two systems of one name get their ids as well.
+        Two systems of one name get their ids as well. ``systems`` are the ids of all, those of the study in its order.
     """
 
     def __init__(self, results: Results) -> None:
@@ -152,6 +152,10 @@ class Names:
         systems = {system.id: system.name or system.id for system in (study.systems if study else ())}
         shown = list(systems.values())
         self._systems = {key: name if shown.count(name) == 1 else f"{name} [{key}]" for key, name in systems.items()}
+        tests: list[Pair] = [*results.preferences, *results.ratings.pairs, *results.choices.pairs]
+        compared = {system for row in tests for system in (row.system_x, row.system_y) if system is not None}
+        found = compared | {row.system for row in results.ratings.means}
+        self.systems = (*systems, *sorted(found - systems.keys()))
         criteria = study.criteria if study else ()
         self._criteria = {entry.id: entry.name or entry.id for entry in criteria}
         self.lower_is_better = {entry.id for entry in criteria if entry.lower_is_better}
