@@ -278,7 +278,7 @@ def _print(results: Results) -> None:
         order = " > ".join(" = ".join(place) for place in row.order) or "none"
         aside = ", ".join(gone.system for gone in row.unranked)
         cells = (row.criterion, row.source, row.group, f"{order} (no rank: {aside})" if aside else order)
-        table.add_row(*(Text(cell) for cell in cells))
+        table.add_row(*(Text(cell, overflow="fold") for cell in cells))
     console.print(table)
     more = len(rankings) - RANKINGS_SHOWN
     if more > 0:

@@ -57,7 +57,7 @@ def system_colours(systems: Iterable[str]) -> dict[str, str]:
 
 
 def wrap_text(text: str, width: float) -> list[str]:
-    """Break text into lines that fit, at spaces where there are some, reckoning with usual widths of letters.
+    """Break text into lines that fit, at spaces or signs where there are some, reckoning with usual widths of letters.
 
     Measuring with the fonts of a machine would take most of the time and differ between machines.
 
@@ -66,7 +66,7 @@ def wrap_text(text: str, width: float) -> list[str]:
     """
     lines = [""]
     room = width
-    for word in re.findall(r"\S+|\s+", text):
+    for word in re.findall(r"[^\s/_-]*[/_-]+|[^\s/_-]+|\s+", text):
         if sum(map(_width, word)) > room and lines[-1].strip():
             lines.append("")
             room = width

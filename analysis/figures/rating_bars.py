@@ -7,7 +7,7 @@ from typing import Any
 
 from analysis.figures.drawing import GREYS, INK, LINE, SCHEMA, named, stacked, to_svg, wrap_text
 
-WIDTH = 330  # pixels of the bars
+WIDTH = 400  # pixels of the bars
 BAR = 22  # pixels
 GAP = 10  # pixels after a bar
 KEY = 46  # pixels of the steps above the bars
@@ -115,13 +115,9 @@ def _drawing(bars: Sequence[Mapping[str, Any]], height: float) -> dict[str, Any]
             "encoding": {"x": {"value": 0}, "y": {"field": "y", **down}, "text": {"field": "text"}},
         },
         {
-            "data": {"values": [{"middle": 0, "top": KEY, "bottom": height}]},
-            "mark": {"type": "rule", "color": INK, "opacity": 0.6},
-            "encoding": {
-                "x": {"field": "middle", **across},
-                "y": {"field": "top", **down},
-                "y2": {"field": "bottom"},
-            },
+            "data": {"name": "bars"},
+            "mark": {"type": "rule", "color": INK},
+            "encoding": {"x": {"datum": 0, **across}, "y": box["y"], "y2": {"field": "bottom"}},
         },
     ]
     key = {
