@@ -22,6 +22,12 @@ def cell(text: str, **more: Any) -> Cell:
     return Cell(text=text, known=text not in ("", NONE), **more)
 
 
+def criterion_cell(names: Names, criterion_id: str, source: str = "ratings") -> Cell:
+    """Return the name of a criterion, of ratings with the direction in which they are good."""
+    rated = source in ("ratings", "ratings_bt")
+    return cell(names.criterion(criterion_id), detail=names.direction(criterion_id) if rated else "")
+
+
 def crossed(row: RatingTest | ChoiceTest) -> Cell:
     """Return the adjusted p of the test over annotators and items, marked where its verdict differs."""
     return cell(p_value(row.p_crossed_adjusted) + (f"{SPACE}\u2260" if row.disagree else ""))
@@ -46,10 +52,9 @@ def verdict(row: PairTest | SweepRow, names: Names, source: str) -> Cell:
     """Return the conclusion of one test in words, or why there is none."""
     found = row.verdict
     graded = evidence(row.p_adjusted) if row.p_adjusted is not None else ""
-    if found == "x":
-        return Cell(text=f"{names.system(row.system_x)} {VERBS[source]}", detail=graded, tone="first")
-    if found == "y":
-        return Cell(text=f"{names.system(row.system_y)} {VERBS[source]}", detail=graded, tone="second")
+    if found in ("x", "y"):
+        winner = row.system_x if found == "x" else row.system_y
+        return Cell(text=f"{names.system(winner)} {VERBS[source]}", detail=graded, tone="clear")
     if found == "indifferent":
         words = "no clear preference" if source != "ratings" else "no clear difference"
         equivalent = getattr(row, "equivalent", False)  # not of every test

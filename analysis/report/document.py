@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 Results: TypeAlias = Any  # results.json as it is read
-Tone = Literal["plain", "first", "second", "even", "untested", "bad"]
+Tone = Literal["plain", "clear", "even", "untested"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

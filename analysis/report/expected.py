@@ -94,7 +94,7 @@ def _found(results: Results, row: ExpectedRow | None, names: Names) -> Cell:
         text=f"{recovered}: {_outcome(row, row.found, names)}",
         detail=value,
         brief=f"{SYMBOLS[row.found]} {value}, {recovered}",
-        tone="plain" if row.recovered else "bad",
+        tone="plain" if row.recovered else "clear",
     )
 
 

@@ -41,6 +41,7 @@ def llm_vs_people(results: Results) -> Section | None:
     blocks = [block for block in blocks if block not in tall]
     appendix = [
         *tall,
+        *_every_test(found.alternative_annotator, names),
         *_powered(found.prediction_powered, names, confidence),
         *rank_tables(found.rank_tables, names),
         *bias(found.bias, names, confidence),
@@ -74,7 +75,6 @@ def _stand_in(rows: Sequence[AlternativeAnnotatorRow], names: Names) -> list[Blo
         )
     )
     blocks.append(Bullets(items=tuple(_sentences(tested, names, people))))
-    blocks.append(_open_or_folded(_table(rows, names), len(rows), "Every LLM and criterion"))
     blocks.append(
         Paragraph(
             text="A pass is about these outputs, these criteria and people like these, and says that the LLM agrees "
@@ -86,6 +86,12 @@ def _stand_in(rows: Sequence[AlternativeAnnotatorRow], names: Names) -> list[Blo
         )
     )
     return blocks
+
+
+def _every_test(rows: Sequence[AlternativeAnnotatorRow], names: Names) -> list[Block]:
+    """Return the table of all tests, where one could be run."""
+    tested = any(row.passes is not None for row in rows)
+    return [_open_or_folded(_table(rows, names), len(rows), "Every LLM and criterion")] if tested else []
 
 
 def _sentences(rows: Sequence[AlternativeAnnotatorRow], names: Names, people: str) -> list[str]:
@@ -157,7 +163,7 @@ def _wins(row: AlternativeAnnotatorRow) -> str:
 def _verdict(row: AlternativeAnnotatorRow) -> Cell:
     if row.passes is None:
         return Cell(text=f"not tested: {row.reason or 'no reason was recorded'}", tone="untested")
-    return Cell(text="passes", tone="first") if row.passes else Cell(text="does not pass", tone="even")
+    return Cell(text="passes", tone="clear") if row.passes else Cell(text="does not pass", tone="even")
 
 
 def _powered(rows: Sequence[PredictionPoweredRow], names: Names, confidence: str) -> list[Block]:

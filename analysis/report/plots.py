@@ -51,6 +51,7 @@ def means_figure(rows: Rows, names: Names, criterion: str, several: bool) -> Fig
     svg = means_plot(
         [asdict(row) for row in drawn],
         **_called(drawn, names),
+        title=f"mean rating ({names.direction(criterion)})",
         alternative=f"Mean rating of each system with its interval; {BESIDE}.",
     )
     caption = (

@@ -96,8 +96,8 @@ def _differences(results: Results, names: Names) -> list[Block]:
             if counted["both"]
             else "On none of them are both orders clear: no difference between rankings is supported. "
         )
-        + f"On {counted['one']} one order is clear and the other open; on {counted['none']} neither is, and the two "
-        "rankings may well agree in truth."
+        + f"On {counted['one']} one of the two is undecided, on {counted['none']} both are: there the rankings may "
+        "well agree in truth."
     )
     several = len({row.criterion for row in rows}) > 1
     lines = tuple(_line(row, names, several) for row in rows if row.support == "both")

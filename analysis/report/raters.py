@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from analysis.comparisons.ratings import RatingMean
 from analysis.figures.plain_text import shown_name
-from analysis.report.cells import cell
+from analysis.report.cells import cell, criterion_cell
 from analysis.report.document import Block, Cell, Column, Fold, Paragraph, Section, Table, build_table
+from analysis.report.raters_compared import raters_compared
 from analysis.report.rating_details import mean_cell
 from analysis.results.findings import OVERALL
 from analysis.results.rater_rows import RaterRow
@@ -29,15 +30,19 @@ def raters(results: Results) -> Section | None:
     if not rows:
         return None
     names = Names(results)
-    blocks: list[Block] = [Paragraph(text=INTRO)]
+    blocks: list[Block] = []
     for source in SOURCES:
         own = [row for row in rows if row.source == source]
         criteria = sorted(dict.fromkeys(row.criterion for row in own), key=lambda each: each != OVERALL)
         own.sort(key=lambda row: criteria.index(row.criterion))
         if any(row.annotator_kind == "llm" for row in own):
             blocks.append(_table(own, names, source))
-    means = tuple(_by_system(results, rows, names))
-    return Section(id="raters", title="LLM raters side by side", blocks=tuple(blocks), appendix=means)
+    return Section(
+        id="raters",
+        title="LLM raters side by side",
+        blocks=(Paragraph(text=INTRO), raters_compared(results, names)),
+        appendix=(*blocks, *_by_system(results, rows, names)),
+    )
 
 
 def _table(rows: list[RaterRow], names: Names, source: str) -> Table:
@@ -83,7 +88,7 @@ def _table(rows: list[RaterRow], names: Names, source: str) -> Table:
     cells = [
         [
             cell(_name(row.group, names)),
-            cell(names.criterion(row.criterion)),
+            criterion_cell(names, row.criterion, source),
             cell((row.form or "") if row.annotator_kind == "llm" else ""),
             cell(row.readout or "" if several else "", detail=_mass(row)),
             cell(count(row.n_asked - row.n_missing), detail=_repeats(row)),

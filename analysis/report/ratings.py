@@ -45,8 +45,7 @@ def ratings(results: Results) -> Section | None:
     criteria = sorted(dict.fromkeys(named), key=lambda each: each != OVERALL)
     for criterion in criteria:
         several = len(criteria) > 1
-        turned = " (lower is better)" if criterion in names.lower_is_better else ""
-        title = sentence(names.criterion(criterion)) + turned
+        title = sentence(names.directed(criterion))
         means_part: list[Block] = []
         pairs_part: list[Block] = []
         spreads: list[Block] = []
@@ -145,7 +144,7 @@ def _pairs(results: Results, names: Names, rows: list[RatingTest], criterion: st
     ]
     notes = [STARS, "\u201cNo clear difference\u201d does not mean that the two are equal."]
     if criterion in names.lower_is_better:
-        notes.append("Lower is better here: a negative difference speaks for the first system.")
+        notes.append("A negative difference speaks for the first system, as lower is better.")
     same, test_notes = how_tested(rows)
     notes[:0] = test_notes
     title = _name_and_caption("ratings_pairs", "Differences in mean rating", names, criterion, several)
@@ -181,5 +180,5 @@ def how_tested(rows: Sequence[RatingTest]) -> tuple[tuple[str, ...], list[str]]:
 
 def _name_and_caption(name: str, caption: str, names: Names, criterion: str, several: bool) -> tuple[str, str]:
     if not several:
-        return name, caption
-    return f"{name}-{slug(criterion)}", f"{caption}: {names.criterion(criterion)}"
+        return name, f"{caption} ({names.direction(criterion)})"
+    return f"{name}-{slug(criterion)}", f"{caption}: {names.directed(criterion)}"

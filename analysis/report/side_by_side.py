@@ -98,11 +98,13 @@ def matrix(found: Sequence[PairResult], names: Names, criterion: str, several: b
         )
     columns = [Column(title="Pair"), *(Column(title=sentence(names.source_by_group(*source))) for source in sources)]
     notes = [
-        "> the first of the pair is better, < the second is better, ~ no clear difference. Below it the mean (SPA: "
+        "> the first of the pair is better, < the second is better, ~ undecided. Below it the mean (SPA: "
         "chance that the first is better; ratings: difference of the means; choices: share of wins).",
         STARS,
     ]
     caption = "What each way of asking says of each pair"
+    if any(source == "ratings" for source, _ in sources):
+        notes.append(f"Ratings: {names.direction(criterion)}.")
     return build_table(
         f"comparison-{slug(criterion)}" if several else "comparison",
         f"{caption}: {names.criterion(criterion)}" if several else caption,
@@ -131,13 +133,13 @@ def _verdict_cell(entry: PairResult | None, names: Names, x: str) -> Cell:
         )
     value = estimate(entry, entry.test.stars, turn=entry.x != x)
     if entry.winner is None:
-        return Cell(text="~ no clear difference", detail=value, brief=f"~ {value}", tone="even")
+        return Cell(text="~ undecided", detail=value, brief=f"~ {value}", tone="even")
     symbol = ">" if entry.winner == x else "<"
     return Cell(
         text=f"{symbol} {names.system(entry.winner)} better",
         detail=value,
         brief=f"{symbol} {value}",
-        tone="first" if entry.winner == x else "second",
+        tone="clear",
     )
 
 
@@ -147,27 +149,27 @@ def _same(judged: Mapping[tuple[str, str], PairResult]) -> Cell:
     if asked < 2:
         return Cell(text="nothing to compare", known=False)
     if len(verdicts) == 1:
-        return Cell(text="yes")
+        return Cell(text="yes" if verdicts != {""} else "all undecided", tone="plain" if verdicts != {""} else "even")
     if len(verdicts - {""}) == 2:
-        return Cell(text="no: opposite", tone="bad")
-    return Cell(text="in part: not all are clear", tone="untested")
+        return Cell(text="no: opposite", tone="clear")
+    undecided = sum(entry.test.verdict == "indifferent" for entry in judged.values())
+    return Cell(text=f"undecided: {undecided} of {asked}", tone="even")
 
 
 def _disagreements(results: Results, names: Names) -> list[Block]:
     entries = results.disagreements
     if not entries:
-        return [Heading(text="Where they disagree"), Paragraph(text="On no pair do two ways of asking differ.")]
+        return [Heading(text="Where they disagree"), Paragraph(text="Every pair has the same verdict by all of them.")]
     several = len({entry.criterion for entry in entries}) > 1
     exposures = {row.exposure for row in results.preferences}
     items = tuple(_disagreement(entry, names, several, len(exposures) > 1) for entry in entries)
     opposite = sum(_opposite(entry) for entry in entries)
-    all_of_them = "there" if len(entries) == 1 else f"on {opposite} of them"
-    summary = (
-        f"They differ on {plural(len(entries), 'pair')}; {all_of_them} two clear results are opposite."
-        if opposite
-        else f"They differ on {plural(len(entries), 'pair')}: on each, some results are clear and others are not; no "
-        "two clear results are opposite."
-    )
+    summary = f"On {plural(opposite, 'pair') if opposite else 'no pair'} two clear results are opposite."
+    if rest := len(entries) - opposite:
+        summary += (
+            f" On {plural(rest, 'pair')} some are clear and others undecided: an undecided result neither confirms nor "
+            "contradicts a clear one."
+        )
     each: Block = Bullets(items=items)
     if len(items) > MOST_LINES:
         each = Fold(summary=f"Each of the {plural(len(items), 'pair')}", blocks=(each,))
@@ -189,10 +191,10 @@ def _disagreement(entry: Disagreement, names: Names, several: bool, exposures: b
     words: dict[Verdict, str] = {
         "x": f"{names.system(entry.system_x)} is better",
         "y": f"{names.system(entry.system_y)} is better",
-        "indifferent": "no clear difference",
+        "indifferent": "undecided",
     }
     about = f" ({names.criterion(entry.criterion)})" if several else ""
-    parts = [f"{words[key]} by {listed(own)}" for key, own in sources.items()]
+    parts = [f"{words[key]} by {listed(sources[key])}" for key in words if key in sources]
     return f"{names.against(entry)}{about}: {'; '.join(parts)}."
 
 

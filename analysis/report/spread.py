@@ -49,7 +49,7 @@ def _table(rows: list[RatingCount], names: Names, scores: list[float], criterion
         ]
         for group, system, n in places
     ]
-    caption = "How often each score was given"
+    caption = f"How often each score was given ({names.direction(criterion)})"
     return build_table(
         f"rating_counts-{slug(criterion)}" if several else "rating_counts",
         f"{caption}: {names.criterion(criterion)}" if several else caption,

@@ -159,6 +159,7 @@ class Names:
         criteria = study.criteria if study else ()
         self._criteria = {entry.id: entry.name or entry.id for entry in criteria}
         self.lower_is_better = {entry.id for entry in criteria if entry.lower_is_better}
+        self._declared = study is not None
         self.lower_is_better |= set(results.settings.lower_is_better)
         self._kinds: dict[str, str] = {entry.group: entry.annotator_kind for entry in results.groups}
         rated = {"likert", "continuous", "category"} & set(study.elicitations if study else ())
@@ -178,6 +179,16 @@ class Names:
     def criterion(self, criterion_id: str) -> str:
         """Return the shown name of a criterion."""
         return shown_name(self._criteria.get(criterion_id, criterion_id))
+
+    def direction(self, criterion_id: str) -> str:
+        """Return which ratings are good: "lower is better", or "higher is better", which may be assumed."""
+        if criterion_id in self.lower_is_better:
+            return "lower is better"
+        return "higher is better" if self._declared else "assumed: higher is better"
+
+    def directed(self, criterion_id: str) -> str:
+        """Return the shown name of a criterion with its direction in brackets."""
+        return f"{self.criterion(criterion_id)} ({self.direction(criterion_id)})"
 
     def kind(self, group: str) -> str:
         """Return "human", "simulated", "llm", or "" where the results do not say."""
