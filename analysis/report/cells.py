@@ -12,7 +12,7 @@ from analysis.report.document import Cell, Column
 from analysis.report.evidence import evidence
 from analysis.results.findings import KIND_ORDER
 from analysis.results.records import PairTest
-from analysis.results.words import NONE, SPACE, Names, p_value
+from analysis.results.words import NONE, SPACE, Names, p_value, slug
 
 VERDICT = Column(title="Verdict", explanation="below it the evidence that the adjusted p gives (Muff et al. 2022)")
 
@@ -20,6 +20,18 @@ VERDICT = Column(title="Verdict", explanation="below it the evidence that the ad
 def cell(text: str, **more: Any) -> Cell:
     """Return a cell that knows whether it has something to show."""
     return Cell(text=text, known=text not in ("", NONE), **more)
+
+
+def titled(
+    stem: str, caption: str, names: Names, criterion: str, *, several: bool, rated: bool = False
+) -> tuple[str, str]:
+    """Return name and caption of a table of one criterion, of several; of ratings with their direction."""
+    if not several:
+        return stem, f"{caption} ({names.direction(criterion)})" if rated else caption
+    return (
+        f"{stem}-{slug(criterion)}",
+        f"{caption}: {names.directed(criterion) if rated else names.criterion(criterion)}",
+    )
 
 
 def criterion_cell(names: Names, criterion_id: str, source: str = "ratings") -> Cell:

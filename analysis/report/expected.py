@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from analysis.comparisons.findings import ExpectedRow
 from analysis.report.cells import SYMBOLS, cell
 from analysis.report.document import Cell, Column, Paragraph, Section, build_table
-from analysis.report.preferences import level
+from analysis.report.pair_tables import level
 from analysis.report.side_by_side import estimate
 from analysis.results.findings import PairResult, first_criteria, pair_results
 from analysis.results.records import Results

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from analysis.comparisons.ratings import RatingMean
 from analysis.figures.plain_text import shown_name
-from analysis.report.cells import cell, criterion_cell
+from analysis.report.cells import cell, criterion_cell, titled
 from analysis.report.document import Block, Cell, Column, Fold, Paragraph, Section, Table, build_table
 from analysis.report.raters_compared import raters_compared
 from analysis.report.rating_details import mean_cell
 from analysis.results.findings import OVERALL
 from analysis.results.rater_rows import RaterRow
 from analysis.results.records import Results
-from analysis.results.words import Names, count, number, percent, plural, sentence, slug
+from analysis.results.words import Names, count, number, percent, plural, sentence
 
 SOURCES = ("preferences", "ratings", "choices")
 LONGEST_REASON = 60
@@ -173,6 +173,5 @@ def _means(means: Sequence[RatingMean], groups: list[str], criterion: str, names
     cells = [
         [cell(_name(group, names)), *(mean_cell(own.get((group, system))) for system in systems)] for group in groups
     ]
-    caption = f"Mean rating of each system: {names.criterion(criterion)}" if several else "Mean rating of each system"
-    name = f"raters_means-{slug(criterion)}" if several else "raters_means"
-    return build_table(name, caption, columns, cells, notes=["Below each mean its standard deviation over outputs."])
+    title = titled("raters_means", "Mean rating of each system", names, criterion, several=several, rated=True)
+    return build_table(*title, columns, cells, notes=["Below each mean its standard deviation over outputs."])

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from analysis.comparisons.findings import Disagreement
 from analysis.ranking.agreement import RankingAgreement
-from analysis.report.cells import cell
+from analysis.report.cells import cell, titled
 from analysis.report.document import (
     Block,
     Bullets,
@@ -25,7 +25,7 @@ from analysis.report.preferences import LLM_NOTE
 from analysis.report.rankings_compared import rankings_compared
 from analysis.results.findings import OVERALL, PairResult, opened, pair_results
 from analysis.results.records import Results
-from analysis.results.words import Names, interval, listed, number, p_words, percent, plural, sentence, signed, slug
+from analysis.results.words import Names, interval, listed, number, p_words, percent, plural, sentence, signed
 from analysis.statistics.corrections import Verdict
 from analysis.statistics.record import Source
 
@@ -102,12 +102,10 @@ def matrix(found: Sequence[PairResult], names: Names, criterion: str, several: b
         "chance that the first is better; ratings: difference of the means; choices: share of wins).",
         STARS,
     ]
-    caption = "What each way of asking says of each pair"
     if any(source == "ratings" for source, _ in sources):
         notes.append(f"Ratings: {names.direction(criterion)}.")
     return build_table(
-        f"comparison-{slug(criterion)}" if several else "comparison",
-        f"{caption}: {names.criterion(criterion)}" if several else caption,
+        *titled("comparison", "What each way of asking says of each pair", names, criterion, several=several),
         [*columns, Column(title="Do they agree?")],
         rows,
         notes,
