@@ -25,7 +25,7 @@ from analysis.figures.drawing import (
     wrap_text,
 )
 from analysis.figures.matrices import agreement_matrix, pair_matrix
-from analysis.figures.plain_text import clean
+from analysis.figures.plain_text import clean, number, percent
 from analysis.figures.rating_bars import rating_bars
 
 __all__ = [
@@ -115,7 +115,7 @@ def forest_plot(
         if several_exposures:
             label += f" ({row['exposure']} {'output' if row['exposure'] == 1 else 'outputs'} each)"
         share = row.get(value)
-        number = "no answers" if share is None else f"{100 * share:.1f}%{row.get('stars') or ''}"
+        text = "no answers" if share is None else percent(share) + (row.get("stars") or "")
         dots.append(
             Dot(
                 panel=named(criterion_names, row.get("criterion", "")),
@@ -124,7 +124,7 @@ def forest_plot(
                 value=_times(share, 100),
                 low=_within(_times(row.get("ci_low"), 100)),
                 high=_within(_times(row.get("ci_high"), 100)),
-                text=number,
+                text=text,
                 open=row.get("verdict") is None,
                 colour=colours.get(_favoured(row, share), INK),
             )
@@ -179,7 +179,7 @@ def means_plot(
 def _mean_text(mean: float | None) -> str:
     if mean is None:
         return "no ratings"
-    return str(mean) if isinstance(mean, int) else f"{mean:.2f}".replace("-", "\u2212")
+    return number(mean, 0 if isinstance(mean, int) else 2)
 
 
 def draw(dots: Sequence[Dot], axis: Axis, alternative: str) -> str:

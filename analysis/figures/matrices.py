@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from analysis.figures.drawing import GREYS, INK, LINE, SCHEMA, named, stacked, to_svg, wrap_text
+from analysis.figures.plain_text import number, percent
 
 CELL = 42  # pixels of a cell's side
 NAME_WIDTH = 170  # pixels for a name beside the matrix
@@ -48,7 +50,7 @@ def pair_matrix(
         share, marks = row.get(value), row.get("stars") or ""
         cells.append((row["system_x"], row["system_y"], share, marks))
         cells.append((row["system_y"], row["system_x"], None if share is None else 1 - share, marks))
-    return _draw(order, cells, "{:.0%}", system_names, alternative)
+    return _draw(order, cells, partial(percent, decimals=0), system_names, alternative)
 
 
 def agreement_matrix(
@@ -78,13 +80,13 @@ def agreement_matrix(
     """
     pairs = [(row["annotator_x"], row["annotator_y"], row.get(value), "") for row in rows]
     order = list(dict.fromkeys(annotator for pair in pairs for annotator in pair[:2]))
-    return _draw(order, [*pairs, *((y, x, *rest) for x, y, *rest in pairs)], "{:.2f}", names, alternative)
+    return _draw(order, [*pairs, *((y, x, *rest) for x, y, *rest in pairs)], number, names, alternative)
 
 
 def _draw(
     order: Sequence[str],
     cells: Iterable[tuple[Any, ...]],
-    shown_as: str,
+    shown_as: Callable[[float | None], str],
     names: Mapping[str, str] | None,
     alternative: str,
 ) -> str:
@@ -96,11 +98,10 @@ def _draw(
     squares = []
     for row, column, value, stars in cells:
         left, top = CELL * order.index(column), height * order.index(row)
-        text = "\u2013" if value is None else shown_as.format(value).replace("-", "\u2212")
         ink = "#ffffff" if value is not None and value > DARK else INK if value is None else "#1a1a1a"
         edges = {"left": left + 1, "right": left + CELL - 1, "top": top + 1, "bottom": top + height - 1}
         middles = {"middle": left + CELL / 2, "y": top + height / 2, "below": top + height / 2 + 13}
-        squares.append({**edges, **middles, "value": value, "text": text, "stars": stars, "ink": ink})
+        squares.append({**edges, **middles, "value": value, "text": shown_as(value), "stars": stars, "ink": ink})
     datasets = {
         "cells": squares,
         "names": [mark for place, own in enumerate(lines) for mark in stacked(own, height * (place + 0.5), "name")],

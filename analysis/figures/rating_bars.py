@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from analysis.figures.drawing import GREYS, INK, LINE, SCHEMA, named, stacked, to_svg, wrap_text
+from analysis.figures.plain_text import percent
 
 WIDTH = 400  # pixels of the bars
 BAR = 22  # pixels
@@ -67,7 +68,7 @@ def _parts(shares: Mapping[float, float], scale: Sequence[float]) -> list[dict[s
     low = -sum(share * (0.5 if score == middle else score < middle) for score, share in shares.items())
     parts = []
     for score, share in sorted(shares.items()):
-        text = f"{100 * share:.0f}%" if share >= NAMED else ""
+        text = percent(share, 0) if share >= NAMED else ""
         parts.append({"low": low, "high": low + share, "at": low + share / 2, "text": text, **_step(score, scale)})
         low += share
     return parts
