@@ -95,6 +95,11 @@ def _drawing(bars: Sequence[Mapping[str, Any]], height: float) -> dict[str, Any]
         {"mark": {**text, "fontSize": 11}, "encoding": {"text": {"field": "text"}, "color": ink}},
     ]
     bars_drawn = [
+        {  # the middle of the scale, seen above and below the bars that hide it
+            "data": {"name": "bars"},
+            "mark": {"type": "rule", "color": INK, "strokeWidth": 2, "yOffset": -4, "y2Offset": 4},
+            "encoding": {"x": {"datum": 0, **across}, "y": box["y"], "y2": {"field": "bottom"}},
+        },
         {
             "data": {"name": "bars"},
             "mark": {"type": "rect", **edge},
@@ -114,11 +119,6 @@ def _drawing(bars: Sequence[Mapping[str, Any]], height: float) -> dict[str, Any]
             "data": {"name": "labels"},
             "mark": {**text, "align": "left", "fontWeight": 600},
             "encoding": {"x": {"value": 0}, "y": {"field": "y", **down}, "text": {"field": "text"}},
-        },
-        {
-            "data": {"name": "bars"},
-            "mark": {"type": "rule", "color": INK},
-            "encoding": {"x": {"datum": 0, **across}, "y": box["y"], "y2": {"field": "bottom"}},
         },
     ]
     key = {

@@ -99,11 +99,10 @@ def matrix(found: Sequence[PairResult], names: Names, criterion: str, several: b
     columns = [Column(title="Pair"), *(Column(title=sentence(names.source_by_group(*source))) for source in sources)]
     notes = [
         "> the first of the pair is better, < the second is better, ~ undecided. Below it the mean (SPA: "
-        "chance that the first is better; ratings: difference of the means; choices: share of wins).",
+        f"chance that the first is better; ratings, {names.direction(criterion)}: difference of the means; choices: "
+        "share of wins).",
         STARS,
     ]
-    if any(source == "ratings" for source, _ in sources):
-        notes.append(f"Ratings: {names.direction(criterion)}.")
     return build_table(
         *titled("comparison", "What each way of asking says of each pair", names, criterion, several=several),
         [*columns, Column(title="Do they agree?")],
