@@ -9,7 +9,7 @@ from analysis.llm_vs_people.alternative_annotator import AlternativeAnnotatorRow
 from analysis.llm_vs_people.powered_rows import PredictionPoweredRow
 from analysis.llm_vs_people.rows import LLMOnlyMean
 from analysis.report.bias import bias
-from analysis.report.cells import cell
+from analysis.report.cells import cell, criterion_cell
 from analysis.report.document import (
     Block,
     Bullets,
@@ -223,7 +223,7 @@ def _powered_table(
         [
             cell(_what(row, names)),
             cell(shown_name(row.group)),
-            cell(names.criterion(row.criterion)),
+            criterion_cell(names, row.criterion, row.source),
             cell(count(row.exposure)),
             _with_interval(row.people_mean, row.people_ci_low, row.people_ci_high, share),
             _with_interval(row.estimate, row.ci_low, row.ci_high, share),
@@ -268,7 +268,7 @@ def _unchecked(rows: Sequence[LLMOnlyMean], names: Names, confidence: str) -> li
         [
             cell(names.system(row.system)),
             cell(shown_name(row.group)),
-            cell(names.criterion(row.criterion)),
+            criterion_cell(names, row.criterion),
             cell(number(row.mean)),
             cell(interval(row.ci_low, row.ci_high)),
             cell(count(row.n)),

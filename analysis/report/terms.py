@@ -104,8 +104,8 @@ def _terms(results: Results) -> list[tuple[str, str]]:
         ),
         (
             "Stars",
-            "* adjusted p below .05, ** below .01, *** below .001. In results.json and the CSV tables, and where the SPA "
-            "paper\u2019s Table 1 is laid out, they are its own: below .10, .05 and .01.",
+            "* adjusted p below .05, ** below .01, *** below .001. In results.json and the CSV tables, and where the "
+            "SPA paper\u2019s Table 1 is laid out, they are its own: below .10, .05 and .01.",
         ),
         ("No clear preference", "the test found no difference; the systems may still differ by a little."),
     ]
