@@ -15,13 +15,16 @@ MINUS = "\u2212"
 NONE = "\u2013"  # stands where there is no number
 ROUNDING = Context(prec=400, rounding=ROUND_HALF_UP)  # any float, with its decimals
 NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
+SET_APART = re.compile("(\u2068[^\u2066-\u2069]*\u2069)")  # a first strong isolate, closed
+UNMARKED = str.maketrans("", "", "\u2068\u2069")
+REPLACED = "\ufffd"
 
 
 def clean(value: Any) -> Any:
     r"""Replace characters that no report format may hold; lists and dicts are copied.
 
     Control characters end the drawing program, lone surrogates cannot be written, and
-    direction overrides can turn a line of a table round.
+    direction overrides can turn a line of a table round; a name that is set apart stays so.
 
     >>> clean({"system": "a\x00b", "n": 3})
     {'system': 'a\ufffdb', 'n': 3}
@@ -29,7 +32,10 @@ def clean(value: Any) -> Any:
     if value is None or isinstance(value, float | int):
         return value  # most of what results hold
     if isinstance(value, str):
-        return NOT_TEXT.sub("\ufffd", value)
+        return "".join(
+            f"\u2068{NOT_TEXT.sub(REPLACED, part[1:-1])}\u2069" if place % 2 else NOT_TEXT.sub(REPLACED, part)
+            for place, part in enumerate(SET_APART.split(value))
+        )
     if is_dataclass(value) and not isinstance(value, type):
         return replace(value, **{field.name: clean(getattr(value, field.name)) for field in fields(value)})
     if isinstance(value, Mapping):
@@ -48,10 +54,7 @@ def shown_name(text: str) -> str:
     >>> shown_name("two\n lines")
     'two lines'
     """
-    text = str(text)
-    if text.startswith("\u2068") and text.endswith("\u2069"):
-        text = text[1:-1]  # shown before
-    line = " ".join(clean(text).split())
+    line = " ".join(clean(str(text)).translate(UNMARKED).split())
     if len(line) > LONGEST_NAME:
         line = f"{line[: LONGEST_NAME - 20]}\u2026{line[-19:]}"  # long names often differ at their end
     if any(unicodedata.bidirectional(character) in ("R", "AL") for character in line):

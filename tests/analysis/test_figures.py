@@ -23,7 +23,7 @@ from analysis.figures.figures import (
     pair_matrix,
     rating_bars,
 )
-from analysis.figures.plain_text import shown_name
+from analysis.figures.plain_text import clean, shown_name
 from tests.analysis.sample_results import ARABIC, CHINESE, HOSTILE, TEMPLATE, full_results, many_results, preference
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -218,3 +218,11 @@ def test_a_group_that_gave_part_of_the_scale_is_drawn_on_the_whole_of_it():
     alone, within = texts(rating_bars(counts)), texts(rating_bars(counts, scores=[1, 2, 3, 4, 5]))
     assert [label for label in alone if label in "12345"] == ["4"]
     assert [label for label in within if label in "12345"] == ["1", "2", "3", "4", "5"]
+
+
+def test_what_is_set_apart_stays_so_and_nothing_else_turns_a_line():
+    apart = shown_name(ARABIC)
+    assert apart == f"\u2068{ARABIC}\u2069" == shown_name(apart)
+    assert clean(f"people prefer {apart} most") == f"people prefer {apart} most"
+    assert clean(f"\u2068{ARABIC} | \u202eb") == f"\ufffd{ARABIC} | \ufffdb"
+    assert clean("\u2068a\u2067b\u2069\u2069") == "\ufffda\ufffdb\ufffd\ufffd"
