@@ -109,106 +109,74 @@ def how_tested(rows: Sequence[PairTest]) -> tuple[tuple[str, ...], list[str]]:
 def _fields(results: Results, names: Names, source: Source) -> list[Field]:
     """Return the columns of a source, each with what makes its cells."""
     rated, preferred = source == "ratings", source == "preferences"
+    confidence, correction = confidence_words(results), correction_name(results)
     joined = f" {MINUS} " if rated else " over "
-    pair: Field = (
-        Column(title="Pair", explanation="the system that is ahead stands first"),
-        lambda row: cell(f"{names.system(row.system_x)}{joined}{names.system(row.system_y)}"),
-    )
-    group: Field = Column(title="Group"), lambda row: cell(names.group(row.group))
-    exposure: Field = (
-        Column(title="Outputs read", explanation="how many of each system before judging (exposure)", numeric=True),
-        lambda row: cell(count(row.exposure)),
-    )
-    unit: Field = (
-        Column(title="Unit", explanation="what the test counts, and so what its result holds for"),
-        lambda row: cell(row.unit),
-    )
-    counted = "annotators counted; for an LLM, forms" if preferred else "units counted"
-    n: Field = Column(title="n", explanation=counted, numeric=True), lambda row: cell(count(row.n))
-    p_adjusted: Field = (
-        Column(
-            title="Adjusted p",
-            explanation="chance of so large a difference if there were none, corrected for testing several pairs "
-            f"({correction_name(results)}); below it t, the difference in standard errors, with its degrees of freedom",
-            numeric=True,
-        ),
-        lambda row: cell(p_value(row.p_adjusted), detail=_t_of(row)),
-    )
-    p_crossed: Field = (
-        Column(
-            title="Crossed p",
-            explanation="the same over annotators and items at once, both taken as drawn; \u2260 where it "
-            "comes to another verdict",
-            numeric=True,
-        ),
-        crossed,
-    )
-    stars: Field = Column(title="Stars"), lambda row: cell(row.stars)
-    found: Field = VERDICT, lambda row: verdict(row, names, source)
-    estimated = _rated(results) if rated else _chosen(results, source)
-    own: dict[Source, tuple[list[Field], list[Field]]] = {
-        "preferences": ([exposure, n], []),
-        "ratings": ([unit, n], [p_crossed]),
-        "choices": ([unit, n, *_WINS], [_BINOMIAL, p_crossed]),
-    }
-    before, after = own[source]
-    return [pair, group, *before, *estimated, p_adjusted, *after, stars, found]
-
-
-def _chosen(results: Results, source: Source) -> list[Field]:
-    title, what = {
-        "preferences": ("Mean", "mean chance that the first is better"),
-        "choices": ("Win rate", "share of wins averaged over units"),
-    }[source]
-    return [
-        (
-            Column(title=title, explanation=what, numeric=True),
-            lambda row: cell(percent(getattr(row, SHARES[source]))),
-        ),
-        (
-            Column(
-                title=f"{confidence_words(results)} interval (%)",
-                explanation="the range in which the true share may well lie",
-                numeric=True,
-            ),
-            lambda row: cell(share_interval(row.ci_low, row.ci_high)),
-        ),
+    unit = _text("Unit", lambda row: row.unit, "what the test counts, and so what its result holds for")
+    estimate = [
+        _number("Difference", lambda row: signed(row.mean_difference, 3), "mean rating of the first less the second"),
+        _number(f"{confidence} interval", lambda row: interval(row.ci_low, row.ci_high, decimals=3)),
+        _text("Test", lambda row: row.test, "paired where the same unit rated both systems"),
     ]
-
-
-def _rated(results: Results) -> list[Field]:
-    return [
-        (
-            Column(title="Difference", explanation="mean rating of the first minus that of the second", numeric=True),
-            lambda row: cell(signed(row.mean_difference, 3)),
-        ),
-        (
-            Column(title=f"{confidence_words(results)} interval", numeric=True),
-            lambda row: cell(interval(row.ci_low, row.ci_high, decimals=3)),
-        ),
-        (
-            Column(title="Test", explanation="paired where the same unit rated both systems"),
-            lambda row: cell(row.test),
-        ),
-    ]
-
-
-_WINS: list[Field] = [
-    (
-        Column(title="Wins", explanation="choices of the first system", numeric=True),
-        lambda row: cell(count(row.wins_x)),
-    ),
-    (Column(title="Losses", explanation="choices of the second", numeric=True), lambda row: cell(count(row.wins_y))),
-    (Column(title="Ties", numeric=True), lambda row: cell(count(row.ties))),
-]
-_BINOMIAL: Field = (
-    Column(
-        title="Binomial p",
-        explanation="the same by an exact test that takes every untied choice as independent; uncorrected, for "
-        "comparison",
+    if not rated:
+        title, what = {
+            "preferences": ("Mean", "mean chance that the first is better"),
+            "choices": ("Win rate", "share of wins averaged over units"),
+        }[source]
+        limits = "the range in which the true share may well lie"
+        estimate = [
+            _number(title, lambda row: percent(getattr(row, SHARES[source])), what),
+            _number(f"{confidence} interval (%)", lambda row: share_interval(row.ci_low, row.ci_high), limits),
+        ]
+    p_adjusted = Column(
+        title="Adjusted p",
+        explanation=f"chance of so large a difference if there were none, corrected for testing several pairs "
+        f"({correction}); below it t, the difference in standard errors, with its degrees of freedom",
         numeric=True,
-    ),
-    lambda row: cell(p_value(row.p_binomial)),
+    )
+    p_crossed = Column(
+        title="Crossed p",
+        explanation="the same over annotators and items at once, both taken as drawn; \u2260 where it comes to another "
+        "verdict",
+        numeric=True,
+    )
+    return [
+        _text(
+            "Pair",
+            lambda row: f"{names.system(row.system_x)}{joined}{names.system(row.system_y)}",
+            "the system that is ahead stands first",
+        ),
+        _text("Group", lambda row: names.group(row.group)),
+        _number("Outputs read", lambda row: count(row.exposure), "of each system before judging (exposure)")
+        if preferred
+        else unit,
+        _number("n", lambda row: count(row.n), "annotators; for an LLM, forms" if preferred else "units counted"),
+        *(_WINS if source == "choices" else []),
+        *estimate,
+        (p_adjusted, lambda row: cell(p_value(row.p_adjusted), detail=_t_of(row))),
+        *([_BINOMIAL] if source == "choices" else []),
+        *([] if preferred else [(p_crossed, crossed)]),
+        _text("Stars", lambda row: row.stars),
+        (VERDICT, lambda row: verdict(row, names, source)),
+    ]
+
+
+def _text(title: str, make: Callable[[Any], str], explanation: str = "", *, numeric: bool = False) -> Field:
+    return Column(title=title, explanation=explanation, numeric=numeric), lambda row: cell(make(row))
+
+
+def _number(title: str, make: Callable[[Any], str], explanation: str = "") -> Field:
+    return _text(title, make, explanation, numeric=True)
+
+
+_WINS = [
+    _number("Wins", lambda row: count(row.wins_x), "choices of the first system"),
+    _number("Losses", lambda row: count(row.wins_y), "choices of the second"),
+    _number("Ties", lambda row: count(row.ties)),
+]
+_BINOMIAL = _number(
+    "Binomial p",
+    lambda row: p_value(row.p_binomial),
+    "the same by an exact test that takes every untied choice as independent; uncorrected, for comparison",
 )
 
 
