@@ -77,9 +77,10 @@ def count_calls(workspace: Workspace | None) -> CallIndex:
 
 def write_section(found: Analysed, name: str) -> Section | None:
     """Return one section of the report; ``None`` where there is nothing to say."""
+    from analysis.report.orientation import oriented
     from analysis.report.sections import SECTIONS
 
-    return SECTIONS[name](found.results)
+    return SECTIONS[name](oriented(found.results))
 
 
 def write_sections(found: Analysed, names: Iterable[str]) -> dict[str, Section | None]:

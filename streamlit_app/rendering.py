@@ -60,9 +60,9 @@ def _cell(tag: str, shown: object, value: object) -> str:
 
 def show_sections(sections: Mapping[str, Section]) -> bool:
     """Show sections of the report under their titles and return whether there was any."""
-    from analysis.report.document import legends
+    from analysis.report.document import legends, whole
 
-    for section in sections.values():
+    for section in map(whole, sections.values()):
         st.subheader(plain(section.title), anchor=section.id)
         show_blocks(section.blocks, legends((section,)))
     return bool(sections)

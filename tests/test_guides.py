@@ -117,7 +117,7 @@ def test_planning(tmp_path: Path) -> None:
 
         walk(reader, "planning.md", before={"spa report": answered})
     assert {path.suffix for path in (tmp_path / "plan").iterdir()} == {".svg", ".csv"}
-    assert "restates the p-value" in (tmp_path / "report" / "report.md").read_text()
+    assert "restates the p-value" in (tmp_path / "report" / "appendix.md").read_text()
     assert json.loads((tmp_path / "preregistration.json").read_text())
     assert (tmp_path / "datasheet" / "heds-open.txt").read_text()
 
@@ -185,4 +185,4 @@ def test_the_reproduction_of_published_ratings(tmp_path: Path, shared_data: Path
     with reader_in(tmp_path) as reader:
         shutil.copy(shared_data / "sottana" / "simplification_ratings.csv", tmp_path)
         walk(reader, "reproductions.md")
-    assert "| Alpha, people | 1.00 | 1.00 | 0.63 |" in (tmp_path / "report" / "report.md").read_text()
+    assert "| Alpha, people | 1.00 | 1.00 | 0.63 |" in (tmp_path / "report" / "appendix.md").read_text()

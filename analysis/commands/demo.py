@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 
 import click
@@ -55,6 +56,16 @@ def demo(example: str, out: Path, annotators: int | None, seed: int) -> None:
         ["report", str(study), "--out", str(out / "report")],
     ):
         run(arguments)
+        if arguments[0] == "build":
+            derive_names(study, seed)
+
+
+def derive_names(study: Path, seed: int) -> None:
+    """Let the pseudonyms of a demo follow from its seed, so that the same demo gives the same report."""
+    from spa.commands.workspace import open_workspace
+
+    with open_workspace(study, None) as workspace:
+        workspace.store.set_meta("secret", sha256(f"demo {seed}".encode()).hexdigest())
 
 
 def run(arguments: list[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -139,10 +140,27 @@ Examples:
     help="Add Figure 2 of Ethayarajh & Jurafsky: power at the effects found. It restates p and is no evidence.",
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Random seed, stored with the results.  [0]")
+@click.option("--full", is_flag=True, help="Put the appendix into the report itself.")
+@click.option("--pdf", is_flag=True, help="Write report.pdf too, printed by Chromium, Chrome or Edge.")
+@click.option(
+    "--browser",
+    type=click.Path(path_type=Path, dir_okay=False),
+    envvar="SPA_BROWSER",
+    show_envvar=True,
+    help="Browser that prints the PDF, where it is not found by itself.",
+)
 @out_folder_option("Folder for the report.")
 @json_option
 def report(
-    study: Path | None, store: str | None, out: Path | None, as_json: bool, observed_power: float | None, **options: Any
+    study: Path | None,
+    store: str | None,
+    out: Path | None,
+    as_json: bool,
+    observed_power: float | None,
+    full: bool,
+    pdf: bool,
+    browser: Path | None,
+    **options: Any,
 ) -> None:
     """Report which system is preferred: tests, strengths, rankings, exclusions.
 
@@ -155,6 +173,12 @@ def report(
 
     if out is None and not as_json:
         raise click.UsageError("expected --out DIRECTORY (or --json, to print the results only)")
+    if out is None and (full or pdf):
+        raise click.UsageError("--full, --pdf: expected --out DIRECTORY, too")
+    if pdf:
+        from analysis.report.pdf import find_browser
+
+        find_browser(browser)  # before the analysis, which may take minutes
     paths = {name: options.pop(name) for name in TABLES}
     paths = {name: path for name, path in paths.items() if path is not None}
     given = {name: value for name, value in options.items() if value is not None and value is not False and value != ()}
@@ -172,13 +196,13 @@ def report(
     if out is not None:
         from analysis.report.files import write_results
 
-        write_results(results, out)
+        write_results(results, out, full=full, pdf=pdf, browser=browser)
     if as_json:
         click.echo(to_json(results), nl=False)
         return
     assert out is not None
     _print(results)
-    click.echo(f"report: {out / 'report.html'}")
+    click.echo(f"report: {out / ('report.pdf' if pdf else 'report.html')}")
 
 
 def _from_study(path: Path, store: str | None) -> tuple[AnswerTables, Plan, StudyFacts | None]:
@@ -245,13 +269,18 @@ def _print(results: Results) -> None:
     console = Console()
     for title, text in results.headline.lines() if results.headline else ():
         console.print(Text.assemble((f"{title}: ", "bold"), text))
+    claims = results.headline.claims if results.headline else ()
+    assumed = [claim.criterion for claim in claims if claim.direction == "higher (assumed)"]
+    if assumed:
+        option = f"--lower-is-better {shlex.quote(assumed[0])}"
+        console.print(Text(f"Higher ratings are assumed to be better; where lower ones are, add e.g. {option}"))
     table = Table("criterion", "asked by", "group", "order, best first", title="Rankings")
     rankings = [row for row in results.rankings if row.source != "ratings_bt"]
     for row in rankings[:RANKINGS_SHOWN]:
         order = " > ".join(" = ".join(place) for place in row.order) or "none"
         aside = ", ".join(gone.system for gone in row.unranked)
         cells = (row.criterion, row.source, row.group, f"{order} (no rank: {aside})" if aside else order)
-        table.add_row(*(Text(cell) for cell in cells))
+        table.add_row(*(Text(cell, overflow="fold") for cell in cells))
     console.print(table)
     more = len(rankings) - RANKINGS_SHOWN
     if more > 0:

@@ -1,18 +1,17 @@
-"""Everything against everything: a square of numbers, darker the further from the middle or the higher."""
+"""Everything against everything: a square of numbers, darker the higher; its columns go by the numbers of the rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from analysis.figures.drawing import INK, SCHEMA, cut_text, named, to_svg
+from analysis.figures.drawing import GREYS, INK, LINE, SCHEMA, named, stacked, to_svg, wrap_text
+from analysis.figures.plain_text import number, percent
 
-CELL = 62  # pixels of a cell's side
-NAME_WIDTH = 130  # pixels for a name beside the matrix
-STRONG = 0.22  # from 50 %: the cell is so dark that its text turns light
-DARK = 0.65  # agreement above which it does
-SHARES = {"domain": [0, 0.5, 1], "range": ["#D55E00", "#e8e8e8", "#0072B2"], "clamp": True}
-AGREEMENT = {"domain": [0, 1], "range": ["#f2f2f2", "#0072B2"], "clamp": True}
+CELL = 42  # pixels of a cell's side
+NAME_WIDTH = 170  # pixels for a name beside the matrix
+DARK = 0.72  # the cell is so dark that its text turns light
 
 
 def pair_matrix(
@@ -23,7 +22,7 @@ def pair_matrix(
     system_names: Mapping[str, str] | None = None,
     alternative: str = "How often the system of a row is better than that of a column.",
 ) -> str:
-    """Draw every pair at once: the share of the row's system over the column's, darker the further from 50 %.
+    """Draw every pair at once: the share of the row's system over the column's, darker the higher.
 
     Parameters
     ----------
@@ -48,13 +47,10 @@ def pair_matrix(
     order = list(dict.fromkeys([*(system for system in systems if system in compared), *compared]))
     cells = []
     for row in listed:
-        share = row.get(value)
-        for first, second, shown in (("system_x", "system_y", share), ("system_y", "system_x", _turned(share))):
-            text = "\u2013" if shown is None else f"{100 * shown:.0f}%"
-            strong = shown is not None and abs(shown - 0.5) > STRONG
-            place = {"row": order.index(row[first]), "column": order.index(row[second])}
-            cells.append({**place, "value": shown, "text": text, "stars": row.get("stars") or "", "strong": strong})
-    return _draw([named(system_names, system) for system in order], cells, SHARES, alternative)
+        share, marks = row.get(value), row.get("stars") or ""
+        cells.append((row["system_x"], row["system_y"], share, marks))
+        cells.append((row["system_y"], row["system_x"], None if share is None else 1 - share, marks))
+    return _draw(order, cells, partial(percent, decimals=0), system_names, alternative)
 
 
 def agreement_matrix(
@@ -82,105 +78,78 @@ def agreement_matrix(
     str
         An SVG document; empty where there is no pair.
     """
-    listed = list(rows)
-    order = list(dict.fromkeys(row[side] for row in listed for side in ("annotator_x", "annotator_y")))
-    cells = []
-    for row in listed:
-        shown = row.get(value)
-        places = [order.index(row[side]) for side in ("annotator_x", "annotator_y")]
-        text = "\u2013" if shown is None else f"{shown:.2f}".replace("-", "\u2212")
-        about = {"value": shown, "text": text, "stars": "", "strong": shown is not None and shown > DARK}
-        cells += [{"row": first, "column": second, **about} for first, second in (places, places[::-1])]
-    return _draw([named(names, annotator) for annotator in order], cells, AGREEMENT, alternative)
+    pairs = [(row["annotator_x"], row["annotator_y"], row.get(value), "") for row in rows]
+    order = list(dict.fromkeys(annotator for pair in pairs for annotator in pair[:2]))
+    return _draw(order, [*pairs, *((y, x, *rest) for x, y, *rest in pairs)], number, names, alternative)
 
 
-def _draw(names: Sequence[str], cells: Sequence[Mapping[str, Any]], shade: Mapping[str, Any], alternative: str) -> str:
-    if not names:
+def _draw(
+    order: Sequence[str],
+    cells: Iterable[tuple[Any, ...]],
+    shown_as: Callable[[float | None], str],
+    names: Mapping[str, str] | None,
+    alternative: str,
+) -> str:
+    """Draw cells (row, column, value, stars), with their numbers."""
+    if not order:
         return ""
-    shown = [cut_text(name, NAME_WIDTH) for name in names]
-    return to_svg(_matrix(shown, shade), {"cells": list(cells), "names": _placed(shown)}, alternative)
-
-
-def _turned(share: float | None) -> float | None:
-    return None if share is None else 1 - share
-
-
-def _placed(names: Sequence[str]) -> list[dict[str, Any]]:
-    return [{"place": place, "name": name} for place, name in enumerate(names)]
-
-
-def _matrix(names: Sequence[str], shade: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the matrix as Vega-Lite: the names of columns above it, those of rows to the left."""
-    size = len(names)
-    ends = [-0.5, size - 0.5]
-    across, down = (
-        {"type": "quantitative", "axis": None, "scale": {"domain": domain, "nice": False}}
-        for domain in (ends, ends[::-1])
-    )
-    corner = {"data": {"values": [{}]}, "mark": {"type": "point", "opacity": 0}, "width": NAME_WIDTH, "height": 10}
-    squares = {"layer": _squares(across, down, shade), "width": CELL * size, "height": CELL * size}
-    above, beside = _names_above(across, size), _names_beside(down, size)
-    return {
-        "$schema": SCHEMA,
-        "vconcat": [{"hconcat": [corner, above], "spacing": 8}, {"hconcat": [beside, squares], "spacing": 8}],
-        "spacing": 2,
-        "resolve": {"scale": {"x": "independent", "y": "independent"}},
+    lines = [wrap_text(f"{place}  {named(names, key)}", NAME_WIDTH) for place, key in enumerate(order, 1)]
+    height = max(CELL, 4 + LINE * max(map(len, lines)))
+    squares = []
+    for row, column, value, stars in cells:
+        left, top = CELL * order.index(column), height * order.index(row)
+        ink = "#ffffff" if value is not None and value > DARK else INK if value is None else "#1a1a1a"
+        edges = {"left": left + 1, "right": left + CELL - 1, "top": top + 1, "bottom": top + height - 1}
+        middles = {"middle": left + CELL / 2, "y": top + height / 2, "below": top + height / 2 + 13}
+        squares.append({**edges, **middles, "value": value, "text": shown_as(value), "stars": stars, "ink": ink})
+    datasets = {
+        "cells": squares,
+        "names": [mark for place, own in enumerate(lines) for mark in stacked(own, height * (place + 0.5), "name")],
+        "numbers": [{"x": CELL * (place + 0.5), "text": str(place + 1)} for place in range(len(order))],
     }
+    return to_svg(_matrix(CELL * len(order), height * len(order)), datasets, alternative)
 
 
-def _squares(across: Mapping[str, Any], down: Mapping[str, Any], shade: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the layers of the matrix itself: shaded squares, their numbers, and stars under these."""
-    x, y = {"field": "column", **across}, {"field": "row", **down}
-    box = {
-        "x": {"field": "left", **across},
-        "x2": {"field": "right"},
-        "y": {"field": "top", **down},
-        "y2": {"field": "bottom"},
-    }
-    edges = [
-        {"calculate": f"datum.{name} {sign} 0.47", "as": edge}
-        for name, sign, edge in (
-            ("column", "-", "left"),
-            ("column", "+", "right"),
-            ("row", "-", "top"),
-            ("row", "+", "bottom"),
-        )
-    ]
-    data: dict[str, Any] = {"data": {"name": "cells"}}
-    word: dict[str, Any] = {"type": "text", "baseline": "middle", "fontSize": 12}
-    ink = {"condition": {"test": "datum.strong", "value": "#ffffff"}, "value": "#1a1a1a"}
-    return [
+def _matrix(width: float, height: float) -> dict[str, Any]:
+    """Return the matrix as Vega-Lite: names to the left of it, their numbers above."""
+    scale = {"nice": False, "zero": False}
+    across = {"type": "quantitative", "axis": None, "scale": {"domain": [0, width], **scale}}
+    down = {"type": "quantitative", "axis": None, "scale": {"domain": [height, 0], **scale}}
+    shade = {"domain": [0, 1], "range": GREYS, "clamp": True}
+    text = {"type": "text", "baseline": "middle", "fontSize": 12, "color": INK}
+    ink = {"field": "ink", "type": "nominal", "scale": None}
+    x, y = {"field": "middle", **across}, {"field": "y", **down}
+    box = {"x": {"field": "left", **across}, "x2": {"field": "right"}, "y": {"field": "top", **down}}
+    layers = [
         {
-            **data,
-            "transform": [{"filter": "isValid(datum.value)"}, *edges],
-            "mark": {"type": "rect"},
-            "encoding": {**box, "color": {"field": "value", "type": "quantitative", "legend": None, "scale": shade}},
+            "data": {"name": "cells"},
+            "transform": [{"filter": "isValid(datum.value)"}],
+            "mark": "rect",
+            "encoding": {
+                **box,
+                "y2": {"field": "bottom"},
+                "color": {"field": "value", "type": "quantitative", "legend": None, "scale": shade},
+            },
         },
-        {**data, "mark": word, "encoding": {"x": x, "y": y, "text": {"field": "text"}, "color": ink}},
         {
-            **data,
-            "mark": {**word, "dy": 13, "fontSize": 10},
-            "encoding": {"x": x, "y": y, "text": {"field": "stars"}, "color": ink},
+            "data": {"name": "cells"},
+            "mark": text,
+            "encoding": {"x": x, "y": y, "text": {"field": "text"}, "color": ink},
+        },
+        {
+            "data": {"name": "cells"},
+            "mark": {**text, "fontSize": 10},
+            "encoding": {"x": x, "y": {**y, "field": "below"}, "text": {"field": "stars"}, "color": ink},
+        },
+        {
+            "data": {"name": "names"},
+            "mark": {**text, "align": "left"},
+            "encoding": {"x": {"value": -NAME_WIDTH - 8}, "y": y, "text": {"field": "name"}},
+        },
+        {
+            "data": {"name": "numbers"},
+            "mark": text,
+            "encoding": {"x": {"field": "x", **across}, "y": {"value": -10}, "text": {"field": "text"}},
         },
     ]
-
-
-def _names_beside(down: Mapping[str, Any], size: int) -> dict[str, Any]:
-    return {
-        "data": {"name": "names"},
-        "mark": {"type": "text", "align": "right", "baseline": "middle", "color": INK, "fontSize": 12, "limit": 0},
-        "encoding": {"y": {"field": "place", **down}, "x": {"value": NAME_WIDTH}, "text": {"field": "name"}},
-        "width": NAME_WIDTH,
-        "height": CELL * size,
-    }
-
-
-def _names_above(across: Mapping[str, Any], size: int) -> dict[str, Any]:
-    """Return the names of the columns, at a slant so that long ones fit."""
-    return {
-        "data": {"name": "names"},
-        "mark": {"type": "text", "align": "left", "baseline": "middle", "color": INK, "fontSize": 12, "angle": 320},
-        "encoding": {"x": {"field": "place", **across}, "y": {"value": NAME_WIDTH / 2}, "text": {"field": "name"}},
-        "width": CELL * size,
-        "height": NAME_WIDTH / 2 + 8,
-    }
+    return {"$schema": SCHEMA, "layer": layers, "width": width, "height": height}

@@ -6,18 +6,25 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
 from typing import Any
 
 LONGEST_NAME = 80
+MINUS = "\u2212"
+NONE = "\u2013"  # stands where there is no number
+ROUNDING = Context(prec=400, rounding=ROUND_HALF_UP)  # any float, with its decimals
 NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
+SET_APART = re.compile("(\u2068[^\u2066-\u2069]*\u2069)")  # a first strong isolate, closed
+UNMARKED = str.maketrans("", "", "\u2068\u2069")
+REPLACED = "\ufffd"
 
 
 def clean(value: Any) -> Any:
     r"""Replace characters that no report format may hold; lists and dicts are copied.
 
     Control characters end the drawing program, lone surrogates cannot be written, and
-    direction overrides can turn a line of a table round.
+    direction overrides can turn a line of a table round; a name that is set apart stays so.
 
     >>> clean({"system": "a\x00b", "n": 3})
     {'system': 'a\ufffdb', 'n': 3}
@@ -25,7 +32,12 @@ def clean(value: Any) -> Any:
     if value is None or isinstance(value, float | int):
         return value  # most of what results hold
     if isinstance(value, str):
-        return value if value.isascii() and value.isprintable() else NOT_TEXT.sub("\ufffd", value)
+        if value.isascii() and value.isprintable():
+            return value
+        return "".join(
+            f"\u2068{NOT_TEXT.sub(REPLACED, part[1:-1])}\u2069" if place % 2 else NOT_TEXT.sub(REPLACED, part)
+            for place, part in enumerate(SET_APART.split(value))
+        )
     if is_dataclass(value) and not isinstance(value, type):
         return type(value)(**{field.name: clean(getattr(value, field.name)) for field in fields(value)})
     if isinstance(value, Mapping):
@@ -44,12 +56,37 @@ def shown_name(text: str) -> str:
     >>> shown_name("two\n lines")
     'two lines'
     """
-    text = str(text)
-    if text.startswith("\u2068") and text.endswith("\u2069"):
-        text = text[1:-1]  # shown before
-    line = " ".join(clean(text).split())
+    line = " ".join(clean(str(text)).translate(UNMARKED).split())
     if len(line) > LONGEST_NAME:
         line = f"{line[: LONGEST_NAME - 20]}\u2026{line[-19:]}"  # long names often differ at their end
     if any(unicodedata.bidirectional(character) in ("R", "AL") for character in line):
         return f"\u2068{line}\u2069"  # first strong isolate: neighbours keep their direction
     return line
+
+
+def number(value: float | None, decimals: int = 2, *, shift: int = 0) -> str:
+    """Return a number, times 10 to the ``shift``, with a true minus sign.
+
+    A half is rounded away from zero, of the number as results.json writes it and not of its nearest binary fraction.
+
+    >>> number(-0.822), number(-0.001), number(None)
+    ('\u22120.82', '0.00', '\u2013')
+    >>> number(0.625), number(-0.225), number(0.2885, 1, shift=2), len(number(1e300))
+    ('0.63', '\u22120.23', '28.9', 404)
+    """
+    if value is None:
+        return NONE
+    exact = Decimal(repr(float(value))).scaleb(shift)
+    text = f"{exact.quantize(Decimal(1).scaleb(-decimals), context=ROUNDING):,f}"
+    if not text.strip("-0.,"):
+        text = text.lstrip("-")
+    return text.replace("-", MINUS)
+
+
+def percent(value: float | None, decimals: int = 1) -> str:
+    """Return a share in percent.
+
+    >>> percent(0.6875), percent(None)
+    ('68.8%', '\u2013')
+    """
+    return NONE if value is None else f"{number(value, decimals, shift=2)}%"

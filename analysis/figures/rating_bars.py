@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from analysis.figures.drawing import INK, SCHEMA, cut_text, named, to_svg
+from analysis.figures.drawing import GREYS, INK, LINE, SCHEMA, named, stacked, to_svg, wrap_text
+from analysis.figures.plain_text import percent
 
-WIDTH = 330  # pixels of the bars
+WIDTH = 400  # pixels of the bars
 BAR = 22  # pixels
-ROW = 46  # pixels of a bar with its name
+GAP = 10  # pixels after a bar
+KEY = 46  # pixels of the steps above the bars
 NAMED = 0.07  # share from which there is room for its number
-COLOURS = ("#D55E00", "#F2C9A8", "#DDDDDD", "#A9CBE3", "#0072B2")  # from the lowest step to the highest
+DARK = 0.55  # part of the scale from which numbers are light
 
 
 def rating_bars(
@@ -28,7 +30,7 @@ def rating_bars(
     counts : iterable of mapping
         Rows of ``rating_counts`` of a results.json, of one group and criterion.
     scores : iterable of float
-        Scores of the scale, so that figures of several groups have the same middle and colours; those that were
+        Scores of the scale, so that figures of several groups have the same middle and greys; those that were
         given are taken in any case.
     system_names : mapping of str to str, optional
         Names to show instead of ids.
@@ -44,114 +46,85 @@ def rating_bars(
     if not listed:
         return ""
     scale = sorted({*scores, *(row["score"] for row in listed)})
-    systems = list(dict.fromkeys(row["system"] for row in listed))
-    middle = (scale[0] + scale[-1]) / 2
+    by_system: dict[str, dict[float, float]] = {}
+    for row in listed:
+        by_system.setdefault(row["system"], {})[row["score"]] = row["share"]
     bars: list[dict[str, Any]] = []
-    for row, system in enumerate(systems):
-        bars += _bar([each for each in listed if each["system"] == system], scale, middle, row)
-    ends = [bar[side] for bar in bars for side in ("low", "high")]
-    labels = [{"row": row, "name": cut_text(named(system_names, system), WIDTH)} for row, system in enumerate(systems)]
-    drawing = _drawing(len(systems), min(*ends, 0.0), max(*ends, 0.0))
-    return to_svg(drawing, {"bars": bars, "labels": labels, "key": _key(scale)}, alternative)
+    labels: list[dict[str, Any]] = []
+    top = float(KEY)
+    for system, shares in by_system.items():
+        lines = wrap_text(named(system_names, system), WIDTH)
+        labels += stacked(lines, top + LINE * len(lines) / 2, "text")
+        top += LINE * len(lines)
+        bars += [{**part, "top": top, "middle": top + BAR / 2, "bottom": top + BAR} for part in _parts(shares, scale)]
+        top += BAR + GAP
+    key = [{**_step(score, scale), "text": f"{score:g}", "place": place} for place, score in enumerate(scale)]
+    return to_svg(_drawing(bars, top), {"bars": bars, "labels": labels, "key": key}, alternative)
 
 
-def _bar(own: Iterable[Mapping[str, Any]], scores: Sequence[float], middle: float, row: int) -> list[dict[str, Any]]:
+def _parts(shares: Mapping[float, float], scale: Sequence[float]) -> list[dict[str, Any]]:
     """Place the parts of one bar around the middle; a middle step lies half on each side."""
-    listed = sorted(own, key=lambda each: float(each["score"]))
-    below = sum(each["share"] * _part_below(each["score"], middle) for each in listed)
-    low, parts = -below, []
-    for each in listed:
-        high = low + each["share"]
-        text = f"{100 * each['share']:.0f}%" if each["share"] >= NAMED else ""
-        shade = _colour(scores.index(each["score"]), len(scores))
-        ink = "#ffffff" if shade in (COLOURS[0], COLOURS[-1]) else "#1a1a1a"
-        middle_of = (low + high) / 2
-        parts.append(
-            {
-                **each,
-                "row": row,
-                "low": low,
-                "high": high,
-                "at": middle_of,
-                "text": text,
-                "shade": shade,
-                "ink": ink,
-            }
-        )
-        low = high
+    middle = (scale[0] + scale[-1]) / 2
+    low = -sum(share * (0.5 if score == middle else score < middle) for score, share in shares.items())
+    parts = []
+    for score, share in sorted(shares.items()):
+        text = percent(share, 0) if share >= NAMED else ""
+        parts.append({"low": low, "high": low + share, "at": low + share / 2, "text": text, **_step(score, scale)})
+        low += share
     return parts
 
 
-def _part_below(score: float, middle: float) -> float:
-    if score == middle:
-        return 0.5
-    return 1.0 if score < middle else 0.0
+def _step(score: float, scale: Sequence[float]) -> dict[str, Any]:
+    part = 1.0 if len(scale) == 1 else scale.index(score) / (len(scale) - 1)
+    return {"part": part, "ink": "#ffffff" if part > DARK else "#1a1a1a"}
 
 
-def _colour(place: int, steps: int) -> str:
-    if steps == 1:
-        return COLOURS[2]
-    return COLOURS[round(place * (len(COLOURS) - 1) / (steps - 1))]
-
-
-def _key(scores: Sequence[float]) -> list[dict[str, Any]]:
-    return [
-        {"place": place, "text": f"{score:g}", "shade": _colour(place, len(scores))}
-        for place, score in enumerate(scores)
+def _drawing(bars: Sequence[Mapping[str, Any]], height: float) -> dict[str, Any]:
+    ends = [min(0.0, *(bar["low"] for bar in bars)), max(0.0, *(bar["high"] for bar in bars))]
+    plain = {"nice": False, "zero": False}
+    across = {"type": "quantitative", "axis": None, "scale": {"domain": ends, **plain}}
+    down = {"type": "quantitative", "axis": None, "scale": {"domain": [height, 0], **plain}}
+    shade = {"field": "part", "type": "quantitative", "legend": None, "scale": {"domain": [0, 1], "range": GREYS}}
+    ink = {"field": "ink", "type": "nominal", "scale": None}
+    text = {"type": "text", "baseline": "middle", "fontSize": 12, "color": INK}
+    edge = {"stroke": INK, "strokeOpacity": 0.4, "strokeWidth": 0.7}
+    box = {"x": {"field": "low", **across}, "x2": {"field": "high"}, "y": {"field": "top", **down}}
+    place = {"field": "place", "type": "quantitative", "axis": None, "scale": {"domain": [-0.5, 10.5], **plain}}
+    squares = [
+        {"mark": {"type": "square", "size": 320, "opacity": 1, **edge}, "encoding": {"fill": shade}},
+        {"mark": {**text, "fontSize": 11}, "encoding": {"text": {"field": "text"}, "color": ink}},
     ]
-
-
-def _drawing(rows: int, low: float, high: float) -> dict[str, Any]:
-    across = {"type": "quantitative", "axis": None, "scale": {"domain": [low, high], "nice": False, "zero": False}}
-    down = {"type": "quantitative", "axis": None, "scale": {"domain": [rows - 0.5, -0.5], "nice": False, "zero": False}}
-    own = {"scale": None, "legend": None}
-    bars: dict[str, Any] = {"data": {"name": "bars"}}
-    y = {"field": "row", **down}
-    layers = [
-        {
-            **bars,
-            "mark": {"type": "bar", "size": BAR, "yOffset": 8},
-            "encoding": {
-                "x": {"field": "low", **across},
-                "x2": {"field": "high"},
-                "y": y,
-                "color": {"field": "shade", "type": "nominal", **own},
-            },
+    bars_drawn = [
+        {  # the middle of the scale, seen above and below the bars that hide it
+            "data": {"name": "bars"},
+            "mark": {"type": "rule", "color": INK, "strokeWidth": 2, "yOffset": -4, "y2Offset": 4},
+            "encoding": {"x": {"datum": 0, **across}, "y": box["y"], "y2": {"field": "bottom"}},
         },
         {
-            **bars,
-            "mark": {"type": "text", "fontSize": 10, "yOffset": 8},
+            "data": {"name": "bars"},
+            "mark": {"type": "rect", **edge},
+            "encoding": {**box, "y2": {"field": "bottom"}, "fill": shade},
+        },
+        {
+            "data": {"name": "bars"},
+            "mark": {**text, "fontSize": 10},
             "encoding": {
                 "x": {"field": "at", **across},
-                "y": y,
+                "y": {"field": "middle", **down},
                 "text": {"field": "text"},
-                "color": {"field": "ink", "type": "nominal", **own},
+                "color": ink,
             },
         },
         {
             "data": {"name": "labels"},
-            "mark": {"type": "text", "align": "left", "fontSize": 12, "fontWeight": 600, "yOffset": -13, "color": INK},
-            "encoding": {"x": {"value": 0}, "y": y, "text": {"field": "name"}},
-        },
-        {
-            "data": {"values": [{"middle": 0}]},
-            "mark": {"type": "rule", "color": INK, "opacity": 0.6},
-            "encoding": {"x": {"field": "middle", **across}},
+            "mark": {**text, "align": "left", "fontWeight": 600},
+            "encoding": {"x": {"value": 0}, "y": {"field": "y", **down}, "text": {"field": "text"}},
         },
     ]
-    place = {"field": "place", "type": "quantitative", "axis": None, "scale": {"domain": [-0.5, 10.5], "nice": False}}
     key = {
         "data": {"name": "key"},
-        "encoding": {"x": place},
-        "layer": [
-            {
-                "mark": {"type": "square", "size": 220, "opacity": 1},
-                "encoding": {"color": {"field": "shade", "type": "nominal", **own}},
-            },
-            {"mark": {"type": "text", "dy": 18, "color": INK, "fontSize": 11}, "encoding": {"text": {"field": "text"}}},
-        ],
-        "width": WIDTH,
-        "height": 40,
+        "encoding": {"x": place, "y": {"value": KEY / 2}},
+        "layer": squares,
     }
-    whole = {"layer": layers, "width": WIDTH, "height": ROW * rows}
-    return {"$schema": SCHEMA, "vconcat": [key, whole], "spacing": 4, "resolve": {"scale": {"x": "independent"}}}
+    drawn = {"layer": [key, *bars_drawn], "width": WIDTH, "height": height}
+    return {"$schema": SCHEMA, **drawn, "resolve": {"scale": {"x": "independent", "fill": "shared"}}}

@@ -13,6 +13,8 @@ from analysis.report.document import Document, Figure, every_block
 from analysis.report.html import render_html
 from analysis.report.latex import latex_tables
 from analysis.report.markdown import render_markdown
+from analysis.report.parts import APPENDIX, REPORT, appendix, full_report, short_report
+from analysis.report.pdf import find_browser, print_pdf
 from analysis.report.sections import build_document
 from analysis.results.records import Results
 from spa.errors import AnalysisError
@@ -20,7 +22,9 @@ from spa.errors import AnalysisError
 __all__ = ["render_report", "write_report"]
 
 
-def write_report(results: Results, folder: Path) -> list[Path]:
+def write_report(
+    results: Results, folder: Path, *, full: bool = False, pdf: bool = False, browser: Path | None = None
+) -> list[Path]:
     """Write the report of results.
 
     Parameters
@@ -29,25 +33,34 @@ def write_report(results: Results, folder: Path) -> list[Path]:
         As :func:`analysis.analyse` or :func:`analysis.read_results` returns them.
     folder : Path
         Made where it does not exist. Files of a former report of the same names are replaced.
+    full : bool
+        Put everything into the report, which then has no appendix.
+    pdf : bool
+        Write the report as PDF too, which Chromium prints.
+    browser : Path, optional
+        The Chromium to use, where it is not found by itself.
 
     Returns
     -------
     list of Path
-        report.html, report.md, then figures/*.svg and tables/*.csv, tables/*.tex. The same results give
-        the same bytes.
+        report.html and report.md, appendix.html and appendix.md, report.pdf, then figures/*.svg and tables/*.csv,
+        tables/*.tex. The same results give the same bytes, of a PDF apart from its date.
 
     Raises
     ------
     AnalysisError
-        A file cannot be written. Each file is written beside its place and then renamed.
+        A file cannot be written, or no PDF can be made. Each file is written beside its place and then renamed.
     """
-    rendered = render_report(results)  # all of it before the first file is touched
+    command = find_browser(browser) if pdf else ""
+    rendered = {name: text.encode("utf-8") for name, text in render_report(results, full=full).items()}
+    if pdf:  # all of it before the first file is touched
+        rendered["report.pdf"] = print_pdf(render_html(replace(_report(results, full=full), beside="")), command)
     written = []
-    for name, text in rendered.items():
+    for name, content in rendered.items():
         path = folder / name
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            _replace(path, text.encode("utf-8"))
+            _replace(path, content)
         except OSError as error:
             raise AnalysisError(
                 f"{path}: the report cannot be written ({error.strerror or error}); choose another folder"
@@ -56,19 +69,34 @@ def write_report(results: Results, folder: Path) -> list[Path]:
     return written
 
 
-def render_report(results: Results, *, only: Collection[str] | None = None) -> dict[str, str]:
-    """Return the text of every file of the report by its path within the folder, ``only`` some sections if asked."""
+def render_report(results: Results, *, only: Collection[str] | None = None, full: bool = False) -> dict[str, str]:
+    """Return the text of every file of the report by its path within the folder.
+
+    Parameters
+    ----------
+    only : collection of str, optional
+        Ids of the sections to show; all of them unless given.
+    full : bool
+        Put everything into the report, which then has no appendix.
+    """
     shown: Results = clean(results)
     document = build_document(shown)
     if only is not None:
         kept = tuple(section for section in document.sections if section.id in only)
         document = replace(document, sections=kept)
+    everything = full_report(document)
+    parts = {REPORT: everything} if full else {REPORT: short_report(document), APPENDIX: appendix(document)}
     return {
-        "report.html": render_html(document),
-        "report.md": render_markdown(document),
-        **{f"figures/{figure.name}.svg": figure.svg for figure in _figures(document)},
-        **{f"tables/{name}": text for name, text in sorted({**csv_tables(shown), **latex_tables(document)}.items())},
+        **{f"{stem}.html": render_html(part) for stem, part in parts.items()},
+        **{f"{stem}.md": render_markdown(part) for stem, part in parts.items()},
+        **{f"figures/{figure.name}.svg": figure.svg for figure in _figures(everything)},
+        **{f"tables/{name}": text for name, text in sorted({**csv_tables(shown), **latex_tables(everything)}.items())},
     }
+
+
+def _report(results: Results, *, full: bool) -> Document:
+    document = build_document(clean(results))
+    return full_report(document) if full else short_report(document)
 
 
 def _figures(document: Document) -> list[Figure]:

@@ -45,9 +45,9 @@ def asked(results: Results) -> Section | None:
     groups = _groups(results, names)
     if groups:
         blocks += [groups] if study else [Paragraph(text="Whose answers the files hold."), groups]
-    if study and study.dropped_items:
-        blocks.append(_dropped(study.dropped_items))
-    return Section(id="asked", title="What was asked, and of whom", blocks=tuple(blocks)) if blocks else None
+    dropped = (_dropped(study.dropped_items),) if study and study.dropped_items else ()
+    title = "What was asked, and of whom"
+    return Section(id="asked", title=title, blocks=tuple(blocks), appendix=dropped) if blocks else None
 
 
 def _money(amount: str) -> str:
@@ -143,7 +143,7 @@ def _groups(results: Results, names: Names) -> Table | None:
         Column(title="Forms excluded", numeric=True),
         Column(title="What they saw", explanation="whether the group was asked with the very same form"),
     ]
-    return build_table("groups", "Who answered", columns, rows)
+    return build_table("groups", "Who answered", columns, rows, csv="groups")
 
 
 def _dropped(items: Sequence[StudyDroppedItem]) -> Fold:

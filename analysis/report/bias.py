@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from analysis.figures.plain_text import shown_name
 from analysis.llm_vs_people.bias_rows import BiasRow
-from analysis.report.cells import cell
+from analysis.report.cells import cell, criterion_cell
 from analysis.report.document import Block, Column, Fold, Heading, Paragraph, Table, build_table
 from analysis.results.words import Names, count, interval, listed, plural, signed
 
@@ -68,7 +68,7 @@ def _table(rows: Sequence[BiasRow], names: Names, confidence: str, source: str, 
     cells = [
         [
             cell(shown_name(row.group)),
-            cell(names.criterion(row.criterion)),
+            criterion_cell(names, row.criterion, source),
             cell(
                 f"letter {row.level}" if row.kind == "label" else KINDS[row.kind],
                 quoted=row.kind == "label",

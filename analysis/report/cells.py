@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from analysis.comparisons.choices import ChoiceTest
@@ -9,8 +10,9 @@ from analysis.comparisons.ratings import RatingTest
 from analysis.preference_checks.filtering import SweepRow
 from analysis.report.document import Cell, Column
 from analysis.report.evidence import evidence
+from analysis.results.findings import KIND_ORDER
 from analysis.results.records import PairTest
-from analysis.results.words import NONE, SPACE, Names, p_value
+from analysis.results.words import NONE, SPACE, Names, p_value, slug
 
 VERDICT = Column(title="Verdict", explanation="below it the evidence that the adjusted p gives (Muff et al. 2022)")
 
@@ -20,9 +22,38 @@ def cell(text: str, **more: Any) -> Cell:
     return Cell(text=text, known=text not in ("", NONE), **more)
 
 
+def titled(
+    stem: str, caption: str, names: Names, criterion: str, *, several: bool, rated: bool = False
+) -> tuple[str, str]:
+    """Return name and caption of a table of one criterion, of several; of ratings with their direction."""
+    if not several:
+        return stem, f"{caption} ({names.direction(criterion)})" if rated else caption
+    return (
+        f"{stem}-{slug(criterion)}",
+        f"{caption}: {names.directed(criterion) if rated else names.criterion(criterion)}",
+    )
+
+
+def criterion_cell(names: Names, criterion_id: str, source: str = "ratings") -> Cell:
+    """Return the name of a criterion, of ratings with the direction in which they are good."""
+    rated = source in ("ratings", "ratings_bt")
+    return cell(names.criterion(criterion_id), detail=names.direction(criterion_id) if rated else "")
+
+
 def crossed(row: RatingTest | ChoiceTest) -> Cell:
     """Return the adjusted p of the test over annotators and items, marked where its verdict differs."""
     return cell(p_value(row.p_crossed_adjusted) + (f"{SPACE}\u2260" if row.disagree else ""))
+
+
+MOST_IMPORTANT = "the smallest adjusted p, those of people first"
+
+
+def importance(rows: Sequence[PairTest], names: Names) -> tuple[float, ...]:
+    """Return the weights of rows in a table that has to be cut."""
+    return tuple(
+        10.0 * KIND_ORDER.get(names.kind(row.group), 2) + (2.0 if row.p_adjusted is None else row.p_adjusted)
+        for row in rows
+    )
 
 
 VERBS = {"preferences": "preferred", "ratings": "rated better", "choices": "chosen more often"}
@@ -33,10 +64,9 @@ def verdict(row: PairTest | SweepRow, names: Names, source: str) -> Cell:
     """Return the conclusion of one test in words, or why there is none."""
     found = row.verdict
     graded = evidence(row.p_adjusted) if row.p_adjusted is not None else ""
-    if found == "x":
-        return Cell(text=f"{names.system(row.system_x)} {VERBS[source]}", detail=graded, tone="first")
-    if found == "y":
-        return Cell(text=f"{names.system(row.system_y)} {VERBS[source]}", detail=graded, tone="second")
+    if found in ("x", "y"):
+        winner = row.system_x if found == "x" else row.system_y
+        return Cell(text=f"{names.system(winner)} {VERBS[source]}", detail=graded, tone="clear")
     if found == "indifferent":
         words = "no clear preference" if source != "ratings" else "no clear difference"
         equivalent = getattr(row, "equivalent", False)  # not of every test

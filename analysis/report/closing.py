@@ -1,4 +1,4 @@
-"""Warnings, the meaning of every term, the settings, and how to cite."""
+"""The settings, and how to cite."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from analysis.figures.plain_text import shown_name
 from analysis.report.cells import cell
 from analysis.report.document import (
     Block,
-    Bullets,
     Code,
     Column,
     Fold,
@@ -17,11 +16,10 @@ from analysis.report.document import (
     Terms,
     build_table,
 )
-from analysis.report.families import correction_paper, false_discoveries, families, rate_words
-from analysis.results.findings import confidence_words
+from analysis.report.families import false_discoveries, families, rate_words
 from analysis.results.overview import Settings
 from analysis.results.records import Results
-from analysis.results.words import Names, listed, plural, sentence
+from analysis.results.words import listed, plural
 from analysis.statistics.record import names_of
 
 SETTINGS = {
@@ -57,6 +55,7 @@ MEANINGS = {
     ("incomplete_answers", "exclude"): "are left out",
     ("incomplete_answers", "keep"): "count",
 }
+SHOWN = ("fwer", "correction", "family", "unit", "consistency_tau", "seed")  # in the report; the appendix has all
 APART = ("versions", "inputs")  # shown in another way
 
 SPA_PAPER = """@inproceedings{ethayarajh-jurafsky-2022-authenticity,
@@ -102,127 +101,32 @@ SOFTWARE = """@software{spa-eval,
 }"""
 
 
-READ = "What must be known before these numbers are used."
-
-
-def warnings(results: Results) -> Section | None:
-    """List what a reader must know before using the numbers."""
-    names = Names(results)
-    texts = [_addressed(" ".join(text.split()), names) for text in results.warnings]
-    if not texts:
-        return None
-    return Section(
-        id="warnings", title="Warnings", blocks=(Paragraph(text=READ), Bullets(items=tuple(dict.fromkeys(texts))))
-    )
-
-
-def _addressed(text: str, names: Names) -> str:
-    """Return a warning that begins with a group's shown name instead of its id."""
-    for group in sorted(names.groups, key=len, reverse=True):
-        for after in (":", ","):
-            if text.startswith(f"{group}{after}"):
-                shown = names.group(group)
-                return f"{shown if names.kind(group) == 'llm' else sentence(shown)}{text.removeprefix(group)}"
-    return text
-
-
-WORDS = "What the words of this report mean, and how its numbers are made."
-
-
-def glossary(results: Results) -> Section | None:
-    """Explain each term in one line."""
-    terms = _terms(results)
-    known = {term.casefold() for term, _ in terms}
-    conventions = tuple(
-        (sentence(" ".join(entry.term.split())), " ".join(entry.explanation.split()))
-        for entry in results.conventions
-        if entry.term.casefold() not in known
-    )
-    more: tuple[Block, ...] = (
-        (Fold(summary="How the numbers are made", blocks=(Terms(items=conventions),)),) if conventions else ()
-    )
-    return Section(
-        id="terms",
-        title="Terms and conventions",
-        blocks=(Paragraph(text=WORDS), Fold(summary="Terms", blocks=(Terms(items=tuple(terms)),)), *more),
-    )
-
-
-def _terms(results: Results) -> list[tuple[str, str]]:
-    confidence = confidence_words(results)
-    rated, chosen = results.ratings, results.choices
-    terms = [
-        ("System", "a program or a person whose outputs are compared."),
-        ("n", "how many annotators (or items, or forms of an LLM) a number rests on."),
-        (
-            f"{confidence} interval",
-            f"a range made by a method that catches the true value in {confidence} of studies like this one.",
-        ),
-        (
-            "p-value",
-            "how often chance alone would give so large a difference if there were none; small means hard to explain "
-            "by chance.",
-        ),
-        (
-            "Adjusted p",
-            f"the p-value made larger to allow for the number of tests ({correction_paper(results)}); only this one "
-            "decides a verdict.",
-        ),
-        (
-            "Stars",
-            "*** adjusted p below .01, ** below .05, * below .10. The SPA paper\u2019s Table 1 concludes at .10.",
-        ),
-        ("No clear preference", "the test found no difference; the systems may still differ by a little."),
-    ]
-    if results.preferences:
-        terms.insert(
-            1,
-            (
-                "SPA",
-                "system-level probabilistic assessment: annotators read several outputs of each system, then say how "
-                "likely it is that one system is better (Ethayarajh & Jurafsky, 2022).",
-            ),
-        )
-        terms.insert(2, ("Exposure", "how many outputs of each system an annotator reads before judging."))
-    if rated.means or rated.pairs:
-        terms.append(("Likert rating", "a rating of one output on a few steps, such as 1 to 5."))
-    if chosen.pairs:
-        terms.append(("Win rate", "share of choices that a system wins; a tie counts half."))
-    if results.bradley_terry:
-        terms.append(
-            (
-                "Strength",
-                "a system\u2019s place on one scale fitted to all comparisons (Bradley & Terry, 1952); natural log.",
-            )
-        )
-    if results.ranking_agreement:
-        terms.append(
-            ("Kendall\u2019s tau", "how alike two rankings are: 1 the same order, 0 unrelated, \u22121 reversed.")
-        )
-    return terms
-
-
 def settings(results: Results) -> Section | None:
     """List settings, versions and the files that the numbers come from."""
     chosen, means = results.settings, rate_words(results)
-    items = [
-        (SETTINGS.get(key, key.replace("_", " ").capitalize()), _setting(key, getattr(chosen, key), means))
+    items = {
+        key: (SETTINGS.get(key, key.replace("_", " ").capitalize()), _setting(key, getattr(chosen, key), means))
         for key in names_of(Settings)
         if key not in APART
-    ]
+    }
+    every = list(items.values())
     if chosen.versions:
-        items.append(("Software", ", ".join(f"{name} {version}" for name, version in chosen.versions.items())))
+        every.append(("Software", ", ".join(f"{name} {version}" for name, version in chosen.versions.items())))
     blocks: list[Block] = families(results)
     files = input_files(results)
     if files:
         columns = [Column(title="File"), Column(title="SHA-256", explanation="a fingerprint of its bytes")]
         rows = [[cell(shown_name(name)), cell(digest, quoted=True)] for name, digest in files]
         blocks.append(build_table("input_files", "Files read", columns, rows))
-    folded = Fold(summary="Every setting, the software and the files read", blocks=(Terms(items=tuple(items)), *blocks))
+    folded = Fold(summary="Every setting, the software and the files read", blocks=(Terms(items=tuple(every)), *blocks))
     return Section(
         id="settings",
         title="Settings",
-        blocks=(Paragraph(text="What was fixed for this analysis, and what it was made with."), folded),
+        blocks=(
+            Paragraph(text="What was fixed for this analysis, and what it was made with."),
+            Terms(items=tuple(items[key] for key in SHOWN)),
+        ),
+        appendix=(folded,),
     )
 
 

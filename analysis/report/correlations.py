@@ -19,7 +19,6 @@ from analysis.report.document import (
     Paragraph,
     Section,
     Table,
-    Tone,
     build_table,
 )
 from analysis.report.evidence import degree, evidence
@@ -28,8 +27,6 @@ from analysis.results.records import Results
 from analysis.results.words import Names, interval, number, p_value, p_words, plural, sentence, slug
 
 CLAIMS: tuple[tuple[Level, str], ...] = (("overall", "single outputs"), ("system", "systems"))
-FIRST: Tone = "first"
-SECOND: Tone = "second"
 SHOWN = 12  # measures in the open table
 SENTENCES = 6  # measures that have a sentence
 LISTED = 60  # comparisons in one table
@@ -283,5 +280,5 @@ def _closer(row: ComparisonRow, names: Names) -> Cell:
         return Cell(text=f"not tested: {row.reason}", tone="untested")
     if row.verdict == "indifferent":
         return Cell(text="no clear difference", detail=evidence(row.p_adjusted), tone="even")
-    closer, tone = (row.a, FIRST) if row.verdict == "a" else (row.b, SECOND)
-    return Cell(text=measure_name(names, closer), detail=evidence(row.p_adjusted), tone=tone)
+    closer = row.a if row.verdict == "a" else row.b
+    return Cell(text=measure_name(names, closer), detail=evidence(row.p_adjusted), tone="clear")

@@ -6,11 +6,11 @@ All texts are plain: each renderer escapes them for its own format, in one place
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 Results: TypeAlias = Any  # results.json as it is read
-Tone = Literal["plain", "first", "second", "even", "untested", "bad"]
+Tone = Literal["plain", "clear", "even", "untested"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,11 +43,16 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
+    csv: str = ""  # stem of the file that holds all rows in full precision
+    weights: tuple[float, ...] = ()  # of the rows, where some matter more: the lower, the more
+    weighed_by: str = ""  # what the lowest weights are, as "the smallest adjusted p"
 
     def __post_init__(self) -> None:
         """Refuse a row that does not fill the columns."""
         if any(len(row) != len(self.columns) for row in self.rows):
             raise ValueError(f"table {self.name!r}: every row must have {len(self.columns)} cells")
+        if len(self.weights) not in (0, len(self.rows)):
+            raise ValueError(f"table {self.name!r}: expected a weight for each row, got {len(self.weights)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +85,7 @@ class Bullets:
 class Terms:
     """A list of terms, each with its explanation."""
 
-    items: tuple[tuple[str, str], ...]
+    items: tuple[tuple[str, str | tuple[Link, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,29 +114,77 @@ class Fold:
     blocks: tuple[Block, ...]
 
 
-Block: TypeAlias = Heading | Paragraph | Bullets | Terms | Table | Figure | Code | Fold
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A place to read on: a section's id, with ".2" for its third block, or a file of the report by its path."""
+
+    text: str
+    target: str
+    beside: bool = False  # in the document beside this one, even where this one has such a section
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Links:
+    """Places to read on, after what they have in common."""
+
+    label: str
+    items: tuple[Link, ...]
+
+
+Block: TypeAlias = Links | Heading | Paragraph | Bullets | Terms | Table | Figure | Code | Fold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A part of the report with its own heading and place in the contents."""
+    """A part of the report with its own heading and place in the contents.
+
+    ``blocks`` are for a reader with little time; ``appendix`` goes to a document of its own.
+    """
 
     id: str
     title: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[Block, ...] = ()
+    appendix: tuple[Block, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """The whole report."""
+    """The report, or one of its parts; renderers show the ``blocks`` of the sections."""
 
     title: str
     subtitle: str
     language: str
     sections: tuple[Section, ...]
+    beside: str = ""  # stem of the document that holds the sections linked to and not held here
+    explains_columns: bool = True  # under each table; else the document beside this one does
+
+    def address(self, link: Link, suffix: str) -> str:
+        """Return where a link leads from this document, written with a suffix; nothing where the place is unknown."""
+        if "/" in link.target:
+            return link.target
+        if not link.beside and any(section.id == link.target.partition(".")[0] for section in self.sections):
+            return f"#{link.target}"
+        return f"{self.beside}{suffix}#{link.target}" if self.beside else ""
 
 
 SectionMaker: TypeAlias = Callable[[Results], Section | None]
+
+
+def whole(section: Section) -> Section:
+    """Return a section with all that it says in one."""
+    return replace(section, blocks=(*section.blocks, *section.appendix), appendix=())
+
+
+def named(block: Block) -> str:
+    """Return the words by which a block can be linked to; nothing for those that have none."""
+    match block:
+        case Heading():
+            return block.text
+        case Fold():
+            return block.summary
+        case Table():
+            return block.caption
+    return ""
 
 
 def every_block(blocks: Sequence[Block]) -> list[Block]:
@@ -144,10 +197,15 @@ def every_block(blocks: Sequence[Block]) -> list[Block]:
     return found
 
 
-def legends(sections: Sequence[Section]) -> dict[str, tuple[str, ...]]:
+def legends(sections: Sequence[Section], *, columns: bool = True) -> dict[str, tuple[str, ...]]:
     """Return what is to be read under each table: explanations of its columns and its notes.
 
     Within a section each line is said once, under the first table that needs it.
+
+    Parameters
+    ----------
+    columns : bool
+        False leaves out the explanations of columns.
 
     Returns
     -------
@@ -159,10 +217,11 @@ def legends(sections: Sequence[Section]) -> dict[str, tuple[str, ...]]:
         shown: set[str] = set()
         for block in every_block(section.blocks):
             if isinstance(block, Table):
-                columns = [f"{column.title}: {column.explanation}" for column in block.columns if column.explanation]
-                fresh = [line for line in columns if line not in shown]
+                titles = [column for column in block.columns if columns and column.explanation]
+                lines = [f"{column.title}: {column.explanation}" for column in titles]
+                fresh = [line for line in lines if line not in shown]
                 notes = [note for note in block.notes if note not in shown]
-                shown.update(columns, block.notes)
+                shown.update(lines, block.notes)
                 found[block.name] = (*([f"{'; '.join(fresh)}."] if fresh else []), *notes)
     return found
 
@@ -174,6 +233,7 @@ def build_table(
     rows: Sequence[Sequence[Cell]],
     notes: Sequence[str] = (),
     constant: Sequence[str] = (),
+    **more: Any,
 ) -> Table:
     """Make a table without the columns that hold nothing.
 
@@ -182,6 +242,8 @@ def build_table(
     constant : sequence of str
         Titles of columns that are left out as well where every row says the same,
         because the caption or the section already says it.
+    more
+        Further fields of :class:`Table`.
     """
     kept = [
         position
@@ -198,4 +260,5 @@ def build_table(
         columns=tuple(columns[position] for position in kept),
         rows=tuple(tuple(row[position] for position in kept) for row in rows),
         notes=tuple(notes),
+        **more,
     )

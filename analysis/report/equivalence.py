@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.report.cells import cell
+from analysis.report.cells import cell, criterion_cell
 from analysis.report.document import Block, Cell, Column, Fold, Paragraph, Section, Table, build_table
 from analysis.results.findings import PairResult, pair_results
 from analysis.results.records import PairTest, Results
@@ -85,7 +85,7 @@ def _table(rows: Sequence[PairResult], names: Names, source: Source) -> Table:
             [
                 cell(names.over(test) if source != "ratings" else names.against(test)),
                 cell(names.group(test.group)),
-                cell(names.criterion(test.criterion)),
+                criterion_cell(names, test.criterion, source),
                 cell(count(row.exposure)),
                 cell(count(test.n)),
                 cell(signed(value, digits)),

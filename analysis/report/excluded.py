@@ -28,6 +28,7 @@ def excluded(results: Results) -> Section | None:
     if not exclusions and not missing:
         return None
     blocks: list[Block] = []
+    appendix: tuple[Block, ...] = ()
     if exclusions:
         blocks += [
             Paragraph(
@@ -35,13 +36,16 @@ def excluded(results: Results) -> Section | None:
                 "Every excluded answer is kept in the data."
             ),
             _counts(results, names),
-            Fold(summary=f"Evidence for {plural(len(exclusions), 'exclusion')}", blocks=(_evidence(results, names),)),
         ]
+        summary = f"Evidence for {plural(len(exclusions), 'exclusion')}"
+        appendix = (Fold(summary=summary, blocks=(_evidence(results, names),)),)
     else:
         blocks.append(Paragraph(text="Nobody was excluded."))
     if missing:
         blocks.append(_missing(results, names))
-    return Section(id="excluded", title="Who was excluded, and what is missing", blocks=tuple(blocks))
+    return Section(
+        id="excluded", title="Who was excluded, and what is missing", blocks=tuple(blocks), appendix=appendix
+    )
 
 
 def _rule(rule: str) -> str:
@@ -113,5 +117,12 @@ def _missing(results: Results, names: Names) -> Table:
         Column(title="Answers", numeric=True),
     ]
     return build_table(
-        "missing", "Answers that are missing", columns, rows, ["Nothing was filled in for a missing answer."]
+        "missing",
+        "Answers that are missing",
+        columns,
+        rows,
+        ["Nothing was filled in for a missing answer."],
+        csv="missing",
+        weights=tuple(-row.n for row in results.missing),
+        weighed_by="the most answers",
     )

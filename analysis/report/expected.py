@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from analysis.comparisons.findings import ExpectedRow
 from analysis.report.cells import SYMBOLS, cell
 from analysis.report.document import Cell, Column, Paragraph, Section, build_table
-from analysis.report.preferences import level
+from analysis.report.pair_tables import level
 from analysis.report.side_by_side import estimate
 from analysis.results.findings import PairResult, first_criteria, pair_results
 from analysis.results.records import Results
 from analysis.results.words import Names, count, sentence
-from analysis.statistics.corrections import Verdict
+from analysis.statistics.corrections import Verdict, stars
 
 
 def expected(results: Results) -> Section | None:
@@ -46,8 +46,8 @@ def expected(results: Results) -> Section | None:
     return Section(
         id="expected",
         title="Expected preferences",
-        blocks=(
-            Paragraph(text=_tally(rows, sources, names)),
+        blocks=(Paragraph(text=_tally(rows, sources, names)),),
+        appendix=(
             build_table(
                 "expected",
                 "Expected preferences and what was found",
@@ -88,14 +88,22 @@ def _found(results: Results, row: ExpectedRow | None, names: Names) -> Cell:
     if row.found is None:
         reason = row.reason or (entry.test.reason if entry else "this pair was not asked about")
         return Cell(text="not tested", detail=str(reason or "no reason was recorded"), tone="untested")
-    value = estimate(entry, turn=entry.x != row.system_x) if entry else ""
+    value = _estimate(entry, row)
     recovered = "recovered" if row.recovered else "not recovered"
     return Cell(
         text=f"{recovered}: {_outcome(row, row.found, names)}",
         detail=value,
         brief=f"{SYMBOLS[row.found]} {value}, {recovered}",
-        tone="plain" if row.recovered else "bad",
+        tone="plain" if row.recovered else "clear",
     )
+
+
+def _estimate(entry: PairResult | None, row: ExpectedRow) -> str:
+    """Return the estimate with the stars of the paper."""
+    if entry is None:
+        return ""
+    p_adjusted = entry.test.p_adjusted
+    return estimate(entry, "" if p_adjusted is None else stars(p_adjusted), turn=entry.x != row.system_x)
 
 
 def _test_behind(results: Results, row: ExpectedRow) -> PairResult | None:

@@ -6,16 +6,17 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from analysis.results.files import to_json
 from analysis.results.records import Results
 from spa.errors import AnalysisError
 
 RESULTS = "results.json"
-PARTS = ("figures/*.svg", "tables/*.csv", "tables/*.tex")  # what a report may hold in one run and not in the next
+PARTS = ("appendix.*", "report.pdf", "figures/*.svg", "tables/*.csv", "tables/*.tex")  # not in every report
 
 
-def write_results(results: Results, folder: Path) -> list[Path]:
+def write_results(results: Results, folder: Path, **more: Any) -> list[Path]:
     """Write ``results.json`` and the report into a folder, in place of an earlier report.
 
     Parameters
@@ -25,6 +26,8 @@ def write_results(results: Results, folder: Path) -> list[Path]:
     folder : Path
         Made where it does not exist. Figures and tables of an earlier report that this one lacks are
         removed; other files beside a report are left alone.
+    more
+        What :func:`analysis.report.write_report` takes beside.
 
     Returns
     -------
@@ -43,7 +46,7 @@ def write_results(results: Results, folder: Path) -> list[Path]:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as aside:
             (Path(aside) / RESULTS).write_text(to_json(results), encoding="utf-8")
-            write_report(results, Path(aside))
+            write_report(results, Path(aside), **more)
             written = list(_move(Path(aside), folder))
         for pattern in PARTS:
             for stale in set(folder.glob(pattern)) - set(written):

@@ -13,6 +13,8 @@ from analysis.report.document import (
     Column,
     Figure,
     Fold,
+    Link,
+    Links,
     Paragraph,
     Section,
     Table,
@@ -48,16 +50,19 @@ def headline(results: Results) -> Section | None:
     if source is None:
         return None
     group, criteria = main_group(results, source), first_criteria(results, source)
-    (_, winner), *rest = (results.headline or headline_of(results)).lines()
-    blocks: list[Block] = [Paragraph(text=winner, weight="headline"), Terms(items=tuple(rest))]
+    found = results.headline or headline_of(results)
+    (_, winner), *rest, (title, text) = found.lines()
+    problems = tuple(Link(text=problem.text, target=problem.section) for problem in found.problems)
+    lines = Terms(items=(*rest, (title, problems or text)))
+    blocks: list[Block] = [Paragraph(text=winner, weight="headline"), lines]
     if discovery_words(results):
         blocks.append(Paragraph(text=discovery_words(results)))
     blocks.extend(_picture(results, names, source, group, criteria[0]))
     blocks.extend(_others(results, names, source, group, criteria))
     cautions = len(set(results.warnings))
     if cautions:
-        what = "warning" if cautions == 1 else f"{cautions} warnings"
-        blocks.append(Paragraph(text=f"Before you use these numbers, read the {what} below."))
+        link = Link(text=plural(cautions, "warning"), target="warnings")
+        blocks.append(Links(label="Read before you use these numbers:", items=(link,)))
     ranking = _ranking_table(results, names, criteria)
     return Section(id="answer", title="The answer", blocks=(*blocks, *([ranking] if ranking else [])))
 

@@ -37,19 +37,20 @@ def render_html(document: Document) -> str:
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     return template.render(
         document=document,
-        legends=legends(document.sections),
+        legends=legends(document.sections, columns=document.explains_columns),
         policy=policy,
         style=Markup(style),
         markup=Markup,
         rows_of=_rows,
         kind=_kind,
+        address=lambda link: document.address(link, ".html"),
     )
 
 
 def render_blocks(blocks: Sequence[Block], notes: Mapping[str, tuple[str, ...]]) -> str:
     """Return blocks as HTML to stand within a page of somebody else's; ``notes`` are those of :func:`legends`."""
     template = _environment().get_template("some.html.j2")
-    return template.render(blocks=blocks, legends=notes, markup=Markup, rows_of=_rows, kind=_kind)
+    return template.render(blocks=blocks, legends=notes, markup=Markup, rows_of=_rows, kind=_kind, address=lambda _: "")
 
 
 def _kind(block: Block) -> str:
@@ -58,24 +59,21 @@ def _kind(block: Block) -> str:
 
 def _rows(table: Table) -> Markup:
     """Return the body of a table: by far the most of a page, and so not left to the template."""
-    return Markup("".join(_row(table.columns, row) for row in table.rows))
+    heads = ['th scope="row"', *(f'td data-label="{escape(column.title)}"' for column in table.columns[1:])]
+    return Markup("".join(_row(heads, table.columns, row) for row in table.rows))
 
 
-def _row(columns: tuple[Column, ...], row: tuple[Cell, ...]) -> str:
-    fields = "".join(
-        _field("td" if place else "th", column, field)
-        for place, (column, field) in enumerate(zip(columns, row, strict=True))
-    )
+def _row(heads: Sequence[str], columns: tuple[Column, ...], row: tuple[Cell, ...]) -> str:
+    fields = "".join(_field(*field) for field in zip(heads, columns, row, strict=True))
     return f"<tr>\n{fields}</tr>\n"
 
 
-def _field(tag: str, column: Column, field: Cell) -> str:
-    start = f'{tag} scope="row"' if tag == "th" else tag
+def _field(start: str, column: Column, field: Cell) -> str:
     direction = " dir=auto" if field.quoted else ""
     classes = _classes(column, field)
     named = f' class="{escape(" ".join(classes))}"' if classes else ""
     detail = f"<small>{escape(field.detail)}</small>" if field.detail else ""
-    return f"<{start}{direction}{named}>{escape(field.text)}{detail}</{tag}>\n"
+    return f"<{start}{direction}{named}>{escape(field.text)}{detail}</{start[:2]}>\n"
 
 
 def _classes(column: Column, field: Cell) -> list[str]:

@@ -9,7 +9,7 @@ from analysis.llm_vs_people.alternative_annotator import AlternativeAnnotatorRow
 from analysis.llm_vs_people.powered_rows import PredictionPoweredRow
 from analysis.llm_vs_people.rows import LLMOnlyMean
 from analysis.report.bias import bias
-from analysis.report.cells import cell
+from analysis.report.cells import cell, criterion_cell
 from analysis.report.document import (
     Block,
     Bullets,
@@ -28,6 +28,7 @@ from analysis.results.records import Results
 from analysis.results.words import Names, count, interval, listed, number, percent, plural, sentence
 
 LISTED = 60  # rows of an open table; more are folded
+MOST_LINES = 6  # LLMs named one by one
 SUGGESTED = "0.2 for experts, 0.15 for skilled annotators, 0.1 for crowds"
 
 
@@ -35,17 +36,21 @@ def llm_vs_people(results: Results) -> Section | None:
     """Report the alternative-annotator test, prediction-powered means, rank tables, bias and unchecked LLM means."""
     found, names = results.llm_vs_people, Names(results)
     confidence = confidence_words(results)
-    blocks = [
-        *_stand_in(found.alternative_annotator, names),
+    blocks = _stand_in(found.alternative_annotator, names)
+    tall = [block for block in blocks if isinstance(block, Bullets) and len(block.items) > MOST_LINES]
+    blocks = [block for block in blocks if block not in tall]
+    appendix = [
+        *tall,
+        *_every_test(found.alternative_annotator, names),
         *_powered(found.prediction_powered, names, confidence),
         *rank_tables(found.rank_tables, names),
         *bias(found.bias, names, confidence),
         *_unchecked(found.llm_only, names, confidence),
     ]
-    if not blocks:
+    if not blocks and not appendix:
         return None
     opening = Paragraph(text="How far answers of LLMs can stand for those of people, and where they are biased.")
-    return Section(id="llm-vs-people", title="LLMs beside people", blocks=(opening, *blocks))
+    return Section(id="llm-vs-people", title="LLMs beside people", blocks=(opening, *blocks), appendix=tuple(appendix))
 
 
 def _stand_in(rows: Sequence[AlternativeAnnotatorRow], names: Names) -> list[Block]:
@@ -70,7 +75,6 @@ def _stand_in(rows: Sequence[AlternativeAnnotatorRow], names: Names) -> list[Blo
         )
     )
     blocks.append(Bullets(items=tuple(_sentences(tested, names, people))))
-    blocks.append(_open_or_folded(_table(rows, names), len(rows), "Every LLM and criterion"))
     blocks.append(
         Paragraph(
             text="A pass is about these outputs, these criteria and people like these, and says that the LLM agrees "
@@ -82,6 +86,12 @@ def _stand_in(rows: Sequence[AlternativeAnnotatorRow], names: Names) -> list[Blo
         )
     )
     return blocks
+
+
+def _every_test(rows: Sequence[AlternativeAnnotatorRow], names: Names) -> list[Block]:
+    """Return the table of all tests, where one could be run."""
+    tested = any(row.passes is not None for row in rows)
+    return [_open_or_folded(_table(rows, names), len(rows), "Every LLM and criterion")] if tested else []
 
 
 def _sentences(rows: Sequence[AlternativeAnnotatorRow], names: Names, people: str) -> list[str]:
@@ -132,7 +142,15 @@ def _table(rows: Sequence[AlternativeAnnotatorRow], names: Names) -> Table:
         ]
         for row in rows
     ]
-    return build_table("alternative_annotator", "Alternative-annotator test", columns, cells)
+    return build_table(
+        "alternative_annotator",
+        "Alternative-annotator test",
+        columns,
+        cells,
+        csv="llm_vs_people_alternative_annotator",
+        weights=tuple(-(row.advantage_probability or 0.0) for row in rows),
+        weighed_by="the largest share as good or better",
+    )
 
 
 def _wins(row: AlternativeAnnotatorRow) -> str:
@@ -145,7 +163,7 @@ def _wins(row: AlternativeAnnotatorRow) -> str:
 def _verdict(row: AlternativeAnnotatorRow) -> Cell:
     if row.passes is None:
         return Cell(text=f"not tested: {row.reason or 'no reason was recorded'}", tone="untested")
-    return Cell(text="passes", tone="first") if row.passes else Cell(text="does not pass", tone="even")
+    return Cell(text="passes", tone="clear") if row.passes else Cell(text="does not pass", tone="even")
 
 
 def _powered(rows: Sequence[PredictionPoweredRow], names: Names, confidence: str) -> list[Block]:
@@ -205,7 +223,7 @@ def _powered_table(
         [
             cell(_what(row, names)),
             cell(shown_name(row.group)),
-            cell(names.criterion(row.criterion)),
+            criterion_cell(names, row.criterion, row.source),
             cell(count(row.exposure)),
             _with_interval(row.people_mean, row.people_ci_low, row.people_ci_high, share),
             _with_interval(row.estimate, row.ci_low, row.ci_high, share),
@@ -250,7 +268,7 @@ def _unchecked(rows: Sequence[LLMOnlyMean], names: Names, confidence: str) -> li
         [
             cell(names.system(row.system)),
             cell(shown_name(row.group)),
-            cell(names.criterion(row.criterion)),
+            criterion_cell(names, row.criterion),
             cell(number(row.mean)),
             cell(interval(row.ci_low, row.ci_high)),
             cell(count(row.n)),

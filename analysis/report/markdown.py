@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from analysis.report.document import (
     Block,
@@ -13,10 +14,13 @@ from analysis.report.document import (
     Figure,
     Fold,
     Heading,
+    Link,
+    Links,
     Paragraph,
     Table,
     Terms,
     legends,
+    named,
 )
 
 MEANT_BY_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|$~&!^])")
@@ -35,17 +39,20 @@ def escape(text: str) -> str:
 
 def render_markdown(document: Document) -> str:
     """Return the whole report; figures are expected in the folder ``figures``."""
-    under = legends(document.sections)
+    under = legends(document.sections, columns=document.explains_columns)
+    linked = document.beside and document.explains_columns  # an appendix: the report links to its blocks
     parts = [f"# {escape(document.title)}"]
     if document.subtitle:
         parts.append(escape(document.subtitle))
     for section in document.sections:
-        parts.append(f"## {escape(section.title)}")
-        parts.extend(_block(block, under) for block in section.blocks)
+        parts.append(f'<a id="{section.id}"></a>\n\n## {escape(section.title)}')
+        for place, block in enumerate(section.blocks):
+            anchor = f'<a id="{section.id}.{place}"></a>\n\n' if linked and named(block) else ""
+            parts.append(f"{anchor}{_block(block, under, document)}")
     return "\n\n".join(parts) + "\n"
 
 
-def _block(block: Block, under: dict[str, tuple[str, ...]]) -> str:
+def _block(block: Block, under: dict[str, tuple[str, ...]], document: Document) -> str:
     match block:
         case Heading():
             return f"### {escape(block.text)}"
@@ -56,7 +63,13 @@ def _block(block: Block, under: dict[str, tuple[str, ...]]) -> str:
         case Bullets():
             return "\n".join(f"- {escape(item)}" for item in block.items)
         case Terms():
-            return "\n".join(f"- **{escape(term)}**: {escape(explanation)}" for term, explanation in block.items)
+            lines = [
+                (term, escape(text) if isinstance(text, str) else _links(text, document, " "))
+                for term, text in block.items
+            ]
+            return "\n".join(f"- **{escape(term)}**: {text}" for term, text in lines)
+        case Links():
+            return f"{escape(block.label)} {_links(block.items, document, '; ')}"
         case Table():
             return "\n\n".join([_table(block), *(f"<sub>{escape(line)}</sub>" for line in under[block.name])])
         case Figure():
@@ -64,8 +77,13 @@ def _block(block: Block, under: dict[str, tuple[str, ...]]) -> str:
         case Code():
             return f"```{block.language}\n{block.text}\n```"
         case Fold():
-            inner = "\n\n".join(_block(inside, under) for inside in block.blocks)
+            inner = "\n\n".join(_block(inside, under, document) for inside in block.blocks)
             return f"<details><summary>{escape(block.summary)}</summary>\n\n{inner}\n\n</details>"
+
+
+def _links(links: Sequence[Link], document: Document, between: str) -> str:
+    places = [(escape(link.text), document.address(link, ".md")) for link in links]
+    return between.join(f"[{text}](<{place}>)" if place else text for text, place in places)
 
 
 def _table(table: Table) -> str:

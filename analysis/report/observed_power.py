@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.figures.drawing import COLOURS
+from analysis.figures.drawing import DASHES, INK, system_colours
 from analysis.figures.figures import Point, lines_plot
 from analysis.planning.observed import ObservedPowerRow
 from analysis.report.cells import cell
@@ -70,13 +70,15 @@ def _table(rows: Sequence[ObservedPowerRow], names: Names) -> Block:
 
 
 def _figure(rows: Sequence[ObservedPowerRow], names: Names) -> Figure:
-    first, drawn = rows[0], rows[: len(COLOURS) - 1]
+    first, drawn = rows[0], rows[: len(DASHES) - 1]
+    colours = system_colours(names.systems)
     several = len({row.exposure for row in rows}) > 1
     points = [
         Point(
             line=names.over(row) + (f", {plural(row.exposure, 'output')}" if several and row.exposure else ""),
             x=point.annotators,
             y=point.observed,
+            colour=colours.get(row.system_x, INK),
         )
         for row in drawn
         for point in row.curve

@@ -8,14 +8,16 @@ from dataclasses import asdict
 from typing import Any, TypeAlias
 
 from analysis.agreement.rows import AnnotatorPairRow
-from analysis.figures.figures import COLOURS, Point, agreement_matrix, forest_plot, lines_plot, means_plot, rating_bars
+from analysis.figures.drawing import DASHES, INK, SHAPES, system_colours
+from analysis.figures.figures import Point, agreement_matrix, forest_plot, lines_plot, means_plot, rating_bars
 from analysis.llm_vs_people.calibration import ReliabilityBin
 from analysis.report.document import Figure, Fold
+from analysis.report.orientation import aligned
 from analysis.results.findings import KIND_ORDER, SHARES
 from analysis.results.words import Names, sentence, slug
 
 LONG_FIGURE = 60  # dots; a longer figure is opened on demand
-MOST_GROUPS = len(COLOURS)  # groups that colour and shape can tell apart
+MOST_GROUPS = len(SHAPES)  # groups that shapes can tell apart
 BESIDE = "the table before this figure holds the same numbers"
 BESIDE_AFTER = "the table after this figure holds the same numbers"
 WHAT = {
@@ -29,14 +31,10 @@ Rows: TypeAlias = Sequence[Any]  # of records
 def share_figure(rows: Rows, names: Names, source: str, criterion: str, several: bool) -> Figure | Fold:
     """Return the forest plot of preferences or choices, folded where it is long."""
     value, what = SHARES[source], WHAT[source]
-    drawn, left_out = _drawn(rows, names)
+    drawn, left_out = _drawn(aligned(rows), names)
     svg = forest_plot(
         [asdict(row) for row in drawn],
-        system_names={
-            getattr(row, key): names.system(getattr(row, key)) for row in drawn for key in ("system_x", "system_y")
-        },
-        group_names={row.group: names.short_group(row.group) for row in drawn},
-        criterion_names={criterion: names.criterion(criterion)},
+        **_called(drawn, names),
         value=value,
         alternative=f"{what}, with intervals; {BESIDE}.",
     )
@@ -52,9 +50,8 @@ def means_figure(rows: Rows, names: Names, criterion: str, several: bool) -> Fig
     drawn, left_out = _drawn(rows, names)
     svg = means_plot(
         [asdict(row) for row in drawn],
-        system_names={row.system: names.system(row.system) for row in drawn},
-        group_names={row.group: names.short_group(row.group) for row in drawn},
-        criterion_names={criterion: names.criterion(criterion)},
+        **_called(drawn, names),
+        title=f"mean rating ({names.direction(criterion)})",
         alternative=f"Mean rating of each system with its interval; {BESIDE}.",
     )
     caption = (
@@ -91,16 +88,11 @@ def agreement_figure(rows: Sequence[AnnotatorPairRow], names: Names, name: str) 
 
 def superiority_figure(rows: Rows, names: Names) -> Figure | Fold:
     """Return the figure of how often the first system of a pair was rated above the second."""
-    criteria = {row.criterion: names.criterion(row.criterion) for row in rows}
     what = "Chance that a rating of the first system is above that of the second beside it, equal ones half"
-    drawn, left_out = _drawn(rows, names)
+    drawn, left_out = _drawn(aligned(rows), names)
     svg = forest_plot(
         [{**asdict(row), "ci_low": row.superiority_low, "ci_high": row.superiority_high} for row in drawn],
-        system_names={
-            getattr(row, key): names.system(getattr(row, key)) for row in drawn for key in ("system_x", "system_y")
-        },
-        group_names={row.group: names.short_group(row.group) for row in drawn},
-        criterion_names=criteria,
+        **_called(drawn, names),
         value="superiority",
         alternative=f"{what}, with intervals; {BESIDE}.",
     )
@@ -117,6 +109,7 @@ def directions_figures(rows: Rows, names: Names) -> list[Figure | Fold]:
     One figure a group and criterion that answered at several exposures and lost annotators to exclusions.
     """
     parts: dict[tuple[str, str], list[Any]] = {}
+    colours = system_colours(names.systems)
     for row in rows:
         parts.setdefault((row.group, row.criterion), []).append(row)
     figures = []
@@ -124,7 +117,12 @@ def directions_figures(rows: Rows, names: Names) -> list[Figure | Fold]:
         if len({row.exposure for row in own}) < 2 or all(row.n == row.n_before for row in own):
             continue
         points = [
-            Point(line=f"{names.over(row)}, {when}", x=row.exposure, y=getattr(row, key))
+            Point(
+                line=f"{names.over(row)}, {when}",
+                x=row.exposure,
+                y=getattr(row, key),
+                colour=colours.get(row.system_x, INK),
+            )
             for row in own
             for when, key in (("before exclusions", "mean_before"), ("after exclusions", "mean"))
             if row.exposure is not None and getattr(row, key) is not None
@@ -151,9 +149,7 @@ def strengths_figure(rows: Rows, names: Names, source: str, criterion: str) -> F
     drawn, left_out = _drawn(fitted, names)
     svg = means_plot(
         [{**asdict(row), "mean": row.strength} for row in drawn],
-        system_names={row.system: names.system(row.system) for row in drawn},
-        group_names={row.group: names.short_group(row.group) for row in drawn},
-        criterion_names={criterion: names.criterion(criterion)},
+        **_called(drawn, names),
         title="strength",
         alternative=f"Strength of each system with its interval; {BESIDE}.",
     )
@@ -166,7 +162,7 @@ def strengths_figure(rows: Rows, names: Names, source: str, criterion: str) -> F
 
 def reliability_figure(curves: Sequence[tuple[str, Sequence[ReliabilityBin]]], name: str, about: str) -> Figure | Fold:
     """Return the reliability curves: share chosen over stated chance, bin by bin, beside what would be right."""
-    kept = curves[: len(COLOURS) - 1]
+    kept = curves[: len(DASHES) - 1]
     right = "stated = chosen"
     points = [Point(line=right, x=end, y=end) for end in (0.0, 1.0)]
     points += [
@@ -211,12 +207,25 @@ def places_figure(rankings: Rows, names: Names, criterion: str, several: bool) -
         drawn,
         system_names={row["system"]: names.system(row["system"]) for row in drawn},
         criterion_names={criterion: names.criterion(criterion)},
+        colours=system_colours(names.systems),
         title="place (1 = best)",
         alternative=f"Place of each system in each ranking, with the places that the answers allow; {BESIDE}.",
     )
     left = f" Only the first {len(kept)} of {len(rankings)} rankings are drawn." if len(kept) < len(rankings) else ""
     caption = f"Place of each system in each ranking{_about(names, criterion, several)}; 1 is best.{left}"
     return _figure(f"places-{slug(criterion)}" if several else "places", svg, caption, len(drawn))
+
+
+def _called(rows: Rows, names: Names) -> dict[str, Any]:
+    """Return the names and colours that a figure of rows needs."""
+    sides = ("system", "system_x", "system_y")
+    systems = {getattr(row, side) for row in rows for side in sides if hasattr(row, side)}
+    return {
+        "system_names": {system: names.system(system) for system in systems},
+        "group_names": {row.group: names.short_group(row.group) for row in rows},
+        "criterion_names": {row.criterion: names.criterion(row.criterion) for row in rows},
+        "colours": system_colours(names.systems),
+    }
 
 
 def _figure(name: str, svg: str, caption: str, dots: int) -> Figure | Fold:

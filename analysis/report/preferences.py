@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from analysis.comparisons.directions import DirectionSummary
 from analysis.comparisons.preferences import PreferenceTest
-from analysis.report.cells import VERDICT, cell, verdict
+from analysis.report.cells import cell
 from analysis.report.document import (
     Block,
     Bullets,
@@ -15,12 +15,10 @@ from analysis.report.document import (
     Heading,
     Paragraph,
     Section,
-    Table,
     build_table,
 )
-from analysis.report.families import correction_name, discovery_words
-from analysis.report.plots import directions_figures, share_figure
-from analysis.results.findings import confidence_words
+from analysis.report.pair_tables import level_words, shares_by_criterion
+from analysis.report.plots import directions_figures
 from analysis.results.records import Results
 from analysis.results.words import (
     Names,
@@ -31,12 +29,8 @@ from analysis.results.words import (
     percent,
     plural,
     sentence,
-    share_interval,
     signed,
-    slug,
 )
-
-STARS = "Stars: *** adjusted p below .01, ** below .05, * below .10."
 
 
 def preferences(results: Results) -> Section | None:
@@ -44,26 +38,20 @@ def preferences(results: Results) -> Section | None:
     rows, names = results.preferences, Names(results)
     if not rows:
         return None
-    blocks: list[Block] = [
-        Paragraph(
-            text="Annotators read outputs of each system and said how likely it is, from 0 to 100%, that the first "
-            "system is better than the second. The table gives the mean of their answers; 50% means no preference. "
-            + level_words(results)
-        )
-    ]
-    criteria = list(dict.fromkeys(row.criterion for row in rows))
-    for criterion in criteria:
-        own = [row for row in rows if row.criterion == criterion]
-        if len(criteria) > 1:
-            blocks.append(Heading(text=sentence(names.criterion(criterion))))
-        blocks.append(_table(results, names, own, criterion, len(criteria) > 1))
-        blocks.append(share_figure(own, names, "preferences", criterion, len(criteria) > 1))
-        blocks.extend(_by_exposure(own, names))
+    opening = Paragraph(
+        text="Annotators read outputs of each system and said how likely it is, from 0 to 100%, that one is better "
+        f"than another. Here are the means of their answers; 50% means no preference. {level_words(results)}"
+    )
+    blocks, appendix = shares_by_criterion(
+        results, names, rows, "preferences", more=lambda own: _by_exposure(own, names)
+    )
     if any(names.kind(row.group) == "llm" for row in rows):
         blocks.append(Paragraph(text=LLM_NOTE))
     if results.preference_directions:
-        blocks.append(_directions(results, names))
-    return Section(id="preferences", title="Which system is preferred (SPA)", blocks=tuple(blocks))
+        appendix.append(_directions(results, names))
+    return Section(
+        id="preferences", title="Which system is preferred (SPA)", blocks=(opening, *blocks), appendix=tuple(appendix)
+    )
 
 
 def _by_exposure(rows: Sequence[PreferenceTest], names: Names) -> list[Block]:
@@ -100,77 +88,6 @@ LLM_NOTE = (
     "For an LLM the tests count forms, not people: a small p-value says that this LLM would answer much the same on "
     "other forms of this study, and nothing about other LLMs or about people."
 )
-
-
-def level(results: Results) -> str:
-    """Return the error rate of a family of tests as ".05"."""
-    return f"{results.settings.fwer:g}".removeprefix("0")
-
-
-def level_words(results: Results) -> str:
-    """Return the sentence on when a difference counts as clear."""
-    words = f"A result counts as clear where its adjusted p is at most {level(results)}."
-    return " ".join(filter(None, (words, discovery_words(results))))
-
-
-def _table(results: Results, names: Names, rows: Sequence[PreferenceTest], criterion: str, several: bool) -> Table:
-    confidence = confidence_words(results)
-    columns = [
-        Column(title="Pair", explanation="the question asked was whether the first is better than the second"),
-        Column(title="Group"),
-        Column(title="Outputs read", explanation="how many of each system before judging (exposure)", numeric=True),
-        Column(title="n", explanation="annotators counted; for an LLM, forms", numeric=True),
-        Column(title="Mean", explanation="mean chance that the first is better", numeric=True),
-        Column(
-            title=f"{confidence} interval (%)",
-            explanation="the range in which the true mean may well lie",
-            numeric=True,
-        ),
-        Column(title="t", explanation="distance from 50% in standard errors (one-sample t-test)", numeric=True),
-        Column(title="df", explanation="degrees of freedom of that test", numeric=True),
-        Column(
-            title="Adjusted p",
-            explanation="chance of so large a distance if there were no preference, "
-            f"corrected for testing several pairs ({correction_name(results)})",
-            numeric=True,
-        ),
-        Column(title="Stars"),
-        VERDICT,
-    ]
-    cells = [
-        [
-            cell(names.over(row)),
-            cell(names.group(row.group)),
-            cell(count(row.exposure)),
-            cell(count(row.n)),
-            cell(percent(row.mean)),
-            cell(share_interval(row.ci_low, row.ci_high)),
-            cell(number(row.t)),
-            cell(count(row.df)),
-            cell(p_value(row.p_adjusted)),
-            cell(row.stars),
-            verdict(row, names, "preferences"),
-        ]
-        for row in rows
-    ]
-    caption = "Mean chance that the first system of a pair is better"
-    return build_table(
-        f"preferences-{slug(criterion)}" if several else "preferences",
-        f"{caption}: {names.criterion(criterion)}" if several else caption,
-        columns,
-        cells,
-        [STARS, NO_PREFERENCE],
-        constant=("Outputs read",) if _exposure_known(results) else (),
-    )
-
-
-NO_PREFERENCE = (
-    "\u201cNo clear preference\u201d means that the answers do not tell the two apart, not that the two are equal."
-)
-
-
-def _exposure_known(results: Results) -> bool:
-    return results.study is not None and bool(results.study.exposures)
 
 
 def _times(value: float | None) -> float | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from analysis.figures.plain_text import shown_name
 from analysis.llm_vs_people.rank_tables import AnnotatorRanks, LLMRanks, RankTableRow
-from analysis.report.cells import cell
+from analysis.report.cells import cell, criterion_cell
 from analysis.report.document import Block, Cell, Column, Fold, Heading, Paragraph, Table, build_table
 from analysis.results.words import Names, count, listed, number, plural, slug
 
@@ -94,7 +94,7 @@ def _by_rater(tables: Sequence[RankTableRow], names: Names) -> list[Block]:
         of_rater |= {row.group: row for row in table.llms}
         rated = [of_rater.get(rater, ABSENT) for rater in raters]
         for system in table.systems:
-            head = [cell(names.criterion(table.criterion)), cell(names.system(system))]
+            head = [criterion_cell(names, table.criterion), cell(names.system(system))]
             shown = [(_of(table, row.means, system), _of(table, row.sds_population, system)) for row in rated]
             means.append([*head, *(_bracketed(mean, sd) for mean, sd in shown)])
             first = system == table.systems[0]

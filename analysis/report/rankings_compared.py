@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analysis.ranking.differences import RankingDifference
-from analysis.report.cells import cell
+from analysis.report.cells import cell, titled
 from analysis.report.document import Block, Bullets, Column, Fold, Heading, Paragraph, Table, build_table
 from analysis.report.plots import places_figure
 from analysis.results.findings import OVERALL, opened
 from analysis.results.records import Results
-from analysis.results.words import Names, p_words, plural, sentence, slug
+from analysis.results.words import Names, p_words, plural, sentence
 from analysis.statistics.rank_orders import Place, Ranking
 
 MOST_RANKINGS = 12  # columns that a reader can still compare
@@ -59,8 +59,7 @@ def _places(names: Names, rankings: Rows, criterion: str, several: bool) -> Tabl
         notes.append(f"{plural(left_out, 'more ranking')}: see the file rankings.csv.")
     caption = "Place of each system, with the places that the answers allow"
     return build_table(
-        f"places-{slug(criterion)}" if several else "places",
-        f"{caption}: {names.criterion(criterion)}" if several else caption,
+        *titled("places", caption, names, criterion, several=several),
         columns,
         rows,
         notes,
@@ -96,8 +95,8 @@ def _differences(results: Results, names: Names) -> list[Block]:
             if counted["both"]
             else "On none of them are both orders clear: no difference between rankings is supported. "
         )
-        + f"On {counted['one']} one order is clear and the other open; on {counted['none']} neither is, and the two "
-        "rankings may well agree in truth."
+        + f"On {counted['one']} one of the two is undecided, on {counted['none']} both are: there the rankings may "
+        "well agree in truth."
     )
     several = len({row.criterion for row in rows}) > 1
     lines = tuple(_line(row, names, several) for row in rows if row.support == "both")

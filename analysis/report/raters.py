@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from analysis.comparisons.ratings import RatingMean
 from analysis.figures.plain_text import shown_name
-from analysis.report.cells import cell
+from analysis.report.cells import cell, criterion_cell, titled
 from analysis.report.document import Block, Cell, Column, Fold, Paragraph, Section, Table, build_table
+from analysis.report.raters_compared import raters_compared
 from analysis.report.rating_details import mean_cell
 from analysis.results.findings import OVERALL
 from analysis.results.rater_rows import RaterRow
 from analysis.results.records import Results
-from analysis.results.words import Names, count, number, percent, plural, sentence, slug
+from analysis.results.words import Names, count, number, percent, plural, sentence
 
 SOURCES = ("preferences", "ratings", "choices")
 LONGEST_REASON = 60
@@ -29,15 +30,19 @@ def raters(results: Results) -> Section | None:
     if not rows:
         return None
     names = Names(results)
-    blocks: list[Block] = [Paragraph(text=INTRO)]
+    blocks: list[Block] = []
     for source in SOURCES:
         own = [row for row in rows if row.source == source]
         criteria = sorted(dict.fromkeys(row.criterion for row in own), key=lambda each: each != OVERALL)
         own.sort(key=lambda row: criteria.index(row.criterion))
         if any(row.annotator_kind == "llm" for row in own):
             blocks.append(_table(own, names, source))
-    blocks += _by_system(results, rows, names)
-    return Section(id="raters", title="LLM raters side by side", blocks=tuple(blocks))
+    return Section(
+        id="raters",
+        title="LLM raters side by side",
+        blocks=(Paragraph(text=INTRO), raters_compared(results, names)),
+        appendix=(*blocks, *_by_system(results, rows, names)),
+    )
 
 
 def _table(rows: list[RaterRow], names: Names, source: str) -> Table:
@@ -83,7 +88,7 @@ def _table(rows: list[RaterRow], names: Names, source: str) -> Table:
     cells = [
         [
             cell(_name(row.group, names)),
-            cell(names.criterion(row.criterion)),
+            criterion_cell(names, row.criterion, source),
             cell((row.form or "") if row.annotator_kind == "llm" else ""),
             cell(row.readout or "" if several else "", detail=_mass(row)),
             cell(count(row.n_asked - row.n_missing), detail=_repeats(row)),
@@ -103,7 +108,7 @@ def _table(rows: list[RaterRow], names: Names, source: str) -> Table:
     title = sentence(names.source(source))
     caption = f"{title}: every rater"
     return build_table(
-        f"raters_{source}", caption, columns, cells, notes=notes if rated else (), constant=("Criterion",)
+        f"raters_{source}", caption, columns, cells, notes=notes if rated else (), constant=("Criterion",), csv="raters"
     )
 
 
@@ -168,6 +173,5 @@ def _means(means: Sequence[RatingMean], groups: list[str], criterion: str, names
     cells = [
         [cell(_name(group, names)), *(mean_cell(own.get((group, system))) for system in systems)] for group in groups
     ]
-    caption = f"Mean rating of each system: {names.criterion(criterion)}" if several else "Mean rating of each system"
-    name = f"raters_means-{slug(criterion)}" if several else "raters_means"
-    return build_table(name, caption, columns, cells, notes=["Below each mean its standard deviation over outputs."])
+    title = titled("raters_means", "Mean rating of each system", names, criterion, several=several, rated=True)
+    return build_table(*title, columns, cells, notes=["Below each mean its standard deviation over outputs."])

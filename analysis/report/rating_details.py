@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from analysis.correlations.rows import SystemCorrelation
 from analysis.descriptives.rating_breakdowns import AnnotatorMean, SystemBreakdown, VariantMean
 from analysis.figures.plain_text import shown_name
-from analysis.report.cells import cell
+from analysis.report.cells import cell, criterion_cell
 from analysis.report.correlations import measure_name
 from analysis.report.document import Block, Cell, Column, Fold, Paragraph, Section, Table, build_table
 from analysis.report.evidence import degree, evidence
@@ -93,7 +93,7 @@ def _between_raters(rows: Sequence[SystemBreakdown], names: Names) -> list[Table
     places = list(dict.fromkeys((row.group, row.criterion) for row in known))
     systems = _distinct(rows, "system")
     cells = [
-        [cell(names.group(group)), cell(names.criterion(criterion))]
+        [cell(names.group(group)), criterion_cell(names, criterion)]
         + [_tau(by.get((group, criterion, system))) for system in systems]
         for group, criterion in places
     ]
@@ -118,7 +118,7 @@ def _with_people(rows: Sequence[SystemCorrelation], names: Names) -> list[Table]
         [
             cell(measure_name(names, a)),
             cell(measure_name(names, b)),
-            cell(names.criterion(criterion)),
+            criterion_cell(names, criterion),
             *(_correlation(by.get((a, b, criterion, system))) for system in systems),
         ]
         for a, b, criterion in places
@@ -174,7 +174,7 @@ def _variants(rows: Sequence[VariantMean], names: Names, results: Results) -> li
     cells = [
         [
             cell(shown_name(rater)),
-            cell(ALL if criterion is None else names.criterion(criterion)),
+            cell(ALL) if criterion is None else criterion_cell(names, criterion),
             *(_mean_with_interval(pooled.get((rater, criterion, way))) for way in ways),
         ]
         for rater, criterion in raters
@@ -189,7 +189,7 @@ def _variants(rows: Sequence[VariantMean], names: Names, results: Results) -> li
     asked.sort(key=lambda place: (place[0], order[place[1]]))
     columns = [Column(title="Raters"), Column(title="Criterion"), Column(title="Asked as"), *_systems(own, names)]
     cells = [
-        [cell(shown_name(rater)), cell(names.criterion(criterion)), cell(shown_name(way) or "\u2013")]
+        [cell(shown_name(rater)), criterion_cell(names, criterion), cell(shown_name(way) or "\u2013")]
         + [mean_cell(by.get((rater, criterion, way, system))) for system in systems]
         for rater, criterion, way in asked
     ]
@@ -209,7 +209,7 @@ def _people(rows: Sequence[AnnotatorMean], names: Names) -> list[Table]:
         key=lambda place: (groups[place[0]], criteria[place[1]]),
     )
     cells = [
-        [cell(names.group(group)), cell(names.criterion(criterion)), cell(shown_name(annotator))]
+        [cell(names.group(group)), criterion_cell(names, criterion), cell(shown_name(annotator))]
         + [mean_cell(by.get((group, criterion, annotator, system))) for system in systems]
         for group, criterion, annotator in places
     ]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from analysis.comparisons.ratings import RatingMean, RatingTest
-from analysis.report.cells import VERDICT, cell, crossed, verdict
+from analysis.comparisons.ratings import RatingMean
+from analysis.report.cells import cell, titled
 from analysis.report.document import (
     Block,
     Column,
@@ -16,18 +14,13 @@ from analysis.report.document import (
     Table,
     build_table,
 )
-from analysis.report.families import correction_name
+from analysis.report.pair_tables import level_words, pair_table
 from analysis.report.plots import means_figure
-from analysis.report.preferences import STARS, level_words
 from analysis.report.spread import spread
-from analysis.results.findings import OVERALL, confidence_words
+from analysis.results.findings import OVERALL, confidence_words, opened
+from analysis.results.headline import MOST_CLAIMS
 from analysis.results.records import Results
-from analysis.results.words import MINUS, Names, count, interval, number, p_value, sentence, signed, slug
-
-UNIT_NOTES = {
-    "annotator": "Each test counts annotators, so its result holds for annotators like these.",
-    "item": "Each test counts items, so its result holds for these annotators only.",
-}
+from analysis.results.words import Names, count, interval, number, sentence
 
 
 def ratings(results: Results) -> Section | None:
@@ -38,28 +31,36 @@ def ratings(results: Results) -> Section | None:
     blocks: list[Block] = [
         Paragraph(text=f"Annotators rated single outputs; here their ratings are averaged. {level_words(results)}")
     ]
+    appendix: list[Block] = []
     named = [*(row.criterion for row in means), *(row.criterion for row in pairs)]
     criteria = sorted(dict.fromkeys(named), key=lambda each: each != OVERALL)
     for criterion in criteria:
         several = len(criteria) > 1
-        turned = " (lower is better)" if criterion in names.lower_is_better else ""
-        title = sentence(names.criterion(criterion)) + turned
-        part: list[Block] = []
+        title = sentence(names.directed(criterion))
+        means_part: list[Block] = []
+        pairs_part: list[Block] = []
+        spreads: list[Block] = []
         own_means = [row for row in means if row.criterion == criterion]
         own_pairs = [row for row in pairs if row.criterion == criterion]
         if own_means:
-            part += [
+            means_part += [
                 _means(results, names, own_means, criterion, several),
                 means_figure(own_means, names, criterion, several),
-                *spread(results, names, criterion, several),
             ]
+            spreads = spread(results, names, criterion, several)
         if own_pairs:
-            part.append(_pairs(results, names, own_pairs, criterion, several))
-        if several and OVERALL in criteria and criterion != OVERALL:
-            blocks.append(Fold(summary=f"{title}: means and differences", blocks=tuple(part)))
+            pairs_part.append(pair_table(results, names, own_pairs, "ratings", criterion, several))
+        head = [Heading(text=title)] if several else []
+        if criterion in opened(criteria):
+            blocks += [*head, *means_part, *pairs_part]
+            appendix += spreads
+        elif OVERALL not in criteria and len(criteria) <= MOST_CLAIMS and pairs_part:
+            blocks += [*head, *pairs_part]
+            appendix.append(Fold(summary=f"{title}: means", blocks=(*means_part, *spreads)))
         else:
-            blocks += [Heading(text=title), *part] if several else part
-    return Section(id="ratings", title="How single outputs were rated", blocks=tuple(blocks))
+            parts = (*means_part, *pairs_part, *spreads)
+            appendix.append(Fold(summary=f"{title}: means and differences", blocks=parts))
+    return Section(id="ratings", title="How single outputs were rated", blocks=tuple(blocks), appendix=tuple(appendix))
 
 
 def _means(results: Results, names: Names, rows: list[RatingMean], criterion: str, several: bool) -> Table:
@@ -87,84 +88,5 @@ def _means(results: Results, names: Names, rows: list[RatingMean], criterion: st
         ]
         for row in rows
     ]
-    return build_table(*_name_and_caption("ratings_means", "Mean ratings", names, criterion, several), columns, cells)
-
-
-def _pairs(results: Results, names: Names, rows: list[RatingTest], criterion: str, several: bool) -> Table:
-    columns = [
-        Column(title="Pair", explanation="the second system\u2019s mean is taken from the first\u2019s"),
-        Column(title="Group"),
-        Column(title="Unit", explanation="what the test counts, and so what its result holds for"),
-        Column(title="n", explanation="units counted", numeric=True),
-        Column(title="Difference", explanation="mean rating of the first minus that of the second", numeric=True),
-        Column(title=f"{confidence_words(results)} interval", numeric=True),
-        Column(title="Test", explanation="paired where the same unit rated both systems"),
-        Column(
-            title="Adjusted p",
-            explanation="chance of so large a difference if there were none, corrected for "
-            f"testing several pairs ({correction_name(results)}); below it t, the difference in standard errors, with "
-            "its degrees of freedom",
-            numeric=True,
-        ),
-        Column(title="Stars"),
-        VERDICT,
-        Column(
-            title="Crossed p",
-            explanation="the same over annotators and items at once, both taken as drawn; \u2260 where it "
-            "comes to another verdict",
-            numeric=True,
-        ),
-    ]
-    cells = [
-        [
-            cell(f"{names.system(row.system_x)} {MINUS} {names.system(row.system_y)}"),
-            cell(names.group(row.group)),
-            cell(row.unit),
-            cell(count(row.n)),
-            cell(signed(row.mean_difference, 3)),
-            cell(interval(row.ci_low, row.ci_high, decimals=3)),
-            cell(row.test),
-            cell(p_value(row.p_adjusted), detail=_t_of(row)),
-            cell(row.stars),
-            verdict(row, names, "ratings"),
-            crossed(row),
-        ]
-        for row in rows
-    ]
-    notes = [STARS, "\u201cNo clear difference\u201d does not mean that the two are equal."]
-    if criterion in names.lower_is_better:
-        notes.append("Lower is better here: a negative difference speaks for the first system.")
-    same, test_notes = how_tested(rows)
-    notes[:0] = test_notes
-    title = _name_and_caption("ratings_pairs", "Differences in mean rating", names, criterion, several)
-    return build_table(*title, columns, cells, notes, constant=same)
-
-
-def _t_of(row: RatingTest) -> str:
-    """Return t with its degrees of freedom, as "t(39) = 2.51"; nothing where no test was run."""
-    return f"t({count(row.df)}) = {number(row.t)}" if row.t is not None else ""
-
-
-def how_tested(rows: Sequence[RatingTest]) -> tuple[tuple[str, ...], list[str]]:
-    """Return the columns that need not be shown, and the notes that say the same once."""
-    same, notes = [], []
-    units, tests = {row.unit for row in rows}, {row.test for row in rows}
-    if len(units) == 1 and units <= UNIT_NOTES.keys():
-        same.append("Unit")
-        notes.append(UNIT_NOTES[str(*units)])
-    if len(tests) == 1:
-        same.append("Test")
-        notes.append(f"Test: {str(*tests)}.")
-    if any(row.n_items for row in rows):
-        notes.append(
-            "Clustered t: nobody rated both systems on one item, so the means of all ratings are compared; the result "
-            "holds for items like these too."
-        )
-    notes += [f"{sentence(problem)}." for problem in dict.fromkeys(row.level_problem for row in rows) if problem]
-    return tuple(same), notes
-
-
-def _name_and_caption(name: str, caption: str, names: Names, criterion: str, several: bool) -> tuple[str, str]:
-    if not several:
-        return name, caption
-    return f"{name}-{slug(criterion)}", f"{caption}: {names.criterion(criterion)}"
+    title = titled("ratings_means", "Mean ratings", names, criterion, several=several, rated=True)
+    return build_table(*title, columns, cells, csv="ratings_means")

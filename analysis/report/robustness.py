@@ -9,7 +9,7 @@ from analysis.comparisons.choices import ChoiceTest
 from analysis.comparisons.ratings import RatingTest
 from analysis.rating_checks.part import Method
 from analysis.rating_checks.rows import RespacingRow, RobustnessRow
-from analysis.report.cells import VERDICT, cell, verdict
+from analysis.report.cells import VERDICT, cell, criterion_cell, verdict
 from analysis.report.document import (
     Block,
     Bullets,
@@ -225,7 +225,8 @@ def _pair_columns(several: bool) -> list[Column]:
 
 def _pair_cells(row: RatingTest | ChoiceTest | RespacingRow, names: Names, *, several: bool) -> list[Cell]:
     pair = cell(f"{names.system(row.system_x)} {MINUS} {names.system(row.system_y)}")
-    criterion = [cell(names.criterion(row.criterion))] if several else []
+    source = "choices" if isinstance(row, ChoiceTest) else "ratings"
+    criterion = [criterion_cell(names, row.criterion, source)] if several else []
     return [pair, cell(names.group(row.group)), *criterion]
 
 

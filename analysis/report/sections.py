@@ -7,7 +7,7 @@ from analysis.report.agreement import agreement
 from analysis.report.asked import asked
 from analysis.report.calibration import calibration
 from analysis.report.choices import choices
-from analysis.report.closing import cite, glossary, input_files, settings, warnings
+from analysis.report.closing import cite, input_files, settings
 from analysis.report.correlations import correlations
 from analysis.report.document import Document, SectionMaker
 from analysis.report.equivalence import equivalence
@@ -19,6 +19,7 @@ from analysis.report.identical_pairs import identical_pairs
 from analysis.report.interview import interview
 from analysis.report.llm_vs_people import llm_vs_people
 from analysis.report.observed_power import observed_power
+from analysis.report.orientation import oriented
 from analysis.report.preference_checks import preference_checks
 from analysis.report.preferences import preferences
 from analysis.report.preregistered import preregistered
@@ -29,6 +30,8 @@ from analysis.report.robustness import robustness
 from analysis.report.shares import shares
 from analysis.report.side_by_side import side_by_side
 from analysis.report.strengths import strengths
+from analysis.report.terms import glossary
+from analysis.report.warnings import warnings
 from analysis.results.records import Results
 from analysis.results.words import listed, plural
 
@@ -66,6 +69,7 @@ SECTIONS: dict[str, SectionMaker] = {  # by id, in the order of the report
 
 def build_document(results: Results) -> Document:
     """Make the whole report from a results.json."""
+    results = oriented(results)
     title = results.study.title if results.study else ""
     made = (make(results) for make in SECTIONS.values())
     files = [shown_name(name) for name, _ in input_files(results)]

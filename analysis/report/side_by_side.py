@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from analysis.comparisons.findings import Disagreement
 from analysis.ranking.agreement import RankingAgreement
-from analysis.report.cells import cell
+from analysis.report.cells import cell, titled
 from analysis.report.document import (
     Block,
     Bullets,
@@ -19,11 +20,12 @@ from analysis.report.document import (
     Table,
     build_table,
 )
-from analysis.report.preferences import LLM_NOTE, STARS
+from analysis.report.orientation import STARS, turned
+from analysis.report.preferences import LLM_NOTE
 from analysis.report.rankings_compared import rankings_compared
 from analysis.results.findings import OVERALL, PairResult, opened, pair_results
 from analysis.results.records import Results
-from analysis.results.words import Names, interval, listed, number, p_words, percent, plural, sentence, signed, slug
+from analysis.results.words import Names, interval, listed, number, p_words, percent, plural, sentence, signed
 from analysis.statistics.corrections import Verdict
 from analysis.statistics.record import Source
 
@@ -96,28 +98,25 @@ def matrix(found: Sequence[PairResult], names: Names, criterion: str, several: b
         )
     columns = [Column(title="Pair"), *(Column(title=sentence(names.source_by_group(*source))) for source in sources)]
     notes = [
-        "> the first of the pair is better, < the second is better, ~ no clear difference. Below it the mean (SPA: "
-        "chance that the first is better; ratings: difference of the means; choices: share of wins).",
+        "> the first of the pair is better, < the second is better, ~ undecided. Below it the mean (SPA: "
+        f"chance that the first is better; ratings, {names.direction(criterion)}: difference of the means; choices: "
+        "share of wins).",
         STARS,
     ]
-    caption = "What each way of asking says of each pair"
     return build_table(
-        f"comparison-{slug(criterion)}" if several else "comparison",
-        f"{caption}: {names.criterion(criterion)}" if several else caption,
+        *titled("comparison", "What each way of asking says of each pair", names, criterion, several=several),
         [*columns, Column(title="Do they agree?")],
         rows,
         notes,
     )
 
 
-def estimate(entry: PairResult, *, turn: bool = False) -> str:
-    """Return the estimate with its stars, as in the table of the SPA paper: "68.8%***" or "+0.64***"."""
-    value = entry.value
+def estimate(entry: PairResult, marks: str, *, turn: bool = False) -> str:
+    """Return the estimate with stars, as in the table of the SPA paper: "68.8%***" or "+0.64***"."""
+    value = replace(entry, test=turned(entry.test)).value if turn else entry.value
     if value is None:
         return ""
-    if entry.source == "ratings":
-        return signed(-value if turn else value) + entry.test.stars
-    return percent(1 - value if turn else value) + entry.test.stars
+    return (signed(value) if entry.source == "ratings" else percent(value)) + marks
 
 
 def _verdict_cell(entry: PairResult | None, names: Names, x: str) -> Cell:
@@ -129,15 +128,15 @@ def _verdict_cell(entry: PairResult | None, names: Names, x: str) -> Cell:
             detail=entry.test.reason or "no reason was recorded",
             tone="untested",
         )
-    value = estimate(entry, turn=entry.x != x)
+    value = estimate(entry, entry.test.stars, turn=entry.x != x)
     if entry.winner is None:
-        return Cell(text="~ no clear difference", detail=value, brief=f"~ {value}", tone="even")
+        return Cell(text="~ undecided", detail=value, brief=f"~ {value}", tone="even")
     symbol = ">" if entry.winner == x else "<"
     return Cell(
         text=f"{symbol} {names.system(entry.winner)} better",
         detail=value,
         brief=f"{symbol} {value}",
-        tone="first" if entry.winner == x else "second",
+        tone="clear",
     )
 
 
@@ -147,27 +146,27 @@ def _same(judged: Mapping[tuple[str, str], PairResult]) -> Cell:
     if asked < 2:
         return Cell(text="nothing to compare", known=False)
     if len(verdicts) == 1:
-        return Cell(text="yes")
+        return Cell(text="yes" if verdicts != {""} else "all undecided", tone="plain" if verdicts != {""} else "even")
     if len(verdicts - {""}) == 2:
-        return Cell(text="no: opposite", tone="bad")
-    return Cell(text="in part: not all are clear", tone="untested")
+        return Cell(text="no: opposite", tone="clear")
+    undecided = sum(entry.test.verdict == "indifferent" for entry in judged.values())
+    return Cell(text=f"undecided: {undecided} of {asked}", tone="even")
 
 
 def _disagreements(results: Results, names: Names) -> list[Block]:
     entries = results.disagreements
     if not entries:
-        return [Heading(text="Where they disagree"), Paragraph(text="On no pair do two ways of asking differ.")]
+        return [Heading(text="Where they disagree"), Paragraph(text="Every pair has the same verdict by all of them.")]
     several = len({entry.criterion for entry in entries}) > 1
     exposures = {row.exposure for row in results.preferences}
     items = tuple(_disagreement(entry, names, several, len(exposures) > 1) for entry in entries)
     opposite = sum(_opposite(entry) for entry in entries)
-    all_of_them = "there" if len(entries) == 1 else f"on {opposite} of them"
-    summary = (
-        f"They differ on {plural(len(entries), 'pair')}; {all_of_them} two clear results are opposite."
-        if opposite
-        else f"They differ on {plural(len(entries), 'pair')}: on each, some results are clear and others are not; no "
-        "two clear results are opposite."
-    )
+    summary = f"On {plural(opposite, 'pair') if opposite else 'no pair'} two clear results are opposite."
+    if rest := len(entries) - opposite:
+        summary += (
+            f" On {plural(rest, 'pair')} some are clear and others undecided: an undecided result neither confirms nor "
+            "contradicts a clear one."
+        )
     each: Block = Bullets(items=items)
     if len(items) > MOST_LINES:
         each = Fold(summary=f"Each of the {plural(len(items), 'pair')}", blocks=(each,))
@@ -189,10 +188,10 @@ def _disagreement(entry: Disagreement, names: Names, several: bool, exposures: b
     words: dict[Verdict, str] = {
         "x": f"{names.system(entry.system_x)} is better",
         "y": f"{names.system(entry.system_y)} is better",
-        "indifferent": "no clear difference",
+        "indifferent": "undecided",
     }
     about = f" ({names.criterion(entry.criterion)})" if several else ""
-    parts = [f"{words[key]} by {listed(own)}" for key, own in sources.items()]
+    parts = [f"{words[key]} by {listed(sources[key])}" for key in words if key in sources]
     return f"{names.against(entry)}{about}: {'; '.join(parts)}."
 
 

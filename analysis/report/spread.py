@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analysis.descriptives.rating_counts import RatingCount
-from analysis.report.cells import cell
+from analysis.report.cells import cell, titled
 from analysis.report.document import Block, Cell, Column, Fold, Table, build_table
 from analysis.report.plots import spread_figure
 from analysis.results.findings import KIND_ORDER
@@ -49,10 +49,8 @@ def _table(rows: list[RatingCount], names: Names, scores: list[float], criterion
         ]
         for group, system, n in places
     ]
-    caption = "How often each score was given"
     return build_table(
-        f"rating_counts-{slug(criterion)}" if several else "rating_counts",
-        f"{caption}: {names.criterion(criterion)}" if several else caption,
+        *titled("rating_counts", "How often each score was given", names, criterion, several=several, rated=True),
         columns,
         cells,
     )

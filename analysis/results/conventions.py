@@ -46,7 +46,8 @@ def _tests(plan: Plan, level: str) -> dict[str, str]:
         "verdict": f"One of a pair (x the first, y the second) is preferred where the adjusted p-value is at most "
         f"{plan.fwer:g}, else indifferent; indifferent means that no difference was found, not that there is none.",
         "equivalence": equivalence_words(plan),
-        "stars": "* ** *** mark adjusted p-values below .10, .05 and .01. Table 1 of the SPA paper concludes at .10.",
+        "stars": "* ** *** in these results and their CSV tables mark adjusted p-values below .10, .05 and .01, as "
+        "the SPA paper does, whose Table 1 concludes at .10; a report marks .05, .01 and .001.",
         "family of tests": f"Tests of one source and group, {pooled}, over all pairs and exposures, are corrected "
         f"together ({method}). A test that could not be run is no member and is named; of a study\u2019s ratings, "
         "nor is a pair that the study does not compare.",

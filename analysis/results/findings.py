@@ -15,6 +15,7 @@ SHARES = {"preferences": "mean", "choices": "win_rate"}  # key of the share of e
 SOURCES: tuple[Source, ...] = ("preferences", "choices", "ratings")  # the headline takes the first with answers
 KIND_ORDER = {"human": 0, "simulated": 1, "llm": 3}
 OVERALL = "overall"
+WON_ALL = "won every comparison"  # how the reason of a system without a place begins
 MOST_OPEN = 2
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.comparisons.preferences import PreferenceTest
 from analysis.comparisons.ratings import RatingTest
-from analysis.results.findings import PairResult, first_criteria, leader, main_group, main_source, pair_results
+from analysis.results.findings import WON_ALL, PairResult, first_criteria, leader, main_group, main_source, pair_results
 from analysis.results.headline_rows import Direction, Headline, HeadlineClaim, HeadlineProblem, Strength
 from analysis.results.records import Results
 from analysis.results.small_designs import tests_by_source
@@ -80,7 +80,7 @@ def _claim(
 def _unbeaten(results: Results, source: Source, group: str, criterion: str) -> Iterator[str]:
     for entry in results.rankings:
         if (entry.source, entry.group, entry.criterion) == (source, group, criterion):
-            yield from (one.system for one in entry.unranked if one.reason.startswith("won every comparison"))
+            yield from (one.system for one in entry.unranked if one.reason.startswith(WON_ALL))
 
 
 def _strength(against: PairResult, best: str | None) -> Strength:

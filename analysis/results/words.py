@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import ROUND_HALF_UP, Context, Decimal
 from hashlib import sha256
 from typing import Protocol
 
+from analysis.figures.plain_text import MINUS as MINUS
+from analysis.figures.plain_text import NONE as NONE
+from analysis.figures.plain_text import number as number
+from analysis.figures.plain_text import percent as percent
 from analysis.figures.plain_text import shown_name
 from analysis.results.records import Results
 
-MINUS = "\u2212"
-ROUNDING = Context(prec=400, rounding=ROUND_HALF_UP)  # any float, with its decimals
 SPACE = "\u00a0"  # where a line must not break
-NONE = "\u2013"  # stands where there is no number
 SOURCES = {
     "preferences": "SPA",
     "ratings": "ratings",
@@ -21,25 +21,6 @@ SOURCES = {
     "ratings_bt": "ratings as comparisons",
 }
 KINDS = {"human": "people", "simulated": "simulated annotators"}
-
-
-def number(value: float | None, decimals: int = 2, *, shift: int = 0) -> str:
-    """Return a number, times 10 to the ``shift``, with a true minus sign.
-
-    A half is rounded away from zero, of the number as results.json writes it and not of its nearest binary fraction.
-
-    >>> number(-0.822), number(-0.001), number(None)
-    ('\u22120.82', '0.00', '\u2013')
-    >>> number(0.625), number(-0.225), number(0.2885, 1, shift=2), len(number(1e300))
-    ('0.63', '\u22120.23', '28.9', 404)
-    """
-    if value is None:
-        return NONE
-    exact = Decimal(repr(float(value))).scaleb(shift)
-    text = f"{exact.quantize(Decimal(1).scaleb(-decimals), context=ROUNDING):,f}"
-    if not text.strip("-0.,"):
-        text = text.lstrip("-")
-    return text.replace("-", MINUS)
 
 
 def signed(value: float | None, decimals: int = 2) -> str:
@@ -53,15 +34,6 @@ def count(value: float | None) -> str:
     if value is None:
         return NONE
     return number(value, 0) if float(value).is_integer() else number(value, 1)
-
-
-def percent(value: float | None) -> str:
-    """Return a share in percent.
-
-    >>> percent(0.6875), percent(None)
-    ('68.8%', '\u2013')
-    """
-    return NONE if value is None else f"{number(value, 1, shift=2)}%"
 
 
 def p_value(value: float | None) -> str:
@@ -144,7 +116,7 @@ class Names:
     Parameters
     ----------
     results : Results
-        Two systems of one name get their ids as well.
+        Two systems of one name get their ids as well. ``systems`` are the ids of all, those of the study in its order.
     """
 
     def __init__(self, results: Results) -> None:
@@ -152,9 +124,14 @@ class Names:
         systems = {system.id: system.name or system.id for system in (study.systems if study else ())}
         shown = list(systems.values())
         self._systems = {key: name if shown.count(name) == 1 else f"{name} [{key}]" for key, name in systems.items()}
+        tests: list[Pair] = [*results.preferences, *results.ratings.pairs, *results.choices.pairs]
+        compared = {system for row in tests for system in (row.system_x, row.system_y) if system is not None}
+        found = compared | {row.system for row in results.ratings.means}
+        self.systems = (*systems, *sorted(found - systems.keys()))
         criteria = study.criteria if study else ()
         self._criteria = {entry.id: entry.name or entry.id for entry in criteria}
         self.lower_is_better = {entry.id for entry in criteria if entry.lower_is_better}
+        self._declared = study is not None
         self.lower_is_better |= set(results.settings.lower_is_better)
         self._kinds: dict[str, str] = {entry.group: entry.annotator_kind for entry in results.groups}
         rated = {"likert", "continuous", "category"} & set(study.elicitations if study else ())
@@ -174,6 +151,16 @@ class Names:
     def criterion(self, criterion_id: str) -> str:
         """Return the shown name of a criterion."""
         return shown_name(self._criteria.get(criterion_id, criterion_id))
+
+    def direction(self, criterion_id: str) -> str:
+        """Return which ratings are good: "lower is better", or "higher is better", which may be assumed."""
+        if criterion_id in self.lower_is_better:
+            return "lower is better"
+        return "higher is better" if self._declared else "assumed: higher is better"
+
+    def directed(self, criterion_id: str) -> str:
+        """Return the shown name of a criterion with its direction in brackets."""
+        return f"{self.criterion(criterion_id)} ({self.direction(criterion_id)})"
 
     def kind(self, group: str) -> str:
         """Return "human", "simulated", "llm", or "" where the results do not say."""

@@ -132,8 +132,9 @@ def book(store: Store, annotators: int | None, people: People | None = None) -> 
             f"{store.name}: expected {new} free assignments for simulated annotators, got {free}; "
             "build more of them with `spa build STUDY --annotators N`"
         )
-    for _ in range(new):
-        token = store.new_token()
+    made = len(store.tokens()) if new else 0
+    for place in range(new):
+        token = store.new_token(f"{SOURCE} {made + place}")
         store.visits.admit_link(token, source=SOURCE, annotator_kind="simulated", rules=rules, now=time.time())
         tokens.append(token)
     return tokens

@@ -110,9 +110,9 @@ class Store(Database):
             raise ResponseError(f"{self.name}: nothing has been built into this store yet; run `spa build`")
         return found
 
-    def new_token(self) -> str:
-        """Make and record a token: one person's link."""
-        token = random_token()
+    def new_token(self, name: str = "") -> str:
+        """Make and record a token: one person's link; this store always makes the same one of a name."""
+        token = self.keyed(name) if name else random_token()
         with self.transaction() as connection:
             add_token(connection, token)
         return token

@@ -11,6 +11,8 @@ import streamlit as st
 from analysis.answers.preregistration import frozen_plan
 from analysis.heds import datasheets, sheet_files
 from analysis.report import render_report
+from analysis.report.document import Document
+from analysis.report.parts import appendix, short_report
 from analysis.report.sections import SECTIONS
 from analysis.results.files import to_json
 from streamlit_app import loading
@@ -27,7 +29,12 @@ def show() -> None:
     if loading.has_store():
         _frozen()
     _downloads(state, tuple(name for name in titles if name in chosen))
-    show_sections({name: found[name] for name in titles if name in chosen})
+    sections = tuple(found[name] for name in titles if name in chosen)
+    document = Document(title="", subtitle="", language="en", sections=sections)
+    show_sections({section.id: section for section in short_report(document).sections})
+    if left := appendix(document).sections:
+        st.header("Appendix")
+        show_sections({section.id: section for section in left})
 
 
 def _downloads(state: str, chosen: tuple[str, ...]) -> None:
@@ -46,7 +53,7 @@ def _downloads(state: str, chosen: tuple[str, ...]) -> None:
 @st.cache_data(show_spinner="Writing the report\N{HORIZONTAL ELLIPSIS}", max_entries=4)
 def _files(state: str, chosen: tuple[str, ...]) -> dict[str, str]:
     results = loading.analysed(state).results
-    return {**render_report(results, only=chosen), "results.json": to_json(results)}
+    return {**render_report(results, only=chosen, full=True), "results.json": to_json(results)}
 
 
 @st.cache_data(show_spinner=False, max_entries=4)

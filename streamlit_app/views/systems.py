@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from decimal import Decimal
 from html import escape
 from typing import Any
@@ -12,8 +12,11 @@ import streamlit as st
 
 from analysis.comparisons.choices import ChoiceTest
 from analysis.comparisons.preferences import PreferenceTest
+from analysis.figures.drawing import system_colours
 from analysis.figures.figures import forest_plot, pair_matrix
 from analysis.monitoring.item_scores import ItemScore, item_scores
+from analysis.report.cells import verdict
+from analysis.report.orientation import STARS, oriented
 from analysis.results.words import Names, number, p_value, percent
 from analysis.statistics.record import Record
 from streamlit_app import loading
@@ -71,7 +74,7 @@ def _offered(found: Analysed) -> list[str]:
 
 def _matrix(found: Analysed) -> None:
     """Show every pair at once: the share of row over column."""
-    names, results = found.names, found.results
+    names, results = found.names, oriented(found.results)
     rows: dict[str, Sequence[PreferenceTest | ChoiceTest]] = {
         "Preferences": results.preferences,
         "Choices": results.choices.pairs,
@@ -93,9 +96,7 @@ def _matrix(found: Analysed) -> None:
         system_names={system: names.system(system) for row in shown for system in (row.system_x, row.system_y)},
     )
     show_figure(svg)
-    st.caption(
-        "Each cell: how often, or how likely, the row's system is better than the column's. Stars: corrected tests."
-    )
+    st.caption("Each cell: how often, or how likely, the row's system is better than the column's. " + STARS)
 
 
 def _values(rows: Sequence[Record], key: str) -> list[Any]:
@@ -111,7 +112,8 @@ def _bound(found: Analysed, state: str) -> None:
         "The slider shows what another one would give; it changes nothing."
     )
     tau = st.slider("Bound", 1.0, 2.0, float(planned or 1.1), 0.01, format="%.2f")
-    rows = loading.under_bounds(state, (Decimal(f"{tau:.2f}"), None))
+    found_rows = tuple(loading.under_bounds(state, (Decimal(f"{tau:.2f}"), None)))
+    rows = oriented(replace(found.results, consistency_sweep=found_rows)).consistency_sweep
     if not rows:
         st.info("No pair was asked in both directions.")
         return
@@ -122,6 +124,7 @@ def _bound(found: Analysed, state: str) -> None:
         [{**asdict(row), "group": bounds[row.tau]} for row in rows if row.group == group],
         system_names={system: names.system(system) for row in rows for system in (row.system_x, row.system_y)},
         criterion_names={row.criterion: names.criterion(row.criterion) for row in rows},
+        colours=system_colours(names.systems),
     )
     show_figure(svg)
     table = [
@@ -134,9 +137,7 @@ def _bound(found: Analysed, state: str) -> None:
             "n": row.n,
             "Mean": percent(row.mean),
             "p, corrected": p_value(row.p_adjusted),
-            "Verdict": {"x": "first better", "y": "second better", "indifferent": "no difference found"}.get(
-                row.verdict or "", row.reason
-            ),
+            "Verdict": verdict(row, names, "preferences").text,
         }
         for row in rows
         if row.tau is not None

@@ -13,6 +13,7 @@ from analysis import AnswerTables, Plan, Reading, StudyFacts, check_frames, repo
 from analysis import analyse as analyse_records
 from analysis.report import sections
 from analysis.report.document import Document
+from analysis.report.parts import full_report
 from analysis.results.files import from_plain, to_json
 
 Results = dict[str, Any]
@@ -67,14 +68,14 @@ def analyse(tables: AnswerTables, plan: Plan, **more: Any) -> Results:
     return found
 
 
-def render_report(results: Results, **more: Any) -> dict[str, str]:
-    """Render the report of what a results.json holds."""
-    return report.render_report(from_plain(results), **more)
+def render_report(results: Results, *, full: bool = True, **more: Any) -> dict[str, str]:
+    """Render the report of what a results.json holds, all in one unless asked otherwise."""
+    return report.render_report(from_plain(results), full=full, **more)
 
 
 def build_document(results: Results) -> Document:
-    """Build the document of what a results.json holds."""
-    return sections.build_document(from_plain(results))
+    """Build the document of what a results.json holds, all in one."""
+    return full_report(sections.build_document(from_plain(results)))
 
 
 def write_report(results: Results, folder: Path) -> list[Path]:

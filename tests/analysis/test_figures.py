@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import math
+import operator
 import re
+from collections.abc import Sequence
+from itertools import combinations
 from xml.etree import ElementTree
 
 import pytest
 
-from analysis.figures.drawing import SHAPES
+from analysis.figures.drawing import COLOURS, INK, SHAPES, system_colours, wrap_text
 from analysis.figures.figures import (
-    COLOURS,
     Axis,
+    Point,
     agreement_matrix,
     draw,
     forest_plot,
+    lines_plot,
     means_plot,
     pair_matrix,
     rating_bars,
 )
+from analysis.figures.plain_text import clean, shown_name
 from tests.analysis.sample_results import ARABIC, CHINESE, HOSTILE, TEMPLATE, full_results, many_results, preference
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -56,10 +62,73 @@ def test_every_number_stands_beside_its_dot(forest: str):
         assert f"{100 * row['mean']:.1f}%{row['stars']}" in texts(forest)
 
 
-def test_groups_differ_in_colour_and_in_shape(forest: str):
-    for colour in COLOURS[:3]:
-        assert colour in forest
-    assert len(set(COLOURS)) == len(set(SHAPES)) == 6
+def test_a_dot_has_the_colour_of_the_system_that_it_speaks_for():
+    for mean, colour in ((0.7, COLOURS[0]), (0.3, COLOURS[1]), (0.5, "currentColor")):
+        svg = forest_plot([preference("human", "A", "B", mean)])
+        assert [f'"{each}"' in svg for each in COLOURS] == [each == colour for each in COLOURS]
+
+
+def test_a_system_keeps_its_colour_and_groups_differ_in_shape():
+    rows = [{"system": system, "group": group, "mean": 3.0} for system in "AB" for group in ("human", "gpt")]
+    drawn = ElementTree.fromstring(means_plot(rows, colours={"A": COLOURS[4], "B": COLOURS[5]})).iter(f"{SVG}path")
+    marks = [(node.get("fill"), node.get("d")) for node in drawn if node.get("fill") in COLOURS]
+    assert [colour for colour, _ in marks] == [COLOURS[4], COLOURS[4], COLOURS[5], COLOURS[5]]
+    assert marks[0][1] == marks[2][1] != marks[1][1] == marks[3][1]
+    assert len(set(SHAPES)) == len(SHAPES)
+
+
+def test_of_more_systems_than_colours_none_has_one_of_its_own():
+    assert list(system_colours("ABCDEFGH").values()) == list(COLOURS)
+    assert set(system_colours("ABCDEFGHI").values()) == {INK}
+
+
+# Machado, Oliveira & Fernandes (2009), table 1, severity 1: protanopia, deuteranopia, tritanopia
+SEEN = (
+    ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+    ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
+    ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),
+)
+
+
+def lab(colour: str, seen: Sequence[Sequence[float]]) -> tuple[float, float, float]:
+    """Return CIELAB (D65) of a colour as somebody sees it."""
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    r, g, b = (min(max(sum(map(operator.mul, row, linear)), 0.0), 1.0) for row in seen)
+    xyz = (0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.95047, 0.2126 * r + 0.7152 * g + 0.0722 * b
+    x, y, z = (
+        part ** (1 / 3) if part > 0.008856 else 7.787 * part + 16 / 116
+        for part in (*xyz, (0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.08883)
+    )
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+@pytest.mark.parametrize("seen", SEEN)
+def test_colours_are_told_apart_by_the_colour_blind(seen: Sequence[Sequence[float]]):
+    assert min(math.dist(lab(a, seen), lab(b, seen)) for a, b in combinations(COLOURS, 2)) > 15
+
+
+@pytest.mark.parametrize("name", ["a long name of several words " * 3, "x" * 79, "\u7cfb" * 60, ARABIC * 8])
+def test_no_name_is_cut(name: str):
+    shown = shown_name(name)
+    rating = {"system": name, "group": name, "mean": 3.0, "score": 1, "share": 1.0}
+    pair = {"annotator_x": name, "annotator_y": "b", "krippendorff_alpha": 0.5}
+    for svg in (
+        forest_plot([preference(name, name, "b", 0.6), preference("g", name, "b", 0.6)]),
+        means_plot([rating, {**rating, "group": "g"}]),
+        lines_plot([Point(line=shown, x=0, y=0)], x_title="", y_title="", alternative=""),
+        rating_bars([rating]),
+        agreement_matrix([pair]),
+    ):
+        letters = re.sub(r"[\s\u2068\u2069]", "", "".join(texts(svg)))
+        assert re.sub(r"[\s\u2068\u2069]", "", shown) in letters
+
+
+def test_a_line_of_a_name_closes_what_it_opens():
+    for width in range(20, 200, 7):
+        for line in wrap_text(f"{shown_name(ARABIC * 3)} over {shown_name(ARABIC + ' b')}", width):
+            assert line.count("\u2068") == line.count("\u2069")
 
 
 def test_text_takes_the_colour_of_its_surroundings(forest: str):
@@ -119,14 +188,15 @@ def test_a_matrix_shows_each_pair_from_both_sides():
     assert shown.count("70%") == shown.count("30%") == 1
     assert shown.count("**") == 2
     assert shown.count("\u2013") == 2
-    assert any(name.startswith(HOSTILE[:5]) for name in shown)
+    assert f"1  {HOSTILE}" in shown
     assert pair_matrix([]) == ""
 
 
 def test_all_pairs_stand_in_the_order_of_the_study():
     rows = [{"system_x": "x", "system_y": "z", "mean": 0.5}, {"system_x": "y", "system_y": "x", "mean": 0.5}]
-    names = [word for word in texts(pair_matrix(rows, systems=["w", "z", "y"])) if word in {"w", "x", "y", "z"}]
-    assert names == ["z", "y", "x"] * 2
+    words = texts(pair_matrix(rows, systems=["w", "z", "y"]))
+    assert [word for word in words if word[-1:] in set("wxyz")] == ["1  z", "2  y", "3  x"]
+    assert [word for word in words if word in {"1", "2", "3"}] == ["1", "2", "3"]
 
 
 def test_agreement_stands_on_both_sides_of_the_diagonal():
@@ -148,3 +218,11 @@ def test_a_group_that_gave_part_of_the_scale_is_drawn_on_the_whole_of_it():
     alone, within = texts(rating_bars(counts)), texts(rating_bars(counts, scores=[1, 2, 3, 4, 5]))
     assert [label for label in alone if label in "12345"] == ["4"]
     assert [label for label in within if label in "12345"] == ["1", "2", "3", "4", "5"]
+
+
+def test_what_is_set_apart_stays_so_and_nothing_else_turns_a_line():
+    apart = shown_name(ARABIC)
+    assert apart == f"\u2068{ARABIC}\u2069" == shown_name(apart)
+    assert clean(f"people prefer {apart} most") == f"people prefer {apart} most"
+    assert clean(f"\u2068{ARABIC} | \u202eb") == f"\ufffd{ARABIC} | \ufffdb"
+    assert clean("\u2068a\u2067b\u2069\u2069") == "\ufffda\ufffdb\ufffd\ufffd"

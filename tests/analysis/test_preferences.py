@@ -14,7 +14,7 @@ from scipy import stats
 
 from analysis import Plan, StudyFacts, parse_expectations
 from analysis.answers.study_facts import StudySystem
-from analysis.report.document import Figure, Table, every_block
+from analysis.report.document import Figure, Table, every_block, whole
 from analysis.report.preferences import preferences as preferences_section
 from analysis.results.files import from_plain
 from analysis.statistics.corrections import holm
@@ -140,7 +140,7 @@ def test_the_report_shows_each_direction_before_and_after_exclusions() -> None:
             exposures += [exposure] * 2
     section = preferences_section(from_plain(run(preferences=preferences(rows, exposure=exposures))))
     assert section is not None
-    blocks = every_block(section.blocks)
+    blocks = every_block(whole(section).blocks)
     (table,) = (block for block in blocks if isinstance(block, Table) and block.name == "preference_directions")
     titles = [column.title for column in table.columns]
     shown = [dict(zip(titles, [cell.text for cell in row], strict=True)) for row in table.rows]

@@ -39,6 +39,32 @@ def test_a_report_from_a_table(table: Path, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
+def test_a_direction_that_is_assumed_is_printed_with_the_option(table: Path, tmp_path: Path) -> None:
+    ratings = tmp_path / "ratings.csv"
+    rows = [
+        f"p{who},{item},s{one},{who % 2 + one},number of errors" for who in range(4) for item in "ab" for one in (1, 2)
+    ]
+    ratings.write_text("annotator_id,item_id,system,score,criterion\n" + "\n".join(rows))
+    words = (
+        "Higher ratings are assumed to be better; where lower ones are, add e.g. --lower-is-better 'number of errors'"
+    )
+    shown = spa("--ratings", ratings, "--out", tmp_path / "one")
+    assert words in " ".join(shown.output.split())
+    shown = spa("--ratings", ratings, "--out", tmp_path / "two", "--lower-is-better", "number of errors")
+    assert "--lower-is-better" not in shown.output
+
+
+def test_the_appendix_can_be_put_into_the_report(table: Path, tmp_path: Path) -> None:
+    arguments = ("--preferences", table, "--map", "rater=annotator_id", "--out", tmp_path / "report")
+    assert spa(*arguments).exit_code == 0
+    assert "How to cite" in (tmp_path / "report" / "appendix.md").read_text()
+    assert spa(*arguments, "--full").exit_code == 0
+    assert not (tmp_path / "report" / "appendix.md").exists()
+    assert "## How to cite" in (tmp_path / "report" / "report.md").read_text()
+    shown = spa("--preferences", table, "--json", "--full")
+    assert "--full, --pdf: expected --out DIRECTORY, too" in shown.stderr
+
+
 def test_json_prints_the_results_and_needs_no_folder(table: Path) -> None:
     arguments = (
         "--preferences",

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from analysis.llm_vs_people.rows import LLMsAndPeople
-from analysis.report.closing import warnings
 from analysis.report.document import Bullets, Fold, Paragraph, Table, Terms
 from analysis.report.headline import headline
 from analysis.report.preferences import preferences
 from analysis.report.strengths import order_words
+from analysis.report.warnings import warnings
 from analysis.results.files import from_plain
 from analysis.results.headline import headline_of
 from analysis.results.words import Names

@@ -114,7 +114,7 @@ def test_from_explanations_to_error_rates_with_agreement(rated: Path, tmp_path: 
         wide = own.pivot(on="annotator_id", index="item_id", values="score").drop("item_id").to_numpy()
         (row,) = (row for row in results["agreement"] if (row["criterion"], row["measure"]) == (name, "gwet_ac1"))
         assert row["value"] == pytest.approx(gwet_ac1(wide).value)
-    html = (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
+    html = (tmp_path / "report" / "appendix.html").read_text(encoding="utf-8")
     assert "How often each answer was given" in html
     assert "In people’s own words" in html
     assert "language model" in (load_study(path).debriefing.text or "")

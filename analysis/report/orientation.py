@@ -1,0 +1,176 @@
+"""Results as people read them: pairs from the winner's side, the best system first, stars at .05, .01 and .001.
+
+results.json and the CSV tables keep the direction of the study and the stars of the SPA paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, TypeVar
+
+from analysis.comparisons.findings import TURNED
+from analysis.results.findings import WON_ALL, rank_of
+from analysis.results.records import PairTest, Results
+from analysis.results.words import Names
+from analysis.statistics.record import Record, names_of
+
+Stars = Literal["", "*", "**", "***"]
+MARKS: tuple[Stars, ...] = ("", "*", "**", "***")
+STAR_LEVELS = (0.05, 0.01, 0.001)
+STARS = "Stars: * adjusted p below .05, ** below .01, *** below .001."
+EXCHANGED = (
+    ("system_x", "system_y"),
+    ("wins_x", "wins_y"),
+    ("mean_forward", "mean_back"),
+    ("shift_forward", "shift_back"),
+)
+SHARES = ("mean", "win_rate", "superiority", "share")  # of x: one minus it is that of y
+DIFFERENCES = ("mean_difference", "t", "d_z", "hedges_g", "effect")  # x minus y
+OF_ITS_SOURCE = ("ci", "estimate", "people_mean", "people_ci")  # a share or a difference
+Row = TypeVar("Row", bound=Record)
+Test = TypeVar("Test", bound=PairTest)
+Key = tuple[Any, ...]
+
+
+def turned(row: Row) -> Row:
+    """Return a row about two systems with the second named first, and every number with it.
+
+    Shares become one minus themselves, differences change their sign, intervals exchange their ends, counts and
+    verdicts change sides. Turning twice gives the row back.
+    """
+    names = names_of(type(row))
+    share = "mean" in names or "win_rate" in names or getattr(row, "source", "") in ("preferences", "choices")
+    changes: dict[str, Any] = {}
+    for one, other in EXCHANGED:
+        if one in names:
+            changes |= {one: getattr(row, other), other: getattr(row, one)}
+    for name in names:
+        base = name.removesuffix("_low").removesuffix("_high")
+        if base in SHARES or base in DIFFERENCES or base in OF_ITS_SOURCE:
+            end = name.removeprefix(base)
+            value = getattr(row, base + {"_low": "_high", "_high": "_low"}.get(end, end))
+            changes[name] = _of_the_other(value, share=base in SHARES or (share and base in OF_ITS_SOURCE))
+        elif name in ("verdict", "crossed_verdict"):
+            changes[name] = TURNED[getattr(row, name)]
+    return replace(row, **changes)  # type: ignore[type-var]
+
+
+def _of_the_other(value: float | None, *, share: bool) -> float | None:
+    if value is None:
+        return None
+    return round(1 - value, 15) if share else 0.0 - value  # not -0.0
+
+
+def aligned(rows: Iterable[Row]) -> list[Row]:
+    """Return rows with each pair in the direction of its first row of a criterion, so that a figure shows it once."""
+    directions: dict[Key, str] = {}
+    found = []
+    for row in rows:
+        about: Any = row
+        key = about.criterion, frozenset((about.system_x, about.system_y))
+        found.append(row if directions.setdefault(key, about.system_x) == about.system_x else turned(row))
+    return found
+
+
+def oriented(results: Results) -> Results:
+    """Return results with every pair told from its winner's side and the best system first.
+
+    The winner is the system that the test prefers, else the one ahead; of several exposures, the largest decides for
+    all. Within a group and criterion, systems stand as their ranking has them, pairs by the places of their two.
+    """
+    ratings, powered = results.ratings, results.llm_vs_people.prediction_powered
+    lower, places = Names(results).lower_is_better, _places(results)
+    tests: dict[str, Sequence[PairTest]] = {
+        "preferences": results.preferences,
+        "ratings": ratings.pairs,
+        "choices": results.choices.pairs,
+    }
+    winners = _winners([(source, row, row.effect) for source, rows in tests.items() for row in rows], lower)
+    own = [(row.source, row, row.estimate - (0.0 if row.source == "ratings" else 0.5)) for row in powered]
+
+    def put(source: str, rows: Iterable[Row], winners: Mapping[Key, str] = winners) -> tuple[Row, ...]:
+        return tuple(_best_first([_from_winner(row, source, winners) for row in rows], source, places))
+
+    return replace(
+        results,
+        preferences=put("preferences", map(_starred, results.preferences)),
+        preference_directions=tuple(_best_first(results.preference_directions, "preferences", places)),  # as asked
+        consistency_sweep=put("preferences", results.consistency_sweep),
+        ratings=replace(
+            ratings,
+            means=put("ratings", ratings.means),
+            pairs=put("ratings", map(_starred, ratings.pairs)),
+            robustness=put("ratings", ratings.robustness),
+            respacing=put("ratings", ratings.respacing),
+            by_system=put("ratings", ratings.by_system),
+        ),
+        rating_counts=put("ratings", results.rating_counts),
+        choices=replace(results.choices, pairs=put("choices", map(_starred, results.choices.pairs))),
+        bradley_terry=put("", results.bradley_terry),
+        llm_vs_people=replace(results.llm_vs_people, prediction_powered=put("", powered, _winners(own, lower))),
+        observed_power=None if results.observed_power is None else put("", results.observed_power),
+    )
+
+
+def _winners(rows: Sequence[tuple[str, Any, float]], lower: Collection[str]) -> dict[Key, str]:
+    """Return the better system of each pair, from (source, row, how far it speaks for x)."""
+    winners: dict[Key, str] = {}
+    for source, row, effect in sorted(rows, key=lambda each: getattr(each[1], "exposure", None) or 0):
+        ahead = -effect if source == "ratings" and row.criterion in lower else effect
+        verdict = getattr(row, "verdict", None)
+        first = verdict == "x" if verdict in ("x", "y") else ahead >= 0
+        winners[_key(source, row)] = row.system_x if first else row.system_y
+    return winners
+
+
+def _key(source: str, row: Any) -> Key:
+    return source, row.group, row.criterion, frozenset((row.system_x, row.system_y))
+
+
+def _from_winner(row: Row, source: str, winners: Mapping[Key, str]) -> Row:
+    first: str | None = getattr(row, "system_x", None)
+    if first is None:
+        return row
+    return row if winners.get(_key(getattr(row, "source", source), row), first) == first else turned(row)
+
+
+def _starred(row: Test) -> Test:
+    return replace(row, stars=stars(row.p_adjusted))
+
+
+def stars(p_adjusted: float | None) -> Stars:
+    """Return the stars of an adjusted p-value.
+
+    >>> [stars(value) for value in (None, 0.05, 0.049, 0.0099, 0.0009)]
+    ['', '', '*', '**', '***']
+    """
+    return MARKS[sum(p_adjusted < level for level in STAR_LEVELS if p_adjusted is not None)]
+
+
+def _places(results: Results) -> dict[Key, dict[str, int]]:
+    """Return the place of each system by source, group and criterion; who won everything stands first."""
+    places = {}
+    for entry in results.rankings:
+        place = rank_of(entry.order)
+        place |= {one.system: 0 if one.reason.startswith(WON_ALL) else len(place) + 1 for one in entry.unranked}
+        places[entry.source, entry.group, entry.criterion] = place
+    return places
+
+
+def _best_first(rows: Sequence[Row], source: str, places: Mapping[Key, Mapping[str, int]]) -> list[Row]:
+    """Sort rows within each group and criterion by the place of their system, or of the better and the other."""
+    keys: list[Key] = [(getattr(row, "source", source), row.group, row.criterion) for row in map(_any, rows)]
+    block = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+
+    def order(at: int) -> tuple[int, list[int], list[int]]:
+        place = places.get(keys[at], {})
+        named = (getattr(rows[at], name, None) for name in ("system", "system_x", "system_y"))
+        own = [place.get(system, len(place) + 1) for system in named if system]
+        return block[keys[at]], sorted(own), own
+
+    return [rows[at] for at in sorted(range(len(rows)), key=order)]
+
+
+def _any(row: Any) -> Any:
+    return row

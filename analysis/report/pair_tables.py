@@ -1,0 +1,193 @@
+"""Tests of pairs of systems as a table and a figure, for all three ways of asking."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from analysis.comparisons.ratings import RatingTest
+from analysis.report.cells import MOST_IMPORTANT, VERDICT, cell, crossed, importance, titled, verdict
+from analysis.report.document import Block, Cell, Column, Heading, Table, build_table
+from analysis.report.families import correction_name, discovery_words
+from analysis.report.orientation import STARS
+from analysis.report.plots import WHAT, share_figure
+from analysis.results.findings import SHARES, confidence_words, opened
+from analysis.results.records import PairTest, Results
+from analysis.results.words import (
+    MINUS,
+    Names,
+    count,
+    interval,
+    number,
+    p_value,
+    percent,
+    sentence,
+    share_interval,
+    signed,
+)
+from analysis.statistics.record import Source
+
+UNIT_NOTES = {
+    "annotator": "Each test counts annotators, so its result holds for annotators like these.",
+    "item": "Each test counts items, so its result holds for these annotators only.",
+}
+NOT_EQUAL = "\u201cNo clear\u201d means that the answers do not tell the two apart, not that the two are equal."
+Field: TypeAlias = tuple[Column, Callable[[Any], Cell]]
+More: TypeAlias = Callable[[Sequence[Any]], Sequence[Block]]
+
+
+def level(results: Results) -> str:
+    """Return the error rate of a family of tests as ".05"."""
+    return f"{results.settings.fwer:g}".removeprefix("0")
+
+
+def level_words(results: Results) -> str:
+    """Return the sentence on when a difference counts as clear."""
+    words = f"A result counts as clear where its adjusted p is at most {level(results)}."
+    return " ".join(filter(None, (words, discovery_words(results))))
+
+
+def shares_by_criterion(
+    results: Results, names: Names, rows: Sequence[PairTest], source: Source, more: More = lambda rows: ()
+) -> tuple[list[Block], list[Block]]:
+    """Return table and figure of each criterion: those of the report, and those of its appendix."""
+    blocks: list[Block] = []
+    appendix: list[Block] = []
+    criteria = list(dict.fromkeys(row.criterion for row in rows))
+    for criterion in criteria:
+        part = blocks if criterion in opened(criteria) else appendix
+        own, several = [row for row in rows if row.criterion == criterion], len(criteria) > 1
+        part += [Heading(text=sentence(names.criterion(criterion)))] if several else []
+        part += [
+            pair_table(results, names, own, source, criterion, several),
+            share_figure(own, names, source, criterion, several),
+            *more(own),
+        ]
+    return blocks, appendix
+
+
+def pair_table(
+    results: Results, names: Names, rows: Sequence[PairTest], source: Source, criterion: str, several: bool
+) -> Table:
+    """Return the tests of one source and criterion, a row a pair and group."""
+    fields = _fields(results, names, source)
+    name, caption, csv = {
+        "preferences": ("preferences", WHAT["preferences"], "preferences"),
+        "choices": ("choices", WHAT["choices"], "choices_pairs"),
+        "ratings": ("ratings_pairs", "Differences in mean rating", "ratings_pairs"),
+    }[source]
+    study = results.study
+    same, notes = how_tested(rows)
+    if study is not None and study.exposures:
+        same = (*same, "Outputs read")
+    if source == "ratings" and criterion in names.lower_is_better:
+        notes.append("A negative difference speaks for the first system, as lower is better.")
+    return build_table(
+        *titled(name, caption, names, criterion, several=several, rated=source == "ratings"),
+        [column for column, _ in fields],
+        [[make(row) for _, make in fields] for row in rows],
+        [*notes, STARS, NOT_EQUAL],
+        constant=same,
+        csv=csv,
+        weights=importance(rows, names),
+        weighed_by=MOST_IMPORTANT,
+    )
+
+
+def how_tested(rows: Sequence[PairTest]) -> tuple[tuple[str, ...], list[str]]:
+    """Return the columns that need not be shown, and the notes that say the same once."""
+    same, notes = [], []
+    units, tests = ({getattr(row, name, "") for row in rows} for name in ("unit", "test"))
+    if len(units) == 1 and units <= UNIT_NOTES.keys():
+        same.append("Unit")
+        notes.append(UNIT_NOTES[str(*units)])
+    if len(tests) == 1 and tests != {""}:
+        same.append("Test")
+        notes.append(f"Test: {str(*tests)}.")
+    rated = [row for row in rows if isinstance(row, RatingTest)]
+    if any(row.n_items for row in rated):
+        notes.append(
+            "Clustered t: nobody rated both systems on one item, so the means of all ratings are compared; the result "
+            "holds for items like these too."
+        )
+    notes += [f"{sentence(problem)}." for problem in dict.fromkeys(row.level_problem for row in rated) if problem]
+    return tuple(same), notes
+
+
+def _fields(results: Results, names: Names, source: Source) -> list[Field]:
+    """Return the columns of a source, each with what makes its cells."""
+    rated, preferred = source == "ratings", source == "preferences"
+    confidence, correction = confidence_words(results), correction_name(results)
+    joined = f" {MINUS} " if rated else " over "
+    unit = _text("Unit", lambda row: row.unit, "what the test counts, and so what its result holds for")
+    estimate = [
+        _number("Difference", lambda row: signed(row.mean_difference, 3), "mean rating of the first less the second"),
+        _number(f"{confidence} interval", lambda row: interval(row.ci_low, row.ci_high, decimals=3)),
+        _text("Test", lambda row: row.test, "paired where the same unit rated both systems"),
+    ]
+    if not rated:
+        title, what = {
+            "preferences": ("Mean", "mean chance that the first is better"),
+            "choices": ("Win rate", "share of wins averaged over units"),
+        }[source]
+        limits = "the range in which the true share may well lie"
+        estimate = [
+            _number(title, lambda row: percent(getattr(row, SHARES[source])), what),
+            _number(f"{confidence} interval (%)", lambda row: share_interval(row.ci_low, row.ci_high), limits),
+        ]
+    p_adjusted = Column(
+        title="Adjusted p",
+        explanation=f"chance of so large a difference if there were none, corrected for testing several pairs "
+        f"({correction}); below it t, the difference in standard errors, with its degrees of freedom",
+        numeric=True,
+    )
+    p_crossed = Column(
+        title="Crossed p",
+        explanation="the same over annotators and items at once, both taken as drawn; \u2260 where it comes to another "
+        "verdict",
+        numeric=True,
+    )
+    return [
+        _text(
+            "Pair",
+            lambda row: f"{names.system(row.system_x)}{joined}{names.system(row.system_y)}",
+            "the system that is ahead stands first",
+        ),
+        _text("Group", lambda row: names.group(row.group)),
+        _number("Outputs read", lambda row: count(row.exposure), "of each system before judging (exposure)")
+        if preferred
+        else unit,
+        _number("n", lambda row: count(row.n), "annotators; for an LLM, forms" if preferred else "units counted"),
+        *(_WINS if source == "choices" else []),
+        *estimate,
+        (p_adjusted, lambda row: cell(p_value(row.p_adjusted), detail=_t_of(row))),
+        *([_BINOMIAL] if source == "choices" else []),
+        *([] if preferred else [(p_crossed, crossed)]),
+        _text("Stars", lambda row: row.stars),
+        (VERDICT, lambda row: verdict(row, names, source)),
+    ]
+
+
+def _text(title: str, make: Callable[[Any], str], explanation: str = "", *, numeric: bool = False) -> Field:
+    return Column(title=title, explanation=explanation, numeric=numeric), lambda row: cell(make(row))
+
+
+def _number(title: str, make: Callable[[Any], str], explanation: str = "") -> Field:
+    return _text(title, make, explanation, numeric=True)
+
+
+_WINS = [
+    _number("Wins", lambda row: count(row.wins_x), "choices of the first system"),
+    _number("Losses", lambda row: count(row.wins_y), "choices of the second"),
+    _number("Ties", lambda row: count(row.ties)),
+]
+_BINOMIAL = _number(
+    "Binomial p",
+    lambda row: p_value(row.p_binomial),
+    "the same by an exact test that takes every untied choice as independent; uncorrected, for comparison",
+)
+
+
+def _t_of(row: PairTest) -> str:
+    """Return t with its degrees of freedom, as "t(39) = 2.51"; nothing where no test was run."""
+    return f"t({count(row.df)}) = {number(row.t)}" if row.t is not None else ""

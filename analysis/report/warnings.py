@@ -1,0 +1,72 @@
+"""What a reader must know before using the numbers, warnings of one kind in one line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from analysis.report.document import Block, Bullets, Fold, Paragraph, Section
+from analysis.results.records import Results
+from analysis.results.words import Names, listed, plural, sentence
+
+READ = "What must be known before these numbers are used."
+MOST_NAMED = 3  # groups named in one line
+VARIES = re.compile(r"\d+(?:\.\d+)?(?![\w%]| %)|preferences|ratings|choices")
+PLURAL = re.compile(r"s\b")
+
+
+def warnings(results: Results) -> Section | None:
+    """List the warnings by kind; the appendix has each of them."""
+    names = Names(results)
+    texts = list(dict.fromkeys(" ".join(text.split()) for text in results.warnings))
+    if not texts:
+        return None
+    kinds: dict[str, list[tuple[str, str]]] = {}
+    for text in texts:
+        group, about = _parts(text, names)
+        kinds.setdefault(PLURAL.sub("", VARIES.sub("#", about)) + (":" if group else ""), []).append((group, about))
+    merged = tuple(_merged(one, names) for one in kinds.values())
+    each: tuple[Block, ...] = ()
+    if len(merged) < len(texts):
+        lines = tuple(_addressed([group], about, names) for own in kinds.values() for group, about in own)
+        each = (Fold(summary=f"Each of the {plural(len(texts), 'warning')}", blocks=(Bullets(items=lines),)),)
+    return Section(id="warnings", title="Warnings", blocks=(Paragraph(text=READ), Bullets(items=merged)), appendix=each)
+
+
+def _parts(text: str, names: Names) -> tuple[str, str]:
+    """Return the id of the group that a warning begins with, if any, and the rest from the sign after it."""
+    for group in sorted(names.groups, key=len, reverse=True):
+        if text.startswith((f"{group}:", f"{group},")):
+            return group, text.removeprefix(group)
+    return "", text
+
+
+def _merged(own: Sequence[tuple[str, str]], names: Names) -> str:
+    """Return one line for warnings that differ in their group, numbers and kinds of answers only."""
+    found = [VARIES.findall(about) for _, about in own]
+    ranges = [_range(values) for values in zip(*found, strict=True)]
+    most = max(own, key=lambda one: [float(value) for value in VARIES.findall(one[1]) if value[0].isdigit()])
+    text = VARIES.sub(lambda _: ranges.pop(0), most[1])
+    return _addressed(list(dict.fromkeys(group for group, _ in own)), text, names)
+
+
+def _range(values: Sequence[str]) -> str:
+    """Return "3 to 28" of numbers, "preferences and ratings" of words."""
+    unlike = list(dict.fromkeys(values))
+    if len(unlike) == 1:
+        return unlike[0]
+    if not unlike[0][0].isdigit():
+        return listed(unlike)
+    return f"{min(unlike, key=float)} to {max(unlike, key=float)}"
+
+
+def _addressed(groups: Sequence[str], about: str, names: Names) -> str:
+    """Return a warning that begins with the shown names of its groups instead of an id."""
+    if groups == [""]:
+        return about
+    shown = [names.group(group) for group in groups]
+    if len(shown) > MOST_NAMED:
+        rest = plural(len(shown) - 2, "more group")
+        return f"{sentence(listed([*shown[:2], rest]))}{about}"
+    first = listed(shown)
+    return f"{first if names.kind(groups[0]) == 'llm' else sentence(first)}{about}"

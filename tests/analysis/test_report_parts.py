@@ -1,0 +1,189 @@
+"""The report for a reader with little time, and its appendix: nothing is lost, links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from analysis.answers.plan import Plan
+from analysis.report import render_report as render
+from analysis.report.document import Block, Bullets, Cell, Column, Document, Fold, Links, Section, Table, every_block
+from analysis.report.parts import FURTHER, LONGEST, appendix, full_report, short_report
+from analysis.report.sections import SECTIONS
+from analysis.report.sections import build_document as build
+from analysis.report.terms import _used
+from analysis.report.warnings import warnings
+from analysis.results.conventions import conventions
+from analysis.results.files import from_plain, read_results
+from analysis.results.records import Results
+from spa.cli import main
+from tests.analysis.answers import render_report
+from tests.analysis.read_page import Page, read_page
+from tests.analysis.sample_results import full_results, many_results, pair_results
+
+MOST_WORDS = 3300
+
+
+def demo(folder: Path) -> Results:
+    made = CliRunner().invoke(main, ["demo", "--out", str(folder)])
+    assert made.exit_code == 0, made.output
+    return read_results(folder / "report" / "results.json")
+
+
+@pytest.fixture(scope="module")
+def demos(tmp_path_factory: pytest.TempPathFactory) -> tuple[Results, Results]:
+    return demo(tmp_path_factory.mktemp("one") / "demo"), demo(tmp_path_factory.mktemp("other") / "demo")
+
+
+def words(html: str) -> int:
+    return len(re.sub(r"<style.*?</style>|<svg.*?</svg>|<[^>]+>", " ", html, flags=re.DOTALL).split())
+
+
+def test_the_report_of_the_demo_can_be_read_in_minutes(demos: tuple[Results, Results]) -> None:
+    files = render(demos[0])
+    assert 1000 < words(files["report.html"]) < MOST_WORDS
+    assert words(render(demos[0], full=True)["report.html"]) > 10_000
+
+
+def test_the_same_demo_gives_the_same_report(demos: tuple[Results, Results]) -> None:
+    """The table of annotators alone holds how long each took, which is measured."""
+    taken = [next(file.sha256 for file in made.settings.inputs if file.table == "annotators") for made in demos]
+    one, other = (
+        {name: text.replace(sha256, "") for name, text in render(made).items()}
+        for made, sha256 in zip(demos, taken, strict=True)
+    )
+    assert one == other
+
+
+@pytest.mark.parametrize("make", [full_results, pair_results, lambda: many_results(9)])
+def test_no_block_is_lost_between_report_and_appendix(make: Any) -> None:
+    check_nothing_lost(build(from_plain(make())))
+
+
+def test_no_block_of_the_demo_is_lost(demos: tuple[Results, Results]) -> None:
+    check_nothing_lost(build(demos[0]))
+
+
+def check_nothing_lost(document: Document) -> None:
+    def leaves(made: Document) -> list[Block]:
+        found = [block for section in made.sections for block in every_block(section.blocks)]
+        return [block for block in found if not isinstance(block, Fold | Links)]
+
+    apart = leaves(short_report(document)) + leaves(appendix(document))
+    assert [block for block in leaves(full_report(document)) if block not in apart] == []
+
+
+def test_every_section_belongs_to_the_report_or_is_linked_from_it() -> None:
+    linked = {name for names in FURTHER.values() for name in names}
+    assert set(SECTIONS) == set(FURTHER) | linked
+    assert not set(FURTHER) & linked
+
+
+@pytest.mark.parametrize("make", [full_results, lambda: many_results(9)])
+@pytest.mark.parametrize("suffix", [".html", ".md"])
+def test_links_between_report_and_appendix_lead_somewhere(make: Any, suffix: str) -> None:
+    files = render_report(make(), full=False)
+    ids = {name: set(re.findall(r'id="([^"]+)"', files[f"{name}{suffix}"])) for name in ("report", "appendix")}
+    pattern = r'href="([^"]*)"' if suffix == ".html" else r"\]\(<([^>]*)>\)"
+    targets = [target for name in ids for target in re.findall(pattern, files[f"{name}{suffix}"])]
+    assert any(target.startswith(f"appendix{suffix}#") for target in targets)
+    for name in ids:
+        for target in re.findall(pattern, files[f"{name}{suffix}"]):
+            file, _, place = target.partition("#")
+            if place:
+                assert place in ids[file.removesuffix(suffix) or name], target
+            else:
+                assert file in files, target
+
+
+def test_problems_are_links_to_their_section() -> None:
+    problem = {"text": "7 answers are missing.", "section": "excluded"}
+    headline = {"source": "preferences", "group": "human", "winner": "A.", "certainty": "B.", "stand_in": "C."}
+    files = render_report({**full_results(), "headline": {**headline, "problems": [problem], "claims": []}}, full=False)
+    assert '<a href="#excluded">7 answers are missing.</a>' in files["report.html"]
+    assert "[7 answers are missing.](<#excluded>)" in files["report.md"]
+
+
+def long_table(rows: int) -> Table:
+    weights = tuple(float((place * 7) % rows) for place in range(rows))
+    return Table(
+        name="long",
+        caption="Long",
+        columns=(Column(title="Row"), Column(title="p")),
+        rows=tuple((Cell(text=f"row {place}"), Cell(text=str(weight))) for place, weight in enumerate(weights)),
+        csv="ratings_pairs",
+        weights=weights,
+        weighed_by="the smallest p",
+    )
+
+
+def test_a_long_table_shows_the_rows_that_matter_in_their_order() -> None:
+    whole = long_table(29)
+    section = Section(id="ratings", title="Ratings", blocks=(whole,))
+    document = Document(title="", subtitle="", language="en", sections=(section,))
+    (shown, rest, links) = short_report(document).sections[0].blocks
+    assert isinstance(shown, Table)
+    assert {float(row[1].text) for row in shown.rows} == set(map(float, range(LONGEST)))
+    assert list(shown.rows) == [row for row in whole.rows if row in shown.rows]
+    assert isinstance(rest, Links)
+    assert rest.label == "20 of 29 rows: those with the smallest p. All of them:"
+    assert rest.items[0].target == "tables/ratings_pairs.csv"
+    assert isinstance(links, Links)
+    (fold,) = appendix(document).sections[0].blocks
+    assert isinstance(fold, Fold)
+    assert fold.blocks == (whole,)
+
+
+def test_a_table_of_twenty_rows_stays_whole() -> None:
+    section = Section(id="ratings", title="Ratings", blocks=(replace(long_table(LONGEST)),))
+    document = Document(title="", subtitle="", language="en", sections=(section,))
+    assert short_report(document).sections[0].blocks == section.blocks
+    assert appendix(document).sections == ()
+
+
+def test_columns_are_explained_once_in_the_appendix() -> None:
+    files = render_report(full_results(), full=False)
+    explanation = "mean chance that the first is better"
+    report, rest = read_page(files["report.html"]), read_page(files["appendix.html"])
+    assert explanation not in report.text
+    assert _explained(rest) == 1
+
+
+def _explained(page: Page) -> int:
+    text = page.text[page.text.rindex("What the columns mean") :]
+    return text.count("mean chance that the first is better")
+
+
+def test_warnings_of_one_kind_are_one_line() -> None:
+    results = full_results()
+    groups = [entry["group"] for entry in results["groups"]][:2]
+    results["warnings"] = [
+        f"{groups[0]}: 1 of 6 tests of preferences rests on few values, in 29 % of studies.",
+        f"{groups[1]}: 4 of 6 tests of ratings rest on few values, in 29 % of studies.",
+        "Something else.",
+    ]
+    section = warnings(from_plain(results))
+    assert section is not None
+    (bullets,) = (block for block in section.blocks if isinstance(block, Bullets))
+    lines = bullets.items
+    assert len(lines) == 2
+    assert lines[0].endswith(": 1 to 4 of 6 tests of preferences and ratings rest on few values, in 29 % of studies.")
+    (fold,) = section.appendix
+    assert isinstance(fold, Fold)
+    assert fold.summary == "Each of the 3 warnings"
+
+
+def test_terms_explain_what_is_used() -> None:
+    known = {entry.term for entry in conventions(Plan())}
+    assert set(_used(from_plain(pair_results()))) <= known
+    used = from_plain(pair_results())
+    section = SECTIONS["terms"](replace(used, conventions=conventions(Plan())))
+    text = str(section)
+    assert "noncentral t" in text
+    assert "signed ranks" not in text
+    assert "Davidson" not in text
