@@ -77,7 +77,7 @@ def _money(ctx: click.Context, param: click.Parameter, value: str | None) -> Dec
 @click.option(
     "--simulations",
     type=click.IntRange(0, 100_000),
-    default=1000,
+    default=2000,
     show_default=True,
     help="Simulated studies in the check; 0 skips it.",
 )

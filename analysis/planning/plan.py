@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from itertools import product
 from typing import Any, Literal
 
 import numpy as np
 
 from analysis.planning.power import expected_power
+from analysis.planning.scale_power import ScaleTest, smallest_need
 from analysis.planning.simulate import FamilySimulation, scale_answers, simulate_family
 from analysis.planning.solve import Detectable, Need, annotators_needed, detectable_difference
 from analysis.planning.variance import Components
+from analysis.statistics.coding import Floats
 
 Kind = Literal["spa", "likert"]
 CHANCE = {"spa": 0.5, "likert": 0.0}
 CURVE_POINTS = 40
 FINEST = 80  # steps of the scale of drawn Likert answers
+CORRECTIONS = 4  # of a detectable difference by what the scale changes there; the last ones move it by 0.001 points
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,23 +199,13 @@ def make_plan(
     done : callable, optional
         Called after each difference and power.
     """
-    rows = []
+    rows, seed = [], int(rng.integers(2**32))
     for difference, power in product(differences, powers):
-        rows.append(_row(assumptions, difference, power, replicates, rng))
+        rows.append(_row(assumptions, difference, power, replicates, seed, rng))
         done()
     found: tuple[Detectable, ...] = ()
     if annotators is not None:
-        found = tuple(
-            detectable_difference(
-                annotators,
-                sd=assumptions.sd,
-                alpha=assumptions.alpha,
-                power=power,
-                exclusion_rate=assumptions.exclusion_rate,
-                largest=assumptions.largest,
-            )
-            for power in powers
-        )
+        found = tuple(detectable(assumptions, annotators, power, seed) for power in powers)
     return PowerPlan(
         assumptions=assumptions,
         rows=tuple(rows),
@@ -222,38 +216,73 @@ def make_plan(
 
 
 def _row(
-    assumptions: Assumptions, difference: float, power: float, replicates: int, rng: np.random.Generator
+    assumptions: Assumptions, difference: float, power: float, replicates: int, seed: int, rng: np.random.Generator
 ) -> NeedRow:
     def needed(alpha: float) -> Need:
         rate = assumptions.exclusion_rate
-        return annotators_needed(difference, sd=assumptions.sd, alpha=alpha, power=power, exclusion_rate=rate)
+        need = annotators_needed(difference, sd=assumptions.sd, alpha=alpha, power=power, exclusion_rate=rate)
+        return need if other is None else smallest_need(scale_test(assumptions, other, alpha, seed), need)
 
-    need, lone = needed(assumptions.alpha), needed(assumptions.fwer)
-    alone, together, reason = None, None, need.reason
-    if replicates and need.annotators is not None:
-        try:
-            same, other = answers(assumptions, 0.0), answers(assumptions, difference)
-        except ValueError as error:
-            reason = str(error)
-        else:
-            n_tests = assumptions.n_tests
-            alone, together = (
-                simulate_family(
-                    family,
-                    null=CHANCE[assumptions.kind],
-                    annotators=need.annotators,
-                    exclusion_rate=assumptions.exclusion_rate,
-                    fwer=assumptions.fwer,
-                    replicates=replicates,
-                    rng=rng,
-                )
-                for family in ([other] + [same] * (n_tests - 1), [other] * n_tests)
+    other, reason = None, None
+    try:
+        same, other = answers(assumptions, 0.0), answers(assumptions, difference)
+    except ValueError as error:
+        reason = str(error)
+    need = needed(assumptions.alpha)
+    lone = need if assumptions.n_tests == 1 else needed(assumptions.fwer)
+    alone, together = None, None
+    if replicates and need.annotators is not None and other is not None:
+        n_tests = assumptions.n_tests
+        alone, together = (
+            simulate_family(
+                family,
+                null=CHANCE[assumptions.kind],
+                annotators=need.annotators,
+                exclusion_rate=assumptions.exclusion_rate,
+                fwer=assumptions.fwer,
+                replicates=replicates,
+                rng=rng,
             )
+            for family in ([other] + [same] * (n_tests - 1), [other] * n_tests)
+        )
     cost = assumptions.cost(need.annotators)
-    return NeedRow(need=need, lone=lone, cost=cost, alone=alone, together=together, reason=reason)
+    return NeedRow(need=need, lone=lone, cost=cost, alone=alone, together=together, reason=need.reason or reason)
 
 
-def answers(assumptions: Assumptions, difference: float) -> tuple[Any, Any]:
+def scale_test(assumptions: Assumptions, drawn: tuple[Floats, Floats], alpha: float, seed: int) -> ScaleTest:
+    """Return the test of these answers against no difference; ``drawn`` as from :func:`answers`."""
+    points, chances = drawn
+    null, rate = CHANCE[assumptions.kind], assumptions.exclusion_rate
+    return ScaleTest(points=points, chances=chances, null=null, alpha=alpha, exclusion_rate=rate, seed=seed)
+
+
+def detectable(assumptions: Assumptions, annotators: int, power: float, seed: int) -> Detectable:
+    """Return the smallest difference that so many annotators find in a family's worst case, on the scale."""
+
+    def by_formula(wanted: float) -> Detectable:
+        return detectable_difference(
+            annotators,
+            sd=assumptions.sd,
+            alpha=assumptions.alpha,
+            power=wanted,
+            exclusion_rate=assumptions.exclusion_rate,
+            largest=assumptions.largest,
+        )
+
+    found = by_formula(power)
+    for _ in range(CORRECTIONS):
+        if found.difference is None:
+            break
+        try:
+            test = scale_test(assumptions, answers(assumptions, found.difference), assumptions.alpha, seed)
+        except ValueError as error:
+            return Detectable(annotators=annotators, power=power, difference=None, reason=str(error))
+        wanted = power + test.formula(annotators) - test.power(annotators)
+        found = replace(by_formula(min(max(wanted, 1.01 * assumptions.alpha), 0.9999)), power=power)
+    return found
+
+
+def answers(assumptions: Assumptions, difference: float) -> tuple[Floats, Floats]:
     """Return the contributions that the check draws: on the scale, in the steps in which people answer.
 
     SPA: 5 % steps, 2.5 % where two directions are averaged; Likert: whole points over the items rated.
@@ -287,13 +316,19 @@ def _curve(
             difference=difference,
             shown=assumptions.shown(difference),
             annotators=count,
-            power=expected_power(
-                difference / assumptions.sd,
-                count,
-                alpha=assumptions.alpha,
-                exclusion_rate=assumptions.exclusion_rate,
-            ),
+            power=power(count),
         )
         for difference in differences
+        for power in (_power(assumptions, difference),)
         for count in counts
     )
+
+
+def _power(assumptions: Assumptions, difference: float) -> Callable[[int], float]:
+    """Return power by annotators, on the scale where answers on it have such a mean and SD."""
+    alpha, rate = assumptions.alpha, assumptions.exclusion_rate
+    try:
+        test = scale_test(assumptions, answers(assumptions, difference), alpha, seed=0)
+    except ValueError:
+        return partial(expected_power, difference / assumptions.sd, alpha=alpha, exclusion_rate=rate)
+    return partial(test.power, runs=0)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln, nctdtr, stdtrit
 
-from analysis.statistics.coding import Floats
+from analysis.statistics.coding import Floats, Ints
 
 LEAST = 2  # values that a t-test needs
 SPREAD = 9  # standard deviations of the number of annotators that stay; beyond lies less than 1e-16 or nobody
@@ -83,10 +83,23 @@ def expected_power(effect: float, annotators: int, *, alpha: float, exclusion_ra
     >>> round(expected_power(0.5, 34, alpha=0.05, exclusion_rate=0.1), 3)
     0.762
     """
+    if exclusion_rate == 0:
+        return float(t_power(effect, annotators, alpha=alpha))
+    kept, chances = chances_to_stay(annotators, exclusion_rate)
+    return float(chances @ t_power(effect, kept, alpha=alpha))
+
+
+def chances_to_stay(annotators: int, exclusion_rate: float) -> tuple[Ints, Floats]:
+    """Return how many of the recruited may stay in the analysis, and how likely each number is.
+
+    >>> kept, chances = chances_to_stay(3, 0.5)
+    >>> kept.tolist(), chances.round(3).tolist()
+    ([0, 1, 2, 3], [0.125, 0.375, 0.375, 0.125])
+    """
     if not 0 <= exclusion_rate < 1:
         raise ValueError(f"exclusion_rate must lie in [0, 1), got {exclusion_rate!r}")
     if exclusion_rate == 0:
-        return float(t_power(effect, annotators, alpha=alpha))
+        return np.array([annotators]), np.ones(1)
     middle = annotators * (1 - exclusion_rate)
     reach = SPREAD * math.sqrt(middle * exclusion_rate) + SPREAD**2 / 2  # Bernstein's bound needs both terms
     kept = np.arange(max(0, math.floor(middle - reach)), min(annotators, math.ceil(middle + reach)) + 1)
@@ -97,4 +110,4 @@ def expected_power(effect: float, annotators: int, *, alpha: float, exclusion_ra
         + kept * math.log1p(-exclusion_rate)
         + (annotators - kept) * math.log(exclusion_rate)
     )
-    return float(np.sum(chances * t_power(effect, kept, alpha=alpha)) / np.sum(chances))
+    return kept, chances / np.sum(chances)
