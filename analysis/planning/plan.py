@@ -218,18 +218,13 @@ def make_plan(
 def _row(
     assumptions: Assumptions, difference: float, power: float, replicates: int, seed: int, rng: np.random.Generator
 ) -> NeedRow:
-    def needed(alpha: float) -> Need:
-        rate = assumptions.exclusion_rate
-        need = annotators_needed(difference, sd=assumptions.sd, alpha=alpha, power=power, exclusion_rate=rate)
-        return need if other is None else smallest_need(scale_test(assumptions, other, alpha, seed), need)
-
+    need = annotators_for(assumptions, difference, power, assumptions.alpha, seed)
+    lone = need if assumptions.n_tests == 1 else annotators_for(assumptions, difference, power, assumptions.fwer, seed)
     other, reason = None, None
     try:
         same, other = answers(assumptions, 0.0), answers(assumptions, difference)
     except ValueError as error:
         reason = str(error)
-    need = needed(assumptions.alpha)
-    lone = need if assumptions.n_tests == 1 else needed(assumptions.fwer)
     alone, together = None, None
     if replicates and need.annotators is not None and other is not None:
         n_tests = assumptions.n_tests
@@ -247,6 +242,20 @@ def _row(
         )
     cost = assumptions.cost(need.annotators)
     return NeedRow(need=need, lone=lone, cost=cost, alone=alone, together=together, reason=need.reason or reason)
+
+
+def annotators_for(assumptions: Assumptions, difference: float, power: float, alpha: float, seed: int) -> Need:
+    """Return the smallest number of annotators that finds a difference at a level, on the scale.
+
+    Where no answers on the scale have such a mean and SD it is that of normal answers.
+    """
+    rate = assumptions.exclusion_rate
+    need = annotators_needed(difference, sd=assumptions.sd, alpha=alpha, power=power, exclusion_rate=rate)
+    try:
+        drawn = answers(assumptions, difference)
+    except ValueError:
+        return need
+    return smallest_need(scale_test(assumptions, drawn, alpha, seed), need)
 
 
 def scale_test(assumptions: Assumptions, drawn: tuple[Floats, Floats], alpha: float, seed: int) -> ScaleTest:

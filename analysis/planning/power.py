@@ -111,3 +111,32 @@ def chances_to_stay(annotators: int, exclusion_rate: float) -> tuple[Ints, Float
         + (annotators - kept) * math.log(exclusion_rate)
     )
     return kept, chances / np.sum(chances)
+
+
+def equivalence_power(effect: float, n: int, *, alpha: float) -> float:
+    """Return the chance that two one-sided t-tests show two equal systems to be equal.
+
+    Each of the two tests fails with chance P(T < c), T non-central t with non-centrality effect * sqrt(n), so the
+    power is at least 1 - 2 P(T < c), which it is where both cannot fail at once.
+
+    Parameters
+    ----------
+    effect : float
+        Margin divided by the standard deviation of one annotator's contribution, above 0.
+    n : int
+        Annotators tested.
+    alpha : float
+        Level of each of the two tests.
+
+    References
+    ----------
+    Phillips, K. F. (1990). Power of the two one-sided tests procedure in bioequivalence. Journal of Pharmacokinetics
+    and Biopharmaceutics, 18(2), 137-144.
+
+    >>> round(equivalence_power(0.5, 60, alpha=0.05), 2)
+    0.97
+    """
+    if n < LEAST:
+        return 0.0
+    passed = float(nctdtr(n - 1, -effect * math.sqrt(n), stdtrit(n - 1, alpha)))
+    return max(0.0, 2 * passed - 1)
