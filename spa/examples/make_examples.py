@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from spa.examples.drawings import DRAWERS, TASKS, png
+from spa.examples.more_story_texts import MORE_STORIES
 from spa.examples.story_texts import STORIES, Story
 
 SAMPLES = 2  # images that each drawer makes of each task
@@ -70,7 +71,10 @@ def salad(number: int, length: int = 60) -> str:
 
 
 def write_stories(folder: Path) -> None:
-    """Write one row an item: the prompt and what each of four writers made of it."""
+    """Write one row an item, the prompt and what each of four writers made of it, into two files.
+
+    Studies like those of papers take the first file only.
+    """
     writers: dict[str, Callable[[int, Story], str]] = {
         "novelist": lambda _, story: story.written,
         "formula": lambda _, story: formula(story),
@@ -83,9 +87,10 @@ def write_stories(folder: Path) -> None:
             "prompt": story.prompt,
             **{name: write(number, story) for name, write in writers.items()},
         }
-        for number, story in enumerate(STORIES, start=1)
+        for number, story in enumerate((*STORIES, *MORE_STORIES), start=1)
     ]
-    _write_rows(folder / "outputs.jsonl", rows)
+    _write_rows(folder / "outputs.jsonl", rows[: len(STORIES)])
+    _write_rows(folder / "more_outputs.jsonl", rows[len(STORIES) :])
 
 
 def write_images(folder: Path) -> None:
