@@ -27,8 +27,8 @@ def conclusions(folder: Path, command: str = "check", **changes: str) -> dict[st
     path = folder / "study.toml"
     lines = path.read_text(encoding="utf-8").splitlines()
     for key, value in changes.items():
-        (place,) = (place for place, line in enumerate(lines) if line.split(" = ")[0] in (key, f"# {key}"))
-        lines[place] = f"{key} = {value}"
+        keys = [line.split(" = ")[0] for line in lines]
+        lines[keys.index(key if key in keys else f"# {key}")] = f"{key} = {value}"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     result = CliRunner().invoke(main, [command, str(path), "--json"])
     assert result.exit_code == 0, result.output
@@ -92,3 +92,23 @@ def test_the_power_to_show_equality_is_that_of_simulated_studies(effect: float, 
     ]
     seen = float(np.mean(np.array(p_values) <= alpha))
     assert equivalence_power(effect, n, alpha=alpha) == pytest.approx(seen, abs=4 * np.sqrt(seen * (1 - seen) / 4000))
+
+
+@pytest.mark.parametrize("example", ["stories", "ethayarajh-jurafsky"])
+def test_the_analysis_decides_what_was_said_to_be_answerable(tmp_path: Path, example: str) -> None:
+    runner = CliRunner()
+    done = runner.invoke(main, ["demo", "--example", example, "--out", str(tmp_path / "demo")])
+    assert done.exit_code == 0, done.output
+    found = json.loads((tmp_path / "demo" / "report" / "results.json").read_text(encoding="utf-8"))
+    study = tmp_path / "demo" / "study" / "study.toml"
+    checked = json.loads(runner.invoke(main, ["check", str(study), "--json"]).stdout)
+    promised = {one["question"]: one["answerable"] for one in checked["conclusions"]}
+    rows = found["llm_vs_people"]["alternative_annotator"]
+    pairs = [row for row in found["ratings"]["pairs"] if row["group"] == "simulated"]
+    assert promised[STAND_IN] == all(row["passes"] is not None for row in rows) == (example == "stories")
+    assert promised[CROSSED] == all(row["p_crossed"] is not None for row in pairs) == (example != "stories")
+    if example == "stories":
+        (order,) = (
+            row["order"] for row in found["rankings"] if (row["source"], row["group"]) == ("preferences", "simulated")
+        )
+        assert order == [["novelist"], ["formula"], ["parrot"], ["salad"]]
