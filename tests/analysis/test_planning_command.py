@@ -47,11 +47,11 @@ def planned(*arguments: str) -> dict[str, Any]:
 def test_a_study_gives_family_directions_pay_and_annotators(study: Path):
     spa, likert = planned(str(study), "--simulations", "50")["plans"]
     assumptions = spa["assumptions"]
-    assert (assumptions["n_tests"], assumptions["n_items"], assumptions["directions"]) == (6, 4, 2)
-    assert (assumptions["pay"], assumptions["currency"], assumptions["pool"]) == ("3.00", "GBP", 12)
+    assert (assumptions["n_tests"], assumptions["n_items"], assumptions["directions"]) == (6, 8, 2)
+    assert (assumptions["pay"], assumptions["currency"], assumptions["pool"]) == ("5.00", "GBP", 36)
     assert {row["annotators"] for row in spa["detectable"]} == {24}
-    assert (likert["assumptions"]["n_tests"], likert["assumptions"]["n_items"]) == (6, 1)
-    assert [row["annotators"] for row in likert["items_floor"]] == [12, 12]
+    assert (likert["assumptions"]["n_tests"], likert["assumptions"]["n_items"]) == (6, 8)
+    assert [row["annotators"] for row in likert["items_floor"]] == [36, 36]
     assert spa["items_floor"] == []
 
 
@@ -76,7 +76,7 @@ def test_annotators_and_cost_are_those_of_the_whole_family(study: Path):
         assert found[name]["annotators"] == pytest.approx(by_formula, abs=3)
     need = found["need"]
     assert need["reached"] >= 0.8
-    assert Decimal(found["cost"]) == Decimal("3.00") * need["annotators"]
+    assert Decimal(found["cost"]) == Decimal("5.00") * need["annotators"]
     assert found["shown"] == "60 %"
     drawn = found["alone"]["power"]
     assert drawn["value"] == pytest.approx(need["reached"], abs=4 * drawn["standard_error"] + 0.001)
