@@ -93,11 +93,12 @@ def _difference(study: Study, design: Assumptions) -> Conclusion:
     if not stated and study.analysis.unit == "auto" and annotators < ENOUGH_ANNOTATORS:
         reason = f"{annotators} annotators: below {ENOUGH_ANNOTATORS} tests hold for these annotators only"
         return Conclusion(question=question, answerable=False, reason=reason, change=f"{ENOUGH_ANNOTATORS} annotators")
-    found = detectable(design, annotators, POWER, study.seed)
+    found = detectable(design, annotators, POWER)
     tests = f"{design.n_tests} test{'' if design.n_tests == 1 else 's'}"
     usual = USUAL[design.kind]
     needed = annotators_for(design, usual, POWER, design.alpha, study.seed).annotators
-    change = None if needed is None else f"{needed:,} annotators to find {design.shown(usual)} (spa plan)"
+    more = needed is not None and needed > annotators
+    change = f"{needed:,} annotators to find {design.shown(usual)} (spa plan)" if more else None
     if found.difference is None:
         return Conclusion(question=question, answerable=False, reason=found.reason or "", change=change)
     reason = (
@@ -162,7 +163,7 @@ def _crossed(planned: PlannedAnswers) -> Conclusion:
     people = min((len(found) for found in annotators.values()), default=0)
     n_items = min((len(found) for found in items.values()), default=0)
     answerable = min(people, n_items) >= CROSSED
-    reason = f"each pair rated or chosen on the same items by {people} annotators, {n_items} items"
+    reason = f"both systems of a pair judged on the same item: annotators {people}, items {n_items}, of each pair"
     if not annotators:
         reason = "no annotator rates, or chooses between, two systems on the same item"
     return Conclusion(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from itertools import product
@@ -23,7 +23,7 @@ Kind = Literal["spa", "likert"]
 CHANCE = {"spa": 0.5, "likert": 0.0}
 CURVE_POINTS = 40
 FINEST = 80  # steps of the scale of drawn Likert answers
-CORRECTIONS = 4  # of a detectable difference by what the scale changes there; the last ones move it by 0.001 points
+HALVINGS = 20  # of the scale, in search of the smallest difference that is found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,7 +205,7 @@ def make_plan(
         done()
     found: tuple[Detectable, ...] = ()
     if annotators is not None:
-        found = tuple(detectable(assumptions, annotators, power, seed) for power in powers)
+        found = tuple(detectable(assumptions, annotators, power) for power in powers)
     return PowerPlan(
         assumptions=assumptions,
         rows=tuple(rows),
@@ -265,30 +265,35 @@ def scale_test(assumptions: Assumptions, drawn: tuple[Floats, Floats], alpha: fl
     return ScaleTest(points=points, chances=chances, null=null, alpha=alpha, exclusion_rate=rate, seed=seed)
 
 
-def detectable(assumptions: Assumptions, annotators: int, power: float, seed: int) -> Detectable:
-    """Return the smallest difference that so many annotators find in a family's worst case, on the scale."""
+def detectable(assumptions: Assumptions, annotators: int, power: float) -> Detectable:
+    """Return the smallest difference that so many annotators find in a family's worst case, on the scale.
 
-    def by_formula(wanted: float) -> Detectable:
-        return detectable_difference(
-            annotators,
-            sd=assumptions.sd,
-            alpha=assumptions.alpha,
-            power=wanted,
-            exclusion_rate=assumptions.exclusion_rate,
-            largest=assumptions.largest,
-        )
-
-    found = by_formula(power)
-    for _ in range(CORRECTIONS):
-        if found.difference is None:
-            break
+    Null with a reason where no difference that answers with this SD can have is found often enough.
+    """
+    formula = detectable_difference(
+        annotators,
+        sd=assumptions.sd,
+        alpha=assumptions.alpha,
+        power=power,
+        exclusion_rate=assumptions.exclusion_rate,
+        largest=assumptions.largest,
+    )
+    if formula.difference is None:
+        return formula
+    low, high, found = 0.0, assumptions.largest, None
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
         try:
-            test = scale_test(assumptions, answers(assumptions, found.difference), assumptions.alpha, seed)
-        except ValueError as error:
-            return Detectable(annotators=annotators, power=power, difference=None, reason=str(error))
-        wanted = power + test.formula(annotators) - test.power(annotators)
-        found = replace(by_formula(min(max(wanted, 1.01 * assumptions.alpha), 0.9999)), power=power)
-    return found
+            test = scale_test(assumptions, answers(assumptions, middle), assumptions.alpha, seed=0)
+        except ValueError:  # no answers of this SD lie so far from the middle of the scale
+            high = middle
+            continue
+        if test.power(annotators, runs=0) >= power:
+            high = found = middle
+        else:
+            low = middle
+    reason = None if found else f"even the largest difference that answers of SD {assumptions.sd:.3g} allow is missed"
+    return Detectable(annotators=annotators, power=power, difference=found, reason=reason)
 
 
 def answers(assumptions: Assumptions, difference: float) -> tuple[Floats, Floats]:
