@@ -11,7 +11,7 @@ from spa.commands.init import EXAMPLES
 from spa.commands.options import seed_option
 
 # True utilities of the example's systems, in unequal steps; docs/study-file.md explains the unit.
-UTILITIES = {"novelist": 1.4, "formula": 0.6, "parrot": -0.4, "salad": -1.4}
+UTILITIES = {"novelist": 1.2, "formula": 0.5, "parrot": -0.3, "salad": -1.0}
 
 
 @click.command(epilog="Example: spa demo --example chiang-lee --out demo-out")

@@ -14,6 +14,7 @@ from spa.commands.options import Finite, json_option, out_folder_option
 
 if TYPE_CHECKING:
     from analysis.planning.plan import Assumptions, Kind, PowerPlan
+    from spa.study.conclusions import Conclusion
 
 USUAL = {"spa": (55.0, 60.0, 65.0), "likert": (0.2, 0.3, 0.5)}  # differences, as a reader says them
 SHARE = Finite(0, 1, min_open=True, max_open=True)
@@ -77,7 +78,7 @@ def _money(ctx: click.Context, param: click.Parameter, value: str | None) -> Dec
 @click.option(
     "--simulations",
     type=click.IntRange(0, 100_000),
-    default=1000,
+    default=2000,
     show_default=True,
     help="Simulated studies in the check; 0 skips it.",
 )
@@ -92,26 +93,32 @@ def plan(study: Path | None, as_json: bool, out: Path | None, **options: Any) ->
     """
     from analysis.planning.plan_text import write_curves
 
-    plans, seed = estimate_plans(study, options)
+    plans, seed, conclusions = estimate_plans(study, options)
     written = write_curves(plans, out) if out else []
     if as_json:
-        _print_json(plans, seed, written)
+        _print_json(plans, seed, conclusions, written)
         return
     from rich.console import Console
 
     from analysis.planning.plan_text import print_plan
+    from spa.commands.check import print_conclusions
 
     console = Console(highlight=False)
     for number, one in enumerate(plans):
         if number:
             console.print()
         print_plan(one, console)
+    if conclusions:
+        console.print()
+        print_conclusions(conclusions, console)
     for path in written:
         click.echo(f"wrote {path}")
 
 
-def estimate_plans(path: Path | None, options: dict[str, Any]) -> tuple[tuple[PowerPlan, ...], int]:
-    """Turn a study and options into plans, and tell the seed of their check.
+def estimate_plans(
+    path: Path | None, options: dict[str, Any]
+) -> tuple[tuple[PowerPlan, ...], int, tuple[Conclusion, ...]]:
+    """Turn a study and options into plans, the seed of their check and what the study can answer as it stands.
 
     Raises
     ------
@@ -120,16 +127,19 @@ def estimate_plans(path: Path | None, options: dict[str, Any]) -> tuple[tuple[Po
     """
     import numpy as np
 
+    from analysis.planning.conclusions import reachable_conclusions
     from analysis.planning.plan import assumed, make_plan
     from analysis.planning.study_design import study_assumptions
 
     kind: Kind | None = options["elicitation"]
     seed, annotators = options["seed"], options["annotators"]
+    conclusions: tuple[Conclusion, ...] = ()
     if path is None:
         designs: tuple[Assumptions, ...] = (assumed(kind or "spa", **_design(options)),)
     else:
         _refuse(options, ("pairs", "directions", "exposure"), f"{path}: the study says it; leave out the option")
-        study, designs = study_assumptions(path, kind)
+        study, outputs, designs = study_assumptions(path, kind)
+        conclusions = reachable_conclusions(study, outputs)
         seed = study.seed if seed is None else seed
         annotators = annotators or (None if options["budget"] else study.people.annotators)
     if len(designs) > 1:
@@ -155,7 +165,7 @@ def estimate_plans(path: Path | None, options: dict[str, Any]) -> tuple[tuple[Po
                     done=lambda: bar.update(1),
                 )
             )
-    return tuple(plans), seed
+    return tuple(plans), seed, conclusions
 
 
 def _design(options: dict[str, Any]) -> dict[str, Any]:
@@ -231,14 +241,18 @@ def _annotators(design: Assumptions, annotators: int | None, budget: Decimal | N
     return affordable(budget, design.pay)
 
 
-def _print_json(plans: tuple[PowerPlan, ...], seed: int, written: list[Path]) -> None:
+def _print_json(
+    plans: tuple[PowerPlan, ...], seed: int, conclusions: tuple[Conclusion, ...], written: list[Path]
+) -> None:
     import json
+    from dataclasses import asdict
 
     from analysis.planning.plan_text import plan_json
 
     given_values = {
         "seed": seed,
         "plans": [plan_json(one) for one in plans],
+        "conclusions": [asdict(one) for one in conclusions],
         "written": [str(path) for path in written],
     }
     click.echo(json.dumps(given_values, ensure_ascii=False, indent=2, allow_nan=False))

@@ -6,20 +6,24 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from itertools import product
 from typing import Any, Literal
 
 import numpy as np
 
 from analysis.planning.power import expected_power
+from analysis.planning.scale_power import ScaleTest, smallest_need
 from analysis.planning.simulate import FamilySimulation, scale_answers, simulate_family
 from analysis.planning.solve import Detectable, Need, annotators_needed, detectable_difference
 from analysis.planning.variance import Components
+from analysis.statistics.coding import Floats
 
 Kind = Literal["spa", "likert"]
 CHANCE = {"spa": 0.5, "likert": 0.0}
 CURVE_POINTS = 40
 FINEST = 80  # steps of the scale of drawn Likert answers
+HALVINGS = 20  # of the scale, in search of the smallest difference that is found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,23 +199,13 @@ def make_plan(
     done : callable, optional
         Called after each difference and power.
     """
-    rows = []
+    rows, seed = [], int(rng.integers(2**32))
     for difference, power in product(differences, powers):
-        rows.append(_row(assumptions, difference, power, replicates, rng))
+        rows.append(_row(assumptions, difference, power, replicates, seed, rng))
         done()
     found: tuple[Detectable, ...] = ()
     if annotators is not None:
-        found = tuple(
-            detectable_difference(
-                annotators,
-                sd=assumptions.sd,
-                alpha=assumptions.alpha,
-                power=power,
-                exclusion_rate=assumptions.exclusion_rate,
-                largest=assumptions.largest,
-            )
-            for power in powers
-        )
+        found = tuple(detectable(assumptions, annotators, power) for power in powers)
     return PowerPlan(
         assumptions=assumptions,
         rows=tuple(rows),
@@ -222,38 +216,87 @@ def make_plan(
 
 
 def _row(
-    assumptions: Assumptions, difference: float, power: float, replicates: int, rng: np.random.Generator
+    assumptions: Assumptions, difference: float, power: float, replicates: int, seed: int, rng: np.random.Generator
 ) -> NeedRow:
-    def needed(alpha: float) -> Need:
-        rate = assumptions.exclusion_rate
-        return annotators_needed(difference, sd=assumptions.sd, alpha=alpha, power=power, exclusion_rate=rate)
-
-    need, lone = needed(assumptions.alpha), needed(assumptions.fwer)
-    alone, together, reason = None, None, need.reason
-    if replicates and need.annotators is not None:
-        try:
-            same, other = answers(assumptions, 0.0), answers(assumptions, difference)
-        except ValueError as error:
-            reason = str(error)
-        else:
-            n_tests = assumptions.n_tests
-            alone, together = (
-                simulate_family(
-                    family,
-                    null=CHANCE[assumptions.kind],
-                    annotators=need.annotators,
-                    exclusion_rate=assumptions.exclusion_rate,
-                    fwer=assumptions.fwer,
-                    replicates=replicates,
-                    rng=rng,
-                )
-                for family in ([other] + [same] * (n_tests - 1), [other] * n_tests)
+    need = annotators_for(assumptions, difference, power, assumptions.alpha, seed)
+    lone = need if assumptions.n_tests == 1 else annotators_for(assumptions, difference, power, assumptions.fwer, seed)
+    other, reason = None, None
+    try:
+        same, other = answers(assumptions, 0.0), answers(assumptions, difference)
+    except ValueError as error:
+        reason = str(error)
+    alone, together = None, None
+    if replicates and need.annotators is not None and other is not None:
+        n_tests = assumptions.n_tests
+        alone, together = (
+            simulate_family(
+                family,
+                null=CHANCE[assumptions.kind],
+                annotators=need.annotators,
+                exclusion_rate=assumptions.exclusion_rate,
+                fwer=assumptions.fwer,
+                replicates=replicates,
+                rng=rng,
             )
+            for family in ([other] + [same] * (n_tests - 1), [other] * n_tests)
+        )
     cost = assumptions.cost(need.annotators)
-    return NeedRow(need=need, lone=lone, cost=cost, alone=alone, together=together, reason=reason)
+    return NeedRow(need=need, lone=lone, cost=cost, alone=alone, together=together, reason=need.reason or reason)
 
 
-def answers(assumptions: Assumptions, difference: float) -> tuple[Any, Any]:
+def annotators_for(assumptions: Assumptions, difference: float, power: float, alpha: float, seed: int) -> Need:
+    """Return the smallest number of annotators that finds a difference at a level, on the scale.
+
+    Where no answers on the scale have such a mean and SD it is that of normal answers.
+    """
+    rate = assumptions.exclusion_rate
+    need = annotators_needed(difference, sd=assumptions.sd, alpha=alpha, power=power, exclusion_rate=rate)
+    try:
+        drawn = answers(assumptions, difference)
+    except ValueError:
+        return need
+    return smallest_need(scale_test(assumptions, drawn, alpha, seed), need)
+
+
+def scale_test(assumptions: Assumptions, drawn: tuple[Floats, Floats], alpha: float, seed: int) -> ScaleTest:
+    """Return the test of these answers against no difference; ``drawn`` as from :func:`answers`."""
+    points, chances = drawn
+    null, rate = CHANCE[assumptions.kind], assumptions.exclusion_rate
+    return ScaleTest(points=points, chances=chances, null=null, alpha=alpha, exclusion_rate=rate, seed=seed)
+
+
+def detectable(assumptions: Assumptions, annotators: int, power: float) -> Detectable:
+    """Return the smallest difference that so many annotators find in a family's worst case, on the scale.
+
+    Null with a reason where no difference that answers with this SD can have is found often enough.
+    """
+    formula = detectable_difference(
+        annotators,
+        sd=assumptions.sd,
+        alpha=assumptions.alpha,
+        power=power,
+        exclusion_rate=assumptions.exclusion_rate,
+        largest=assumptions.largest,
+    )
+    if formula.difference is None:
+        return formula
+    low, high, found = 0.0, assumptions.largest, None
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        try:
+            test = scale_test(assumptions, answers(assumptions, middle), assumptions.alpha, seed=0)
+        except ValueError:  # no answers of this SD lie so far from the middle of the scale
+            high = middle
+            continue
+        if test.power(annotators, runs=0) >= power:
+            high = found = middle
+        else:
+            low = middle
+    reason = None if found else f"even the largest difference that answers of SD {assumptions.sd:.3g} allow is missed"
+    return Detectable(annotators=annotators, power=power, difference=found, reason=reason)
+
+
+def answers(assumptions: Assumptions, difference: float) -> tuple[Floats, Floats]:
     """Return the contributions that the check draws: on the scale, in the steps in which people answer.
 
     SPA: 5 % steps, 2.5 % where two directions are averaged; Likert: whole points over the items rated.
@@ -287,13 +330,19 @@ def _curve(
             difference=difference,
             shown=assumptions.shown(difference),
             annotators=count,
-            power=expected_power(
-                difference / assumptions.sd,
-                count,
-                alpha=assumptions.alpha,
-                exclusion_rate=assumptions.exclusion_rate,
-            ),
+            power=power(count),
         )
         for difference in differences
+        for power in (_power(assumptions, difference),)
         for count in counts
     )
+
+
+def _power(assumptions: Assumptions, difference: float) -> Callable[[int], float]:
+    """Return power by annotators, on the scale where answers on it have such a mean and SD."""
+    alpha, rate = assumptions.alpha, assumptions.exclusion_rate
+    try:
+        test = scale_test(assumptions, answers(assumptions, difference), alpha, seed=0)
+    except ValueError:
+        return partial(expected_power, difference / assumptions.sd, alpha=alpha, exclusion_rate=rate)
+    return partial(test.power, runs=0)

@@ -47,14 +47,16 @@ def notes(plan: PowerPlan) -> tuple[str, ...]:
         f"SD {assumptions.sd:.3g} of one annotator's contribution is an assumption ({assumptions.source}): "
         "twice the SD needs four times the annotators. Replace it with a pilot's (--sd).",
         _family(assumptions),
+        '"Reached" is the power of so many annotators whose answers lie on the scale with this mean and SD; one fewer '
+        "reaches less than asked for.",
         f"{100 * assumptions.exclusion_rate:g} % are assumed to be excluded at random; they are recruited and paid. "
         "Exclusions that depend on the answers can also shift the mean.",
     ]
     if any(row.alone for row in plan.rows):
         lines.append(
-            "The check draws answers on the scale with this mean and SD and tests them as the report will; "
-            '± is the error of the drawing itself. "Alone": only this pair differs; "all differ": every pair does. '
-            "Pairs are drawn independently, which Holm's correction does not need."
+            "The check simulates studies with these answers and tests them as the report will; ± is its standard "
+            'error. "Alone": only this pair differs; "all differ": every pair does. '
+            "Pairs are simulated independently, which Holm's correction does not need."
         )
     if assumptions.components.item_sd:
         lines.append(
@@ -86,9 +88,9 @@ def print_plan(plan: PowerPlan, console: Console) -> None:
     assumptions = plan.assumptions
     drawn = any(row.alone for row in plan.rows)
     console.print(f"[bold]{NAMES[assumptions.kind]}[/bold]: {escape(_design(assumptions))}", soft_wrap=True)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(box=None, pad_edge=False)
     cost = f"cost, {assumptions.currency}" if assumptions.pay else "cost"
-    titles = ["to find", "power", "annotators", cost, "lone test"]
+    titles = ["to find", "power", "annotators", "reached", cost, "lone test"]
     for title in titles + (["check: alone", "all differ"] if drawn else []):
         table.add_column(title, justify="right", header_style="dim", no_wrap=True)
     for row in plan.rows:
@@ -106,6 +108,7 @@ def _cells(row: NeedRow, assumptions: Assumptions, drawn: bool) -> list[str]:
         assumptions.shown(need.difference),
         f"{100 * need.power:g} %",
         "none" if need.annotators is None else f"{need.annotators:,}",
+        "" if need.reached is None else f"{100 * need.reached:.1f} %",
         "no pay set" if row.cost is None else f"{row.cost:,.2f}",
         "" if row.lone.annotators is None else f"{row.lone.annotators:,}",
     ]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln, nctdtr, stdtrit
 
-from analysis.statistics.coding import Floats
+from analysis.statistics.coding import Floats, Ints
 
 LEAST = 2  # values that a t-test needs
 SPREAD = 9  # standard deviations of the number of annotators that stay; beyond lies less than 1e-16 or nobody
@@ -83,10 +83,23 @@ def expected_power(effect: float, annotators: int, *, alpha: float, exclusion_ra
     >>> round(expected_power(0.5, 34, alpha=0.05, exclusion_rate=0.1), 3)
     0.762
     """
+    if exclusion_rate == 0:
+        return float(t_power(effect, annotators, alpha=alpha))
+    kept, chances = chances_to_stay(annotators, exclusion_rate)
+    return float(chances @ t_power(effect, kept, alpha=alpha))
+
+
+def chances_to_stay(annotators: int, exclusion_rate: float) -> tuple[Ints, Floats]:
+    """Return how many of the recruited may stay in the analysis, and how likely each number is.
+
+    >>> kept, chances = chances_to_stay(3, 0.5)
+    >>> kept.tolist(), chances.round(3).tolist()
+    ([0, 1, 2, 3], [0.125, 0.375, 0.375, 0.125])
+    """
     if not 0 <= exclusion_rate < 1:
         raise ValueError(f"exclusion_rate must lie in [0, 1), got {exclusion_rate!r}")
     if exclusion_rate == 0:
-        return float(t_power(effect, annotators, alpha=alpha))
+        return np.array([annotators]), np.ones(1)
     middle = annotators * (1 - exclusion_rate)
     reach = SPREAD * math.sqrt(middle * exclusion_rate) + SPREAD**2 / 2  # Bernstein's bound needs both terms
     kept = np.arange(max(0, math.floor(middle - reach)), min(annotators, math.ceil(middle + reach)) + 1)
@@ -97,4 +110,33 @@ def expected_power(effect: float, annotators: int, *, alpha: float, exclusion_ra
         + kept * math.log1p(-exclusion_rate)
         + (annotators - kept) * math.log(exclusion_rate)
     )
-    return float(np.sum(chances * t_power(effect, kept, alpha=alpha)) / np.sum(chances))
+    return kept, chances / np.sum(chances)
+
+
+def equivalence_power(effect: float, n: int, *, alpha: float) -> float:
+    """Return the chance that two one-sided t-tests show two equal systems to be equal.
+
+    Each of the two tests fails with chance P(T < c), T non-central t with non-centrality effect * sqrt(n), so the
+    power is at least 1 - 2 P(T < c), which it is where both cannot fail at once.
+
+    Parameters
+    ----------
+    effect : float
+        Margin divided by the standard deviation of one annotator's contribution, above 0.
+    n : int
+        Annotators tested.
+    alpha : float
+        Level of each of the two tests.
+
+    References
+    ----------
+    Phillips, K. F. (1990). Power of the two one-sided tests procedure in bioequivalence. Journal of Pharmacokinetics
+    and Biopharmaceutics, 18(2), 137-144.
+
+    >>> round(equivalence_power(0.5, 60, alpha=0.05), 2)
+    0.97
+    """
+    if n < LEAST:
+        return 0.0
+    passed = float(nctdtr(n - 1, -effect * math.sqrt(n), stdtrit(n - 1, alpha)))
+    return max(0.0, 2 * passed - 1)

@@ -8,13 +8,13 @@ from typing import Any
 from analysis.planning.plan import Assumptions, Kind, assumed
 from spa.errors import AnalysisError
 from spa.study.load import load_study
-from spa.study.outputs import load_outputs
+from spa.study.outputs import Outputs, load_outputs
 from spa.study.study import Study
 
 KINDS: tuple[Kind, ...] = ("spa", "likert")
 
 
-def study_assumptions(path: Path, kind: Kind | None = None) -> tuple[Study, tuple[Assumptions, ...]]:
+def study_assumptions(path: Path, kind: Kind | None = None) -> tuple[Study, Outputs, tuple[Assumptions, ...]]:
     """Read what a plan of this study takes for granted, for SPA and Likert as far as it asks them.
 
     Parameters
@@ -32,21 +32,26 @@ def study_assumptions(path: Path, kind: Kind | None = None) -> tuple[Study, tupl
         When the study does not ask what is to be planned.
     """
     study = load_study(path)
-    pool = len(load_outputs(study).items)
+    outputs = load_outputs(study)
     asked = [one for one in KINDS if study.criteria_of(one) and kind in (None, one)]
     if not asked:
         expected = f"[{kind}]" if kind else "[spa] or [likert]"
         raise AnalysisError(
             f"{path}: expected a study that asks {expected}, got none; other ratings are not planned yet"
         )
-    common: dict[str, Any] = {
-        "fwer": study.analysis.fwer,
-        "pool": pool,
-        "pay": study.people.pay,
-        "currency": study.people.currency,
-    }
-    makers = {"spa": _spa, "likert": _likert}
-    return study, tuple(assumed(one, **common, **makers[one](study)) for one in asked)
+    return study, outputs, tuple(study_design(study, one, pool=len(outputs.items)) for one in asked)
+
+
+def study_design(study: Study, kind: Kind, *, pool: int) -> Assumptions:
+    """Return what a plan of one elicitation takes for granted; ``pool`` is the number of items."""
+    return assumed(
+        kind,
+        fwer=study.analysis.fwer,
+        pool=pool,
+        pay=study.people.pay,
+        currency=study.people.currency,
+        **{"spa": _spa, "likert": _likert}[kind](study),
+    )
 
 
 def _spa(study: Study) -> dict[str, Any]:
@@ -63,7 +68,8 @@ def _spa(study: Study) -> dict[str, Any]:
 def _likert(study: Study) -> dict[str, Any]:
     if study.likert is None:
         raise ValueError("the study has no [likert]")
-    rated = {"first": 1, "all": study.items_per_annotator}
+    own = study.spa is not None and not study.spa.same_items  # items of each system
+    rated = {"first": 1, "all": study.items_per_annotator // (len(study.compared) if own else 1)}
     shown = "all" if study.single_outputs else getattr(study, study.page_table("likert")).outputs
     compared = len(study.compared)
     pairs = {frozenset(pair) for pair in (*study.pairs, *study.choice_pairs)}  # as the report corrects them

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from statistics import fmean
@@ -12,11 +12,12 @@ from spa.commands.workspace import default_store
 from spa.errors import LONGEST_PROBLEM, SpaError, StudyError, shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from rich.console import Console
 
     from spa.forms.effort import Effort
+    from spa.study.conclusions import Conclusion
     from spa.study.outputs import Outputs
     from spa.study.study import Study
 
@@ -35,6 +36,7 @@ class Overview:
     questions: int  # including screening and checks
     words: int
     minutes: float  # estimated from the words
+    conclusions: tuple[Conclusion, ...]
 
     @property
     def minutes_told(self) -> float:
@@ -87,6 +89,7 @@ class Overview:
             "cost": None if self.cost is None else str(self.cost),
             "hourly_pay": None if self.hourly_pay is None else str(self.hourly_pay),
             "raters": [rater.id for rater in study.raters],
+            "conclusions": [asdict(one) for one in self.conclusions],
         }
 
 
@@ -101,6 +104,7 @@ def overview_of(path: Path) -> Overview:
     from spa.forms.build import build_form
     from spa.forms.effort import estimate_effort
     from spa.forms.texts import load_texts
+    from spa.study.conclusions import conclusions_of
     from spa.study.load import check_study
     from spa.study.outputs import load_outputs
     from spa.study.sampling import sample_assignments, study_rng
@@ -135,6 +139,7 @@ def overview_of(path: Path) -> Overview:
         questions=round(fmean(one.questions for one in efforts)),
         words=round(fmean(one.words for one in efforts)),
         minutes=round(fmean(one.minutes for one in efforts), 1),
+        conclusions=conclusions_of(study, outputs),
     )
     more = effort_warnings(study.people, minutes=overview.minutes, hourly=overview.hourly_pay)
     return replace(overview, warnings=tuple(shortened(line, LONGEST_PROBLEM) for line in (*overview.warnings, *more)))
@@ -185,10 +190,25 @@ def print_overview(overview: Overview, path: Path) -> None:
     for name, told in _facts(overview):
         table.add_row(name, escape(told))
     console.print(table)
+    print_conclusions(overview.conclusions, console)
     _print_list(console, "Warnings", [escape(line) for line in overview.warnings], style="yellow")
     dropped = [escape(f"{one.item_id}: {one.rule}, {one.evidence}") for one in overview.outputs.dropped]
     _print_list(console, "Items skipped", dropped, style="yellow")
     console.print(f"[green]No errors.[/green] Next: spa build {escape(str(path))}", soft_wrap=True)
+
+
+def print_conclusions(conclusions: Sequence[Conclusion], console: Console) -> None:
+    """Print which questions the planned study can answer, each with its reason and what would change a no."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for title in ("can it answer", "", "because"):
+        table.add_column(title, header_style="dim")
+    for one in conclusions:
+        change = f". {'For more' if one.answerable else 'Needs'}: {one.change}" if one.change else ""
+        table.add_row(one.question, "yes" if one.answerable else "[yellow]no[/yellow]", escape(one.reason + change))
+    console.print(table)
 
 
 def _print_list(console: Console, title: str, lines: list[str], *, style: str, most: int = 10) -> None:

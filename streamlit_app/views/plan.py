@@ -23,7 +23,7 @@ TITLES = {"spa": "SPA", "likert": "Likert"}
 def show() -> None:
     """Draw the page."""
     st.title("Plan")
-    _, designs = study_assumptions(loading.options().path)
+    _, _, designs = study_assumptions(loading.options().path)
     kinds = [design.kind for design in designs]
     kind = st.segmented_control("Plan for", kinds, default=kinds[0], format_func=TITLES.__getitem__, required=True)
     design = next(design for design in designs if design.kind == kind)

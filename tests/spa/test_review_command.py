@@ -55,13 +55,13 @@ def review(rated: Path, out: Path, *options: object, rater: object = None) -> st
 
 
 def test_every_explained_rating_becomes_something_to_read(rated: Path, tmp_path: Path) -> None:
-    """2 forms x 4 writers x (overall, sense, interest) = 24 ratings, each explained in three ways of four."""
+    """2 forms x 32 outputs x (overall, sense) = 128 ratings, each explained in three ways of four."""
     told = review(rated, tmp_path / "r")
-    assert "24 of 24 explained ratings, by judge/why, judge/guided, judge/by criterion" in told
+    assert "128 of 128 explained ratings, by judge/why, judge/guided, judge/by criterion" in told
     study = load_study(tmp_path / "r" / "study.toml")
     outputs = load_outputs(study)
     assert [system.id for system in study.systems] == ["judge/why", "judge/guided", "judge/by criterion"]
-    assert len(outputs.items) == 24
+    assert len(outputs.items) == 128
     rows = [json.loads(line) for line in (tmp_path / "r" / "outputs.jsonl").read_text(encoding="utf-8").splitlines()]
     given = {output.item_id: output.text for output in load_outputs(load_study(rated)).all()}
     assert set(given) >= {row["rated_item"] for row in rows}

@@ -65,7 +65,7 @@ def llama_config(tokenizer: Any, *, width: int = 64, layers: int = 2, **more: An
         num_hidden_layers=layers,
         num_attention_heads=4,
         num_key_value_heads=2,
-        max_position_embeddings=16_384,
+        max_position_embeddings=65_536,
         bos_token_id=None,
         eos_token_id=tokenizer.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,
@@ -120,7 +120,7 @@ def tiny_gguf(path: Path) -> Path:
     width, heads, kv_heads, layers = 64, 4, 2, 2
     tokens = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
     writer = gguf.GGUFWriter(path, "llama")
-    writer.add_context_length(16_384)
+    writer.add_context_length(65_536)
     writer.add_embedding_length(width)
     writer.add_block_count(layers)
     writer.add_feed_forward_length(2 * width)

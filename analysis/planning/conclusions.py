@@ -1,0 +1,199 @@
+"""Which questions a study can answer, from its own assignments and the minimums of the analysis."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TypeVar
+
+from analysis.answers.units import ENOUGH_ANNOTATORS
+from analysis.llm_vs_people.alternative_annotator import ENOUGH_ANNOTATORS as STAND_IN_ANNOTATORS
+from analysis.llm_vs_people.alternative_annotator import ENOUGH_UNITS as STAND_IN_ITEMS
+from analysis.planning.plan import Assumptions, annotators_for, detectable
+from analysis.planning.power import equivalence_power
+from analysis.planning.study_design import KINDS, study_design
+from analysis.rating_checks.crossed import FEW as CROSSED
+from spa.study.assignment import RATED_BY
+from spa.study.conclusions import Conclusion
+from spa.study.outputs import Outputs
+from spa.study.sampling import sample_assignments, study_rng
+from spa.study.study import Study
+
+POWER = 0.8
+MOST = 1000  # annotators whose assignments are drawn: more share no less
+USUAL = {"spa": 0.1, "likert": 0.3}  # differences whose number of annotators is told
+Unit = tuple[str, int, str]  # item, sample, system
+Key = TypeVar("Key")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedAnswers:
+    """What the annotators planned will judge, one set an annotator.
+
+    Attributes
+    ----------
+    rated : mapping of str to list of sets
+        By rating section: outputs (item, sample, system) rated.
+    paired : list of sets
+        Items on which an annotator judges both systems of a pair: (system, system, item).
+    """
+
+    rated: Mapping[str, Sequence[set[Unit]]]
+    paired: Sequence[set[tuple[str, str, str]]]
+
+
+def reachable_conclusions(study: Study, outputs: Outputs) -> tuple[Conclusion, ...]:
+    """Return which questions the study can answer with the annotators planned, each with its reason."""
+    planned = planned_answers(study, outputs)
+    designs = [study_design(study, kind, pool=len(outputs.items)) for kind in KINDS if study.criteria_of(kind)]
+    return (
+        *(_difference(study, design) for design in designs),
+        *(_equivalence(study, design) for design in designs),
+        *_consistency(study),
+        _agreement(study, planned),
+        _crossed(planned),
+        _stand_in(study, planned),
+    )
+
+
+def planned_answers(study: Study, outputs: Outputs) -> PlannedAnswers:
+    """Draw the study's assignments and return what each annotator will judge in all sessions."""
+    people = study.people
+    number = min(people.annotators, MOST)
+    rated: dict[str, list[set[Unit]]] = {
+        table: [set() for _ in range(number)] for table in RATED_BY.values() if getattr(study, table) is not None
+    }
+    paired: list[set[tuple[str, str, str]]] = [set() for _ in range(number)]
+    count = people.assignments_for(number)
+    for assignment, key in sample_assignments(study, outputs, count=count, rng=study_rng(study.seed)):
+        first = assignment.number * people.per_assignment
+        for person in {place % number for place in range(first, first + people.per_assignment)}:
+            judged: dict[tuple[str, str], set[str]] = defaultdict(set)  # item and how -> systems
+            for one in assignment.rated:
+                table, output = RATED_BY[one.elicitation], one.output
+                system = key.systems[output.label]
+                rated[table][person].add((output.item_id, output.sample, system))
+                judged[output.item_id, table].add(system)
+            for place, choice in enumerate(assignment.choices):
+                judged[choice.output_x.item_id, str(place)] = {
+                    key.systems[choice.output_x.label],
+                    key.systems[choice.output_y.label],
+                }
+            for (item_id, _), systems in judged.items():
+                paired[person] |= {(x, y, item_id) for x, y in combinations(sorted(systems), 2)}
+    return PlannedAnswers(rated=rated, paired=paired)
+
+
+def _difference(study: Study, design: Assumptions) -> Conclusion:
+    """Tell the difference that each pair's test finds."""
+    annotators, stated = study.people.annotators, design.kind == "spa"
+    question = f"which system is {'preferred' if stated else 'rated higher'}"
+    if not stated and study.analysis.unit == "auto" and annotators < ENOUGH_ANNOTATORS:
+        reason = f"{annotators} annotators: below {ENOUGH_ANNOTATORS} tests hold for these annotators only"
+        return Conclusion(question=question, answerable=False, reason=reason, change=f"{ENOUGH_ANNOTATORS} annotators")
+    found = detectable(design, annotators, POWER)
+    tests = f"{design.n_tests} test{'' if design.n_tests == 1 else 's'}"
+    usual = USUAL[design.kind]
+    needed = annotators_for(design, usual, POWER, design.alpha, study.seed).annotators
+    more = needed is not None and needed > annotators
+    change = f"{needed:,} annotators to find {design.shown(usual)} (spa plan)" if more else None
+    if found.difference is None:
+        return Conclusion(question=question, answerable=False, reason=found.reason or "", change=change)
+    reason = (
+        f"{annotators} annotators find {design.shown(found.difference)} or more with power {100 * POWER:g} %, {tests}"
+    )
+    if not stated and study.spa is not None and not study.spa.same_items:
+        reason += "; systems are rated on different items, whose differences add to the spread assumed"
+    return Conclusion(question=question, answerable=True, reason=reason, change=change)
+
+
+def _equivalence(study: Study, design: Assumptions) -> Conclusion:
+    plan, stated = study.analysis, design.kind == "spa"
+    key = "equivalence_margin" if stated else "equivalence_margin_ratings"
+    question = f"that two systems are equally {'preferred' if stated else 'rated'}"
+    margin = plan.equivalence_margin if stated else plan.equivalence_margin_ratings
+    if margin is None:
+        reason = "no margin: a difference that is not found is not shown to be absent"
+        return Conclusion(question=question, answerable=False, reason=reason, change=f"[analysis] {key}")
+    n = round(study.people.annotators * (1 - design.exclusion_rate))
+    power = equivalence_power(margin / design.sd, n, alpha=design.alpha)
+    reason = f"two equal systems are shown to be equal within {margin:g} in {100 * power:.0f} % of such studies"
+    enough = power >= POWER
+    change = None if enough else "more annotators, or a wider margin that still does not matter"
+    return Conclusion(question=question, answerable=enough, reason=reason, change=change)
+
+
+def _consistency(study: Study) -> Iterator[Conclusion]:
+    if study.spa is None:
+        return
+    both = study.spa.directions == "both"
+    yield Conclusion(
+        question="whether annotators are consistent with themselves",
+        answerable=both,
+        reason=f"{'both directions' if both else 'one direction'} of each pair asked",
+        change=None if both else '[spa] directions = "both"',
+    )
+
+
+def _agreement(study: Study, planned: PlannedAnswers) -> Conclusion:
+    """Tell what two annotators or more judge; all of them compare the same pairs of systems."""
+    shared = sum(sum(count > 1 for count in _raters_of(people).values()) for people in planned.rated.values())
+    parts = [f"{shared} outputs rated by 2 annotators or more"] if planned.rated else []
+    if study.pairs and study.people.annotators > 1:
+        parts.append(f"{len(study.pairs)} pair{'' if len(study.pairs) == 1 else 's'} compared by all")
+    answerable = shared > 1 or (len(study.pairs) > 1 and study.people.annotators > 1)
+    return Conclusion(
+        question="whether annotators agree",
+        answerable=answerable,
+        reason="; ".join(parts) or "nothing is judged by 2 annotators",
+        change=None if answerable else "more annotators, or fewer items, so that outputs are shared",
+    )
+
+
+def _crossed(planned: PlannedAnswers) -> Conclusion:
+    """Tell whether each pair has annotators and items enough for the crossed test."""
+    annotators: dict[tuple[str, str], set[int]] = defaultdict(set)
+    items: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for person, judged in enumerate(planned.paired):
+        for x, y, item_id in judged:
+            annotators[x, y].add(person)
+            items[x, y].add(item_id)
+    people = min((len(found) for found in annotators.values()), default=0)
+    n_items = min((len(found) for found in items.values()), default=0)
+    answerable = min(people, n_items) >= CROSSED
+    reason = f"both systems of a pair judged on the same item: annotators {people}, items {n_items}, of each pair"
+    if not annotators:
+        reason = "no annotator rates, or chooses between, two systems on the same item"
+    return Conclusion(
+        question="whether other annotators, on other items, would find the same",
+        answerable=answerable,
+        reason=reason,
+        change=None if answerable else f"{CROSSED} annotators and {CROSSED} items a pair, rated on the same items",
+    )
+
+
+def _stand_in(study: Study, planned: PlannedAnswers) -> Conclusion:
+    """Tell whether enough people share enough rated items with others, by the rating section that has most."""
+    question = "whether an LLM may stand in for a person"
+    needed = f"{STAND_IN_ANNOTATORS} annotators who each rate {STAND_IN_ITEMS} items that others rate too"
+    most, enough = 0, 0
+    for people in planned.rated.values():
+        raters = _raters_of(people)
+        items = [len({unit[0] for unit in own if raters[unit] > 1}) for own in people]
+        most, enough = max(most, *items), max(enough, sum(count >= STAND_IN_ITEMS for count in items))
+    answerable = enough >= STAND_IN_ANNOTATORS and bool(study.raters)
+    changes = [] if enough >= STAND_IN_ANNOTATORS else [needed]
+    changes += [] if study.raters else ["an LLM in [[raters]]"]
+    reason = f"{enough} annotators share {STAND_IN_ITEMS} rated items or more with others (at most {most})"
+    return Conclusion(
+        question=question,
+        answerable=answerable,
+        reason=reason if planned.rated else "no output is rated",
+        change=", and ".join(changes) or None,
+    )
+
+
+def _raters_of(people: Sequence[set[Key]]) -> Counter[Key]:
+    return Counter(unit for own in people for unit in own)

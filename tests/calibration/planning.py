@@ -1,0 +1,176 @@
+"""Whether planned studies have the power they were planned for; ``make calibrate`` writes ``planning.md``.
+
+Every study is drawn answer by answer and tested by its mean and standard deviation: none of the code that plans
+but the chances of the answers themselves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import t as student
+
+from analysis.planning.plan import Assumptions, answers, assumed, scale_test
+from analysis.planning.scale_power import ScaleTest, smallest_need
+from analysis.planning.simulate import Share
+from analysis.planning.solve import annotators_needed
+from analysis.planning.variance import Components
+
+TOLERATED = 0.005  # of power: below the one asked for, and from the one printed
+BATCH = 2_000_000  # answers in memory
+INTRODUCTION = """# Power of planned studies
+
+Whether `spa plan` keeps its promise (`make calibrate`): each design is planned, and {runs:,} studies with as many
+annotators, and with one fewer, are drawn answer by answer with another seed. "Formula" is the number of annotators
+that the non-central t distribution alone would say. Alone, a pair that differs is tested at the level of the first
+step of Holm. Of {number} designs, {kept} keep the promise: simulated power is at most {tolerated:g} points below the
+one asked for and at most {tolerated:g} points from the one reached.
+
+| design | SD | exclusions | tests | difference | asked | formula | planned | reached | simulated | SE | one fewer |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedDesign:
+    """A design, and what it was planned to find."""
+
+    assumptions: Assumptions
+    difference: float
+    power: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedLine:
+    """A design as planned, and the power of simulated studies with as many annotators."""
+
+    design: PlannedDesign
+    by_formula: int
+    planned: int
+    reached: float
+    simulated: Share
+    one_fewer: float
+
+    @property
+    def promise_kept(self) -> bool:
+        """Whether simulated power is neither below the one asked for nor away from the one reached."""
+        seen = self.simulated.value
+        return seen >= self.design.power - TOLERATED and abs(seen - self.reached) <= TOLERATED
+
+
+def planned_designs() -> Iterator[PlannedDesign]:
+    """Yield 20 designs: usual ones, skewed answers of few annotators, coarse scales."""
+    usual = {"directions": 2, "n_tests": 6}
+    for kind, differences, changes in (
+        ("spa", (0.05, 0.1, 0.15), usual),
+        ("likert", (0.3, 0.5), {"n_tests": 6}),
+    ):
+        for difference in differences:
+            for power in (0.8, 0.9):
+                yield PlannedDesign(assumptions=assumed(kind, **changes), difference=difference, power=power)
+    for sd, difference, power, rate in (
+        (0.25, 0.2, 0.8, 0.1),
+        (0.25, 0.2, 0.9, 0.1),
+        (0.2, 0.3, 0.8, 0.1),
+        (0.2, 0.3, 0.9, 0.0),
+        (0.4, 0.1, 0.9, 0.3),
+        (0.15, 0.1, 0.8, 0.0),
+    ):
+        components = Components(annotator_sd=sd)
+        design = replace(assumed("spa"), components=components, exclusion_rate=rate)
+        yield PlannedDesign(assumptions=design, difference=difference, power=power)
+    yield PlannedDesign(assumptions=assumed("spa", directions=1, n_tests=15), difference=0.1, power=0.9)
+    yield PlannedDesign(assumptions=assumed("likert", points=3), difference=0.5, power=0.8)
+    yield PlannedDesign(assumptions=assumed("likert", points=7, n_items=4, n_tests=3), difference=0.5, power=0.9)
+    yield PlannedDesign(assumptions=assumed("likert", n_tests=6), difference=1.0, power=0.8)
+
+
+def simulated_power(test: ScaleTest, annotators: int, *, runs: int, rng: np.random.Generator) -> Share:
+    """Draw every annotator's answer and count the studies whose t-test finds the mean above the null value."""
+    found, left = 0, runs
+    while left:
+        number = min(left, max(1, BATCH // annotators))
+        values = rng.choice(test.points, p=test.chances, size=(number, annotators))
+        values[rng.random(values.shape) < test.exclusion_rate] = np.nan
+        n = np.count_nonzero(~np.isnan(values), axis=1)
+        values = values[n >= 2]
+        n = n[n >= 2]
+        mean, sd = np.nanmean(values, axis=1), np.nanstd(values, axis=1, ddof=1)
+        varied = sd > 1e-12
+        t = (mean[varied] - test.null) / (sd[varied] / np.sqrt(n[varied]))
+        found += int(np.sum(t >= student.isf(test.alpha / 2, n[varied] - 1)))
+        left -= number
+    value = found / runs
+    return Share(value=value, standard_error=math.sqrt(value * (1 - value) / runs))
+
+
+def check_plan(design: PlannedDesign, *, runs: int, rng: np.random.Generator) -> PlannedLine:
+    """Plan a design as ``spa plan`` does and simulate it."""
+    assumptions, difference = design.assumptions, design.difference
+    by_formula = annotators_needed(
+        difference,
+        sd=assumptions.sd,
+        alpha=assumptions.alpha,
+        power=design.power,
+        exclusion_rate=assumptions.exclusion_rate,
+    )
+    test = scale_test(assumptions, answers(assumptions, difference), assumptions.alpha, seed=1)
+    need = smallest_need(test, by_formula)
+    assert by_formula.annotators is not None
+    assert need.annotators is not None
+    assert need.reached is not None
+    simulated, fewer = (simulated_power(test, need.annotators - less, runs=runs, rng=rng) for less in (0, 1))
+    return PlannedLine(
+        design=design,
+        by_formula=by_formula.annotators,
+        planned=need.annotators,
+        reached=need.reached,
+        simulated=simulated,
+        one_fewer=fewer.value,
+    )
+
+
+def write(runs: int, seed: int) -> str:
+    """Return the table."""
+    rng = np.random.default_rng(seed)
+    lines = [check_plan(design, runs=runs, rng=rng) for design in planned_designs()]
+    kept = sum(line.promise_kept for line in lines)
+    head = INTRODUCTION.format(runs=runs, number=len(lines), kept=kept, tolerated=100 * TOLERATED)
+    return head + "".join(f"{_row(line)}\n" for line in lines)
+
+
+def _row(line: PlannedLine) -> str:
+    design = line.design
+    made = design.assumptions
+    what = f"SPA, {made.directions} direction{'s' if made.directions == 2 else ''}"
+    if made.kind == "likert":
+        what = f"Likert, {made.points} points, {made.n_items} output{'' if made.n_items == 1 else 's'}"
+    cells = (
+        what,
+        f"{made.sd:.2f}",
+        f"{100 * made.exclusion_rate:g} %",
+        made.n_tests,
+        made.shown(design.difference),
+        f"{100 * design.power:g} %",
+        line.by_formula,
+        line.planned,
+        f"{100 * line.reached:.1f} %",
+        f"{100 * line.simulated.value:.1f} %",
+        f"{100 * line.simulated.standard_error:.1f}",
+        f"{100 * line.one_fewer:.1f} %",
+    )
+    return f"| {' | '.join(str(cell) for cell in cells)} |"
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m tests.calibration.planning", description=__doc__)
+    parser.add_argument("--runs", type=int, default=40_000, help="simulated studies a design")
+    parser.add_argument("--seed", type=int, default=20)
+    parser.add_argument("--out", type=Path, required=True, help="file to write")
+    given = parser.parse_args()
+    given.out.write_text(write(given.runs, given.seed), encoding="utf-8")
