@@ -8,10 +8,12 @@ from typing import Literal
 
 from analysis.monitoring.annotator_profiles import AnnotatorProfile
 from spa.responses.decisions import VisitDecisions
+from spa.responses.outcomes import COMPLETED
 from spa.responses.visits import PersonVisit
 
 Decided = Literal["all", "undecided", "approved", "left out", "rejection proposed"]
 DECIDED: tuple[Decided, ...] = ("all", "undecided", "approved", "left out", "rejection proposed")
+UNCONFIRMED = "submitted, not confirmed by the platform"
 NOBODY = VisitDecisions(submission_id="")
 
 
@@ -33,6 +35,8 @@ class ReviewEntry:
     @property
     def status(self) -> str:
         """Where the visit stands, in words."""
+        if self.visit.claimed and self.visit.outcome == COMPLETED:
+            return UNCONFIRMED
         if self.visit.outcome is not None:
             return self.visit.outcome.replace("_", " ") + (", late" if self.visit.extra else "")
         if self.visit.released:

@@ -13,6 +13,7 @@ import streamlit as st
 
 if TYPE_CHECKING:
     from analysis.report.document import Block, Section
+    from analysis.results.records import Results
 
 SPECIAL = re.compile(
     r"([\\`*_{}\[\]()#+\-.!|<>~$:&])"
@@ -20,6 +21,7 @@ SPECIAL = re.compile(
 
 LIGHT_INK, DARK_INK = "#31333f", "#fafafa"  # of text on the page's ground
 FIGURE_WIDTH = 760  # pixels at the most
+PAGES_KEY = "pages"  # of the session: the pages by their title
 
 
 def plain(text: object) -> str:
@@ -40,6 +42,24 @@ def without_empty(rows: Sequence[Mapping[str, object]]) -> list[dict[str, object
     kept = [name for name in rows[0] if any(row[name] is not None for row in rows)] if rows else []
     words = {name for name in kept if any(isinstance(row[name], str) for row in rows)}
     return [{name: "" if row[name] is None and name in words else row[name] for name in kept} for row in rows]
+
+
+def link_to(title: str, text: str, icon: str | None = None) -> None:
+    """Show text that leads to a page, whose title stands behind it, in the same session."""
+    st.page_link(st.session_state[PAGES_KEY][title], label=f"{plain(text)} :blue[{title}]", icon=icon)
+
+
+def show_metrics(shown: Mapping[str, str]) -> None:
+    """Show numbers side by side under their titles."""
+    with st.container(horizontal=True, gap="medium"):
+        for title, value in shown.items():
+            st.metric(title, value, width="content")
+
+
+def show_headline(results: Results | None) -> None:
+    """Show the four lines that the report opens with."""
+    if results is not None and results.headline is not None:
+        st.markdown("  \n".join(f"**{title}**: {plain(text)}" for title, text in results.headline.lines()))
 
 
 def show_counts(rows: Sequence[Mapping[str, object]]) -> None:

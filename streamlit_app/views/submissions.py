@@ -18,7 +18,7 @@ from spa.responses.decisions import Action, Decision, parse_amount, standing_of
 from spa.server.form_progress import FormProgress as Progress
 from streamlit_app import loading
 from streamlit_app.queue import DECIDED, ReviewEntry, entries_of, matches
-from streamlit_app.rendering import document_frame, plain
+from streamlit_app.rendering import document_frame, plain, show_metrics
 
 FRAME = 760  # pixels of the form
 CHOSEN = "submission"  # key of the session
@@ -129,9 +129,7 @@ def _facts(entry: ReviewEntry, blind: bool) -> None:
         facts.append(("Same answer", percent(profile.same_answer)))
         if not blind:
             facts += [("Agreement", number(profile.correlation)), ("Severity", number(profile.severity))]
-    with st.container(horizontal=True, gap="medium"):
-        for title, value in facts:
-            st.metric(title, value, width="content")
+    show_metrics(dict(facts))
     if entry.rules and not blind:
         st.warning(f"The plan excludes this annotator: {plain(', '.join(entry.rules))}.")
 
