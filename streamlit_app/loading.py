@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -66,6 +67,12 @@ def workspace() -> Workspace:
 def has_store() -> bool:
     """Return whether a study with its store is shown, and not a folder of tables."""
     return options().study is not None
+
+
+def admits(token: str) -> bool:
+    """Return whether a token is that of the link, or none is required."""
+    expected = options().token
+    return expected is None or hmac.compare_digest(token.encode(), expected.encode())
 
 
 def state() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Callable
 from importlib import import_module
 
@@ -31,11 +30,8 @@ PAGES = {
 
 def admitted() -> bool:
     """Return whether the link brought the token, where one is required; it is asked for once a session."""
-    wanted = loading.options().token
-    if wanted is None or st.session_state.get("admitted"):
-        return True
-    brought = st.query_params.get("token", "")
-    st.session_state["admitted"] = hmac.compare_digest(brought.encode(), wanted.encode())
+    if not st.session_state.get("admitted"):
+        st.session_state["admitted"] = loading.admits(st.query_params.get("token", ""))
     return bool(st.session_state["admitted"])
 
 

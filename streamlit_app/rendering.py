@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
@@ -131,8 +130,3 @@ def _width(svg: str) -> int:
 def style() -> None:
     """Give the report's parts their look, light or dark as the page is."""
     st.html(f"<style>{(files('streamlit_app') / 'sections.css').read_text(encoding='utf-8')}</style>")
-
-
-def document_frame(html: str, *, height: int) -> None:
-    """Show a whole document in a frame that belongs to no site: nothing in it could reach this page."""
-    st.iframe(f"data:text/html;charset=utf-8;base64,{b64encode(html.encode()).decode()}", height=height)

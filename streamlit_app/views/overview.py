@@ -45,7 +45,8 @@ def _live() -> None:
     _counts(status)
     _pace(status, visits)
     columns = st.columns(2, gap="large")
-    for number, draw in enumerate([*_curves(visits, status), partial(_table, status)]):
+    parts: list[Callable[[], None]] = [*_curves(visits, status), partial(_table, status)]
+    for number, draw in enumerate(parts):
         with columns[number % 2]:
             draw()
     with above:
