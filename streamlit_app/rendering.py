@@ -70,6 +70,11 @@ def show_counts(rows: Sequence[Mapping[str, object]]) -> None:
     st.html(f'<div class="spa-report"><div class="scroll">{table}</div></div>')
 
 
+def show_text(text: str) -> None:
+    """Show long text letter by letter, in a box of its own; a browser takes seconds to colour it as code."""
+    st.html(f'<div class="spa-report"><pre class="long" tabindex="0"><code>{escape(text)}</code></pre></div>')
+
+
 def _cell(tag: str, shown: object, value: object) -> str:
     """Return a cell, to the right where the value of its column is a number."""
     number = isinstance(value, int | float)

@@ -16,7 +16,7 @@ from spa.errors import AnalysisError
 from spa.journal import STARTED
 from spa.raters.request_log import CallCount, CallIndex, RaterCall, read_calls
 from streamlit_app import loading
-from streamlit_app.rendering import plain, show_counts, show_sections, without_empty
+from streamlit_app.rendering import plain, show_counts, show_sections, show_text, without_empty
 
 SECTIONS = ("raters", "llm-vs-people", "calibration", "explanations")
 PAGE = 100  # calls shown at once
@@ -182,9 +182,11 @@ def _call(call: RaterCall) -> None:
         st.warning(plain(call.facts["detail"]))
     sent, came = st.columns(2)
     sent.markdown("**What was sent**")
-    sent.code(_indented(call.request), language=None, wrap_lines=True, height=420)
+    with sent:
+        show_text(_indented(call.request))
     came.markdown("**What came back**")
-    came.code(_indented(call.response or "nothing"), language=None, wrap_lines=True, height=420)
+    with came:
+        show_text(_indented(call.response or "nothing"))
 
 
 def _indented(text: str) -> str:
