@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -89,12 +90,14 @@ def _pace(status: Status, visits: list[PersonVisit]) -> None:
         {
             "Median minutes": UNKNOWN if status.median_minutes is None else f"{status.median_minutes:,.1f}",
             "Planned minutes": UNKNOWN if minutes is None else f"{minutes:,.1f}",
-            **{
-                title: UNKNOWN if amount is None else f"{amount:,} {status.currency}" for title, amount in money.items()
-            },
+            **{title: _money(amount, status.currency) for title, amount in money.items()},
             "Ended (UTC)" if status.completed >= status.places else "Expected end (UTC)": end,
         }
     )
+
+
+def _money(amount: Decimal | None, currency: str) -> str:
+    return UNKNOWN if amount is None else f"{amount:,.2f} {currency}"
 
 
 def _curves(visits: list[PersonVisit], status: Status) -> list[Callable[[], None]]:

@@ -8,6 +8,7 @@ import sqlite3
 import struct
 import zlib
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,6 @@ from spa.responses.store import Store
 from tests.dashboard.answering import answer, typed
 from tests.dashboard.conftest import PATIENCE, Dashboard, started
 from tests.dashboard.looking import expect, photograph, settled, visit
-from tests.spa.rehearsed import built_example
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext
@@ -155,11 +155,12 @@ def noise(side: int, rng: random.Random) -> bytes:
 
 
 def test_a_form_of_large_images_is_shown_whole(tab: Tab, tmp_path: Path) -> None:
-    study = built_example(tmp_path, annotators=2, example="images")
-    answer(study, 2)
-    rng = random.Random(1)
+    study, rng = tmp_path / "images" / "study.toml", random.Random(1)
+    shutil.copytree(str(files("spa.examples") / "images"), study.parent)
     for path in study.parent.rglob("*.png"):
         path.write_bytes(noise(SIDE if rng.random() < 0.3 else 20, rng))
+    typed(["build", str(study)])
+    answer(study, 2)
     with started(study) as dashboard:
         visit(tab, dashboard, "submissions")
         expect(tab.frame_locator("iframe").first.get_by_role("heading").first).to_be_visible()
