@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
+from spa.journal import Journal
+from spa.platforms.idempotent_calls import DONE
 from spa.platforms.review import ReviewRules
+from spa.responses.store import Store
 
 LONGEST_REASON = 1024  # characters that the annotator reads
 SHORTEST_REASON = 10  # characters; a rejection stays with an annotator for good, and "bad" explains nothing
@@ -23,5 +28,17 @@ COMMANDS = (
 def review_rules() -> ReviewRules:
     """Return the rules as the dashboard shows them."""
     return ReviewRules(
-        platform="MTurk protocol", categories=(), shortest_message=SHORTEST_REASON, lines=LINES, commands=COMMANDS
+        platform="MTurk protocol",
+        categories=(),
+        shortest_message=SHORTEST_REASON,
+        lines=LINES,
+        commands=COMMANDS,
+        paid_bonuses=paid_bonuses,
     )
+
+
+def paid_bonuses(store: Store) -> frozenset[int]:
+    """Return the numbers of the decisions on bonuses that were paid."""
+    done = (call.key for call in Journal(store).every("mturk") if call.outcome == DONE)
+    found = (re.fullmatch(r"bonus/[^/]*/decision (\d+)", key) for key in done)
+    return frozenset(int(match[1]) for match in found if match)

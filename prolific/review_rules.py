@@ -6,15 +6,21 @@ a category, a message that explains it, and evidence that is looked up again her
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from prolific.api.records import AWAITING_REVIEW, SubmissionRecord
+from prolific.bonuses import PAY
 from prolific.reconcile import NO_CODES
 from spa.forms.form import CheckTarget
+from spa.journal import Journal
+from spa.platforms.idempotent_calls import DONE
 from spa.platforms.review import ReviewRules
 from spa.responses.outcomes import NO_CONSENT, QUOTA_FULL, SCREENED_OUT
+from spa.responses.store import Store
 from spa.responses.submission import Response, Submission
 from spa.responses.visits import PersonVisit
 
@@ -76,7 +82,16 @@ def review_rules() -> ReviewRules:
         shortest_message=SHORTEST_MESSAGE,
         lines=LINES,
         commands=COMMANDS,
+        paid_bonuses=paid_bonuses,
     )
+
+
+def paid_bonuses(store: Store) -> frozenset[int]:
+    """Return the numbers of the decisions on bonuses that were paid."""
+    paid = (call for call in Journal(store).every("prolific") if call.outcome == DONE and call.key.startswith(PAY))
+    names = (line["name"] for call in paid for line in json.loads(call.request)["bonuses"])
+    found = (re.match(r"\S+ decision (\d+): ", name) for name in names)
+    return frozenset(int(match[1]) for match in found if match)
 
 
 def mechanical_grounds(facts: Facts) -> tuple[Grounds, ...]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hmac
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import islice
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from spa.commands.workspace import Workspace, default_store
+from spa.platforms.review import unpaid_bonuses
 from spa.responses.decisions import Decision, add_decision, read_decisions
 from spa.responses.store import Store
 from spa.responses.visits import PersonVisit
@@ -25,6 +29,9 @@ if TYPE_CHECKING:
     from analysis.preference_checks.filtering import SweepRow
     from analysis.report.document import Section
     from spa.raters.request_log import CallIndex
+
+
+ESTIMATED = 12  # forms of which the time is estimated, as annotators read different items
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +67,12 @@ def workspace() -> Workspace:
 def has_store() -> bool:
     """Return whether a study with its store is shown, and not a folder of tables."""
     return options().study is not None
+
+
+def admits(token: str) -> bool:
+    """Return whether a token is that of the link, or none is required."""
+    expected = options().token
+    return expected is None or hmac.compare_digest(token.encode(), expected.encode())
 
 
 def state() -> str:
@@ -119,6 +132,24 @@ def under_bounds(state: str, taus: Sequence[Decimal | None]) -> list[SweepRow]:
 
     found = answers(state)
     return consistency_sweep(found.tables, found.plan, taus=taus, study=found.facts)
+
+
+@st.cache_data(show_spinner=False)
+def planned_minutes() -> float | None:
+    """Return how long a form takes: what the study says, else the mean estimate for some of its forms."""
+    from spa.forms.effort import estimate_effort
+
+    found = workspace()
+    if found.study.people.minutes is not None:
+        return found.study.people.minutes
+    some = islice(found.store.assignments, ESTIMATED)
+    minutes = [estimate_effort(found.form(assignment.assignment_id)).minutes for assignment in some]
+    return round(fmean(minutes), 1) if minutes else None
+
+
+def unpaid() -> list[Decision]:
+    """Return the bonuses that reviewers decided on and nobody has paid, as it is now."""
+    return unpaid_bonuses(workspace().store)
 
 
 def visits() -> list[PersonVisit]:

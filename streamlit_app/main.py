@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Callable
 from importlib import import_module
 
@@ -11,7 +10,7 @@ import streamlit as st
 from spa.errors import SpaError
 from streamlit_app import loading
 from streamlit_app.command import dashboard
-from streamlit_app.rendering import plain, style
+from streamlit_app.rendering import PAGES_KEY, plain, style
 
 ICON = (  # in the page's tab, drawn here: nothing is fetched from elsewhere
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#0072B2"/>'
@@ -31,11 +30,8 @@ PAGES = {
 
 def admitted() -> bool:
     """Return whether the link brought the token, where one is required; it is asked for once a session."""
-    wanted = loading.options().token
-    if wanted is None or st.session_state.get("admitted"):
-        return True
-    brought = st.query_params.get("token", "")
-    st.session_state["admitted"] = hmac.compare_digest(brought.encode(), wanted.encode())
+    if not st.session_state.get("admitted"):
+        st.session_state["admitted"] = loading.admits(st.query_params.get("token", ""))
     return bool(st.session_state["admitted"])
 
 
@@ -69,6 +65,7 @@ def main() -> None:
     by_name = st.Page(  # the first page is at "/"; a link to its name leads there too
         lambda: st.switch_page(pages[0]), title=pages[0].title, url_path=offered[0].lower(), visibility="hidden"
     )
+    st.session_state[PAGES_KEY] = dict(zip(offered, pages, strict=True))
     chosen = st.navigation([*pages, by_name], position="top")
     try:
         st.caption(plain(loading.workspace().study.title if loading.has_store() else loading.options().tables))

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
+from urllib.parse import urlencode
 
 from analysis.monitoring.annotator_profiles import AnnotatorProfile
 from spa.responses.decisions import VisitDecisions
+from spa.responses.outcomes import COMPLETED
 from spa.responses.visits import PersonVisit
+from streamlit_app import loading
 
 Decided = Literal["all", "undecided", "approved", "left out", "rejection proposed"]
 DECIDED: tuple[Decided, ...] = ("all", "undecided", "approved", "left out", "rejection proposed")
+CHOSEN = "submission"  # in the address, and in the session
+UNCONFIRMED = "submitted, not confirmed by the platform"
 NOBODY = VisitDecisions(submission_id="")
 
 
@@ -33,6 +38,8 @@ class ReviewEntry:
     @property
     def status(self) -> str:
         """Where the visit stands, in words."""
+        if self.visit.claimed and self.visit.outcome == COMPLETED:
+            return UNCONFIRMED
         if self.visit.outcome is not None:
             return self.visit.outcome.replace("_", " ") + (", late" if self.visit.extra else "")
         if self.visit.released:
@@ -66,6 +73,12 @@ def entries_of(
         )
         for visit in sorted(visits, key=lambda each: (-(each.completed_at or 0), -each.leased_at))
     ]
+
+
+def address(visit: PersonVisit) -> str:
+    """Return where a submission is shown, with the token that the dashboard may ask for."""
+    token = loading.options().token
+    return "/submissions?" + urlencode({CHOSEN: visit.submission_id} | ({"token": token} if token else {}))
 
 
 def matches(entry: ReviewEntry, *, status: str, decided: Decided, only_flagged: bool, source: str) -> bool:

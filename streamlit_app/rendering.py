@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
@@ -13,6 +12,7 @@ import streamlit as st
 
 if TYPE_CHECKING:
     from analysis.report.document import Block, Section
+    from analysis.results.records import Results
 
 SPECIAL = re.compile(
     r"([\\`*_{}\[\]()#+\-.!|<>~$:&])"
@@ -20,6 +20,7 @@ SPECIAL = re.compile(
 
 LIGHT_INK, DARK_INK = "#31333f", "#fafafa"  # of text on the page's ground
 FIGURE_WIDTH = 760  # pixels at the most
+PAGES_KEY = "pages"  # of the session: the pages by their title
 
 
 def plain(text: object) -> str:
@@ -42,6 +43,24 @@ def without_empty(rows: Sequence[Mapping[str, object]]) -> list[dict[str, object
     return [{name: "" if row[name] is None and name in words else row[name] for name in kept} for row in rows]
 
 
+def link_to(title: str, text: str, icon: str | None = None) -> None:
+    """Show text that leads to a page, whose title stands behind it, in the same session."""
+    st.page_link(st.session_state[PAGES_KEY][title], label=f"{plain(text)} :blue[{title}]", icon=icon)
+
+
+def show_metrics(shown: Mapping[str, str]) -> None:
+    """Show numbers side by side under their titles."""
+    with st.container(horizontal=True, gap="medium"):
+        for title, value in shown.items():
+            st.metric(title, value, width="content")
+
+
+def show_headline(results: Results | None) -> None:
+    """Show the four lines that the report opens with."""
+    if results is not None and results.headline is not None:
+        st.markdown("  \n".join(f"**{title}**: {plain(text)}" for title, text in results.headline.lines()))
+
+
 def show_counts(rows: Sequence[Mapping[str, object]]) -> None:
     """Show a few rows as a plain table, for which no library has to be loaded."""
     kept = without_empty(rows)
@@ -49,6 +68,11 @@ def show_counts(rows: Sequence[Mapping[str, object]]) -> None:
     body = "".join(f"<tr>{''.join(_cell('td', value, value) for value in row.values())}</tr>" for row in kept)
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     st.html(f'<div class="spa-report"><div class="scroll">{table}</div></div>')
+
+
+def show_text(text: str) -> None:
+    """Show long text letter by letter, in a box of its own; a browser takes seconds to colour it as code."""
+    st.html(f'<div class="spa-report"><pre class="long" tabindex="0"><code>{escape(text)}</code></pre></div>')
 
 
 def _cell(tag: str, shown: object, value: object) -> str:
@@ -111,8 +135,3 @@ def _width(svg: str) -> int:
 def style() -> None:
     """Give the report's parts their look, light or dark as the page is."""
     st.html(f"<style>{(files('streamlit_app') / 'sections.css').read_text(encoding='utf-8')}</style>")
-
-
-def document_frame(html: str, *, height: int) -> None:
-    """Show a whole document in a frame that belongs to no site: nothing in it could reach this page."""
-    st.iframe(f"data:text/html;charset=utf-8;base64,{b64encode(html.encode()).decode()}", height=height)

@@ -23,9 +23,9 @@ ANYWHERE = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}  # where an ad
 FIRST, OTHERS = "overview", ("submissions", "systems", "annotators", "raters", "report", "plan")
 LATER = ("pandas", *(f"streamlit_app.views.{name}" for name in OTHERS))  # pandas is what st.dataframe draws with
 
-POLICY = (  # Streamlit puts styles into its pages; forms are shown in frames of their own
+POLICY = (  # Streamlit puts styles into its pages; a submission's form has a stricter policy
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
-    "font-src 'self' data:; connect-src 'self'; frame-src data:; manifest-src 'self'; form-action 'none'; "
+    "font-src 'self' data:; connect-src 'self'; frame-src 'self'; manifest-src 'self'; form-action 'none'; "
     "frame-ancestors 'none'; base-uri 'none'"
 )
 
@@ -66,7 +66,7 @@ def serve(options: DashboardOptions, place: DashboardAddress, background: Backgr
         from starlette.middleware import Middleware
         from streamlit.starlette import App
 
-        from streamlit_app import loading  # once it is known how loud to be
+        from streamlit_app import loading, submitted_form  # once it is known how loud to be
 
         loading.start(loading.Started(options=options, workspace=workspace, background=background))
 
@@ -75,7 +75,11 @@ def serve(options: DashboardOptions, place: DashboardAddress, background: Backgr
             _load(background)
 
         threading.Thread(target=once_there, daemon=True).start()
-        app = App(Path(__file__).with_name("main.py"), middleware=[Middleware(SecurityHeaders, policy=lambda: POLICY)])
+        app = App(
+            Path(__file__).with_name("main.py"),
+            routes=[submitted_form.ROUTE],
+            middleware=[Middleware(SecurityHeaders, policy=lambda: POLICY)],
+        )
         run(app, listener)
 
 

@@ -48,9 +48,11 @@ def freeze(study: Path, store: str | None, out: Path | None) -> None:
 @store_option
 @out_folder_option("Folder for the datasheets.", required=True)
 def heds(study: Path, store: str | None, out: Path) -> None:
-    """Fill in the human-evaluation datasheet (HEDS 3.0) of STUDY, one sheet per quality criterion.
+    """Fill in the human-evaluation datasheet (HEDS 3.0) of STUDY.
 
-    Questions without an answer in the study are left open and listed in heds-open.txt.
+    heds.md is the document to complete, heds.html the same to read; one JSON file per quality criterion is what the
+    form itself saves. Questions without an answer in the study are marked "To be filled in" and listed in
+    heds-open.txt. What you fill in, in heds.md or a JSON file, is kept when the command runs again.
     """
     from analysis.answers.study_answers import answers_of
     from analysis.heds import datasheets, write_sheets
@@ -61,7 +63,7 @@ def heds(study: Path, store: str | None, out: Path) -> None:
         found = answers_of(workspace)
         results = analyse(found.tables, found.plan, study=found.facts)
         sheets = datasheets(workspace, results)
-    for path in write_sheets(sheets, out):
-        click.echo(f"wrote {path}")
-    left = len({field.number for sheet in sheets for field in sheet.left_open})
-    click.echo(f"{left} questions are left open because the study does not answer them")
+    files = write_sheets(sheets, out)
+    click.echo("\n".join([*(f"wrote {path}" for path in files.paths), *files.kept]))
+    left = len({field.number for sheet in files.sheets for field in sheet.left_open})
+    click.echo(f"{left} questions are left to be filled in")

@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Literal
+from typing import Any, Literal
 
 Kind = Literal["text", "radio", "checkbox"]
 CRITERION = "4."  # questions with numbers that begin so are answered for each criterion
@@ -33,14 +33,60 @@ class Field:
         return self.number.startswith(CRITERION)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HedsQuestion:
+    """One question of the form in our own words, with the fields that hold its answer.
+
+    An answer is one text: what is written, the option, or the ticked options, one a line; "" while it is open.
+    """
+
+    number: str
+    text: str
+    evidence: str  # what of the study answers it; "" where nothing does
+    fields: tuple[Field, ...]
+
+    @property
+    def kind(self) -> Kind:
+        """What may be answered."""
+        return self.fields[0].kind
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Options of the form; none where text is written."""
+        return tuple(option for field in self.fields for option in field.options)
+
+    @property
+    def of_criterion(self) -> bool:
+        """Whether it is answered for each criterion."""
+        return self.fields[0].of_criterion
+
+
 @cache
 def read_fields() -> tuple[Field, ...]:
     """Return all fields in the order of the form."""
-    listed = json.loads(files("analysis.heds").joinpath("fields.json").read_text(encoding="utf-8"))
     return tuple(
         Field(number=row["number"], name=row["field"], kind=row["kind"], options=tuple(row.get("options", ())))
-        for row in listed
+        for row in _listed("fields.json")
     )
+
+
+@cache
+def read_questions() -> tuple[HedsQuestion, ...]:
+    """Return all questions in the order of the form."""
+    fields: dict[str, tuple[Field, ...]] = {}
+    for field in read_fields():
+        fields[field.number] = (*fields.get(field.number, ()), field)
+    return tuple(
+        HedsQuestion(
+            number=row["number"], text=row["text"], evidence=row.get("evidence", ""), fields=fields[row["number"]]
+        )
+        for row in _listed("questions.json")
+    )
+
+
+def _listed(name: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(files("analysis.heds").joinpath(name).read_text(encoding="utf-8"))
+    return found
 
 
 def numbered(number: str, option: int | None = None) -> Field:

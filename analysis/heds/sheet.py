@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from analysis.heds.answers import Answers, about_criteria, about_study
-from analysis.heds.form import Field, numbered, read_fields
+from analysis.heds.form import Field, HedsQuestion, numbered, read_questions
 from analysis.results.records import Results
-from analysis.results.words import slug
 from spa.commands.workspace import Workspace
-from spa.files import written_whole
-
-FILE = "heds"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sheet:
-    """One form: the fields of the study and of one criterion.
+    """One form: the answers of the study and of one criterion, by the number of the question.
 
-    ``values`` has every field of the form: text, the chosen option, or whether a box is ticked; "" where it is open.
+    An answer is as :class:`HedsQuestion` says; a question that is open is absent. ``filled_in`` are the numbers that a
+    person answered.
     """
 
     criterion: str
-    values: Mapping[str, str | bool]
-    left_open: tuple[Field, ...]
+    answers: Mapping[str, str]
+    filled_in: frozenset[str] = frozenset()
+
+    @property
+    def values(self) -> dict[str, str | bool]:
+        """Return every field of the form: text, the chosen option, or whether a box is ticked; "" where it is open."""
+        return {
+            name: value
+            for question in read_questions()
+            for name, value in _values(question, self.answers.get(question.number, "")).items()
+        }
+
+    @property
+    def left_open(self) -> tuple[Field, ...]:
+        """Return the first field of each open question."""
+        return tuple(question.fields[0] for question in read_questions() if question.number not in self.answers)
 
 
 def datasheets(workspace: Workspace, results: Results) -> list[Sheet]:
@@ -45,34 +55,30 @@ def datasheets(workspace: Workspace, results: Results) -> list[Sheet]:
         In the order of the criteria, "overall" first. Nothing is guessed: what the study does not say stays open.
     """
     common = about_study(workspace, results)
-    return [_sheet(criterion, {**common, **own}) for criterion, own in about_criteria(workspace, results).items()]
-
-
-def write_sheets(sheets: list[Sheet], folder: Path) -> list[Path]:
-    """Write ``heds-CRITERION.json`` of each sheet, and ``heds-open.txt``: what a person has to fill in.
-
-    Each file is one JSON object, field to value, as the form itself saves it.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    texts = sheet_files(sheets)
-    for name, text in texts.items():
-        with written_whole(folder / name) as temporary:
-            temporary.write_text(text, encoding="utf-8")
-    return [folder / name for name in texts]
-
-
-def sheet_files(sheets: list[Sheet]) -> dict[str, str]:
-    """Return the text of each file that :func:`write_sheets` writes, by its name."""
-    texts = {f"{FILE}-{slug(sheet.criterion)}.json": sheet_json(sheet) for sheet in sheets}
-    return {**texts, f"{FILE}-open.txt": open_questions(sheets)}
+    return [
+        Sheet(criterion=criterion, answers=_by_question({**common, **own}))
+        for criterion, own in about_criteria(workspace, results).items()
+    ]
 
 
 def sheet_json(sheet: Sheet) -> str:
-    """Return a sheet as the form's file."""
-    return json.dumps(dict(sheet.values), ensure_ascii=False, indent=1) + "\n"
+    """Return a sheet as the form's file: one JSON object, field to value."""
+    return json.dumps(sheet.values, ensure_ascii=False, indent=1) + "\n"
 
 
-def open_questions(sheets: list[Sheet]) -> str:
+def answer_in(question: HedsQuestion, values: Mapping[str, object]) -> str:
+    """Return the answer to a question in a form's file, as :func:`sheet_json` writes it."""
+    if question.kind != "checkbox":
+        return tidy(str(values.get(question.fields[0].name, "")))
+    return "\n".join(field.options[0] for field in question.fields if values.get(field.name) is True)
+
+
+def tidy(text: str) -> str:
+    """Return text without white space at its ends and at those of its lines."""
+    return "\n".join(line.rstrip() for line in text.strip().split("\n"))
+
+
+def open_questions(sheets: Sequence[Sheet]) -> str:
     """List the numbers and names of the questions that are open, once each."""
     seen: dict[str, str] = {}
     for sheet in sheets:
@@ -83,19 +89,19 @@ def open_questions(sheets: list[Sheet]) -> str:
     return "\n".join(["The study does not say these; fill them in by hand:", *lines]) + "\n"
 
 
-def _sheet(criterion: str, answers: Answers) -> Sheet:
+def _values(question: HedsQuestion, answer: str) -> dict[str, str | bool]:
+    if question.kind != "checkbox":
+        return {question.fields[0].name: answer}
+    ticked = answer.split("\n")
+    return {field.name: field.options[0] in ticked if answer else "" for field in question.fields}
+
+
+def _by_question(answers: Answers) -> dict[str, str]:
     values: dict[str, str | bool] = {}
-    answered: set[str] = set()
     for (number, box), value in answers.items():
         field = numbered(number, box)
         if field.kind == "radio" and value not in field.options:
             raise ValueError(f"HEDS {number}: {value!r} is none of the form's options")
         values[field.name] = value
-        answered.add(number)
-    fields = read_fields()
-    empty: dict[str, str | bool] = {
-        field.name: False if field.kind == "checkbox" and field.number in answered else "" for field in fields
-    }
-    once = {field.number: field for field in reversed(fields) if field.number not in answered}
-    left_open = tuple(field for field in fields if once.get(field.number) is field)
-    return Sheet(criterion=criterion, values={**empty, **values}, left_open=left_open)
+    found = {question.number: answer_in(question, values) for question in read_questions()}
+    return {number: answer for number, answer in found.items() if answer}

@@ -4,16 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from analysis.answers.exclusions import CONSISTENCY
 from analysis.monitoring.annotator_profiles import AnnotatorProfile
 from analysis.results.records import Results
+from spa.journal import STARTED
+from spa.raters.request_log import CallCount
+from spa.responses.decisions import Decision
+from spa.responses.outcomes import COMPLETED
 
 FEWEST_VISITS = 10  # before a share of them means anything
 DROPPED = 0.3  # share of visits that ended without answers
 INCONSISTENT = 0.2  # share of annotators; about a fifth failed in the published SPA study
 STRAIGHT = 0.95  # share of one and the same answer
+USUAL_BOUND = 1.1  # on P(x > y) + P(y > x), where the plan has none
+NAMED = 5  # annotators at most in one line
+RULES = {
+    "extra_answers": "Handed in late, when the place was somebody else's",
+    "incomplete_answers": "Incomplete answers",
+    "ended_early": "Ended early",
+    "attention_checks": "Failed attention checks",
+    "repeat_submissions": "Took part more than once",
+}
+AlarmPage = Literal["Submissions", "Annotators", "Raters", "Plan"]
 
 
 class Seen(Protocol):
@@ -28,19 +42,35 @@ class Seen(Protocol):
         """Return whether every question was answered."""
 
     @property
+    def claimed(self) -> bool:
+        """Return whether the platform has not confirmed the visit."""
+
+    @property
+    def outcome(self) -> str | None:
+        """Return how the visit ended."""
+
+    @property
     def assignment_id(self) -> str:
         """Return the assignment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alarm:
-    """One line that asks for a look; ``severe`` where answers are at stake."""
+    """One line that asks for a look, and the page on which to look; ``severe`` where answers are at stake."""
 
     text: str
+    page: AlarmPage
     severe: bool = False
 
 
-def find_alarms(results: Results | None, profiles: Sequence[AnnotatorProfile], visits: Sequence[Seen]) -> list[Alarm]:
+def find_alarms(
+    results: Results | None,
+    profiles: Sequence[AnnotatorProfile],
+    visits: Sequence[Seen],
+    *,
+    calls: Sequence[CallCount] = (),
+    unpaid: Sequence[Decision] = (),
+) -> list[Alarm]:
     """Return what is out of the ordinary.
 
     Parameters
@@ -51,25 +81,94 @@ def find_alarms(results: Results | None, profiles: Sequence[AnnotatorProfile], v
         Of all annotators, LLMs included.
     visits : sequence of visits
         Of people, as the store lists them.
+    calls : sequence of CallCount
+        Calls to LLMs by rater and outcome.
+    unpaid : sequence of Decision
+        Bonuses that reviewers decided on and nobody has paid.
 
     Returns
     -------
     list of Alarm
-        Dropouts, contradictions, straight-lining, a rater that always says the same, uneven assignments.
+        Contradictions, answers that a rule leaves out, straight-lining, failing or constant raters, dropouts, uneven
+        assignments, unconfirmed visits, unpaid bonuses.
     """
     kinds = {} if results is None else {row.group: row.annotator_kind for row in results.groups}
-    found = [_dropouts(visits), _contradictions(results, kinds), _imbalance(visits)]
+    people = [each for each in profiles if kinds.get(each.group) != "llm"]
     straight = [each for each in profiles if (each.same_answer or 0) >= STRAIGHT]
-    people = [each for each in straight if kinds.get(each.group) != "llm"]
-    if people:
-        who = "1 person" if len(people) == 1 else f"{len(people)} people"
-        found.append(Alarm(text=f"{who} gave nearly the same answer throughout (straight-lining)."))
-    found += [
-        Alarm(text=f"The rater {each.annotator_id} answers the same to everything.", severe=True)
-        for each in straight
-        if kinds.get(each.group) == "llm"
+    found = [
+        *_failing_raters(calls),
+        *(
+            Alarm(text=f"The rater {each.annotator_id} answers the same to everything.", page="Raters", severe=True)
+            for each in straight
+            if kinds.get(each.group) == "llm"
+        ),
+        _contradictions(results, kinds),
+        _sums(results, people),
+        *_left_out(results, kinds),
+        _straight_lining([each.annotator_id for each in straight if each in people]),
+        _dropouts(visits),
+        _unconfirmed(visits),
+        _unpaid(unpaid),
+        _imbalance(visits),
     ]
     return [alarm for alarm in found if alarm is not None]
+
+
+def _named(annotators: Sequence[str]) -> str:
+    more = len(annotators) - NAMED
+    return ", ".join(annotators[:NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _failing_raters(calls: Sequence[CallCount]) -> list[Alarm]:
+    found = []
+    for rater in dict.fromkeys(each.rater for each in calls):
+        own = [each for each in calls if each.rater == rater]
+        failed = {each.outcome: each.calls for each in own if each.outcome not in ("ok", STARTED)}
+        if failed:
+            made, lost = sum(each.calls for each in own), sum(failed.values())
+            how = ", ".join(f"{outcome} {count:,}" for outcome, count in failed.items())
+            text = f"The rater {rater}: {lost:,} of {made:,} calls failed ({how})."
+            found.append(Alarm(text=text, page="Raters", severe=lost == made))
+    return found
+
+
+def _sums(results: Results | None, people: Sequence[AnnotatorProfile]) -> Alarm | None:
+    """Name the people whose two chances of one pair add up to too much."""
+    bound = (None if results is None else results.settings.consistency_tau) or USUAL_BOUND
+    over = sorted(((each.largest_sum or 0, each.annotator_id) for each in people), reverse=True)
+    named = [f"{annotator} ({100 * total:.0f} %)" for total, annotator in over if total > float(bound)]
+    if not named:
+        return None
+    return Alarm(text=f"P(X>Y) + P(Y>X) above {100 * float(bound):.0f} %: {_named(named)}.", page="Annotators")
+
+
+def _left_out(results: Results | None, kinds: Mapping[str, str]) -> list[Alarm]:
+    """Name the people whom a rule other than that on contradictions leaves out."""
+    people = [row for row in results.exclusions if kinds.get(row.group) != "llm"] if results is not None else []
+    found = {
+        words: list(dict.fromkeys(row.annotator_id for row in people if row.rule == rule))
+        for rule, words in RULES.items()
+    }
+    return [Alarm(text=f"{words}: {_named(who)}.", page="Submissions") for words, who in found.items() if who]
+
+
+def _straight_lining(annotators: Sequence[str]) -> Alarm | None:
+    if not annotators:
+        return None
+    text = f"Nearly the same answer throughout (straight-lining): {_named(annotators)}."
+    return Alarm(text=text, page="Annotators")
+
+
+def _unconfirmed(visits: Sequence[Seen]) -> Alarm | None:
+    count = sum(visit.claimed and visit.outcome == COMPLETED for visit in visits)
+    text = f"Submitted, not confirmed by the platform: {count} {'visit' if count == 1 else 'visits'}."
+    return Alarm(text=text, page="Submissions") if count else None
+
+
+def _unpaid(unpaid: Sequence[Decision]) -> Alarm | None:
+    amount = sum(bonus.amount or 0 for bonus in unpaid)
+    text = f"Bonuses decided and not paid: {len(unpaid)}, {amount} in all."
+    return Alarm(text=text, page="Submissions") if unpaid else None
 
 
 def _dropouts(visits: Sequence[Seen]) -> Alarm | None:
@@ -78,7 +177,8 @@ def _dropouts(visits: Sequence[Seen]) -> Alarm | None:
     if len(ended) < FEWEST_VISITS or dropped / len(ended) < DROPPED:
         return None
     share = round(100 * dropped / len(ended))
-    return Alarm(text=f"{dropped} of {len(ended)} visits ended without answers ({share} %): is the form too long?")
+    text = f"{dropped} of {len(ended)} visits ended without answers ({share} %): is the form too long?"
+    return Alarm(text=text, page="Submissions")
 
 
 def _contradictions(results: Results | None, kinds: Mapping[str, str]) -> Alarm | None:
@@ -92,7 +192,7 @@ def _contradictions(results: Results | None, kinds: Mapping[str, str]) -> Alarm 
         return None
     share = round(100 * len(failing) / people)
     finding = f"{len(failing)} of {people} people contradict themselves ({share} %)"
-    return Alarm(text=f"{finding}: are the questions understood?")
+    return Alarm(text=f"{finding}: are the questions understood?", page="Annotators")
 
 
 def _imbalance(visits: Sequence[Seen]) -> Alarm | None:
@@ -103,4 +203,5 @@ def _imbalance(visits: Sequence[Seen]) -> Alarm | None:
     if not counts or max(counts.values()) - min(counts.values()) < 2:
         return None
     most, least = max(counts, key=counts.__getitem__), min(counts, key=counts.__getitem__)
-    return Alarm(text=f"Assignments are answered unevenly: {most} {counts[most]} times, {least} {counts[least]} times.")
+    text = f"Assignments are answered unevenly: {most} {counts[most]} times, {least} {counts[least]} times."
+    return Alarm(text=text, page="Submissions")

@@ -6,7 +6,7 @@ returns :class:`ReviewRules`. The dashboard shows them, and the platform's own c
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
@@ -26,7 +26,7 @@ class ReviewRules:
 
     ``categories`` are those that a rejection must name one of, ``shortest_message`` is in characters, and
     ``lines`` say in plain words what must be shown. ``commands`` execute what reviewers decided; in them
-    STUDY stands for the study file.
+    STUDY stands for the study file. ``paid_bonuses`` returns the numbers of the decisions on bonuses that were paid.
     """
 
     platform: str
@@ -34,6 +34,7 @@ class ReviewRules:
     shortest_message: int
     lines: tuple[str, ...]
     commands: tuple[str, ...]
+    paid_bonuses: Callable[[Store], Collection[int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +65,22 @@ def decided_by_reviewers(store: Store) -> dict[str, VisitDecisions]:
     """Return the decisions in force, by our own visit."""
     with store.reading() as connection:
         return read_visit_decisions(connection)
+
+
+def unpaid_bonuses(store: Store) -> list[Decision]:
+    """Return the bonuses that reviewers decided on and no command has paid; none for visits without a platform."""
+    standing = decided_by_reviewers(store)
+    if not any(decisions.bonuses for decisions in standing.values()):
+        return []
+    sources = {visit.submission_id: visit.source for visit in store.visits.of_people()}
+    rules = {source: rules_for(source) for source in sources.values()}
+    paid = {source: own.paid_bonuses(store) for source, own in rules.items() if own is not None}
+    return [
+        bonus
+        for submission_id, decisions in standing.items()
+        for bonus in decisions.bonuses
+        if (source := sources.get(submission_id)) in paid and bonus.number not in paid[source]
+    ]
 
 
 def proposed_rejection(standing: VisitDecisions | None) -> Decision | None:

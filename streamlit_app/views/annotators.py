@@ -11,10 +11,13 @@ import streamlit as st
 from analysis.monitoring.annotator_profiles import AnnotatorProfile
 from streamlit_app import loading
 from streamlit_app.downloads import csv_button
+from streamlit_app.queue import address
+from streamlit_app.rendering import plain
 
 COLUMNS = {
     "annotator_id": ("Annotator", "a code that leads nowhere outside this study"),
-    "group": ("Group", None),
+    "group": ("Group", "people, or simulated annotators"),
+    "excluded": ("Excluded", "by which rule"),
     "answers": ("Answers", "usable ones"),
     "missing": ("Missing", "questions without a usable answer"),
     "minutes": ("Minutes", "from taking the form to the last answer"),
@@ -25,7 +28,6 @@ COLUMNS = {
     "same_answer": ("Same answer", "share of answers that are the most frequent one: 1 is straight-lining"),
     "first_column": ("First column", "mean score of the first column minus that of the others"),
     "left_share": ("Left wins", "share of choices won by the output shown first; 0.5 is no habit"),
-    "excluded": ("Excluded", "by which rule"),
 }
 DECIMALS = (
     "minutes",
@@ -37,15 +39,16 @@ DECIMALS = (
     "first_column",
     "left_share",
 )
+FORM = "form"  # column of links; not in the file to take away
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7"]
 DRAWN = {name: title for name, (title, _) in COLUMNS.items() if name in DECIMALS}
 
 
 def show() -> None:
     """Draw the page."""
+    st.title("Annotators")
     state = loading.state()
     found = loading.analysed(state)
-    st.title("Annotators")
     kinds = {row.group: row.annotator_kind for row in found.results.groups}
     people = [each for each in loading.profiles(state) if kinds.get(each.group) != "llm"]
     if not people:
@@ -58,7 +61,13 @@ def show() -> None:
     shown = frame.drop([name for name in frame.columns if frame[name].null_count() == frame.height])
     height = min(600, 38 * (frame.height + 1))
     blank = shown.with_columns(pl.col(pl.String).fill_null(""))
-    st.dataframe(blank, hide_index=True, column_config=_config(shown.columns), height=height)
+    if loading.has_store():
+        handed_in = {visit.annotator_id: address(visit) for visit in loading.visits() if visit.outcome is not None}
+        blank.insert_column(1, pl.Series(FORM, [handed_in.get(each.annotator_id) for each in people], dtype=pl.String))
+    st.dataframe(blank, hide_index=True, column_config=_config(blank.columns), height=height)
+    with st.expander("What the columns say"):
+        explained = [COLUMNS[name] for name in shown.columns]
+        st.markdown("\n".join(f"- **{title}**: {plain(explanation)}" for title, explanation in explained))
     csv_button("Download as CSV", shown, f"{loading.options().name}-annotators.csv")
     _spread(shown)
 
@@ -77,6 +86,9 @@ def _frame(people: list[AnnotatorProfile], rules: dict[str, list[str]]) -> pl.Da
 def _config(columns: list[str]) -> dict[str, Any]:
     config: dict[str, Any] = {}
     for name in columns:
+        if name == FORM:
+            config[name] = st.column_config.LinkColumn("Form", help="as this person saw it", display_text="open")
+            continue
         title, explanation = COLUMNS[name]
         if name in DECIMALS:
             config[name] = st.column_config.NumberColumn(title, help=explanation, format="%.2f")

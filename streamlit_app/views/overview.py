@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
+from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from analysis.monitoring.alarms import find_alarms
+from analysis.monitoring.alarms import Alarm, find_alarms
 from spa.errors import AnalysisError
-from spa.responses.status import COUNTED, Status, pace_of, summarise_visits
+from spa.responses.status import COUNTED, Status, hourly_pay, pace_of, summarise_visits
 from spa.responses.visits import PersonVisit
 from streamlit_app import loading
-from streamlit_app.rendering import plain, show_counts
+from streamlit_app.rendering import link_to, plain, show_counts, show_headline, show_metrics
 
 if TYPE_CHECKING:
-    from analysis.monitoring.annotator_profiles import AnnotatorProfile
-    from analysis.results.records import Results
+    from spa.raters.request_log import CallIndex
 
 EVERY = 15  # seconds between two looks at the store
 SHORT = 60_000.0  # milliseconds; simulated annotators are done in less
@@ -40,21 +42,25 @@ def _live() -> None:
     status = summarise_visits(
         visits, assignments=len(found.store.assignments), people=found.study.people, now=time.time()
     )
-    answer = st.container()  # stands here, and is known after what stands below
+    above = st.container()  # what is known after what stands below
     _counts(status)
-    _pace(status)
-    _curves(visits, status)
-    alarms = st.container()  # stand here, and are known after what stands below
-    _table(status)
-    try:
-        results, profiles = loading.analysed(state).results, loading.profiles(state)
-    except AnalysisError:
-        results, profiles = None, []
-    with answer:
-        _headline(results)
-    with alarms:
-        _alarms(results, profiles, visits, status)
-    _raters(state)
+    _pace(status, visits)
+    columns = st.columns(2, gap="large")
+    parts: list[Callable[[], None]] = [*_curves(visits, status), partial(_table, status)]
+    for number, draw in enumerate(parts):
+        with columns[number % 2]:
+            draw()
+    with above:
+        try:
+            results, profiles = loading.analysed(state).results, loading.profiles(state)
+        except AnalysisError:
+            results, profiles = None, []
+        calls = loading.rater_calls(state)
+        show_headline(results)
+        alarms = find_alarms(results, profiles, visits, calls=calls.counts, unpaid=loading.unpaid())
+        _alarms([*_low_pay(status), *alarms])
+    with columns[1]:
+        _raters(calls)
 
 
 def _counts(status: Status) -> None:
@@ -66,41 +72,49 @@ def _counts(status: Status) -> None:
         "Dropped out": f"{dropped:,}",
         "Late, kept apart": f"{extra:,}",
     }
-    _metrics(shown)
+    show_metrics(shown)
     st.progress(min(1.0, status.completed / status.places) if status.places else 0.0)
 
 
-def _pace(status: Status) -> None:
+def _pace(status: Status, visits: list[PersonVisit]) -> None:
     end = UNKNOWN if status.expected_end is None else f"{datetime.fromtimestamp(status.expected_end, UTC):%d %b %H:%M}"
-    spent = None if status.pay is None else status.pay * status.completed
-    budget = None if status.pay is None else status.pay * status.places
-    _metrics(
+    minutes = loading.planned_minutes()
+    people = sum(visit.completed and not visit.extra and visit.annotator_kind == "human" for visit in visits)
+    money = {
+        "Pay an hour": status.hourly_pay,
+        "Planned pay an hour": hourly_pay(status.pay, minutes),
+        "Pay so far": None if status.pay is None else status.pay * people,
+        "Pay in all": None if status.pay is None else status.pay * status.places,
+    }
+    show_metrics(
         {
             "Median minutes": UNKNOWN if status.median_minutes is None else f"{status.median_minutes:,.1f}",
-            "Planned minutes": UNKNOWN if status.planned_minutes is None else f"{status.planned_minutes:,.1f}",
-            "Pay an hour": UNKNOWN if status.hourly_pay is None else f"{status.hourly_pay:,} {status.currency}",
-            "Pay so far": UNKNOWN if spent is None else f"{spent:,} of {budget:,} {status.currency}",
+            "Planned minutes": UNKNOWN if minutes is None else f"{minutes:,.1f}",
+            **{title: _money(amount, status.currency) for title, amount in money.items()},
             "Ended (UTC)" if status.completed >= status.places else "Expected end (UTC)": end,
         }
     )
 
 
-def _curves(visits: list[PersonVisit], status: Status) -> None:
-    """Draw what was handed in by when, and what it paid an hour, each beside what it is held against."""
+def _money(amount: Decimal | None, currency: str) -> str:
+    return UNKNOWN if amount is None else f"{amount:,.2f} {currency}"
+
+
+def _curves(visits: list[PersonVisit], status: Status) -> list[Callable[[], None]]:
+    """Return what draws the curves: forms handed in and their pay an hour over time, each with its reference line."""
     points = pace_of(visits, status.pay)
     if len(points) < FEWEST_POINTS:
-        return
-    handed, paid = st.columns(2)
-    with handed:
-        rows = [{"at": point.at * 1000, "value": point.handed_in} for point in points]
-        _curve(rows, "Handed in (UTC)", status.places, f"planned: {status.places:,}")
-    if points[-1].hourly_pay is None:
-        return
-    with paid:
-        rows = [{"at": point.at * 1000, "value": float(point.hourly_pay or 0)} for point in points]
+        return []
+    handed = [{"at": point.at * 1000, "value": point.handed_in} for point in points]
+    drawn: list[Callable[[], None]] = [
+        partial(_curve, handed, "Handed in (UTC)", status.places, f"planned: {status.places:,}")
+    ]
+    if points[-1].hourly_pay is not None:
+        paid = [{"at": point.at * 1000, "value": float(point.hourly_pay or 0)} for point in points]
         low = LOW_PAY.get(status.currency)
-        title = f"Pay an hour at the running median ({status.currency})"
-        _curve(rows, title, low, "" if low is None else f"least that Prolific allows: {low:.2f}")
+        words = "" if low is None else f"least that Prolific allows: {low:.2f}"
+        drawn.append(partial(_curve, paid, f"Pay an hour at the running median ({status.currency})", low, words))
+    return drawn
 
 
 def _curve(rows: list[dict[str, float]], title: str, against: float | None, words: str) -> None:
@@ -138,27 +152,24 @@ def _held_against(value: float, words: str) -> list[dict[str, Any]]:
     ]
 
 
-def _metrics(shown: dict[str, str]) -> None:
-    with st.container(horizontal=True, gap="large"):
-        for title, value in shown.items():
-            st.metric(title, value, width="content")
-
-
-def _headline(results: Results | None) -> None:
-    """Show the four lines that the report opens with."""
-    if results is not None and results.headline is not None:
-        st.markdown("  \n".join(f"**{title}**: {plain(text)}" for title, text in results.headline.lines()))
-
-
-def _alarms(
-    results: Results | None, profiles: list[AnnotatorProfile], visits: list[PersonVisit], status: Status
-) -> None:
+def _low_pay(status: Status) -> list[Alarm]:
+    """Return an alarm where the pay an hour, at the median or else as planned, is below what Prolific allows."""
     low = LOW_PAY.get(status.currency)
-    if low is not None and status.hourly_pay is not None and status.hourly_pay < low:
-        paid = f"At the median this pays {status.hourly_pay} {status.currency} an hour"
-        st.warning(plain(f"{paid}, below {low:.2f}: raise the pay."))
-    for alarm in find_alarms(results, profiles, visits):
-        (st.error if alarm.severe else st.warning)(plain(alarm.text))
+    pay = status.hourly_pay or hourly_pay(status.pay, loading.planned_minutes())
+    if low is None or pay is None or pay >= low:
+        return []
+    when = "As planned" if status.hourly_pay is None else "At the median"
+    text = f"{when} this pays {pay} {status.currency} an hour, below {low:.2f}: raise the pay."
+    return [Alarm(text=text, page="Plan")]
+
+
+def _alarms(alarms: list[Alarm]) -> None:
+    """Show what needs a look, each line leading to its page."""
+    st.subheader("What needs a look")
+    if not alarms:
+        st.caption("Nothing stands out.")
+    for alarm in sorted(alarms, key=lambda alarm: not alarm.severe):
+        link_to(alarm.page, alarm.text, ":material/error:" if alarm.severe else ":material/warning:")
 
 
 def _table(status: Status) -> None:
@@ -179,8 +190,7 @@ def _table(status: Status) -> None:
     show_counts(rows)
 
 
-def _raters(state: str) -> None:
-    index = loading.rater_calls(state)
+def _raters(index: CallIndex) -> None:
     if not index.counts:
         return
     st.subheader("LLM raters")

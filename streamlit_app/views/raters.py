@@ -3,46 +3,124 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import streamlit as st
 
+from analysis.answers.columns import OVERALL
+from analysis.results.rater_rows import RaterRow
+from analysis.results.records import Results
+from analysis.results.words import percent
+from spa.errors import AnalysisError
+from spa.journal import STARTED
 from spa.raters.request_log import CallCount, CallIndex, RaterCall, read_calls
 from streamlit_app import loading
-from streamlit_app.rendering import plain, show_sections, without_empty
+from streamlit_app.rendering import plain, show_counts, show_sections, show_text, without_empty
 
 SECTIONS = ("raters", "llm-vs-people", "calibration", "explanations")
 PAGE = 100  # calls shown at once
 CALLS, SIDE_BY_SIDE = "Calls and raw answers", "Side by side"
 EVERY = "all outcomes"
+SOURCES = {"preferences": "SPA", "ratings": "ratings", "choices": "choices"}
+EXPLAINED = {
+    "Failed": "calls without a usable reply, repeated ones included",
+    "Missing": "share of the questions without a usable answer",
+    **{
+        f"Tau, {words}": "Kendall's tau with people, of the systems' order; 1 is the same" for words in SOURCES.values()
+    },
+    "Contradictions": "forms whose two directions of a pair sum to more than allowed, of all forms",
+    "May stand in": "criteria on which the alternative-annotator test passes",
+}
+HELP = {
+    name: st.column_config.NumberColumn(help=words, format="%.2f")
+    if name.startswith("Tau")
+    else st.column_config.Column(help=words)
+    for name, words in EXPLAINED.items()
+}
 
 
 def show() -> None:
     """Draw the page."""
-    state = loading.state()
     st.title("Raters")
+    state = loading.state()
     index = loading.rater_calls(state)
-    if not loading.has_store():
-        _same_answers(state)
-        if not show_sections(loading.sections(state, SECTIONS)):
-            st.info("No annotator of these tables is an LLM; --llm ID names those that are.")
+    try:
+        results = loading.analysed(state).results
+    except AnalysisError:  # every call failed so far
+        if not index.counts:
+            raise
+        results = None
+    rows = compare_raters(results, index)
+    if not rows:
+        st.info(
+            "No LLM has been asked yet; `spa rate` does that."
+            if loading.has_store()
+            else "No annotator of these tables is an LLM; --llm ID names those that are."
+        )
         return
-    if not index.counts:
-        st.info("No LLM has been asked yet; `spa rate` does that.")
-        return
-    parts = [SIDE_BY_SIDE, CALLS]
+    parts = [SIDE_BY_SIDE, CALLS] if index.counts else [SIDE_BY_SIDE]
     part = st.segmented_control("Part", parts, default=SIDE_BY_SIDE, required=True, label_visibility="collapsed")
     if part == CALLS:
-        _calls(index)
+        _calls(index, st.selectbox("Rater", index.raters))
         return
-    st.dataframe(without_empty([_tally(each) for each in index.counts]), hide_index=True)
-    _same_answers(state)
-    show_sections(loading.sections(state, SECTIONS))
+    if not index.counts:
+        show_counts(rows)
+    elif (chosen := _choose(rows)) in index.raters:
+        _calls(index, chosen)
+        return
+    if results is not None:
+        _same_answers(state, results)
+        show_sections(loading.sections(state, SECTIONS))
+
+
+def _choose(rows: Sequence[dict[str, object]]) -> str:
+    """Show the table and return the rater of the row that was chosen, "" while none is."""
+    picked = st.dataframe(rows, hide_index=True, on_select="rerun", selection_mode="single-row", column_config=HELP)
+    for number in picked["selection"]["rows"]:
+        return str(rows[number]["Rater"])
+    st.caption("Choose a row to read the calls of a rater; without one, the details of all follow.")
+    return ""
+
+
+def compare_raters(results: Results | None, index: CallIndex) -> list[dict[str, object]]:
+    """Return a row for every LLM and way of asking: what it took, what came of it, how far it goes with people."""
+    answered = [row for row in results.raters if row.annotator_kind == "llm"] if results is not None else []
+    tests = results.llm_vs_people.alternative_annotator if results is not None else ()
+    rows = []
+    for rater in dict.fromkeys((*index.raters, *(row.group for row in answered))):
+        calls = [each for each in index.counts if each.rater == rater]
+        own = [row for row in answered if row.group == rater]
+        made, costs = sum(each.calls for each in calls), [each.cost for each in calls if each.cost is not None]
+        asked, missing = sum(row.n_asked for row in own), sum(row.n_missing for row in own)
+        forms = next((row for row in own if row.n_forms is not None), None)
+        passes = [row.passes for row in tests if row.group == rater and row.passes is not None]
+        rows.append(
+            {
+                "Rater": rater,
+                "Calls": made or None,
+                "Failed": sum(each.calls for each in calls if each.outcome not in ("ok", STARTED)) if made else None,
+                "Answers": asked - missing if own else None,
+                "Missing": percent(missing / asked) if asked else None,
+                **{f"Tau, {words}": _tau(own, source) for source, words in SOURCES.items()},
+                "Contradictions": None if forms is None else f"{forms.n_inconsistent} of {forms.n_forms}",
+                "May stand in": f"{sum(passes)} of {len(passes)} criteria" if passes else None,
+                "Seconds a call": round(sum(each.seconds for each in calls) / made, 2) if made else None,
+                "Tokens": sum(each.prompt_tokens + each.completion_tokens for each in calls) if made else None,
+                "Cost": float(sum(costs)) if costs else None,
+            }
+        )
+    return without_empty(rows)
+
+
+def _tau(rows: Sequence[RaterRow], source: str) -> float | None:
+    """Return Kendall's tau with people over systems, of the question asked overall or else of the first criterion."""
+    own = sorted((row for row in rows if row.source == source), key=lambda row: row.criterion != OVERALL)
+    return next((round(row.system_kendall, 2) for row in own if row.system_kendall is not None), None)
 
 
 def _tally(each: CallCount) -> dict[str, object]:
     return {
-        "Rater": each.rater,
         "Outcome": each.outcome,
         "Calls": each.calls,
         "Prompt tokens": each.prompt_tokens,
@@ -52,22 +130,24 @@ def _tally(each: CallCount) -> dict[str, object]:
     }
 
 
-def _same_answers(state: str) -> None:
+def _same_answers(state: str, results: Results) -> None:
     """Warn of a rater that answers the same to everything."""
-    kinds = {row.group: row.annotator_kind for row in loading.analysed(state).results.groups}
+    kinds = {row.group: row.annotator_kind for row in results.groups}
     for each in loading.profiles(state):
         if kinds.get(each.group) == "llm" and each.same_answer == 1:
             st.warning(f"{plain(each.annotator_id)} gave one and the same answer to everything.")
 
 
-def _calls(index: CallIndex) -> None:
-    columns = st.columns(3)
-    rater = columns[0].selectbox("Rater", index.raters)
+def _calls(index: CallIndex, rater: str) -> None:
+    """Show what became of a rater's calls, and each with its raw answer."""
+    st.subheader(plain(rater))
+    show_counts([_tally(each) for each in index.counts if each.rater == rater])
+    columns = st.columns(2)
     own = {each.outcome: each.calls for each in index.counts if each.rater == rater}
-    outcome = columns[1].selectbox("Outcome", [EVERY, *own], format_func=lambda name: _counted(name, own))
+    outcome = columns[0].selectbox("Outcome", [EVERY, *own], format_func=lambda name: _counted(name, own))
     numbers = index.of(rater, None if outcome == EVERY else outcome)
     pages = max(1, -(-len(numbers) // PAGE))
-    page = int(columns[2].number_input(f"Page of {pages:,}", 1, pages, 1))
+    page = int(columns[1].number_input(f"Page of {pages:,}", 1, pages, 1))
     calls = read_calls(loading.workspace().store, numbers[(page - 1) * PAGE : page * PAGE])
     picked = st.dataframe(
         without_empty([_line(call) for call in calls]), hide_index=True, on_select="rerun", selection_mode="single-row"
@@ -102,9 +182,11 @@ def _call(call: RaterCall) -> None:
         st.warning(plain(call.facts["detail"]))
     sent, came = st.columns(2)
     sent.markdown("**What was sent**")
-    sent.code(_indented(call.request), language=None, wrap_lines=True, height=420)
+    with sent:
+        show_text(_indented(call.request))
     came.markdown("**What came back**")
-    came.code(_indented(call.response or "nothing"), language=None, wrap_lines=True, height=420)
+    with came:
+        show_text(_indented(call.response or "nothing"))
 
 
 def _indented(text: str) -> str:

@@ -16,19 +16,27 @@ from analysis.report.parts import appendix, short_report
 from analysis.report.sections import SECTIONS
 from analysis.results.files import to_json
 from streamlit_app import loading
-from streamlit_app.rendering import show_sections
+from streamlit_app.rendering import show_headline, show_sections
+
+HEADLINE = "answer"  # id of the section
 
 
 def show() -> None:
     """Draw the page."""
-    state = loading.state()
     st.title("Report")
-    found = loading.sections(state, SECTIONS)
+    state = loading.state()
+    first = st.empty()  # until the section that opens with the same lines is there
+    with first.container():
+        show_headline(loading.analysed(state).results)
+    with st.spinner("Writing the report\N{HORIZONTAL ELLIPSIS}"):
+        found = loading.sections(state, SECTIONS)
     titles = {name: section.title for name, section in found.items()}
     chosen = st.multiselect("Sections", list(titles), default=list(titles), format_func=titles.__getitem__)
     if loading.has_store():
         _frozen()
     _downloads(state, tuple(name for name in titles if name in chosen))
+    if HEADLINE in chosen:
+        first.empty()
     sections = tuple(found[name] for name in titles if name in chosen)
     document = Document(title="", subtitle="", language="en", sections=sections)
     show_sections({section.id: section for section in short_report(document).sections})

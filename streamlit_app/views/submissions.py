@@ -12,16 +12,15 @@ import streamlit as st
 from analysis.monitoring.beside_others import AnswerBeside, answers_beside_others
 from analysis.results.words import Names, number, percent
 from spa.errors import AnalysisError, ResponseError
-from spa.forms.html import render_whole
 from spa.platforms.review import rules_for
 from spa.responses.decisions import Action, Decision, parse_amount, visit_decisions
-from spa.server.form_progress import FormProgress as Progress
 from streamlit_app import loading
-from streamlit_app.queue import DECIDED, ReviewEntry, entries_of, matches
-from streamlit_app.rendering import document_frame, plain
+from streamlit_app.queue import CHOSEN, DECIDED, ReviewEntry, entries_of, matches
+from streamlit_app.rendering import plain, show_metrics
+from streamlit_app.submitted_form import address_of
 
 FRAME = 760  # pixels of the form
-CHOSEN = "submission"  # key of the session
+STATUS = "status"  # key of the session
 WITH_NOTE: dict[Action, str] = {
     "exclude": "Leave out of the analysis",
     "include": "Take into the analysis again",
@@ -70,8 +69,14 @@ def _entries(state: str) -> list[ReviewEntry]:
 def _filtered(entries: list[ReviewEntry], blind: bool) -> list[ReviewEntry]:
     columns = st.columns([2, 2, 2, 3])
     statuses = ["all", *dict.fromkeys(entry.status for entry in entries)]
-    first = statuses.index("completed") if "completed" in statuses else 0
-    status = columns[0].selectbox("Status", statuses, index=first)
+    asked = st.query_params.get(CHOSEN)  # of the address: one submission, whatever its status
+    if asked is not None:
+        st.session_state[CHOSEN] = asked
+        del st.query_params[CHOSEN]
+        st.session_state[STATUS] = "all"
+    elif st.session_state.get(STATUS) not in statuses:
+        st.session_state[STATUS] = "completed" if "completed" in statuses else "all"
+    status = columns[0].selectbox("Status", statuses, key=STATUS)
     decided = columns[1].selectbox("Decided", DECIDED, disabled=blind)
     source = columns[2].selectbox("Source", ["all", *dict.fromkeys(entry.visit.source for entry in entries)])
     flagged = columns[3].toggle("Only those that a rule of the plan excludes", disabled=blind)
@@ -129,22 +134,16 @@ def _facts(entry: ReviewEntry, blind: bool) -> None:
         facts.append(("Same answer", percent(profile.same_answer)))
         if not blind:
             facts += [("Agreement", number(profile.correlation)), ("Severity", number(profile.severity))]
-    with st.container(horizontal=True, gap="medium"):
-        for title, value in facts:
-            st.metric(title, value, width="content")
+    show_metrics(dict(facts))
     if entry.rules and not blind:
         st.warning(f"The plan excludes this annotator: {plain(', '.join(entry.rules))}.")
 
 
 def _form(entry: ReviewEntry) -> None:
     """Show the form as the annotator saw it, the answers in place."""
-    workspace, visit = loading.workspace(), entry.visit
-    form = workspace.form(visit.assignment_id)
-    progress = Progress.from_payloads(form, visit, workspace.store.visits.payloads(visit.submission_id))
-    answers = {name: str(value) for fields in progress.fields.values() for name, value in fields.items()}
-    if not answers:
+    if not entry.visit.pages:
         st.info("Nothing was sent in this visit.")
-    document_frame(render_whole(form, workspace.texts, answers=answers), height=FRAME)
+    st.iframe(address_of(entry.visit.submission_id), height=FRAME)
 
 
 def _beside(entry: ReviewEntry) -> None:

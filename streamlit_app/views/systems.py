@@ -37,9 +37,9 @@ ITEMS_SHOWN = 5
 
 def show() -> None:
     """Draw the page."""
+    st.title("Systems")
     state = loading.state()
     found = loading.analysed(state)
-    st.title("Systems")
     offered = _offered(found)
     part = st.segmented_control("Part", offered, default=offered[0], required=True, label_visibility="collapsed")
     if part in PARTS:

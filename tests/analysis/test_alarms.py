@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from analysis.monitoring.alarms import find_alarms
 from analysis.monitoring.annotator_profiles import AnnotatorProfile
 from analysis.results.files import from_plain
 from analysis.results.records import Results
+from spa.raters.request_log import CallCount
+from spa.responses.decisions import Decision
 from tests.analysis.sample_results import empty_results, full_results
 
 PROFILE = AnnotatorProfile(
@@ -36,6 +39,8 @@ class Visit:
     assignment_id: str = "a1"
     released: bool = False
     completed: bool = True
+    claimed: bool = False
+    outcome: str | None = None
 
 
 def results(people: int, failing: int) -> Results:
@@ -46,8 +51,8 @@ def results(people: int, failing: int) -> Results:
     return from_plain({**empty_results(), "groups": groups, "exclusions": rows})
 
 
-def told(*args: Any) -> list[str]:
-    return [alarm.text for alarm in find_alarms(*args)]
+def told(*args: Any, **more: Any) -> list[str]:
+    return [alarm.text for alarm in find_alarms(*args, **more)]
 
 
 def test_a_study_that_goes_well_is_silent() -> None:
@@ -71,11 +76,57 @@ def test_one_answer_throughout_is_told_of_people_and_of_raters() -> None:
     same = replace(PROFILE, same_answer=1.0)
     rater = replace(same, annotator_id="gpt", group="gpt")
     assert told(results(20, 0), [same, rater], []) == [
-        "1 person gave nearly the same answer throughout (straight-lining).",
         "The rater gpt answers the same to everything.",
+        "Nearly the same answer throughout (straight-lining): ann.",
     ]
 
 
 def test_uneven_assignments_are_told() -> None:
     visits = [Visit("a1"), Visit("a1"), Visit("a2", completed=False)]
     assert told(None, [], visits) == ["Assignments are answered unevenly: a1 2 times, a2 0 times."]
+
+
+def test_sums_above_the_bound_are_told_with_names_the_largest_first() -> None:
+    sums = {"ann": 1.45, "ben": 1.1, "cem": 1.11, "gpt": 2.0}
+    profiles = [
+        replace(PROFILE, annotator_id=name, largest_sum=total, group="gpt" if name == "gpt" else "human")
+        for name, total in sums.items()
+    ]
+    assert told(results(20, 0), profiles, []) == ["P(X>Y) + P(Y>X) above 110 %: ann (145 %), cem (111 %)."]
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"), [("extra_answers", "late"), ("incomplete_answers", "Incomplete"), ("attention_checks", "Failed")]
+)
+def test_whom_a_rule_leaves_out_is_named_up_to_five(rule: str, words: str) -> None:
+    found = results(20, 7)
+    left_out = replace(found, exclusions=tuple(replace(row, rule=rule) for row in found.exclusions))
+    (line,) = told(left_out, [PROFILE], [])
+    assert words in line
+    assert line.endswith("p0, p1, p2, p3, p4 and 2 more.")
+
+
+def test_visits_that_no_platform_confirmed_and_bonuses_that_nobody_paid_are_told() -> None:
+    visits = [Visit(completed=False, claimed=True, outcome="completed"), Visit()]
+    bonus = Decision(
+        submission_id="s", action="bonus", reviewer="Ana", decided_at=0, amount=Decimal("1.50"), note="Thanks."
+    )
+    assert told(None, [], visits, unpaid=[bonus, bonus]) == [
+        "Submitted, not confirmed by the platform: 1 visit.",
+        "Bonuses decided and not paid: 2, 3.00 in all.",
+    ]
+
+
+def test_raters_whose_calls_failed_are_told_with_how() -> None:
+    counts = [("a", "ok", 90), ("a", "unreadable", 8), ("a", "http_503", 2), ("b", "ok", 5), ("c", "refused", 1)]
+    calls = [
+        CallCount(
+            rater=rater, outcome=how, calls=count, prompt_tokens=0, completion_tokens=0, seconds=1.0, cost=Decimal(0)
+        )
+        for rater, how, count in counts
+    ]
+    alarms = find_alarms(None, [], [], calls=calls)
+    assert [(alarm.text, alarm.severe) for alarm in alarms] == [
+        ("The rater a: 10 of 100 calls failed (unreadable 8, http_503 2).", False),
+        ("The rater c: 1 of 1 calls failed (refused 1).", True),
+    ]

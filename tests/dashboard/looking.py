@@ -35,6 +35,7 @@ def choose(tab: Tab, part: str) -> None:
 def settled(tab: Tab) -> None:
     """Wait until nothing is being worked out, and see that no error stands on the page."""
     busy = "[data-testid=stStatusWidget], [data-testid=stSpinner], [data-testid=stSkeleton]"
+    expect(tab.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
     expect(tab.locator(busy)).to_have_count(0)
     assert tab.locator("[data-testid=stException]").count() == 0
 

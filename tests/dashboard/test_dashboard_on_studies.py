@@ -180,6 +180,7 @@ def test_what_raters_failed_at_can_be_read(tab: Tab, dashboard: Dashboard, tmp_p
     choose(tab, "Calls and raw answers")
     tab.get_by_role("combobox", name="Rater").click()
     tab.get_by_role("option", name="moody/plain").click()
+    expect(tab.get_by_role("heading", name="moody/plain")).to_be_visible()
     settled(tab)  # the outcomes to choose from are those of this rater
     tab.get_by_role("combobox", name="Outcome").click()
     unreadable = tab.get_by_role("option", name="unreadable")

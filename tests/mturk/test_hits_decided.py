@@ -14,7 +14,7 @@ from mturk.endpoint.schema import messages
 from mturk.review_rules import SHORTEST_REASON
 from mturk.reviewing import IS_REJECTED, PAID_ALREADY
 from spa.cli import main
-from spa.platforms.review import PROPOSED, rules_for
+from spa.platforms.review import PROPOSED, rules_for, unpaid_bonuses
 from spa.responses.admission import AdmissionRules, Arrival, take_in
 from spa.responses.decisions import Action, Decision, add_decision
 from tests.mturk.studies import Bench, answers_to
@@ -162,6 +162,11 @@ def test_what_is_reviewed_otherwise_already_is_told_and_stops_nothing(bench: Ben
     assert bench.told("approve", "--assignment", second, "--override", "--yes")["approved"] == 1
 
 
+def unpaid(bench: Bench) -> list[Decimal | None]:
+    with bench.open() as workspace:
+        return [decision.amount for decision in unpaid_bonuses(workspace.store)]
+
+
 def test_decided_bonuses_are_paid_once_each_and_the_note_is_the_reason(bench: Bench) -> None:
     first, second, third = handed_in(bench)
     for amount in ("0.25", "0.50"):
@@ -171,7 +176,9 @@ def test_decided_bonuses_are_paid_once_each_and_the_note_is_the_reason(bench: Be
     decide(bench, third, "bonus", amount=Decimal("0.25"), note="Explained with care.")
     assert bench.told("bonus", "--decided") | {"paid": 0} == bench.told("bonus", "--decided")
     assert entries(bench, "bonus") == []
+    assert unpaid(bench) == [Decimal("0.25"), Decimal("0.50"), Decimal("0.25")]
     told = bench.told("bonus", "--decided", "--yes")
+    assert unpaid(bench) == []
     assert (told["paid"], told["total"]) == (3, "1.20")
     assert bench.told("bonus", "--decided", "--yes")["paid"] == 0
     paid = [(one["assignment_id"], one["amount"], one["reason"]) for one in entries(bench, "bonus")]

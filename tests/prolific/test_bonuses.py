@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
+from spa.platforms.review import unpaid_bonuses
+from spa.responses.decisions import Decision, add_decision
 from tests.prolific.conftest import running
 from tests.prolific.running_study import Running, Visitor, running_study
 
@@ -51,6 +54,27 @@ def test_a_bonus_is_priced_first_and_paid_once_for_a_reason(
     assert pay["bonus_amounts"] == {f"{who.submission_id} good reasons": "1.50" for who in (one, two)}
     assert "2 already paid, 0 to pay" in study.spa("bonus", "--from", file, yes=True).output
     assert paid_times(study, 150) == {one.submission_id: 1, two.submission_id: 1}
+
+
+def test_a_bonus_that_a_reviewer_decided_is_owed_until_it_is_paid(paid: tuple[Running, list[Visitor]]) -> None:
+    study, (one, *_) = paid
+    store = study.workspace.store
+    visit = store.visits.find("prolific", one.submission_id)
+    assert visit is not None
+    with store.transaction() as connection:
+        decision = Decision(
+            submission_id=visit.submission_id,
+            action="bonus",
+            reviewer="Ana",
+            decided_at=0.0,
+            note="Explained with care.",
+            amount=Decimal("0.70"),
+        )
+        add_decision(connection, decision)
+    assert [bonus.amount for bonus in unpaid_bonuses(store)] == [Decimal("0.70")]
+    study.spa("bonus", "--decided", yes=True)
+    assert paid_times(study, 70) == {one.submission_id: 1}
+    assert unpaid_bonuses(store) == []
 
 
 def test_a_corrected_amount_is_told_and_its_difference_paid_under_a_reason_of_its_own(

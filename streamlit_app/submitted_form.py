@@ -1,0 +1,42 @@
+"""A submission's form on an address of its own: an image study's is too large for an address that holds it whole."""
+
+from __future__ import annotations
+
+from urllib.parse import quote, urlencode
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from spa.forms.html import render_whole
+from spa.server.form_progress import FormProgress
+from streamlit_app import loading
+
+POLICY = (  # in a sandbox it belongs to no site: nothing in an output runs, loads or reaches the dashboard
+    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'; "
+    "base-uri 'none'; form-action 'none'"
+)
+
+
+def address_of(submission_id: str) -> str:
+    """Return the path of a submission's form, with the token that the dashboard may ask for."""
+    token = loading.options().token
+    return f"/submitted-form/{quote(submission_id, safe='')}" + (f"?{urlencode({'token': token})}" if token else "")
+
+
+def show_form(request: Request) -> Response:
+    """Answer with a form as the annotator saw it, the answers in place."""
+    if not loading.admits(request.query_params.get("token", "")):
+        return PlainTextResponse("The token of the dashboard's link is missing.", status_code=403)
+    workspace = loading.workspace()
+    visit = workspace.store.visits.get(request.path_params["submission_id"])
+    if visit is None:
+        return PlainTextResponse("There is no such submission.", status_code=404)
+    form = workspace.form(visit.assignment_id)
+    progress = FormProgress.from_payloads(form, visit, workspace.store.visits.payloads(visit.submission_id))
+    answers = {name: str(value) for fields in progress.fields.values() for name, value in fields.items()}
+    html = render_whole(form, workspace.texts, answers=answers)
+    return HTMLResponse(html, headers={"content-security-policy": POLICY})
+
+
+ROUTE = Route("/submitted-form/{submission_id}", show_form)
