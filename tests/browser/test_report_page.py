@@ -16,7 +16,7 @@ from tests.browser.chromium import DESK, PHONE, open_browser, open_context
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-HIDDEN = """() => [...document.querySelectorAll("td, tbody th")].filter(field => {
+HIDDEN = """() => [...document.querySelectorAll(".stacked td, tbody th")].filter(field => {
     const box = field.getBoundingClientRect()
     return field.checkVisibility() && box.width && (box.right > innerWidth || box.left < 0)
 }).map(field => field.textContent)"""
@@ -46,6 +46,8 @@ def test_the_report_fits_the_window(browser: Browser, folder: Path, size: Any, l
         verdicts = page.evaluate(VERDICTS)
         assert verdicts
         assert all((content != "none") == labelled for content in verdicts)
+        heads = page.locator("table:not(.stacked) thead th").all_text_contents()
+        assert not [head for head in heads if head == "Verdict" or head.endswith(" p")]
         if labelled:
             assert page.evaluate(HIDDEN) == []
         assert page.get_by_role("link", name="Warnings", exact=True).is_visible() != labelled
