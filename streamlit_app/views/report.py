@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import streamlit as st
@@ -25,18 +26,20 @@ def show() -> None:
     """Draw the page."""
     st.title("Report")
     state = loading.state()
-    first = st.empty()  # until the section that opens with the same lines is there
+    results, first = loading.analysed(state).results, st.empty()
     with first.container():
-        show_headline(loading.analysed(state).results)
-    with st.spinner("Writing the report\N{HORIZONTAL ELLIPSIS}"):
-        found = loading.sections(state, SECTIONS)
+        show_headline(results)
+        st.info("Writing the report\N{HORIZONTAL ELLIPSIS}", icon="spinner")
+    found = loading.sections(state, SECTIONS)
     titles = {name: section.title for name, section in found.items()}
     chosen = st.multiselect("Sections", list(titles), default=list(titles), format_func=titles.__getitem__)
     if loading.has_store():
         _frozen()
     _downloads(state, tuple(name for name in titles if name in chosen))
-    if HEADLINE in chosen:
-        first.empty()
+    first.empty()
+    if HEADLINE not in chosen:  # which opens with the same lines
+        with first:
+            show_headline(results)
     sections = tuple(found[name] for name in titles if name in chosen)
     document = Document(title="", subtitle="", language="en", sections=sections)
     show_sections({section.id: section for section in short_report(document).sections})
@@ -46,22 +49,27 @@ def show() -> None:
 
 
 def _downloads(state: str, chosen: tuple[str, ...]) -> None:
-    files = _files(state, chosen)
-    study = loading.options().name
-    columns = st.columns(5)
-    columns[0].download_button("Report (HTML)", files["report.html"], f"{study}-report.html", "text/html")
-    tables = {name: text for name, text in files.items() if name.startswith(("tables/", "figures/"))}
-    columns[1].download_button("Tables (CSV, LaTeX)", _zipped(tables), f"{study}-tables.zip", "application/zip")
-    columns[2].download_button("Results (JSON)", files["results.json"], f"{study}-results.json", "application/json")
-    columns[3].download_button("Report (Markdown)", files["report.md"], f"{study}-report.md", "text/markdown")
+    """Offer the files, each of which is written when it is asked for."""
+    offered: list[tuple[str, str, str, Callable[[], str | bytes]]] = [
+        ("Report (HTML)", "report.html", "text/html", lambda: _files(state, chosen)["report.html"]),
+        ("Tables (CSV, LaTeX)", "tables.zip", "application/zip", lambda: _tables(state, chosen)),
+        ("Results (JSON)", "results.json", "application/json", lambda: to_json(loading.analysed(state).results)),
+        ("Report (Markdown)", "report.md", "text/markdown", lambda: _files(state, chosen)["report.md"]),
+    ]
     if loading.has_store():
-        columns[4].download_button("Datasheet (HEDS 3.0)", _datasheet(state), f"{study}-heds.zip", "application/zip")
+        offered.append(("Datasheet (HEDS 3.0)", "heds.zip", "application/zip", lambda: _datasheet(state)))
+    for column, (label, name, kind, make) in zip(st.columns(5), offered, strict=False):
+        column.download_button(label, make, f"{loading.options().name}-{name}", kind)
 
 
-@st.cache_data(show_spinner="Writing the report\N{HORIZONTAL ELLIPSIS}", max_entries=4)
+@st.cache_data(show_spinner=False, max_entries=4)
 def _files(state: str, chosen: tuple[str, ...]) -> dict[str, str]:
-    results = loading.analysed(state).results
-    return {**render_report(results, only=chosen, full=True), "results.json": to_json(results)}
+    return render_report(loading.analysed(state).results, only=chosen, full=True)
+
+
+def _tables(state: str, chosen: tuple[str, ...]) -> bytes:
+    files = _files(state, chosen)
+    return _zipped({name: text for name, text in files.items() if name.startswith(("tables/", "figures/"))})
 
 
 @st.cache_data(show_spinner=False, max_entries=4)
