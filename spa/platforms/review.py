@@ -17,7 +17,7 @@ from spa.responses.store import Store
 
 GROUP = "spa.review_rules"
 PROPOSED = "a reviewer proposed a rejection"
-Submission = TypeVar("Submission")  # as a platform has it
+Waiting = TypeVar("Waiting")  # as a platform has it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,11 +38,11 @@ class ReviewRules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewQueue(Generic[Submission]):
+class ReviewQueue(Generic[Waiting]):
     """Submissions that wait for review: to be approved, and those that a person must look at, with the reason."""
 
-    approve: tuple[Submission, ...]
-    look_at: tuple[tuple[Submission, str], ...]
+    approve: tuple[Waiting, ...]
+    look_at: tuple[tuple[Waiting, str], ...]
 
 
 @cache
@@ -126,11 +126,11 @@ def reason_to_look(standing: VisitDecisions | None, *, held: str | None, lacking
 
 
 def sort_for_approval(
-    waiting: Iterable[tuple[str, Submission, str | None]],
+    waiting: Iterable[tuple[str, Waiting, str | None]],
     *,
     also: Collection[str] = (),
     except_for: Collection[str] = (),
-) -> ReviewQueue[Submission]:
+) -> ReviewQueue[Waiting]:
     """Sort submissions that wait for review.
 
     Parameters
@@ -145,8 +145,8 @@ def sort_for_approval(
     >>> sort_for_approval([("a", 1, None), ("b", 2, "twice"), ("c", 3, None)], except_for=["c"])
     ReviewQueue(approve=(1,), look_at=((2, 'twice'),))
     """
-    approve: list[Submission] = []
-    look_at: list[tuple[Submission, str]] = []
+    approve: list[Waiting] = []
+    look_at: list[tuple[Waiting, str]] = []
     for name, submission, reason in waiting:
         if name in except_for:
             continue
