@@ -10,7 +10,7 @@ from analysis.agreement.rows import AgreementRow, AnnotatorPairRow
 from analysis.report.cells import cell
 from analysis.report.document import Block, Cell, Column, Fold, Heading, Paragraph, Section, Table, build_table
 from analysis.report.plots import agreement_figure
-from analysis.results.findings import OVERALL, confidence_words
+from analysis.results.findings import OVERALL, by_criterion, confidence_words
 from analysis.results.records import Results
 from analysis.results.words import Names, count, interval, listed, number, percent, sentence, slug
 
@@ -55,11 +55,8 @@ def agreement(results: Results) -> Section | None:
         return None
     names, rows = Names(results), [row for row in results.agreement if row.source == "ratings"]
     blocks: list[Block] = [Paragraph(text=READING), Paragraph(text=RULES), *_alone(results, names, rows)]
-    criteria = sorted(dict.fromkeys(row.criterion for row in rows), key=lambda each: each != OVERALL)
-    of_criterion: dict[str, list[AgreementRow]] = {criterion: [] for criterion in criteria}
-    for row in rows:
-        of_criterion[row.criterion].append(row)
-    for criterion, own in of_criterion.items():
+    criteria = by_criterion(rows)
+    for criterion, own in criteria.items():
         several = len(criteria) > 1
         title = sentence(names.criterion(criterion))
         about = f": {names.criterion(criterion)}" if several else ""

@@ -8,7 +8,7 @@ from analysis.llm_vs_people.calibration_rows import CalibrationRow
 from analysis.report.cells import cell
 from analysis.report.document import Block, Column, Fold, Heading, Paragraph, Section, Table, build_table
 from analysis.report.plots import reliability_figure
-from analysis.results.findings import confidence_words
+from analysis.results.findings import by_criterion, confidence_words
 from analysis.results.records import Results
 from analysis.results.words import (
     Names,
@@ -43,9 +43,8 @@ def calibration(results: Results) -> Section | None:
         blocks: list[Block] = [Paragraph(text=f"This cannot be determined from these answers. {reasons}.")]
         return Section(id="calibration", title="Do stated chances come true?", blocks=tuple(blocks))
     blocks = [Paragraph(text=_reading(scored, names)), _scores(rows, names, confidence_words(results))]
-    criteria = list(dict.fromkeys(row.criterion for row in scored))
-    for criterion in criteria:
-        own = [row for row in scored if row.criterion == criterion]
+    criteria = by_criterion(scored)
+    for criterion, own in criteria.items():
         if len(criteria) > 1:
             blocks.append(Heading(text=sentence(names.criterion(criterion))))
         blocks += _curve(own, names, criterion, several=len(criteria) > 1)

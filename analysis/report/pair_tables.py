@@ -11,7 +11,7 @@ from analysis.report.document import Block, Cell, Column, Heading, Table, build_
 from analysis.report.families import correction_name, discovery_words
 from analysis.report.orientation import STARS
 from analysis.report.plots import WHAT, share_figure
-from analysis.results.findings import SHARES, confidence_words, opened
+from analysis.results.findings import SHARES, by_criterion, confidence_words, drawn, opened
 from analysis.results.records import PairTest, Results
 from analysis.results.words import (
     MINUS,
@@ -53,16 +53,15 @@ def shares_by_criterion(
     """Return table and figure of each criterion: those of the report, and those of its appendix."""
     blocks: list[Block] = []
     appendix: list[Block] = []
-    criteria = list(dict.fromkeys(row.criterion for row in rows))
-    for criterion in criteria:
-        part = blocks if criterion in opened(criteria) else appendix
-        own, several = [row for row in rows if row.criterion == criterion], len(criteria) > 1
+    criteria = by_criterion(rows)
+    several = len(criteria) > 1
+    for criterion, own in criteria.items():
+        part = blocks if criterion in opened([*criteria]) else appendix
         part += [Heading(text=sentence(names.criterion(criterion)))] if several else []
-        part += [
-            pair_table(results, names, own, source, criterion, several),
-            share_figure(own, names, source, criterion, several),
-            *more(own),
-        ]
+        part.append(pair_table(results, names, own, source, criterion, several))
+        if criterion in drawn(criteria):
+            part.append(share_figure(own, names, source, criterion, several))
+        part += more(own)
     return blocks, appendix
 
 

@@ -8,7 +8,7 @@ from analysis.ranking.differences import RankingDifference
 from analysis.report.cells import cell, titled
 from analysis.report.document import Block, Bullets, Column, Fold, Heading, Paragraph, Table, build_table
 from analysis.report.plots import places_figure
-from analysis.results.findings import OVERALL, opened
+from analysis.results.findings import by_criterion, drawn, opened
 from analysis.results.records import Results
 from analysis.results.words import Names, p_words, plural, sentence
 from analysis.statistics.rank_orders import Place, Ranking
@@ -22,17 +22,15 @@ Rows = Sequence[Ranking]
 def rankings_compared(results: Results, names: Names) -> list[Block]:
     """Return the places by ranking as table and figure, and the supported differences in words."""
     rankings = [row for row in results.rankings if row.source != APART and row.places]
-    criteria = sorted(dict.fromkeys(row.criterion for row in rankings), key=lambda each: each != OVERALL)
+    criteria = by_criterion(rankings)
     blocks: list[Block] = []
-    for criterion in criteria:
-        own = [row for row in rankings if row.criterion == criterion]
+    for criterion, own in criteria.items():
         if len(own) < 2:
             continue
-        shown: list[Block] = [
-            _places(names, own, criterion, len(criteria) > 1),
-            places_figure(own, names, criterion, len(criteria) > 1),
-        ]
-        if criterion not in opened(criteria):
+        shown: list[Block] = [_places(names, own, criterion, len(criteria) > 1)]
+        if criterion in drawn(criteria):
+            shown.append(places_figure(own, names, criterion, len(criteria) > 1))
+        if criterion not in opened([*criteria]):
             shown = [Fold(summary=sentence(names.criterion(criterion)), blocks=tuple(shown))]
         blocks += shown
     if blocks:

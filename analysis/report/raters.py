@@ -10,7 +10,7 @@ from analysis.report.cells import cell, criterion_cell, titled
 from analysis.report.document import Block, Cell, Column, Fold, Paragraph, Section, Table, build_table
 from analysis.report.raters_compared import raters_compared
 from analysis.report.rating_details import mean_cell
-from analysis.results.findings import OVERALL
+from analysis.results.findings import OVERALL, by_criterion
 from analysis.results.rater_rows import RaterRow
 from analysis.results.records import Results
 from analysis.results.words import Names, count, number, percent, plural, sentence
@@ -156,8 +156,8 @@ def _by_system(results: Results, rows: Sequence[RaterRow], names: Names) -> list
     groups = list(dict.fromkeys(row.group for row in rows if row.source == "ratings"))
     if not any(names.kind(group) == "llm" for group in groups) or len({row.system for row in means}) < 2:
         return []
-    criteria = sorted(dict.fromkeys(row.criterion for row in means), key=lambda each: each != OVERALL)
-    tables = [_means(means, groups, criterion, names, several=len(criteria) > 1) for criterion in criteria]
+    criteria = by_criterion(means)
+    tables = [_means(own, groups, criterion, names, several=len(criteria) > 1) for criterion, own in criteria.items()]
     if len(tables) == 1:
         return [*tables]
     return [
@@ -167,7 +167,7 @@ def _by_system(results: Results, rows: Sequence[RaterRow], names: Names) -> list
 
 
 def _means(means: Sequence[RatingMean], groups: list[str], criterion: str, names: Names, *, several: bool) -> Table:
-    own = {(row.group, row.system): row for row in means if row.criterion == criterion}
+    own = {(row.group, row.system): row for row in means}
     systems = list(dict.fromkeys(system for _, system in own))
     columns = [Column(title="Rater"), *(Column(title=names.system(system), numeric=True) for system in systems)]
     cells = [

@@ -17,7 +17,7 @@ from analysis.report.document import (
 from analysis.report.pair_tables import level_words, pair_table
 from analysis.report.plots import means_figure
 from analysis.report.spread import spread
-from analysis.results.findings import OVERALL, confidence_words, opened
+from analysis.results.findings import OVERALL, by_criterion, confidence_words, drawn, opened
 from analysis.results.headline import MOST_CLAIMS
 from analysis.results.records import Results
 from analysis.results.words import Names, count, interval, number, sentence
@@ -32,22 +32,21 @@ def ratings(results: Results) -> Section | None:
         Paragraph(text=f"Annotators rated single outputs; here their ratings are averaged. {level_words(results)}")
     ]
     appendix: list[Block] = []
-    named = [*(row.criterion for row in means), *(row.criterion for row in pairs)]
-    criteria = sorted(dict.fromkeys(named), key=lambda each: each != OVERALL)
+    means_of, pairs_of, counts_of = by_criterion(means), by_criterion(pairs), by_criterion(results.rating_counts)
+    criteria = list(dict.fromkeys((*means_of, *pairs_of)))
+    several, figured = len(criteria) > 1, drawn(criteria)
     for criterion in criteria:
-        several = len(criteria) > 1
         title = sentence(names.directed(criterion))
         means_part: list[Block] = []
         pairs_part: list[Block] = []
         spreads: list[Block] = []
-        own_means = [row for row in means if row.criterion == criterion]
-        own_pairs = [row for row in pairs if row.criterion == criterion]
+        own_means, own_pairs = means_of.get(criterion, []), pairs_of.get(criterion, [])
         if own_means:
-            means_part += [
-                _means(results, names, own_means, criterion, several),
-                means_figure(own_means, names, criterion, several),
-            ]
-            spreads = spread(results, names, criterion, several)
+            means_part.append(_means(results, names, own_means, criterion, several))
+            if criterion in figured:
+                means_part.append(means_figure(own_means, names, criterion, several))
+            own_counts = counts_of.get(criterion, [])
+            spreads = spread(own_counts, names, criterion, several=several, figures=criterion in figured)
         if own_pairs:
             pairs_part.append(pair_table(results, names, own_pairs, "ratings", criterion, several))
         head = [Heading(text=title)] if several else []

@@ -7,7 +7,7 @@ from analysis.comparisons.ratings import RatingMean
 from analysis.descriptives.category_shares import CategoryShare
 from analysis.report.cells import cell
 from analysis.report.document import Block, Cell, Column, Heading, Paragraph, Section, Table, build_table
-from analysis.results.findings import confidence_words
+from analysis.results.findings import by_criterion, confidence_words
 from analysis.results.records import Results
 from analysis.results.words import Names, count, interval, number, percent, sentence, share_interval, slug
 
@@ -28,8 +28,9 @@ def shares(results: Results) -> Section | None:
     if rated:
         blocks += [Paragraph(text=_reading(rated)), _rates(results, rated, names)]
     others = [criterion for criterion, seen in scores.items() if not seen <= YES_NO]
+    of_criterion = by_criterion(rows)
     for criterion in others:
-        own = [row for row in rows if row.criterion == criterion]
+        own = of_criterion[criterion]
         blocks += [Heading(text=sentence(names.criterion(criterion))), _distribution(results, own, names, criterion)]
     return Section(id="shares", title="How often each answer was given", blocks=tuple(blocks))
 

@@ -23,7 +23,7 @@ from analysis.report.document import (
 from analysis.report.orientation import STARS, turned
 from analysis.report.preferences import LLM_NOTE
 from analysis.report.rankings_compared import rankings_compared
-from analysis.results.findings import OVERALL, PairResult, opened, pair_results
+from analysis.results.findings import PairResult, by_criterion, opened, pair_results
 from analysis.results.records import Results
 from analysis.results.words import Names, interval, listed, number, p_words, percent, plural, sentence, signed
 from analysis.statistics.corrections import Verdict
@@ -52,11 +52,10 @@ def side_by_side(results: Results) -> Section | None:
             text="Each row is a pair of systems, each column a way of asking one group. Only corrected tests count."
         )
     ]
-    criteria = sorted(dict.fromkeys(entry.test.criterion for entry in found), key=lambda each: each != OVERALL)
-    for criterion in criteria:
-        own = [entry for entry in found if entry.test.criterion == criterion]
+    criteria = by_criterion(found, lambda entry: entry.test.criterion)
+    for criterion, own in criteria.items():
         table = matrix(own, names, criterion, len(criteria) > 1)
-        if table is not None and criterion not in opened(criteria):
+        if table is not None and criterion not in opened([*criteria]):
             blocks.append(Fold(summary=sentence(names.criterion(criterion)), blocks=(table,)))
         elif table is not None:
             blocks.append(table)

@@ -7,31 +7,31 @@ from analysis.report.cells import cell, titled
 from analysis.report.document import Block, Cell, Column, Fold, Table, build_table
 from analysis.report.plots import spread_figure
 from analysis.results.findings import KIND_ORDER
-from analysis.results.records import Results
 from analysis.results.words import Names, count, number, percent, plural, slug
 
 MOST_FIGURES = 6  # groups that are drawn, people first; the table has all
 
 
-def spread(results: Results, names: Names, criterion: str, several: bool) -> list[Block]:
+def spread(
+    rows: list[RatingCount], names: Names, criterion: str, *, several: bool, figures: bool = True
+) -> list[Block]:
     """Return what a reader opens to see how often each score was given; nothing where the scale is continuous."""
-    rows = [row for row in results.rating_counts if row.criterion == criterion]
     if not rows:
         return []
     scores = sorted({row.score for row in rows})
     groups = sorted(dict.fromkeys(row.group for row in rows), key=lambda group: KIND_ORDER.get(names.kind(group), 2))
-    figures = [
+    bars = [
         spread_figure(
             [row for row in rows if row.group == group],
             names,
             scores,
             f"spread-{slug(criterion)}-{slug(group)}" if several else f"spread-{slug(group)}",
         )
-        for group in groups[:MOST_FIGURES]
+        for group in (groups[:MOST_FIGURES] if figures else ())
     ]
     table = _table(rows, names, scores, criterion, several)
-    drawn = "" if len(groups) <= MOST_FIGURES else f", {MOST_FIGURES} of {plural(len(groups), 'group')} drawn"
-    return [Fold(summary=f"How the ratings are spread{drawn}", blocks=(*figures, table))]
+    some = f", {MOST_FIGURES} of {plural(len(groups), 'group')} drawn" if len(groups) > MOST_FIGURES and figures else ""
+    return [Fold(summary=f"How the ratings are spread{some}", blocks=(*bars, table))]
 
 
 def _table(rows: list[RatingCount], names: Names, scores: list[float], criterion: str, several: bool) -> Table:

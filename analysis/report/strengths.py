@@ -9,7 +9,7 @@ from analysis.ranking.tied import TieFit
 from analysis.report.cells import cell
 from analysis.report.document import Block, Cell, Column, Fold, Paragraph, Section, Table, build_table
 from analysis.report.plots import strengths_figure
-from analysis.results.findings import confidence_words
+from analysis.results.findings import confidence_words, drawn
 from analysis.results.records import Results
 from analysis.results.words import Names, count, interval, number, percent, plural, sentence
 from analysis.statistics.rank_orders import Ranking
@@ -138,10 +138,11 @@ def _figures(names: Names, rows: Strengths) -> list[Block]:
     parts: dict[tuple[str, str], list[SystemStrength]] = {}
     for row in rows:
         parts.setdefault((row.source, row.criterion), []).append(row)
+    figured = drawn(dict.fromkeys(criterion for _, criterion in parts))
     return [
         strengths_figure(own, names, source, criterion)
         for (source, criterion), own in parts.items()
-        if any(row.ci_low is not None for row in own)
+        if criterion in figured and any(row.ci_low is not None for row in own)
     ]
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from operator import attrgetter
+from typing import TypeVar
 
 from analysis.comparisons.choices import ChoiceTest
 from analysis.comparisons.preferences import PreferenceTest
@@ -17,6 +20,23 @@ KIND_ORDER = {"human": 0, "simulated": 1, "llm": 3}
 OVERALL = "overall"
 WON_ALL = "won every comparison"  # how the reason of a system without a place begins
 MOST_OPEN = 2
+MOST_DRAWN = 24
+Row = TypeVar("Row")
+
+
+def by_criterion(
+    rows: Iterable[Row], criterion_of: Callable[[Row], str] = attrgetter("criterion")
+) -> dict[str, list[Row]]:
+    """Return the rows of each criterion, overall first and else as they first appear."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(criterion_of(row), []).append(row)
+    return {OVERALL: found.pop(OVERALL), **found} if OVERALL in found else found
+
+
+def drawn(criteria: Iterable[str]) -> frozenset[str]:
+    """Return the criteria of which figures are drawn: the first ones, since nobody looks at a thousand figures."""
+    return frozenset(islice(criteria, MOST_DRAWN))
 
 
 def opened(criteria: Sequence[str]) -> frozenset[str]:

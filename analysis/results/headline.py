@@ -7,7 +7,16 @@ from collections.abc import Iterator, Sequence
 from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.comparisons.preferences import PreferenceTest
 from analysis.comparisons.ratings import RatingTest
-from analysis.results.findings import WON_ALL, PairResult, first_criteria, leader, main_group, main_source, pair_results
+from analysis.results.findings import (
+    WON_ALL,
+    PairResult,
+    by_criterion,
+    first_criteria,
+    leader,
+    main_group,
+    main_source,
+    pair_results,
+)
 from analysis.results.headline_rows import Direction, Headline, HeadlineClaim, HeadlineProblem, Strength
 from analysis.results.records import Results
 from analysis.results.small_designs import tests_by_source
@@ -32,9 +41,10 @@ def headline_of(results: Results) -> Headline:
             source=None, group=None, winner=nothing, certainty=nothing, stand_in=stand_in, problems=problems
         )
     group = main_group(results, source)
-    rows = [row for row in pair_results(results, source) if row.test.group == group]
+    tested = (row for row in pair_results(results, source) if row.test.group == group)
+    rows = by_criterion(tested, lambda row: row.test.criterion)
     found = [
-        _claim(results, names, [row for row in rows if row.test.criterion == criterion], source, group, criterion)
+        _claim(results, names, rows.get(criterion, []), source, group, criterion)
         for criterion in first_criteria(results, source)
     ]
     claims = tuple(claim for claim, _ in found)

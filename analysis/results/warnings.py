@@ -23,6 +23,8 @@ UNPAIRED = {
     "they were rated side by side, give both ratings one assignment_id, or leave the column out.",
 }
 
+AS_DESIGNED = "compare systems that nobody rated on the same item, as the study was designed, so that nothing pairs."
+
 
 def warn(results: Results, plan: Plan) -> tuple[WarningRow, ...]:
     """Say what a reader must keep in mind, from the finished results."""
@@ -113,7 +115,8 @@ def _about_tests(results: Results, plan: Plan) -> Iterator[WarningRow]:
     tests = Counter(row.group for row in results.ratings.pairs)
     apart = Counter((row.group, row.separated_by) for row in results.ratings.pairs if row.separated_by)
     for (group, column), n in apart.items():
-        yield _of_group("unpaired_ratings", group, f"{n} of {tests[group]} tests of ratings {UNPAIRED[column]}")
+        why = UNPAIRED[column] if results.study is None else AS_DESIGNED
+        yield _of_group("unpaired_ratings", group, f"{n} of {tests[group]} tests of ratings {why}")
     for name, rows in (("preferences", results.preferences), ("choices", results.choices.pairs)):
         for group in sorted({row.group for row in rows if 1 < row.n < SMALL_CLUSTERS}):
             yield _of_group(
