@@ -30,6 +30,14 @@ class Analysed:
 
         return Names(self.results)
 
+    @property
+    def rules(self) -> dict[str, tuple[str, ...]]:
+        """Return the rules that leave an annotator's answers out, in words, by annotator; once each."""
+        found: dict[str, dict[str, None]] = {}
+        for row in self.results.exclusions:
+            found.setdefault(row.annotator_id, {})[row.rule.replace("_", " ")] = None
+        return {annotator: tuple(rules) for annotator, rules in found.items()}
+
 
 def state_of_source(options: DashboardOptions, workspace: Workspace | None) -> str:
     """Return what there is now, as a text that changes with it; of tables the times of their files."""

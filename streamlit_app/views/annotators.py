@@ -54,10 +54,7 @@ def show() -> None:
     if not people:
         st.info("No person has handed in a form yet.")
         return
-    rules: dict[str, list[str]] = {}
-    for row in found.results.exclusions:
-        rules.setdefault(row.annotator_id, []).append(row.rule.replace("_", " "))
-    frame = _frame(people, rules)
+    frame = _frame(people, found.rules)
     shown = frame.drop([name for name in frame.columns if frame[name].null_count() == frame.height])
     height = min(600, 38 * (frame.height + 1))
     blank = shown.with_columns(pl.col(pl.String).fill_null(""))
@@ -72,13 +69,11 @@ def show() -> None:
     _spread(shown)
 
 
-def _frame(people: list[AnnotatorProfile], rules: dict[str, list[str]]) -> pl.DataFrame:
+def _frame(people: list[AnnotatorProfile], rules: dict[str, tuple[str, ...]]) -> pl.DataFrame:
     rows = [asdict(each) for each in people]
     frame = pl.DataFrame(rows, infer_schema_length=None).with_columns(
         minutes=pl.col("seconds").cast(pl.Float64) / 60,
-        excluded=pl.Series(
-            [", ".join(dict.fromkeys(rules.get(each.annotator_id, ()))) or None for each in people], dtype=pl.String
-        ),
+        excluded=pl.Series([", ".join(rules.get(each.annotator_id, ())) or None for each in people], dtype=pl.String),
     )
     return frame.select(*COLUMNS)
 

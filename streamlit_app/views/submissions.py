@@ -55,14 +55,11 @@ def show() -> None:
 
 def _entries(state: str) -> list[ReviewEntry]:
     try:
-        found = loading.analysed(state).results.exclusions
+        found = loading.analysed(state).rules
         profiles = {each.annotator_id: each for each in loading.profiles(state)}
     except AnalysisError:  # nothing is handed in yet; visits under way are shown all the same
-        found, profiles = (), {}
-    rules: dict[str, tuple[str, ...]] = {}
-    for row in found:
-        if row.rule != "review":
-            rules[row.annotator_id] = (*rules.get(row.annotator_id, ()), row.rule.replace("_", " "))
+        found, profiles = {}, {}
+    rules = {annotator: tuple(rule for rule in own if rule != "review") for annotator, own in found.items()}
     return entries_of(loading.visits(), visit_decisions(loading.decisions()), profiles, rules)
 
 

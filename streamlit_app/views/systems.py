@@ -190,7 +190,8 @@ def _outputs(system_x: str, system_y: str, criterion: str, found: Analysed) -> N
         words = {system: _said(said.get(item.item_id, {}).get(system, ()), names) for system, _ in pair}
         if pair[0][1].image is not None:
             for column, (system, output) in zip(st.columns(2), pair, strict=True):
-                column.image(str(output.image), caption=plain(f"{names.system(system)}. {words[system]}"))
+                column.image(str(output.image))  # a caption of its own would stretch a small one
+                column.caption(plain(f"{names.system(system)}. {words[system]}"))
             continue
         cells = "".join(
             f"<article><h4>{escape(names.system(system))}</h4><small>{escape(words[system])}</small>"
