@@ -36,7 +36,7 @@ from analysis.results.findings import (
 )
 from analysis.results.headline import headline_of
 from analysis.results.records import Results
-from analysis.results.words import Names, plural, sentence
+from analysis.results.words import Names, listed, number, plural, sentence
 from analysis.statistics.record import Source
 
 MOST_LINES = 8  # lines on who agrees
@@ -73,10 +73,12 @@ def _picture(results: Results, names: Names, source: Source, group: str, criteri
     strengths = {row.system: row.strength for row in rows if row.group == group and row.strength is not None}
     if not strengths:
         return []
+    best_first = sorted(strengths.items(), key=lambda one: -one[1])
     rows.sort(key=lambda row: -strengths.get(row.system, float("-inf")))
     drawn = strengths_figure(rows, names, source, criterion)
     figure = drawn if isinstance(drawn, Figure) else next(one for one in drawn.blocks if isinstance(one, Figure))
-    return [replace(figure, name="answer")]
+    order = listed([f"{names.system(system)} {number(strength)}" for system, strength in best_first])
+    return [replace(figure, name="answer", alternative=f"Strengths by {names.group(group)}, best first: {order}")]
 
 
 def _others(results: Results, names: Names, source: Source, group: str, criteria: tuple[str, ...]) -> list[Block]:
