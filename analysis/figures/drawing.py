@@ -26,7 +26,7 @@ LOOK = {  # of every figure
     "background": "transparent",
     "font": DRAWN,
     "aria": False,
-    "padding": 4,
+    "padding": {"left": 12, "right": 12, "top": 4, "bottom": 4},  # readers' fonts are wider than the one measured
     "view": {"continuousWidth": 300, "continuousHeight": 300, "stroke": None},
     "axis": {
         **dict.fromkeys(("labelColor", "titleColor", "domainColor", "tickColor"), INK),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from analysis.report.cells import cell
 from analysis.report.document import (
@@ -22,7 +23,7 @@ from analysis.report.document import (
     build_table,
 )
 from analysis.report.families import discovery_words
-from analysis.report.plots import strengths_figure
+from analysis.report.plots import means_figure, strengths_figure
 from analysis.results.findings import (
     OVERALL,
     SOURCES,
@@ -68,17 +69,32 @@ def headline(results: Results) -> Section | None:
 
 
 def _picture(results: Results, names: Names, source: Source, group: str, criterion: str) -> list[Block]:
-    """Return the strengths of the systems on one criterion, best first, people beside LLMs, where there are some."""
-    rows = [row for row in results.bradley_terry if (row.source, row.criterion) == (source, criterion)]
-    strengths = {row.system: row.strength for row in rows if row.group == group and row.strength is not None}
-    if not strengths:
+    """Return the systems on one criterion, best first, people beside LLMs: strengths, or mean ratings."""
+    rows = _measured(results, source, criterion)
+    values = {row.system: value for row, value in rows if row.group == group and value is not None}
+    if not values:
         return []
-    best_first = sorted(strengths.items(), key=lambda one: -one[1])
-    rows.sort(key=lambda row: -strengths.get(row.system, float("-inf")))
-    drawn = strengths_figure(rows, names, source, criterion)
+    low_is_best = source == "ratings" and criterion in names.lower_is_better
+    order = sorted(values, key=values.__getitem__, reverse=not low_is_best)
+    place = {system: number for number, system in enumerate(order)}
+    sorted_rows = [row for row, _ in sorted(rows, key=lambda one: place.get(one[0].system, len(place)))]
+    several = len(first_criteria(results, source)) > 1
+    drawn = (
+        means_figure(sorted_rows, names, criterion, several)
+        if source == "ratings"
+        else strengths_figure(sorted_rows, names, source, criterion)
+    )
     figure = drawn if isinstance(drawn, Figure) else next(one for one in drawn.blocks if isinstance(one, Figure))
-    order = listed([f"{names.system(system)} {number(strength)}" for system, strength in best_first])
-    return [replace(figure, name="answer", alternative=f"Strengths by {names.group(group)}, best first: {order}")]
+    what = "Mean ratings" if source == "ratings" else "Strengths"
+    listing = listed([f"{names.system(system)} {number(values[system])}" for system in order])
+    return [replace(figure, name="answer", alternative=f"{what} by {names.group(group)}, best first: {listing}")]
+
+
+def _measured(results: Results, source: Source, criterion: str) -> list[tuple[Any, float | None]]:
+    """Return the rows that hold a number for each group and system, with that number."""
+    if source == "ratings":
+        return [(row, row.mean) for row in results.ratings.means if row.criterion == criterion]
+    return [(row, row.strength) for row in results.bradley_terry if (row.source, row.criterion) == (source, criterion)]
 
 
 def _others(results: Results, names: Names, source: Source, group: str, criteria: tuple[str, ...]) -> list[Block]:
