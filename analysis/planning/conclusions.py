@@ -49,7 +49,7 @@ def reachable_conclusions(study: Study, outputs: Outputs) -> tuple[Conclusion, .
     planned = planned_answers(study, outputs)
     designs = [study_design(study, kind, pool=len(outputs.items)) for kind in KINDS if study.criteria_of(kind)]
     return (
-        *(_difference(study, design) for design in designs),
+        *(_difference(study, design, paired=any(planned.paired)) for design in designs),
         *(_equivalence(study, design) for design in designs),
         *_consistency(study),
         _agreement(study, planned),
@@ -86,11 +86,11 @@ def planned_answers(study: Study, outputs: Outputs) -> PlannedAnswers:
     return PlannedAnswers(rated=rated, paired=paired)
 
 
-def _difference(study: Study, design: Assumptions) -> Conclusion:
+def _difference(study: Study, design: Assumptions, *, paired: bool) -> Conclusion:
     """Tell the difference that each pair's test finds."""
     annotators, stated = study.people.annotators, design.kind == "spa"
     question = f"which system is {'preferred' if stated else 'rated higher'}"
-    if not stated and study.analysis.unit == "auto" and annotators < ENOUGH_ANNOTATORS:
+    if not stated and paired and study.analysis.unit == "auto" and annotators < ENOUGH_ANNOTATORS:
         reason = f"{annotators} annotators: below {ENOUGH_ANNOTATORS} tests hold for these annotators only"
         return Conclusion(question=question, answerable=False, reason=reason, change=f"{ENOUGH_ANNOTATORS} annotators")
     found = detectable(design, annotators, POWER)
@@ -166,6 +166,8 @@ def _crossed(planned: PlannedAnswers) -> Conclusion:
     reason = f"both systems of a pair judged on the same item: annotators {people}, items {n_items}, of each pair"
     if not annotators:
         reason = "no annotator rates, or chooses between, two systems on the same item"
+        if planned.rated:
+            reason += ", so there is no crossed test; tests of ratings allow for both (clustered t)"
     return Conclusion(
         question="whether other annotators, on other items, would find the same",
         answerable=answerable,
