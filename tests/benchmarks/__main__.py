@@ -50,8 +50,6 @@ def benchmarks() -> Iterator[Callable[[], Figure | None]]:
     yield bench_store.assignments_stored_per_second
     yield bench_store.milliseconds_of_an_admission
     yield bench_store.answers_exported_per_second
-    yield bench_report.analysis_of_hanna
-    yield bench_report.report_on_hanna
 
 
 def main() -> None:
@@ -71,6 +69,8 @@ def main() -> None:
             table.add_row(benchmark.__name__, "-", "", "", "skipped: its data are absent")
         else:
             _add(table, figure)
+    for figure in bench_report.figures(peers):
+        _add(table, figure)
     for figure in bench_bradley_terry.figures(peers):
         _add(table, figure)
     for figure in bench_agreement.figures(peers, given.irr):

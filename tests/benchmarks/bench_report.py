@@ -1,86 +1,83 @@
-"""How long HANNA takes (72,864 ratings, 21 groups), from file to results and to the whole report, and its memory."""
+"""CPU time and memory of ``spa report`` as a whole process: HANNA, many criteria, and ten million ratings."""
 
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 import tempfile
-import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
-from analysis import Plan, Reading, analyse, read_tables
 from tests.benchmarks.measure import Figure
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "hanna" / "ratings.csv"
 LLMS = ("Beluga-13B", "Llama-13B", "Mistral-7B", "ChatGPT", "OrcaPlatypus")
+COMMAND = (sys.executable, "-c", "from spa.cli import main; main()", "report")
+CRITERIA = 2_000
+LONG = 10_000_000
+READ = (
+    "from pathlib import Path; import sys; from analysis import Reading, read_tables; "
+    "read_tables({'ratings': Path(sys.argv[1])}, Reading())"
+)
+COUNT = (
+    "import duckdb, sys; table = sys.argv[1]; "
+    "duckdb.sql(f\"SELECT system, count(*), avg(score) FROM '{table}' GROUP BY 1\").fetchall()"
+)
 
 
-def report_on_hanna() -> Figure | None:
-    """Time ``spa report`` as a whole process, every file of the report written; ``None`` without the data.
-
-    The peak is that of the whole process, libraries included.
-    """
-    if not DATA.is_file():
-        return None
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-c", "from spa.cli import main; main()", "report", "--out", f"{folder}/report"]
-        command += ["--ratings", str(_tidy(folder)), "--map", "rater=annotator_id", "--map", "eval_prompt=variant"]
-        command += [word for llm in LLMS for word in ("--llm", llm)]
-        start = time.perf_counter()
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
-            _, status, used = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-        seconds = time.perf_counter() - start
-    if process.returncode:
-        raise RuntimeError(f"spa report ended with {process.returncode}")
-    return Figure(
-        name="spa report on HANNA",
-        value=seconds,
-        unit="s",
-        peak_mib=used.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10),
-        note="whole process: HTML, Markdown, LaTeX, CSV and figures written",
-    )
-
-
-def analysis_of_hanna() -> Figure | None:
-    """Time reading and analysing, the best of three; ``None`` where the data are absent.
-
-    The peak is what the process grew by beyond its size with all libraries loaded: the frames lie
-    outside Python's own allocator.
-    """
-    if not DATA.is_file():
-        return None
-    with tempfile.TemporaryDirectory() as folder:
-        path = _tidy(folder)
-        reading = Reading(mapping={"rater": "annotator_id", "eval_prompt": "variant"}, llms=LLMS)
-        before = _peak_mib()
-        seconds = min(_once(path, reading) for _ in range(3))
-    return Figure(
-        name="analysis of HANNA",
-        value=seconds,
-        unit="s",
-        peak_mib=_peak_mib() - before,
-        note="72,864 ratings, 3,465 tests, best of 3",
-    )
+def figures(peers: str | None) -> Iterator[Figure]:
+    """Measure each report; the long table beside DuckDB where an environment with it is named."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if DATA.is_file():
+            path = folder / "hanna.csv"
+            pl.read_csv(DATA).with_columns((pl.col("story_id") % 96).alias("item_id")).write_csv(path)
+            options = ["--map", "rater=annotator_id", "--map", "eval_prompt=variant"]
+            options += [word for llm in LLMS for word in ("--llm", llm)]
+            yield _report("spa report on HANNA", path, folder, options, "72,864 ratings, 21 groups")
+        path = _ratings(folder, annotators=3, items=20, criteria=CRITERIA)
+        yield _report(f"spa report on {CRITERIA:,} criteria", path, folder, note="240 ratings each")
+        path = _ratings(folder, annotators=LONG // 10_000, items=2_500, criteria=1)
+        yield _report("spa report on 10 million ratings (CSV)", path, folder)
+        reading, peak = _measure([sys.executable, "-c", READ, str(path)])
+        note = "read, checked, counted"
+        if peers is not None:
+            counting, _ = _measure([peers, "-c", COUNT, str(path)])
+            note = f"{note}; {reading / counting:.1f} times a GROUP BY of DuckDB ({counting:.2f} s)"
+        yield Figure(name="reading 10 million ratings (CSV)", value=reading, unit="s CPU", peak_mib=peak, note=note)
+        parquet = path.with_suffix(".parquet")
+        pl.scan_csv(path).sink_parquet(parquet)
+        reading, peak = _measure([sys.executable, "-c", READ, str(parquet)])
+        yield Figure(name="reading 10 million ratings (Parquet)", value=reading, unit="s CPU", peak_mib=peak)
 
 
-def _tidy(folder: str) -> Path:
-    """Write the published table with the item that a story is about."""
-    path = Path(folder) / "ratings.csv"
-    pl.read_csv(DATA).with_columns((pl.col("story_id") % 96).alias("item_id")).write_csv(path)
+def _report(name: str, path: Path, folder: Path, options: Sequence[str] = (), note: str = "") -> Figure:
+    used, peak = _measure([*COMMAND, "--out", str(folder / "report"), "--ratings", str(path), *options])
+    return Figure(name=name, value=used, unit="s CPU", peak_mib=peak, note=note)
+
+
+def _ratings(folder: Path, *, annotators: int, items: int, criteria: int) -> Path:
+    """Write ratings of four systems: every annotator rates each item's outputs on every criterion."""
+    rng = np.random.default_rng(1)
+    shape = (criteria, annotators, items, 4)
+    criterion, annotator, item, system = np.indices(shape, dtype=np.int32).reshape(4, -1)
+    score = np.clip(np.round(3 + 0.3 * system + rng.normal(size=len(system))), 1, 5).astype(np.int8)
+    columns = {"annotator_id": annotator, "item_id": item, "system": system, "criterion": criterion}
+    frame = pl.DataFrame(columns).select("a" + pl.col(name).cast(pl.String).alias(name) for name in columns)
+    path = folder / f"ratings-{criteria}.csv"
+    frame.with_columns(score=score).write_csv(path)
     return path
 
 
-def _once(path: Path, reading: Reading) -> float:
-    start = time.perf_counter()
-    analyse(read_tables({"ratings": path}, reading), Plan())
-    return time.perf_counter() - start
-
-
-def _peak_mib() -> float:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (2**20 if sys.platform == "darwin" else 2**10)
+def _measure(command: Sequence[str]) -> tuple[float, float]:
+    """Run a process and return its CPU seconds and its peak memory in MiB, libraries included."""
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(command[:4])} ended with {process.returncode}")
+    return used.ru_utime + used.ru_stime, used.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
