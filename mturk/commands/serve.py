@@ -103,9 +103,12 @@ def serve(
             click.echo("for workers on other machines, set --public-url and --frame-url")
         if emulate:
             _print_emulator_key(endpoint, host_key)
-        click.echo("Ctrl-C stops the server; the store keeps everything.")
         with ticking(endpoint, host_key):
-            serve_both_ports(app, create_frames(endpoint, settings), listener, frames)
+            serve_both_ports(app, create_frames(endpoint, settings), listener, frames, ready=_print_how_to_stop)
+
+
+def _print_how_to_stop() -> None:
+    click.echo("Ctrl-C stops the server; the store keeps everything.")
 
 
 def make_settings(

@@ -123,7 +123,7 @@ def test_pages_load_and_run_only_what_is_the_dashboards(tab: Tab, dashboard: Das
 
 def test_names_of_systems_stay_text(systems: Tab) -> None:
     choose(systems, "Preferences")
-    expect(systems.get_by_text("=Alpha <i>one</i> over Beta").first).to_be_visible()
+    expect(systems.get_by_text("Beta over =Alpha <i>one</i>").first).to_be_visible()
 
 
 def test_annotators_raters_report_and_plan_open(tab: Tab, dashboard: Dashboard) -> None:

@@ -320,8 +320,8 @@ def test_a_prompt_that_is_too_long_is_told(models: Path) -> None:
     folder = made(models, "chat")
     one = rater(folder)
     protocol = rater_variants(one)[0].protocol
-    long = LLMRequest(messages=({"role": "user", "content": "a" * 17_000},), questions=(), protocol=protocol)
-    with pytest.raises(PlatformError, match="the model reads 16384 at most"):
+    long = LLMRequest(messages=({"role": "user", "content": "a" * 70_000},), questions=(), protocol=protocol)
+    with pytest.raises(PlatformError, match="the model reads 65536 at most"):
         ask(one, [long])
 
 

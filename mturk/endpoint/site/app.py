@@ -92,10 +92,18 @@ class PortDispatcher:
         await behind(scope, receive, send)
 
 
-def serve_both_ports(main: ASGIApp, frames: ASGIApp, listener: Listener, frame_listener: Listener) -> None:
-    """Serve both until interrupted."""
+def serve_both_ports(
+    main: ASGIApp,
+    frames: ASGIApp,
+    listener: Listener,
+    frame_listener: Listener,
+    *,
+    ready: Callable[[], object] = lambda: None,
+) -> None:
+    """Serve both until interrupted; ``ready`` is called once an interrupt ends the server and no import any more."""
     app = PortDispatcher(main, frames, frame_port=frame_listener.socket.getsockname()[1])
+    config = server_config(app, log_level="warning", lifespan="off")
+    config.load()
     with suppress(KeyboardInterrupt):
-        uvicorn.Server(server_config(app, log_level="warning", lifespan="off")).run(
-            sockets=[listener.socket, frame_listener.socket]
-        )
+        ready()
+        uvicorn.Server(config).run(sockets=[listener.socket, frame_listener.socket])
