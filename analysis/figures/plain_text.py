@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
 from typing import Any
+
+from analysis.statistics.record import names_of
 
 LONGEST_NAME = 80
 MINUS = "\u2212"
@@ -32,14 +34,14 @@ def clean(value: Any) -> Any:
     if value is None or isinstance(value, float | int):
         return value  # most of what results hold
     if isinstance(value, str):
-        if value.isascii() and value.isprintable():
+        if NOT_TEXT.search(value) is None:
             return value
         return "".join(
             f"\u2068{NOT_TEXT.sub(REPLACED, part[1:-1])}\u2069" if place % 2 else NOT_TEXT.sub(REPLACED, part)
             for place, part in enumerate(SET_APART.split(value))
         )
     if is_dataclass(value) and not isinstance(value, type):
-        return type(value)(**{field.name: clean(getattr(value, field.name)) for field in fields(value)})
+        return type(value)(**{name: clean(getattr(value, name)) for name in names_of(type(value))})
     if isinstance(value, Mapping):
         return {clean(key): clean(item) for key, item in value.items()}
     if isinstance(value, tuple):

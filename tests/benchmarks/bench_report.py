@@ -67,7 +67,7 @@ def _ratings(folder: Path, *, annotators: int, items: int, criteria: int) -> Pat
     criterion, annotator, item, system = np.indices(shape, dtype=np.int32).reshape(4, -1)
     score = np.clip(np.round(3 + 0.3 * system + rng.normal(size=len(system))), 1, 5).astype(np.int8)
     columns = {"annotator_id": annotator, "item_id": item, "system": system, "criterion": criterion}
-    frame = pl.DataFrame(columns).select("a" + pl.col(name).cast(pl.String).alias(name) for name in columns)
+    frame = pl.DataFrame(columns).select(pl.format("a{}", name).alias(name) for name in columns)
     path = folder / f"ratings-{criteria}.csv"
     frame.with_columns(score=score).write_csv(path)
     return path
