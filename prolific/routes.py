@@ -62,7 +62,9 @@ def mount_with(app: FastAPI, context: SurveyContext, environment: Mapping[str, s
         access = find_access(None, environment)
     except NoToken as error:
         log.warning("%s Until then nobody who comes from Prolific is verified.", error)
-    client = None if access is None else connect(access, timeout=SECONDS, tries=TRIES)
+    client = None
+    if access is not None:
+        client = context.resources.enter_context(connect(access, timeout=SECONDS, tries=TRIES))
     adapter = ProlificAdapter(
         context=context,
         asking=SubmissionVerifier(client, context.clock),

@@ -169,6 +169,7 @@ async def running(queue: RequestQueue, context: SurveyContext) -> AsyncIterator[
         with suppress(asyncio.CancelledError):
             await task
         await asyncio.to_thread(queue.close)
+        context.resources.close()
         if context.family is not None:
             context.family.close()
 

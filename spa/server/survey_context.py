@@ -20,6 +20,7 @@ Routes that use the store are plain functions, which the framework runs in threa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
 from urllib.parse import urlsplit
@@ -62,6 +63,7 @@ class SurveyContext:
     finish_handlers: dict[str, Finish] = field(default_factory=dict)  # source -> response at the end of a visit
     redirect_sites: set[str] = field(default_factory=set)  # other sites that a finished visit may be redirected to
     frame_sites: set[str] = field(default_factory=set)  # other sites that may show this server in a frame
+    resources: ExitStack = field(default_factory=ExitStack)  # closed when the server stops
 
     @property
     def rules(self) -> AdmissionRules:
