@@ -36,7 +36,7 @@ def study_warnings(study: Study, outputs: Outputs) -> tuple[str, ...]:
 
     One line each; empty where nothing is odd.
     """
-    checks = (_exposure, _annotators, _never_used, _checks, _expected_pairs, _alike, _disconnected, _scales)
+    checks = (_exposure, _annotators, _never_used, _item_name, _checks, _expected_pairs, _alike, _disconnected, _scales)
     of_outputs = (_dropped, _unreadable, _lengths, _equal_outputs, _equal_items, _name_leaks)
     of_study = [line for check in checks for line in check(study)]
     return (*of_study, *(line for check in of_outputs for line in check(study, outputs)))
@@ -77,6 +77,13 @@ def _never_used(study: Study) -> Iterator[str]:
             yield f'[[systems]] {system.id}: role "reference", but [continuous] never shows it'
     if study.spa is not None and "items" in study.design.model_fields_set:
         yield "[design] items: not used, because [spa] says how many items an annotator reads"
+
+
+def _item_name(study: Study) -> Iterator[str]:
+    """Tell that item texts are called prompts, as they are by default in English, where their column is not."""
+    column, named = study.outputs.item_text, study.outputs.item_name or study.texts.get("form.item_caption")
+    if column is not None and named is None and study.language.startswith("en") and "prompt" not in column.casefold():
+        yield f'[outputs] item_text = "{column}": annotators read "Prompt 1" above it; set item_name, such as "Source"'
 
 
 def _checks(study: Study) -> Iterator[str]:
@@ -274,6 +281,7 @@ def _pattern(name: str) -> re.Pattern[str]:
 def _texts_shown(study: Study) -> Iterator[tuple[str, str]]:
     """Yield (place, text) of all that the study file puts before an annotator, or an LLM."""
     yield "title", study.title
+    yield "[outputs] item_name", study.outputs.item_name or ""
     yield "[instructions]", study.instructions.text or ""
     yield "[consent]", study.consent.text or ""
     for criterion in study.criteria:
