@@ -10,13 +10,20 @@ import pytest
 from spa.forms.texts import load_texts
 from spa.server.http_server import serve_on_loopback
 from spa.server.preview import create_preview
-from tests.browser.chromium import DESK, PHONE, open_browser, open_context
+from tests.browser.chromium import DESK, PHONE, expect, open_browser, open_context
+from tests.spa.test_build_form import MEANING, forms_of
 from tests.spa.web_forms import small_form
+from tests.strategies import small_study
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+COUNT = {
+    "id": "errors",
+    "name": "few errors",
+    "options": [{"text": text, "score": score} for score, text in enumerate(("2 or more", "1", "0"))],
+}
 TOP_OF_BAR = "document.querySelector('.buttons').getBoundingClientRect().top"
 
 
@@ -63,3 +70,49 @@ def test_the_button_stands_where_the_page_ends_on_wide_and_on_low_screens_and_no
         assert tab.evaluate(position) == "fixed"
         tab.emulate_media(media="print")
         assert not tab.locator(".next").is_visible()
+
+
+def test_what_a_page_repeats_is_folded_on_a_phone_and_one_tap_away(browser: Browser) -> None:
+    study = small_study(
+        spa=None,
+        criteria=[MEANING, COUNT],
+        likert={"overall": False},
+        categories={"same_page_as": "likert"},
+    )
+    form = forms_of(study)[0]
+    page = next(page for page in form.pages if page.kind == "rating")
+    with open_context(browser, viewport=PHONE) as context:
+        with serve_on_loopback(create_preview(form, load_texts("en", {}))) as url:
+            tab = context.new_page()
+            tab.goto(f"{url}/p/{page.page_id}")
+            sources = tab.get_by_text("Source text number", exact=False)
+            assert sources.count() == 3  # of three systems
+            assert [source.is_visible() for source in sources.all()] == [True, False, False]
+            tab.locator("details.again summary").first.click()
+            assert [source.is_visible() for source in sources.all()] == [True, True, False]
+            counts = (
+                tab.locator(".line")
+                .first.locator(".choice")
+                .evaluate_all("all => all.map(one => one.getBoundingClientRect().top)")
+            )
+            assert len(counts) == 3
+            assert len(set(counts)) == 1
+            tab.set_viewport_size(DESK)
+            expect(tab.locator("details.again[open]")).to_have_count(2)
+
+
+@pytest.mark.parametrize(("points", "width"), [(5, 320), (7, 390), (11, 390)])
+def test_the_words_at_the_ends_of_a_scale_stay_whole(browser: Browser, points: int, width: int) -> None:
+    form = forms_of(small_study(spa=None, likert={"points": points}))[0]
+    page = next(page for page in form.pages if page.kind == "rating")
+    with open_context(browser, viewport={"width": width, "height": 844}) as context:
+        with serve_on_loopback(create_preview(form, load_texts("en", {}))) as url:
+            tab = context.new_page()
+            tab.goto(f"{url}/p/{page.page_id}")
+            lines = tab.locator(".row small").evaluate_all(
+                "all => all.map(one => { const r = document.createRange(); r.selectNodeContents(one); "
+                "return r.getClientRects().length })"
+            )
+            assert set(lines) == {1}
+            assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+            assert tab.locator(".row").evaluate_all("all => all.every(one => one.scrollWidth <= one.clientWidth)")
