@@ -79,6 +79,7 @@ class PageState:
     gaps: Mapping[str, Gap] = field(default_factory=dict)  # questions to answer before going on
     preview: bool = False  # nothing is stored, and the page says so
     saved: bool = False  # answers given here before are shown again
+    minutes: int | None = None  # how long the form takes, said on its first page
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
