@@ -362,7 +362,7 @@ def test_advice(tmp_path: Path) -> None:
     rows = long_rows(
         {f"i{n}": {"alpha": "alpha says this and a lot more " * 3, "y": f"short {n % 5}"} for n in range(6)}
     )
-    rows += long_rows({"same": {"alpha": "same", "y": "same"}, "gone": {"alpha": "", "y": "y"}})
+    rows += long_rows({"same": {"alpha": "the same", "y": "the same"}, "gone": {"alpha": "", "y": "y"}})
     write_rows(tmp_path / "outputs.jsonl", rows)
     systems = '[[systems]]\nid = "alpha"\n[[systems]]\nid = "y"\n'
     rest = (
