@@ -116,3 +116,41 @@ def test_the_words_at_the_ends_of_a_scale_stay_whole(browser: Browser, points: i
             assert set(lines) == {1}
             assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
             assert tab.locator(".row").evaluate_all("all => all.every(one => one.scrollWidth <= one.clientWidth)")
+
+
+def test_a_comparison_shows_the_texts_again_side_by_side_or_one_tap_away(browser: Browser) -> None:
+    form = forms_of(small_study())[0]
+    page = next(page for page in form.pages if page.kind == "comparison")
+    with serve_on_loopback(create_preview(form, load_texts("en", {}))) as url:
+        with open_context(browser, viewport=PHONE) as context:
+            tab = context.new_page()
+            tab.goto(f"{url}/p/{page.page_id}")
+            expect(tab.locator(".exhibit:visible")).to_have_count(0)
+            tab.locator("summary").first.click()
+            expect(tab.locator(".exhibit:visible")).to_have_count(1)
+        with open_context(browser, viewport=PHONE, java_script_enabled=False) as context:
+            tab = context.new_page()
+            tab.goto(f"{url}/p/{page.page_id}")
+            assert tab.locator(".exhibit:visible").count() == tab.locator("summary").count()  # one system at a time
+        with open_context(browser) as context:
+            tab = context.new_page()
+            tab.goto(f"{url}/p/{page.page_id}")
+            boxes = tab.locator(".exhibit").evaluate_all(
+                "all => all.slice(0, 2).map(one => one.getBoundingClientRect()).map(box => [box.left, box.top])"
+            )
+            assert boxes[0][0] < boxes[1][0]
+            assert boxes[0][1] == boxes[1][1]
+
+
+def test_the_instructions_are_one_tap_from_the_box_that_says_that_they_were_read(browser: Browser) -> None:
+    form = forms_of(small_study())[0]
+    first, confirmation = form.pages[:2]
+    with open_context(browser, viewport=PHONE) as context:
+        with serve_on_loopback(create_preview(form, load_texts("en", {}))) as url:
+            tab = context.new_page()
+            tab.goto(f"{url}/p/{confirmation.page_id}")
+            instructions = tab.locator("details .prose")
+            assert not instructions.is_visible()
+            tab.get_by_text(first.title).last.click()
+            assert instructions.is_visible()
+            assert tab.get_by_role("checkbox").count() == 1

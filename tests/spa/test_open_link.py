@@ -166,12 +166,8 @@ def test_what_serve_says_and_keeps(
 
 @pytest.mark.parametrize("own", [None, 7.5])
 def test_the_first_page_says_how_long_the_form_takes(tmp_path: Path, own: float | None) -> None:
-    text = (
-        STUDY
-        if own is None
-        else STUDY.replace("people.annotators = 6", f"people = {{annotators = 6, minutes = {own}}}")
-    )
-    with built(tmp_path, text=text) as workspace:
+    minutes = "" if own is None else f"people.minutes = {own}\n"
+    with built(tmp_path, text=STUDY.replace("people.annotators", f"{minutes}people.annotators")) as workspace:
         form = workspace.form(workspace.store.assignments.ids()[0])
         expected = f"about {ceil(own or estimate_effort(form).minutes)} min<"
         client = browser(workspace)
