@@ -20,9 +20,10 @@ from mturk.hit_page import external_question, fits, html_question
 from mturk.idempotent_calls import KIND, IdempotentMTurkCalls
 from mturk.questions import question_size, render_question
 from mturk.replies import MTurkReply, call, failed, fetch, pages
-from mturk.settings import MTurkTable, minutes_allowed, minutes_of
+from mturk.settings import MTurkTable, minutes_allowed
 from mturk.sites import fetch_sites
 from spa.errors import PlatformError, StudyError
+from spa.forms.effort import minutes_of
 from spa.platforms.idempotent_calls import PlatformCall
 
 if TYPE_CHECKING:

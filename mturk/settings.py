@@ -10,7 +10,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from mturk.fees import FeeRules
 from spa.forms import form as form_module
-from spa.forms.effort import estimate_effort
+from spa.forms.effort import minutes_of
 from spa.platforms.study_table import read_study_table
 from spa.study.study import Study
 from spa.study.toml_table import Text, TomlTable
@@ -98,11 +98,6 @@ class MTurkTable(TomlTable):
         if self.approved_hits is None and self.approval_rate is not None:
             return LEAST_APPROVED
         return self.approved_hits
-
-
-def minutes_of(study: Study, form: form_module.Form) -> float:
-    """Return how long a form takes: what the study says, else an estimate from its words and questions."""
-    return study.people.minutes or estimate_effort(form).minutes
 
 
 def minutes_allowed(study: Study, settings: MTurkTable, form: form_module.Form) -> float:

@@ -221,7 +221,7 @@ def preview(study: Path, assignment: str, page: str | None, host: str, port: int
     from spa.server.http_server import listen, run
     from spa.server.preview import create_preview
 
-    form, texts = load_form(study, assignment)
+    form, texts, minutes = load_form(study, assignment)
     pages = [known.page_id for known in form.pages]
     if page is not None and page not in pages:
         raise StudyError(f"{study}: --page expected one of {', '.join(pages)}, got {page!r}")
@@ -232,11 +232,11 @@ def preview(study: Path, assignment: str, page: str | None, host: str, port: int
     with listen(host, port) as listener:
         click.echo(f"preview of assignment {assignment}: {listener.address}/p/{page or pages[0]}")
         click.echo("Nothing is stored. Ctrl-C stops the server.")
-        run(create_preview(form, texts), listener)
+        run(create_preview(form, texts, minutes=minutes), listener)
 
 
-def load_form(study_path: Path, assignment_id: str) -> tuple[Form, Texts]:
-    """Draw one assignment of a study in memory and build its form.
+def load_form(study_path: Path, assignment_id: str) -> tuple[Form, Texts, int]:
+    """Draw one assignment of a study in memory; return its form, the texts and the minutes that it takes.
 
     Raises
     ------
@@ -244,6 +244,7 @@ def load_form(study_path: Path, assignment_id: str) -> tuple[Form, Texts]:
         If the study cannot be used or has no such assignment.
     """
     from spa.forms.build import build_form
+    from spa.forms.effort import whole_minutes
     from spa.forms.texts import load_texts
     from spa.study.load import load_study
     from spa.study.outputs import load_outputs
@@ -259,5 +260,6 @@ def load_form(study_path: Path, assignment_id: str) -> tuple[Form, Texts]:
     count = max(count, study.people.assignments_for(study.people.annotators))
     for assignment, key in sample_assignments(study, outputs, count=count, rng=study_rng(study.seed)):
         if assignment.assignment_id == assignment_id:
-            return build_form(study, outputs, assignment, key, texts), texts
+            form = build_form(study, outputs, assignment, key, texts)
+            return form, texts, whole_minutes(study, form)
     raise StudyError(f"{study_path}: the draw has no assignment {assignment_id!r}; the first is a00001")

@@ -157,7 +157,8 @@ class AssignmentView:
         return self.outputs.output(output.item_id, self.key.systems[output.label], output.sample)
 
     def _item_caption(self, item_id: str) -> str:
-        return self.say("item_caption", number=str(self.number(item_id)))
+        number, name = str(self.number(item_id)), self.study.outputs.item_name
+        return self.say("item_caption", number=number) if name is None else f"{self.text_cache.clean(name)} {number}"
 
     def _output_caption(self, output: ShownOutput) -> str:
         system = self.system(output.label)

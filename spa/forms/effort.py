@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from math import ceil
 
 from spa.forms.form import ExhibitsBlock, Form
 from spa.forms.form_text import page_text
 from spa.forms.word_diff import CJK
+from spa.study.study import Study
 
 # Silent reading by language, from the IReST texts (Trauzettel-Klosinski & Dietz 2012, IOVS 53(9): English 228
 # words a minute, Arabic 138, Chinese 255 characters). Brysbaert (2019, J. Memory and Language 109) gives 238
@@ -58,6 +60,16 @@ def estimate_effort(form: Form, *, words_per_minute: float | None = None) -> Eff
     seconds = SECONDS_A_PAGE * len(form.pages) + SECONDS_A_QUESTION * questions + SECONDS_AN_IMAGE * _images(form)
     minutes = words / speed + characters / CJK_CHARACTERS_PER_MINUTE + seconds / 60
     return Effort(pages=len(form.pages), questions=questions, words=words + characters, minutes=round(minutes, 1))
+
+
+def minutes_of(study: Study, form: Form) -> float:
+    """Return how long a form takes: what the study says, else an estimate from its words and questions."""
+    return study.people.minutes or estimate_effort(form).minutes
+
+
+def whole_minutes(study: Study, form: Form) -> int:
+    """Return how long a form takes in whole minutes, rounded up, as annotators are told."""
+    return ceil(minutes_of(study, form))
 
 
 def _counted(form: Form) -> tuple[int, int]:

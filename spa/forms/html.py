@@ -33,6 +33,7 @@ from spa.forms.form import (
     TextAnswer,
     TextBlock,
 )
+from spa.forms.form_text import exhibits_of
 from spa.forms.markdown import render_emphasis, render_markdown
 
 Gap = Literal["empty", "unusable"]
@@ -43,6 +44,7 @@ LONG_ITEM = 700  # characters; a longer item text stands beside a single output 
 MOST_CACHED = 4096  # rendered questions; one takes one or two kB
 LONGEST_CACHED = 20  # characters of an answer: what is sent to us may be long, and is not for keeping
 SHORT_OPTION = 32  # characters; a Likert scale with longer words is a list, not a row
+SHORT_ANSWER = 12  # characters; answers no longer than this stand beside one another, as many as there is room for
 
 
 class PageTexts(Protocol):
@@ -77,6 +79,7 @@ class PageState:
     gaps: Mapping[str, Gap] = field(default_factory=dict)  # questions to answer before going on
     preview: bool = False  # nothing is stored, and the page says so
     saved: bool = False  # answers given here before are shown again
+    minutes: int | None = None  # how long the form takes, said on its first page
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +115,7 @@ class PageRegion:
     stage_id: str  # "p3-1": unique on a page and in a document of all pages
     exhibits: tuple[ExhibitsBlock, ...]
     questions: tuple[TextBlock | Question, ...]  # with the texts between them
+    above: frozenset[str] = frozenset()  # ids of the exhibits that stand above it on the page: it folds them
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -203,6 +207,7 @@ def sections(page: Page) -> list[TextBlock | Question | PageRegion]:
     """Gather exhibits with the questions that follow them; the order of the blocks stays."""
     found: list[TextBlock | Question | PageRegion] = []
     left = page.blocks
+    above: set[str] = set()
     while left:
         first, *_ = left
         if not isinstance(first, ExhibitsBlock):
@@ -213,7 +218,8 @@ def sections(page: Page) -> list[TextBlock | Question | PageRegion]:
         questions = _questions_from(left[len(exhibits) :])
         left = left[len(exhibits) + len(questions) :]
         stage_id = f"{page.page_id}-{sum(isinstance(section, PageRegion) for section in found) + 1}"
-        found.append(PageRegion(stage_id=stage_id, exhibits=exhibits, questions=questions))
+        found.append(PageRegion(stage_id=stage_id, exhibits=exhibits, questions=questions, above=frozenset(above)))
+        above |= {exhibit.exhibit_id for block in exhibits for exhibit in exhibits_of(block)}
     return found
 
 
@@ -262,9 +268,12 @@ def _kind_of(block: object) -> str:
             return "confirm"
 
 
-def _in_a_row(answer: OptionsAnswer) -> bool:
-    """Say whether options stand side by side: a Likert scale does, sentences do not."""
-    return answer.half_points is not None and all(len(option.text) <= SHORT_OPTION for option in answer.options)
+def _arrangement(answer: OptionsAnswer) -> str:
+    """Return how options stand: a Likert scale in a row, short answers in a line, sentences in a list."""
+    longest = max(len(option.text) for option in answer.options)
+    if answer.half_points is not None and longest <= SHORT_OPTION:
+        return "row"
+    return "line" if longest <= SHORT_ANSWER else "list"
 
 
 def _option_words(option: AnswerOption) -> Markup:
@@ -327,7 +336,7 @@ def _environment() -> Environment:
         "markdown": render_markdown,
         "emphasis": render_emphasis,
         "kind": _kind_of,
-        "in_a_row": _in_a_row,
+        "arrangement": _arrangement,
         "words": _option_words,
         "is_long": lambda exhibit: len(exhibit.text) > LONG_ITEM,
     }

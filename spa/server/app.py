@@ -201,7 +201,11 @@ def explain_failures(app: FastAPI, context: SurveyContext) -> None:
         log.error("%s", error)
         return send_notice(texts, "unavailable", status=HTTPStatus.SERVICE_UNAVAILABLE)
 
+    def broken(request: Request, error: Exception) -> Response:  # the traceback is logged by the server
+        return send_notice(texts, "unavailable", status=HTTPStatus.INTERNAL_SERVER_ERROR)
+
     app.add_exception_handler(HTTPException, failed)
     app.add_exception_handler(RequestValidationError, failed)
     app.add_exception_handler(AdmissionRefused, refused)
     app.add_exception_handler(ResponseError, unavailable)
+    app.add_exception_handler(Exception, broken)

@@ -14,12 +14,13 @@ from spa.server.page_responses import find_image, page_response, send_asset, sen
 from spa.server.security_headers import SecurityHeaders, content_policy
 
 
-def create_preview(form: Form, texts: Texts) -> FastAPI:
-    """Create a server of one form; a post goes on to the next page whatever it holds."""
+def create_preview(form: Form, texts: Texts, *, minutes: int | None = None) -> FastAPI:
+    """Create a server of one form, which takes ``minutes``; a post goes on to the next page whatever it holds."""
     app = FastAPI(title=form.title, docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(SecurityHeaders, policy=content_policy)
     pages = {page.page_id: page for page in form.pages}
     order = list(pages)
+    state = PageState(preview=True, minutes=minutes)
 
     def known(page_id: str) -> Page:
         if page_id not in pages:
@@ -31,7 +32,7 @@ def create_preview(form: Form, texts: Texts) -> FastAPI:
 
     def show(page_id: str) -> Response:
         addresses = Addresses(action=f"/p/{page_id}", image=lambda exhibit: f"/image/{exhibit.exhibit_id}")
-        return page_response(form, known(page_id), texts, addresses=addresses, state=PageState(preview=True))
+        return page_response(form, known(page_id), texts, addresses=addresses, state=state)
 
     def leave(page_id: str, fields: Fields, go: str = "on") -> Response:
         if go == "decline":

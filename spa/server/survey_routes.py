@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from hashlib import sha256
 from http import HTTPStatus
 from typing import cast, get_args
@@ -15,6 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.routing import Route
 
+from spa.forms.effort import whole_minutes
 from spa.forms.form import Form, Page
 from spa.forms.html import Addresses, PageState, render_notice
 from spa.responses.leases import lease_of_token
@@ -63,6 +65,11 @@ class SurveyRoutes:
         self._cookie = f"visit-{sha256(self.study.id.encode()).hexdigest()[:8]}"  # a host may serve several studies
         self._recent = RecentVisits(one_process=context.store.is_file)
 
+    @cached_property
+    def _minutes(self) -> int:
+        """How long a form takes; all are about as long as the first."""
+        return whole_minutes(self.study, self.context.form(self.store.assignments.ids()[0]))
+
     @property
     def routes(self) -> list[Route]:
         """Return plain Starlette routes: FastAPI's overhead would exceed the work itself."""
@@ -82,7 +89,8 @@ class SurveyRoutes:
     async def show_start(self, request: Request) -> Response:
         """Show the open link's start page; its button creates a personal link."""
         self.context.group_of(request.query_params)
-        lines, action = [self.texts.say("page.start_text")], f"/?{request.url.query}" if request.url.query else "/"
+        lines = [self.texts.say("page.minutes", minutes=str(self._minutes)), self.texts.say("page.start_text")]
+        action = f"/?{request.url.query}" if request.url.query else "/"
         return HTMLResponse(render_notice("start", self.texts, title=self.study.title, lines=lines, action=action))
 
     async def start(self, request: Request) -> Response:
@@ -246,6 +254,7 @@ class SurveyRoutes:
         state = PageState(
             answers=visit.fields.get(page.page_id, {}),
             gaps=visit.gaps(page) if mark_gaps else {},
+            minutes=self._minutes if page is visit.form.pages[0] else None,
         )
         base = f"/a/{token}"
         addresses = Addresses(

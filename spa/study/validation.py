@@ -97,6 +97,11 @@ def _outputs(study: Study) -> Iterator[StudyProblem]:
     columns = (outputs.item,) if isinstance(outputs.item, str) else outputs.item
     yield from repeated("[outputs] item", columns)
     yield from repeated("[outputs] files", [str(file) for file in outputs.files])
+    if outputs.item_name is not None and outputs.item_text is None:
+        yield find("[outputs] item_name", "[outputs] item_text to name", "none", "name that column or remove the key")
+    if outputs.item_name is not None and "form.item_caption" in study.texts:
+        do = "remove one of them"
+        yield find("[outputs] item_name", 'no [texts] "form.item_caption" beside it', "both", do, "texts")
     taken = (*columns, outputs.sample, outputs.item_text)
     for system in study.systems:
         if outputs.layout == "wide" and system.id in taken:

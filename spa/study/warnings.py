@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from statistics import fmean
 from typing import get_args
 
+from spa.study.filters import count_words
 from spa.study.outputs import Outputs, count_rules
 from spa.study.study import Continuous, Elicitation, Likert, People, Study
 from spa.study.validation import parse_expected
@@ -20,6 +21,14 @@ MINIMUM_HOURLY = {"USD": Decimal(8), "GBP": Decimal(6)}  # Prolific's, of 2026
 TOO_MUCH = 10  # times the minimum
 OFFERED = ("title", "description", "keywords")  # keys of [prolific] and [mturk] that people read
 CENT = Decimal("0.01")
+LEAST_LETTERS = 10  # fewer say nothing of a text's script
+BEGINNING = 400  # characters; a text is in the script in which it begins
+LATIN = "A-Za-z\u00aa\u00ba\u00c0-\u024f\u1e00-\u1eff"
+SCRIPTS = {  # letters by language; of other languages no script is checked
+    "ar": "\u0620-\u064a\u066e-\u06d3\u06fa-\u06ff\u0750-\u077f\ufb50-\ufdff\ufe70-\ufefc",
+    "zh": "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff",
+    **dict.fromkeys("cs da de en es fi fr hu id it nl no pl pt ro sv tr vi".split(), LATIN),
+}
 STRONGER = frozenset(("very", "extremely", "really", "quite", "rather", "strongly", "the", "most", "completely"))
 GOOD = frozenset(
     "excellent good great best better perfect outstanding superb high agree like love "
@@ -36,8 +45,9 @@ def study_warnings(study: Study, outputs: Outputs) -> tuple[str, ...]:
 
     One line each; empty where nothing is odd.
     """
-    checks = (_exposure, _annotators, _never_used, _checks, _expected_pairs, _alike, _disconnected, _scales)
-    of_outputs = (_dropped, _unreadable, _lengths, _equal_outputs, _equal_items, _name_leaks)
+    checks = (_exposure, _annotators, _never_used, _item_name, _checks, _expected_pairs, _alike, _disconnected, _scales)
+    of_texts = (_single_words, _other_scripts, _lengths, _equal_outputs, _equal_items)
+    of_outputs = (_dropped, _unreadable, *of_texts, _name_leaks)
     of_study = [line for check in checks for line in check(study)]
     return (*of_study, *(line for check in of_outputs for line in check(study, outputs)))
 
@@ -77,6 +87,13 @@ def _never_used(study: Study) -> Iterator[str]:
             yield f'[[systems]] {system.id}: role "reference", but [continuous] never shows it'
     if study.spa is not None and "items" in study.design.model_fields_set:
         yield "[design] items: not used, because [spa] says how many items an annotator reads"
+
+
+def _item_name(study: Study) -> Iterator[str]:
+    """Tell that item texts are called prompts, as they are by default in English, where their column is not."""
+    column, named = study.outputs.item_text, study.outputs.item_name or study.texts.get("form.item_caption")
+    if column is not None and named is None and study.language.startswith("en") and "prompt" not in column.casefold():
+        yield f'[outputs] item_text = "{column}": annotators read "Prompt 1" above it; set item_name, such as "Source"'
 
 
 def _checks(study: Study) -> Iterator[str]:
@@ -195,6 +212,38 @@ def _unreadable(study: Study, outputs: Outputs) -> Iterator[str]:
         yield f"{len(outputs.unreadable) - 5} more texts contain unprintable characters"
 
 
+def _single_words(study: Study, outputs: Outputs) -> Iterator[str]:
+    if study.outputs.kind == "text":
+        do = '[[outputs.filters]] field = "output" min_words = 2 leaves such items out'
+        yield from _some_outputs(outputs, lambda text: count_words(text) < 2, "have one word or none", do)
+
+
+def _other_scripts(study: Study, outputs: Outputs) -> Iterator[str]:
+    """Tell of texts whose letters are mostly not of the study's language; its script tells no more than that."""
+    script = SCRIPTS.get(study.language.split("-")[0].lower())
+    if script is None or study.outputs.kind == "image":
+        return
+    letter = re.compile(f"[{script}]")
+
+    def is_other(text: str) -> bool:
+        beginning = text[:BEGINNING]
+        letters = sum(map(str.isalpha, beginning))
+        return letters >= LEAST_LETTERS and 2 * len(letter.findall(beginning)) < letters
+
+    what = f'are not in the script of language = "{study.language}"'
+    yield from _some_outputs(outputs, is_other, what, "remove these items unless this is meant; no filter does")
+
+
+def _some_outputs(outputs: Outputs, is_odd: Callable[[str], bool], what: str, do: str) -> Iterator[str]:
+    """Tell how many outputs are odd and whose; where all of them are, the study is about such outputs."""
+    texts = [one for one in outputs.all() if one.text is not None]
+    odd = [one for one in texts if is_odd(one.text or "")]
+    if 0 < len(odd) < len(texts):
+        counted = Counter(one.system for one in odd).most_common()
+        by_system = ", ".join(f"{count} of {system}" for system, count in counted[:3]) + ", ..." * (len(counted) > 3)
+        yield f"{len(odd)} of {len(texts)} outputs {what} ({by_system}; first: item {odd[0].item_id}): {do}"
+
+
 def _lengths(study: Study, outputs: Outputs) -> Iterator[str]:
     if study.outputs.kind == "image":
         return
@@ -223,7 +272,8 @@ def _equal_outputs(study: Study, outputs: Outputs) -> Iterator[str]:
                     equal[first[text], one.id] += 1
                 first.setdefault(text, one.id)
     for (system_x, system_y), count in equal.items():
-        yield f"{system_x} and {system_y} gave the same text for {count} of {len(outputs.items)} items"
+        same = f"{system_x} and {system_y} gave the same text for {count} of {len(outputs.items)} items"
+        yield f"{same}: nobody can tell them apart there; remove these items unless ties are meant, as no filter does"
 
 
 def _equal_items(study: Study, outputs: Outputs) -> Iterator[str]:
@@ -274,6 +324,7 @@ def _pattern(name: str) -> re.Pattern[str]:
 def _texts_shown(study: Study) -> Iterator[tuple[str, str]]:
     """Yield (place, text) of all that the study file puts before an annotator, or an LLM."""
     yield "title", study.title
+    yield "[outputs] item_name", study.outputs.item_name or ""
     yield "[instructions]", study.instructions.text or ""
     yield "[consent]", study.consent.text or ""
     for criterion in study.criteria:

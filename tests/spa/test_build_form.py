@@ -188,6 +188,13 @@ def test_outputs_without_item_text_are_numbered():
     assert [each.caption for each in exhibits_of(page)] == ["System A, text 1", "System B, text 1", "System C, text 1"]
 
 
+def test_the_item_text_bears_the_name_that_the_study_gives_it():
+    outputs = {"files": ["none.jsonl"], "item_text": "source", "item_name": "Source"}
+    page = next(page for page in forms_of(small_study(outputs=outputs))[0].pages if page.kind == "reading")
+    assert exhibits_of(page)[0].label is None
+    assert exhibits_of(page)[0].caption == "Source 1"
+
+
 def test_an_exposure_study_shows_each_pair_on_its_own_page():
     exposure_study = {"system_x": "zzgood", "system_y": "zzpoor", "exposures": [1, 2]}
     study = small_study(spa={"exposure_study": exposure_study})

@@ -156,6 +156,11 @@ SINGLE_MISTAKES = [
         'pages = "output" in every rating section, no [spa] and no [choices]',
     ),
     ({"rest": "[likert]\nshow_item_text = false\n"}, "an item text to leave out"),
+    ({"outputs": OUTPUTS + 'item_name = "Source"\n'}, "[outputs] item_name: expected [outputs] item_text to name"),
+    (
+        {"outputs": OUTPUTS + TEXT + 'item_name = "S"\n', "rest": SPA + '[texts]\n"form.item_caption" = "S"\n'},
+        'item_name: expected no [texts] "form.item_caption" beside it, got both',
+    ),
     (
         {"outputs": OUTPUTS + TEXT, "rest": SPA + CRITERIA + "show_item_text = false\n"},
         "none for a criterion of [spa]",
@@ -494,6 +499,7 @@ def test_a_later_key_that_is_not_set_stands_in_no_fingerprint(tmp_path: Path) ->
     for later, table in (("same_page_as", "likert"), ("show_item_text", "choices"), ("outputs", "design")):
         assert later not in dumped[table]
     assert "show_item_text" not in dumped["criteria"][0]
+    assert "item_name" not in dumped["outputs"]
 
 
 def test_what_is_only_rated_may_come_from_one_system(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from math import ceil
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from fastapi.testclient import TestClient
 
 from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace
+from spa.forms.effort import estimate_effort
 from spa.responses.admission import AdmissionRules, NoneLeft
 from spa.responses.store import Store
 from spa.server.app import create_app
@@ -160,3 +162,32 @@ def test_what_serve_says_and_keeps(
     assert said in result.output
     assert ("reserved for" in result.output) == (0 < statuses.count(410) - 1)
     assert came == statuses
+
+
+@pytest.mark.parametrize("own", [None, 7.5])
+def test_the_first_page_says_how_long_the_form_takes(tmp_path: Path, own: float | None) -> None:
+    minutes = "" if own is None else f"people.minutes = {own}\n"
+    with built(tmp_path, text=STUDY.replace("people.annotators", f"{minutes}people.annotators")) as workspace:
+        form = workspace.form(workspace.store.assignments.ids()[0])
+        expected = f"about {ceil(own or estimate_effort(form).minutes)} min<"
+        client = browser(workspace)
+        assert expected in client.get("/").text
+        first = client.post(OPEN)
+        assert expected in first.text
+        second = f"{str(first.url).rpartition('/')[0]}/{form.pages[1].page_id}"
+        client.post(str(first.url), data={one.question_id: raw_answer(one) for one in form.pages[0].questions})
+        assert " min<" not in client.get(second).text
+
+
+def test_a_failure_of_the_server_is_told_in_the_language_of_the_study(tmp_path: Path) -> None:
+    def mount(app: FastAPI, context: object) -> None:
+        @app.get("/broken")
+        def broken() -> None:
+            raise RuntimeError("secret")
+
+    with built(tmp_path, text=f'language = "zh"\n{STUDY}') as workspace:
+        client = TestClient(create_app(workspace, adapters=[mount]), raise_server_exceptions=False)
+        answer = client.get("/broken")
+    assert answer.status_code == 500
+    assert workspace.texts.say("page.unavailable_title") in answer.text
+    assert "secret" not in answer.text

@@ -362,7 +362,7 @@ def test_advice(tmp_path: Path) -> None:
     rows = long_rows(
         {f"i{n}": {"alpha": "alpha says this and a lot more " * 3, "y": f"short {n % 5}"} for n in range(6)}
     )
-    rows += long_rows({"same": {"alpha": "same", "y": "same"}, "gone": {"alpha": "", "y": "y"}})
+    rows += long_rows({"same": {"alpha": "the same", "y": "the same"}, "gone": {"alpha": "", "y": "y"}})
     write_rows(tmp_path / "outputs.jsonl", rows)
     systems = '[[systems]]\nid = "alpha"\n[[systems]]\nid = "y"\n'
     rest = (
@@ -408,6 +408,7 @@ ODD = [
     ({"systems": NAMED, "rest": SPA + '[prolific]\ndescription = "<p>x-1</p>"\n'}, "appears in [prolific] description"),
     ({"systems": NAMED, "rest": SPA + '[[raters]]\nid = "l"\nmodel = "m"\nguidelines = "x-1"\n'}, "in [[raters]] l"),
     ({"systems": NAMED, "outputs": OUTPUTS + 'item_text = "source"\n'}, "appears in 1 item texts, 1 outputs"),
+    ({"outputs": OUTPUTS + 'item_text = "source"\n'}, 'item_text = "source": annotators read "Prompt 1" above it'),
     ({"systems": THREE.replace('"z"', '"X"')}, '[[systems]] id "X" and "x", which differ in case only: readers'),
     ({"systems": SYSTEMS + 'name = "A"\n[[systems]]\nid = "z"\nname = "A"\n'}, '[[systems]] name "A" twice: readers'),
     (
