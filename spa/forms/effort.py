@@ -60,6 +60,15 @@ def estimate_effort(form: Form, *, words_per_minute: float | None = None) -> Eff
     return Effort(pages=len(form.pages), questions=questions, words=words + characters, minutes=round(minutes, 1))
 
 
+def count_words(text: str) -> int:
+    """Count the words of a text, and each Chinese or Japanese character as one.
+
+    >>> count_words("Don't look back."), count_words("你好 world")
+    (3, 3)
+    """
+    return len(_WORD.findall(text)) + len(_CJK.findall(text))
+
+
 def _counted(form: Form) -> tuple[int, int]:
     """Return words and CJK characters; the answers of a question are read once for each wording."""
     words = characters = 0

@@ -93,7 +93,109 @@ function keepDrafts() {
   window.addEventListener("pagehide", send);
 }
 
+// What was on screen and for how long goes with the answers. A page is left forward only when every output that
+// is new on it was there for its minimum. The time of a page runs only while the page itself is in sight.
+function measureReading() {
+  const articles = [...document.querySelectorAll("[data-exhibit]")];
+  const required = articles.filter((article) => "seconds" in article.dataset);
+  const box = document.querySelector(".unseen-outputs");
+  const earlier = form.dataset.reading ? JSON.parse(form.dataset.reading) : { seconds: 0, outputs: {} };
+  const outputs = new Map(Object.entries(earlier.outputs)); // [first seen, seconds, share scrolled] by exhibit
+  const onScreen = new Set();
+  const rounded = (seconds) => Math.round(seconds * 100) / 100;
+  let seconds = earlier.seconds;
+  let last = performance.now();
+
+  const isUnseen = ({ dataset }) => {
+    const seen = outputs.get(dataset.exhibit);
+    return !seen || rounded(seen[1]) < Number(dataset.seconds);
+  };
+  const tabOf = (article) => {
+    const [, column] = article.className.match(/column-(\d+)/);
+    return article.closest(".stage").querySelector(`.tab-${column} input`);
+  };
+  const mark = () => {
+    const unread = new Set(required.filter(isUnseen).map(tabOf));
+    for (const tab of new Set(required.map(tabOf))) {
+      if (!tab) continue;
+      tab.parentElement.classList.toggle("unread", unread.has(tab));
+      if (unread.has(tab)) tab.setAttribute("aria-description", form.dataset.unread);
+      else tab.removeAttribute("aria-description");
+    }
+    if (box) {
+      const names = new Set(required.filter(isUnseen).map(({ dataset }) => dataset.exhibit));
+      for (const line of box.querySelectorAll("li")) line.classList.toggle("done", !names.has(line.dataset.of));
+    }
+  };
+  const tick = () => {
+    const now = performance.now();
+    const passed = Math.min((now - last) / 1000, 1); // a machine that slept read nothing
+    last = now;
+    if (document.visibilityState !== "visible") return;
+    seconds += passed;
+    const shares = new Map();
+    for (const content of onScreen) {
+      if (content.tagName === "IMG" && !(content.complete && content.naturalWidth)) continue;
+      const { top, height } = content.getBoundingClientRect();
+      const share = height ? Math.min(Math.max((window.innerHeight - top) / height, 0), 1) : 1;
+      const { exhibit } = content.closest("[data-exhibit]").dataset;
+      shares.set(exhibit, Math.max(share, shares.get(exhibit) ?? 0));
+    }
+    for (const [exhibit, share] of shares) {
+      const [first, before, most] = outputs.get(exhibit) ?? [seconds, 0, 0];
+      outputs.set(exhibit, [first, before + passed, Math.max(most, share)]);
+    }
+    mark();
+  };
+  const goTo = (article) => {
+    const tab = tabOf(article);
+    if (tab) tab.checked = true;
+    article.scrollIntoView({ block: "center" });
+  };
+  const ask = () => {
+    const lines = new Map(required.filter(isUnseen).map((article) => [article.dataset.exhibit, article]));
+    box.querySelector("ul").replaceChildren(...[...lines].map(([exhibit, article]) => {
+      const line = document.createElement("li");
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = article.querySelector(".caption").textContent;
+      button.addEventListener("click", () => goTo(article));
+      line.dataset.of = exhibit;
+      line.append(button);
+      return line;
+    }));
+    box.hidden = false;
+    box.scrollIntoView({ block: "center" });
+  };
+
+  const observer = new IntersectionObserver((entries) => {
+    tick();
+    for (const { target, isIntersecting } of entries) {
+      if (isIntersecting) onScreen.add(target);
+      else onScreen.delete(target);
+    }
+    tick();
+  }, { rootMargin: "-5% 0px" }); // what only peeps in at an edge is not read
+  for (const article of articles) observer.observe(article.querySelector(".body, img"));
+  form.addEventListener("formdata", ({ formData }) => {
+    tick();
+    const measured = [...outputs].map(([exhibit, values]) => [exhibit, values.map(rounded)]);
+    formData.set("reading", JSON.stringify({ seconds: rounded(seconds), outputs: Object.fromEntries(measured) }));
+  });
+  form.addEventListener("submit", (event) => {
+    tick();
+    if (event.submitter?.hasAttribute("formaction") || !required.some(isUnseen)) return;
+    event.preventDefault();
+    event.stopImmediatePropagation(); // the page stays, and its answers are still to be kept
+    ask();
+  });
+  setInterval(tick, 250);
+  mark();
+  if (box && !box.hidden) ask();
+}
+
 if (form) {
+  if ("reading" in form.dataset) measureReading();
   form.querySelectorAll(".question.number").forEach(addSlider);
   form.addEventListener("input", clearGap);
   foldRepeated();
