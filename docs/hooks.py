@@ -10,7 +10,6 @@ import click
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
-from mkdocs.structure.pages import Page
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
