@@ -166,6 +166,7 @@ function measureReading() {
     }));
     box.hidden = false;
     box.scrollIntoView({ block: "center" });
+    box.querySelector("button")?.focus({ preventScroll: true });
   };
 
   const observer = new IntersectionObserver((entries) => {
