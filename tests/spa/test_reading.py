@@ -79,7 +79,7 @@ def test_evidence_is_read() -> None:
     ],
 )
 def test_evidence_out_of_bounds_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="expected|Exceeds"):
+    with pytest.raises(ValueError, match=r"expected|Exceeds"):
         parse_exposure(text, READING_PAGE)
 
 
