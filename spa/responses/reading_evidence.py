@@ -56,8 +56,7 @@ def parse_exposure(text: str, page: Page) -> PageExposure:
     """
     if len(text) > LONGEST:
         raise ValueError(f"expected at most {LONGEST} characters, got {len(text)}")
-    decoder = json.JSONDecoder(object_pairs_hook=unique_keys, parse_constant=_refuse_constant)
-    found = json_object(text, decoder)
+    found = json_object(text, _DECODER)
     if set(found) != {"seconds", "outputs"} or not isinstance(found["outputs"], dict):
         raise ValueError("expected an object with seconds and outputs")
     seconds = _number(found["seconds"], MOST_SECONDS)
@@ -103,9 +102,6 @@ def unseen_outputs(page: Page, exposure: PageExposure, per_100_words: float) -> 
     return tuple(exhibit for exhibit in outputs_of(page) if exhibit.exhibit_id in least.keys() - seen)
 
 
-_words = lru_cache(MOST_CACHED)(count_words)
-
-
 def _number(value: object, most: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
         raise ValueError(f"expected numbers from 0 to {most:g}")
@@ -114,3 +110,7 @@ def _number(value: object, most: float) -> float:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"expected JSON, got {name}")
+
+
+_words = lru_cache(MOST_CACHED)(count_words)
+_DECODER = json.JSONDecoder(object_pairs_hook=unique_keys, parse_constant=_refuse_constant)

@@ -17,7 +17,7 @@ from spa.responses import outcomes
 from spa.responses.answers import NO_ANSWER, parse_answers
 from spa.responses.leases import Lease
 from spa.responses.payloads import Payload
-from spa.responses.reading_evidence import READING, parse_exposure, unseen_outputs
+from spa.responses.reading_evidence import READING, outputs_of, parse_exposure, unseen_outputs
 from spa.responses.submission import Missing, Response, Submission
 
 REASONS: Mapping[str, str] = {  # why a question was never shown, by the outcome of the visit
@@ -79,7 +79,7 @@ class FormProgress:
     def unseen(self, page: Page) -> tuple[Exhibit, ...]:
         """Return the outputs of a page that its evidence of reading says were not seen; none without evidence."""
         evidence = self.fields.get(page.page_id, {}).get(READING)
-        if evidence is None or not self.seconds_per_100_words:
+        if evidence is None or not self.seconds_per_100_words or not outputs_of(page, repeated=False):
             return ()
         try:
             exposure = parse_exposure(evidence, page)
