@@ -87,7 +87,7 @@ def work(options: DashboardOptions, say: Callable[[str, object], None]) -> None:
         say("analysed", analysed)
         from analysis.monitoring.annotator_profiles import annotator_profiles
 
-        say("profiles", annotator_profiles(found.tables))
+        say("profiles", annotator_profiles(found.tables, found.reading))
         say("calls", findings.count_calls(workspace))
         say("answers", found)
         asked = "preferences" if analysed.results.preferences else "ratings"

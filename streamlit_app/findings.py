@@ -57,7 +57,7 @@ def read_source(options: DashboardOptions, workspace: Workspace | None) -> Study
     from analysis.answers.study_answers import StudyAnswers, answers_of
 
     if workspace is not None:
-        return answers_of(workspace)
+        return answers_of(workspace, with_reading=True)
     from analysis.answers.plan import Plan
     from analysis.answers.tables import Reading, read_tables
     from streamlit_app.table_files import table_files

@@ -115,7 +115,8 @@ def profiles(state: str) -> list[AnnotatorProfile]:
         return ready
     from analysis.monitoring.annotator_profiles import annotator_profiles
 
-    return annotator_profiles(answers(state).tables)
+    found = answers(state)
+    return annotator_profiles(found.tables, found.reading)
 
 
 @st.cache_resource(show_spinner=False, max_entries=2)

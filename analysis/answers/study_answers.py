@@ -25,17 +25,18 @@ class StudyAnswers:
     tables: AnswerTables
     plan: Plan
     facts: StudyFacts | None
+    reading: pl.DataFrame | None = None  # the table of that name, where it was asked for
 
 
-def answers_of(workspace: Workspace) -> StudyAnswers:
-    """Read all answers of a study's store.
+def answers_of(workspace: Workspace, *, with_reading: bool = False) -> StudyAnswers:
+    """Read all answers of a study's store; ``with_reading`` the evidence of reading too, which builds every form.
 
     Raises
     ------
     AnalysisError
         If there are no answers yet.
     """
-    exported = export_tables(workspace.store)
+    exported = export_tables(workspace.store, form_of=workspace.form if with_reading else None)
     frames = {name: getattr(exported, name) for name in TABLES}
     if all(frames[name].is_empty() for name in ANSWERS):
         raise AnalysisError(
@@ -51,7 +52,8 @@ def answers_of(workspace: Workspace) -> StudyAnswers:
     plan = plan_of(workspace.study)
     interview = tuple(_interview(workspace.study, exported.annotators))
     facts = replace(facts, preregistration=_preregistered(workspace, plan), interview=interview)
-    return StudyAnswers(tables=check_frames(frames, Reading()), plan=plan, facts=facts)
+    reading = exported.reading if with_reading else None
+    return StudyAnswers(tables=check_frames(frames, Reading()), plan=plan, facts=facts, reading=reading)
 
 
 def _interview(study: Study, annotators: pl.DataFrame) -> Iterator[InterviewAnswer]:

@@ -41,6 +41,10 @@ class AnnotatorProfile:
         Mean score of outputs in the first column minus that of the others, in points.
     left_share : float or None
         Share of choices, ties half, that the output shown first won.
+    outputs_seen : float or None
+        Share of the outputs on the measured pages that were on screen at all.
+    seconds_per_output : float or None
+        Median time that an output was on screen, over all pages that show it.
     """
 
     annotator_id: str
@@ -55,11 +59,14 @@ class AnnotatorProfile:
     same_answer: float | None
     first_column: float | None
     left_share: float | None
+    outputs_seen: float | None = None
+    seconds_per_output: float | None = None
 
 
-def annotator_profiles(tables: AnswerTables) -> list[AnnotatorProfile]:
+def annotator_profiles(tables: AnswerTables, reading: pl.DataFrame | None = None) -> list[AnnotatorProfile]:
     """Describe every annotator, LLMs included, in the order in which they first answer.
 
+    ``reading`` is the table of that name, which :func:`spa.responses.export.export_tables` returns.
     Annotators are compared with the others of their own group. The cost grows with the answers, not with pairs
     of annotators: the mean of the others is the sum of all without one's own.
     """
@@ -72,6 +79,7 @@ def annotator_profiles(tables: AnswerTables) -> list[AnnotatorProfile]:
         _same_answers(tables),
         _first_columns(tables.ratings),
         _left_shares(tables.choices),
+        *([] if reading is None else [_seen(reading)]),
     ]
     for part in parts:
         counted = counted.join(part, on="annotator_id", how="left", maintain_order="left")
@@ -160,3 +168,13 @@ def _first_columns(table: pl.DataFrame | None) -> pl.DataFrame:
 
 def _left_shares(table: pl.DataFrame | None) -> pl.DataFrame:
     return _answered(table).group_by("annotator_id").agg(left_share=pl.col("value").mean())
+
+
+def _seen(reading: pl.DataFrame) -> pl.DataFrame:
+    outputs = reading.filter(pl.col("system").is_not_null())
+    each = outputs.group_by("annotator_id", "assignment_id", "item_id", "system", "label", "sample").agg(
+        pl.col("seconds").sum()
+    )
+    return each.group_by("annotator_id").agg(
+        outputs_seen=(pl.col("seconds") > 0).mean(), seconds_per_output=pl.col("seconds").median()
+    )

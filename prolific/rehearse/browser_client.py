@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 MILLISECONDS = 30_000
+SLOWEST_OUTPUT = 600_000  # milliseconds on screen
 MOST_PAGES = 1_000
 
 
@@ -60,9 +61,22 @@ def _answer_pages(tab: Tab, answering: AnswerSource, platform_url: str) -> None:
         page = next(page for page in form.pages if page.page_id == page_id)
         for question in page.questions:
             _fill(tab, question, answers[question.question_id])
-        tab.locator("form[data-assignment] button.next").last.click()
+        _go_on(tab)
         tab.wait_for_url(re.compile(rf"^(?!.*/p/{re.escape(page.page_id)}$)"))
     raise ResponseError(f"{tab.url}: the form has no end")
+
+
+def _go_on(tab: Tab) -> None:
+    """Press the button; where the page asks for outputs first, look at each for as long as it wants."""
+    button = tab.locator("form[data-assignment] button.next").last
+    button.click()
+    waiting = tab.locator(".unseen-outputs:visible li:not(.done) button")
+    if not waiting.count():
+        return
+    while left := waiting.count():
+        waiting.first.click()
+        waiting.nth(left - 1).wait_for(state="detached", timeout=SLOWEST_OUTPUT)
+    button.click()
 
 
 def _fill(tab: Tab, question: Question, value: str) -> None:

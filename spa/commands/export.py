@@ -54,12 +54,13 @@ def export(
     from spa.responses.table_files import write_dataset, write_tables
 
     with open_workspace(study, store, read_only=True) as workspace:
-        tables = export_tables(workspace.store, incomplete=unfinished(workspace) if incomplete else ())
+        partial = unfinished(workspace) if incomplete else ()
+        tables = export_tables(workspace.store, incomplete=partial, form_of=workspace.form)
         if format_ == "huggingface":
             rows = write_dataset(tables, out, title=workspace.study.title, language=workspace.study.language)
         else:
             paths = write_tables(tables, out, format=format_)
-            rows = {path: getattr(tables, path.stem).height for path in paths}
+            rows = {path: tables.files[path.stem].height for path in paths}
         if raw:
             from spa.raters.request_log import write_calls
 

@@ -72,6 +72,15 @@ def whole_minutes(study: Study, form: Form) -> int:
     return ceil(minutes_of(study, form))
 
 
+def count_words(text: str) -> int:
+    """Count the words of a text, and each Chinese or Japanese character as one.
+
+    >>> count_words("Don't look back."), count_words("你好 world")
+    (3, 3)
+    """
+    return len(_WORD.findall(text)) + len(_CJK.findall(text))
+
+
 def _counted(form: Form) -> tuple[int, int]:
     """Return words and CJK characters; the answers of a question are read once for each wording."""
     words = characters = 0

@@ -77,6 +77,8 @@ class PageState:
 
     answers: Mapping[str, str] = field(default_factory=dict)  # question_id -> what was sent, shown again
     gaps: Mapping[str, Gap] = field(default_factory=dict)  # questions to answer before going on
+    unseen: tuple[Exhibit, ...] = ()  # outputs to look at before going on
+    minimum_seconds: Mapping[str, float] | None = None  # on screen, by exhibit id; None: reading is not measured
     preview: bool = False  # nothing is stored, and the page says so
     saved: bool = False  # answers given here before are shown again
     minutes: int | None = None  # how long the form takes, said on its first page

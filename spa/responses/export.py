@@ -7,7 +7,7 @@ Beside what an analysis needs, a row says what the annotator saw
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -18,6 +18,7 @@ from spa.forms.form import (
     CheckTarget,
     ChoiceTarget,
     ExplanationTarget,
+    Form,
     InterviewTarget,
     PreferenceTarget,
     RatingTarget,
@@ -25,6 +26,7 @@ from spa.forms.form import (
 )
 from spa.responses.answers import NO_ANSWER
 from spa.responses.decisions import Decision, read_visit_decisions
+from spa.responses.reading_table import exposure_rows, with_evidence
 from spa.responses.store import Store
 from spa.responses.submission import Missing, RaterCondition, Response, Submission
 from spa.responses.tidy_tables import (
@@ -35,6 +37,7 @@ from spa.responses.tidy_tables import (
     IDENTICAL_PAIRS,
     PREFERENCES,
     RATINGS,
+    READING,
     Tables,
 )
 
@@ -86,7 +89,9 @@ class Annotator:
                 self.own_words[f"interview:{target.interview_id}"] = _printable(answer.raw) or None
 
 
-def export_tables(store: Store, *, incomplete: Iterable[Submission] = ()) -> Tables:
+def export_tables(
+    store: Store, *, incomplete: Iterable[Submission] = (), form_of: Callable[[str], Form] | None = None
+) -> Tables:
     """Build the tidy tables of a store.
 
     Parameters
@@ -96,6 +101,8 @@ def export_tables(store: Store, *, incomplete: Iterable[Submission] = ()) -> Tab
     incomplete : iterable of Submission, optional
         Answers of visits that did not end (``visit`` is "incomplete"). With any, every table has a column
         ``complete``; an annotator's says whether any visit ended.
+    form_of : callable, optional
+        Takes the id of an assignment and returns its form. Without it the table ``reading`` is empty.
 
     Returns
     -------
@@ -103,7 +110,7 @@ def export_tables(store: Store, *, incomplete: Iterable[Submission] = ()) -> Tab
         One row an answer. A missing answer has an empty value and its ``missing_reason``.
     """
     unblinded = _unblind(store)
-    gathered = _Gathered()
+    gathered = _Gathered(store, form_of)
     for submission in store.submissions():
         gathered.add(submission, unblinded[submission.assignment_id], complete=True)
     partial = list(incomplete)
@@ -115,7 +122,10 @@ def export_tables(store: Store, *, incomplete: Iterable[Submission] = ()) -> Tab
 class _Gathered:
     """Rows of all tables, gathered submission by submission."""
 
-    def __init__(self) -> None:
+    def __init__(self, store: Store, form_of: Callable[[str], Form] | None) -> None:
+        self._store = store
+        self._form_of = form_of
+        self.reading: list[tuple[object, ...]] = []
         self.preferences: list[tuple[object, ...]] = []
         self.ratings: list[tuple[object, ...]] = []
         self.choices: list[tuple[object, ...]] = []
@@ -132,6 +142,7 @@ class _Gathered:
         who = (submission.annotator_id, submission.annotator_kind, submission.assignment_id)
         condition, visit = _condition_cells(submission.asked), _visit(submission)
         explained = _explanations(submission.answers)
+        self.reading += [(*who, *cells, *visit, complete) for cells in self._exposures(submission, hidden)]
         for answer in submission.answers:
             value = answer.value if isinstance(answer, Response) else None
             reason = _printable(answer.reason) if isinstance(answer, Missing) else None
@@ -152,6 +163,15 @@ class _Gathered:
             level = answer.level if isinstance(answer, Missing) else None
             read = _read(answer, submission.asked)
             rows.append((*who, *cells, *condition, *read, explained.get(target), reason, level, *visit, complete))
+
+    def _exposures(self, submission: Submission, hidden: AssignmentLabels) -> Iterable[tuple[object, ...]]:
+        if self._form_of is None or submission.annotator_kind == "llm":
+            return ()
+        evidence = with_evidence(self._store.visits.payloads(submission.submission_id))
+        if not evidence:
+            return ()
+        form = self._form_of(submission.assignment_id)
+        return exposure_rows(form, evidence, hidden.systems, hidden.positions)
 
     def tables(self, *, with_complete: bool, exclusions: pl.DataFrame) -> Tables:
         """Build the tables from what was gathered."""
@@ -176,6 +196,7 @@ class _Gathered:
             identical_pairs=frame(self.identical_pairs, IDENTICAL_PAIRS),
             annotators=frame(rows, {**ANNOTATORS, **dict.fromkeys(columns, pl.String)}),
             exclusions=exclusions,
+            reading=frame(self.reading, READING),
         )
 
     @staticmethod

@@ -13,7 +13,7 @@ import polars as pl
 
 from spa.errors import ResponseError, shortened
 from spa.files import csv_mistake, json_object, unique_keys, write_text, written_whole
-from spa.responses.tidy_tables import TABLES, Tables
+from spa.responses.tidy_tables import Tables
 
 TableFormat = Literal["csv", "parquet", "jsonl"]
 FORMULA = r"^'*[=+\-@\t\r]"  # a spreadsheet runs a cell that begins so; apostrophes, lest one of ours be mistaken
@@ -35,15 +35,17 @@ ABOUT = {
     "identical_pairs": "ratings of outputs that equal their source, one row an answer",
     "annotators": "one row an annotator, under a pseudonym",
     "exclusions": "whom reviewers left out of the analysis, and why",
+    "reading": "how long each output was on screen, one row an output on a page",
 }
 
 
 def write_tables(tables: Tables, folder: Path, *, format: TableFormat = "csv") -> list[Path]:
     """Write each table to a file of its own, whole or not at all, and return the paths."""
-    paths = {name: folder / f"{name}.{format}" for name in TABLES}
-    for name, path in paths.items():
-        write_table(getattr(tables, name), path, format=format)
-    return list(paths.values())
+    paths = []
+    for name, table in tables.files.items():
+        paths.append(folder / f"{name}.{format}")
+        write_table(table, paths[-1], format=format)
+    return paths
 
 
 def write_table(frame: pl.DataFrame, path: Path, *, format: TableFormat) -> None:
@@ -74,8 +76,7 @@ def write_dataset(tables: Tables, folder: Path, *, title: str, language: str) ->
     dict of Path to int
         The files written and the rows that each holds.
     """
-    frames: dict[str, pl.DataFrame] = {name: getattr(tables, name) for name in TABLES}
-    filled = {name: frame for name, frame in frames.items() if not frame.is_empty()}
+    filled = {name: table for name, table in tables.files.items() if not table.is_empty()}
     written: dict[Path, int] = {}
     for name, frame in filled.items():
         path = folder / "data" / f"{name}.parquet"

@@ -91,7 +91,22 @@ EXCLUSIONS = {
     "rule": pl.String,
     "evidence": pl.String,
 }
-TABLES = ("preferences", "ratings", "choices", "identical_pairs", "annotators", "exclusions")
+READING = {  # one row an output on a page of a person's form; a page without outputs has one row
+    **WHO,
+    "page": pl.String,
+    "page_kind": pl.String,
+    "page_seconds": pl.Float64,
+    "item_id": pl.String,
+    "system": pl.String,
+    "sample": pl.Int64,
+    "label": pl.String,
+    "position": pl.Int64,
+    "first_seen": pl.Float64,
+    "seconds": pl.Float64,
+    "scrolled": pl.Float64,
+    **VISIT,
+}
+TABLES = ("preferences", "ratings", "choices", "identical_pairs", "annotators", "exclusions")  # an analysis takes these
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,3 +119,10 @@ class Tables:
     annotators: pl.DataFrame
     exclusions: pl.DataFrame  # decided by reviewers
     identical_pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=IDENTICAL_PAIRS))
+    reading: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=READING))
+
+    @property
+    def files(self) -> dict[str, pl.DataFrame]:
+        """The tables to write, by name: those of an analysis, and the evidence of reading where there is any."""
+        names = (*TABLES, "reading") if not self.reading.is_empty() else TABLES
+        return {name: getattr(self, name) for name in names}

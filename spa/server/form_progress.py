@@ -11,12 +11,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from spa.forms.form import CheckTarget, Form, Page, ScreeningTarget
+from spa.forms.form import CheckTarget, Exhibit, Form, Page, ScreeningTarget
 from spa.forms.html import Gap
 from spa.responses import outcomes
 from spa.responses.answers import NO_ANSWER, parse_answers
 from spa.responses.leases import Lease
 from spa.responses.payloads import Payload
+from spa.responses.reading_evidence import READING, outputs_of, parse_exposure, unseen_outputs
 from spa.responses.submission import Missing, Response, Submission
 
 REASONS: Mapping[str, str] = {  # why a question was never shown, by the outcome of the visit
@@ -35,12 +36,16 @@ class FormProgress:
     form: Form
     lease: Lease
     fields: Mapping[str, Fields]
+    seconds_per_100_words: float = 0.0  # least time on screen of an output; 0: none
     _read: dict[str, tuple[Response | Missing, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def from_payloads(cls, form: Form, lease: Lease, payloads: Iterable[Payload]) -> FormProgress:
+    def from_payloads(
+        cls, form: Form, lease: Lease, payloads: Iterable[Payload], *, seconds_per_100_words: float = 0.0
+    ) -> FormProgress:
         """Read the stored payloads; of several for a page the latest counts."""
-        return cls(form=form, lease=lease, fields={payload.page_id: json.loads(payload.body) for payload in payloads})
+        fields = {payload.page_id: json.loads(payload.body) for payload in payloads}
+        return cls(form=form, lease=lease, fields=fields, seconds_per_100_words=seconds_per_100_words)
 
     def with_fields(self, page: Page, fields: Fields) -> FormProgress:
         """Return the visit after a page was sent."""
@@ -71,16 +76,31 @@ class FormProgress:
             if isinstance(answer, Missing)
         }
 
+    def unseen(self, page: Page) -> tuple[Exhibit, ...]:
+        """Return the outputs of a page that its evidence of reading says were not seen; none without evidence."""
+        evidence = self.fields.get(page.page_id, {}).get(READING)
+        if evidence is None or not self.seconds_per_100_words or not outputs_of(page, repeated=False):
+            return ()
+        try:
+            exposure = parse_exposure(evidence, page)
+        except ValueError:  # stored and refused; the page counts as sent without
+            return ()
+        return unseen_outputs(page, exposure, self.seconds_per_100_words)
+
+    def is_left(self, page: Page) -> bool:
+        """Say whether a page was sent with usable answers after its outputs were seen."""
+        return page.page_id in self.fields and not self.gaps(page) and not self.unseen(page)
+
     @cached_property
     def due(self) -> Page:
         """The first page not answered; the last page where all are."""
-        waiting = (page for page in self.form.pages if page.page_id not in self.fields or self.gaps(page))
+        waiting = (page for page in self.form.pages if not self.is_left(page))
         return next(waiting, self.form.pages[-1])
 
     @property
     def all_answered(self) -> bool:
         """Whether every page was sent with usable answers."""
-        return self.due.page_id in self.fields and not self.gaps(self.due)
+        return self.is_left(self.due)
 
     def is_ahead(self, page: Page) -> bool:
         """Say whether a page comes after the one that is due."""

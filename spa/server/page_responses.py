@@ -16,9 +16,9 @@ IMAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 
 def page_response(form: Form, page: Page, texts: Texts, *, addresses: Addresses, state: PageState) -> HTMLResponse:
-    """Render a page of a form; gaps make it a 422."""
+    """Render a page of a form; gaps and unseen outputs make it a 422."""
     html = render_page(form, page, texts, addresses=addresses, state=state)
-    return HTMLResponse(html, status_code=422 if state.gaps else 200)
+    return HTMLResponse(html, status_code=422 if state.gaps or state.unseen else 200)
 
 
 def send_notice(texts: Texts, name: str, *, status: int, link: str | None = None) -> HTMLResponse:

@@ -29,6 +29,7 @@ from spa.responses.outcomes import (
     TIMED_OUT,
     Outcome,
 )
+from spa.responses.reading_evidence import minimum_seconds
 from spa.responses.tokens import add_token, is_token, random_token
 from spa.server.form_posts import read_fields
 from spa.server.form_progress import FormProgress
@@ -164,7 +165,7 @@ class SurveyRoutes:
             return to(f"/a/{token}/done")
         if go == "back":
             return to(f"/a/{token}/p/{visit.neighbour(page, -1).page_id}")
-        if visit.gaps(page):
+        if not visit.is_left(page):
             return self._render(token, visit, page, mark_gaps=True)
         last = page is visit.form.pages[-1]
         self._recent.put(token, visit)
@@ -255,6 +256,8 @@ class SurveyRoutes:
             answers=visit.fields.get(page.page_id, {}),
             gaps=visit.gaps(page) if mark_gaps else {},
             minutes=self._minutes if page is visit.form.pages[0] else None,
+            unseen=visit.unseen(page) if mark_gaps else (),
+            minimum_seconds=minimum_seconds(page, visit.seconds_per_100_words) if visit.seconds_per_100_words else None,
         )
         base = f"/a/{token}"
         addresses = Addresses(

@@ -28,6 +28,7 @@ from spa.responses.outcomes import (
     Outcome,
 )
 from spa.responses.payloads import read_pages, save_page
+from spa.responses.reading_evidence import READING, parse_exposure
 from spa.responses.tokens import has_token, note_consent
 from spa.responses.visit_ends import finish_visit
 from spa.server.form_progress import FormProgress
@@ -97,7 +98,10 @@ class VisitTransactions:
 
     def _visit_of(self, connection: Connection, lease: Lease) -> FormProgress:
         form = self.form_of(lease.assignment_id)
-        return FormProgress.from_payloads(form, lease, read_pages(connection, lease.submission_id))
+        sent = read_pages(connection, lease.submission_id)
+        return FormProgress.from_payloads(
+            form, lease, sent, seconds_per_100_words=self.study.people.seconds_per_100_words
+        )
 
     def submit(
         self, connection: Connection, token: str, page_id: str, fields: Fields, go: Navigation
@@ -116,9 +120,9 @@ class VisitTransactions:
                 return PageResult(visit, page, ended=False, unknown_fields=True)
             self._finish(connection, visit, NO_CONSENT, now)
             return PageResult(visit, page, ended=True)
-        unknown = bool(unknown_keys(page.questions, fields))
+        unknown = not _belongs(page, fields)
         again = unknown and visit.fields.get(page_id) == fields  # a program in a loop must not fill the store
-        if (go == "on" or page.questions) and not again:  # a page without questions is read when it is left forward
+        if (go == "on" or page.questions or READING in fields) and not again:  # without either: read when left forward
             save_page(connection, visit.lease.submission_id, page_id, json.dumps(fields), now=now)
             visit = visit.with_fields(page, fields)
         if unknown:
@@ -126,7 +130,7 @@ class VisitTransactions:
         if page.kind == "consent" and visit.lease.consented_at is None and not visit.gaps(page):
             text_hash = sha256((self.study.consent.text or "").encode()).hexdigest()
             note_consent(connection, visit.lease.submission_id, text_hash=text_hash, now=now)
-        if go != "on" or visit.gaps(page):
+        if go != "on" or not visit.is_left(page):
             return PageResult(visit, page, ended=False)
         outcome = self._outcome(connection, visit, page)
         if outcome is not None:
@@ -171,3 +175,15 @@ class VisitTransactions:
             code = completion_codes.outcome_codes(connection, code_source(lease.source, lease.session))[outcome]
         submission = visit.submission(now, outcome)
         finish_visit(connection, submission, outcome, code, now=now, rules=self.context.rules)
+
+
+def _belongs(page: Page, fields: Fields) -> bool:
+    """Say whether a page has all fields that were sent: its questions, and evidence of reading that can be read."""
+    answers = dict(fields)
+    evidence = answers.pop(READING, None)
+    if evidence is not None:
+        try:
+            parse_exposure(evidence, page)
+        except ValueError:
+            return False
+    return not unknown_keys(page.questions, answers)

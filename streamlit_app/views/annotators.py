@@ -28,6 +28,8 @@ COLUMNS = {
     "same_answer": ("Same answer", "share of answers that are the most frequent one: 1 is straight-lining"),
     "first_column": ("First column", "mean score of the first column minus that of the others"),
     "left_share": ("Left wins", "share of choices won by the output shown first; 0.5 is no habit"),
+    "outputs_seen": ("Outputs seen", "share of outputs that were on screen; empty where the browser measured nothing"),
+    "seconds_per_output": ("Seconds per output", "median time that an output was on screen"),
 }
 DECIMALS = (
     "minutes",
@@ -38,6 +40,8 @@ DECIMALS = (
     "same_answer",
     "first_column",
     "left_share",
+    "outputs_seen",
+    "seconds_per_output",
 )
 FORM = "form"  # column of links; not in the file to take away
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7"]

@@ -42,6 +42,20 @@ def test_straight_lining_and_the_first_column_are_seen() -> None:
     assert (ben.same_answer, ben.first_column) == (0.5, 3.0)
 
 
+def test_how_outputs_were_seen_by_hand() -> None:
+    """Ann saw x for 2 + 4 seconds on two pages, y for 3, and z never: two of three outputs, 3 seconds at the median."""
+    seen = [("ann", "x", 2.0), ("ann", "y", 3.0), ("ann", "x", 4.0), ("ann", "z", 0.0), ("ann", None, None)]
+    rows = [(who, "human", "a1", "i1", system, system, 1, seconds) for who, system, seconds in seen]
+    names = ["annotator_id", "annotator_kind", "assignment_id", "item_id", "system", "label", "sample", "seconds"]
+    reading = pl.DataFrame(rows, schema=names, orient="row")
+    answers = check(ratings=ratings([("ann", "i1", "x", 4), ("ben", "i1", "x", 2)]))
+    ann, ben = annotator_profiles(answers, reading)
+    assert ann.outputs_seen == pytest.approx(2 / 3)
+    assert ann.seconds_per_output == 3
+    assert ben.outputs_seen is ben.seconds_per_output is None
+    assert annotator_profiles(answers, reading.clear())[0].outputs_seen is None
+
+
 def test_who_is_alone_is_compared_with_nobody() -> None:
     (alone,) = annotator_profiles(check(ratings=ratings([("ann", "i1", "x", 4), ("ann", "i2", "x", "")])))
     assert (alone.answers, alone.missing) == (1, 1)

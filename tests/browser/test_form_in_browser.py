@@ -20,7 +20,7 @@ from spa.server.app import create_app
 from spa.server.http_server import serve_on_loopback
 from spa.server.preview import create_preview
 from spa.study.assignment import Assignment, BlindingKey
-from spa.study.study import OutputFiles, Study, System
+from spa.study.study import OutputFiles, People, Study, System
 from tests.browser.chromium import DESK, PHONE, expect, open_browser, open_context
 from tests.spa.store_steps import lease_assignment, save_payload
 from tests.spa.web_forms import HOSTILE, small_form
@@ -36,12 +36,13 @@ WORDS = "It was a dark and stormy night, and the lamp went out for the third tim
 class HandMade:
     """A study whose forms are made by hand, with a store of its own."""
 
-    def __init__(self, folder: Path, form: Form, *, language: str = "en") -> None:
+    def __init__(self, folder: Path, form: Form, *, language: str = "en", seconds_per_100_words: float = 0.01) -> None:
         self.study = Study(
             id="small",
             title=form.title,
             outputs=OutputFiles(files=(folder / "none.jsonl",)),
             systems=(System(id="x"), System(id="y")),
+            people=People(seconds_per_100_words=seconds_per_100_words),
         )
         self.texts = load_texts(language, {})
         self.store = Store.create(folder / "answers.sqlite")

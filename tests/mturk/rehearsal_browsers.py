@@ -150,6 +150,12 @@ class Worker:
             await form.locator("button[type=submit]" if whole else "button.next").last.click()
             if whole:
                 return
+            waiting = frame.locator(".unseen-outputs:visible li:not(.done) button")
+            if await waiting.count():
+                while left := await waiting.count():
+                    await waiting.first.click()
+                    await waiting.nth(left - 1).wait_for(state="detached")
+                await form.locator("button.next").last.click()
             await frame.locator(f'form[action="{action}"]').wait_for(state="detached")
 
     async def _fill(self, form: Locator, assignment_id: str) -> None:

@@ -93,7 +93,120 @@ function keepDrafts() {
   window.addEventListener("pagehide", send);
 }
 
+// How each output was seen: [first seen, seconds on screen, share of its height]; the clock of the page runs only while
+// the page itself is in sight. An earlier measurement goes on.
+function measureExposure(articles, { seconds, outputs }, changed) {
+  const exposures = new Map(Object.entries(outputs));
+  const onScreen = new Set();
+  const rounded = (number) => Math.round(number * 100) / 100;
+  let last = performance.now();
+  const tick = () => {
+    const now = performance.now();
+    const passed = Math.min((now - last) / 1000, 1); // a machine that slept read nothing
+    last = now;
+    if (document.visibilityState !== "visible") return;
+    seconds += passed;
+    const shares = new Map();
+    for (const content of onScreen) {
+      if (content.tagName === "IMG" && !(content.complete && content.naturalWidth)) continue;
+      const { top, height } = content.getBoundingClientRect();
+      const share = height ? Math.min(Math.max((window.innerHeight - top) / height, 0), 1) : 1;
+      const { exhibit } = content.closest("[data-exhibit]").dataset;
+      shares.set(exhibit, Math.max(share, shares.get(exhibit) ?? 0));
+    }
+    for (const [exhibit, share] of shares) {
+      const [first, before, most] = exposures.get(exhibit) ?? [seconds, 0, 0];
+      exposures.set(exhibit, [first, before + passed, Math.max(most, share)]);
+    }
+    changed();
+  };
+  const observer = new IntersectionObserver((entries) => {
+    tick();
+    for (const { target, isIntersecting } of entries) {
+      if (isIntersecting) onScreen.add(target);
+      else onScreen.delete(target);
+    }
+    tick();
+  }, { rootMargin: "-5% 0px" }); // what only peeps in at an edge is not read
+  for (const article of articles) observer.observe(article.querySelector(".body, img"));
+  setInterval(tick, 250);
+  return {
+    isUnseen({ dataset }) {
+      const exposure = exposures.get(dataset.exhibit);
+      return !exposure || rounded(exposure[1]) < Number(dataset.seconds);
+    },
+    evidence() {
+      tick();
+      const measured = [...exposures].map(([exhibit, values]) => [exhibit, values.map(rounded)]);
+      return JSON.stringify({ seconds: rounded(seconds), outputs: Object.fromEntries(measured) });
+    },
+  };
+}
+
+function tabOf(article) {
+  const [, column] = article.className.match(/column-(\d+)/);
+  return article.closest(".stage").querySelector(`.tab-${column} input`);
+}
+
+function markUnread(tabs, unread) {
+  for (const tab of tabs) {
+    tab.parentElement.classList.toggle("unread", unread.has(tab));
+    if (unread.has(tab)) tab.setAttribute("aria-description", form.dataset.unread);
+    else tab.removeAttribute("aria-description");
+  }
+}
+
+// The list of what is left, each line of which leads to its output.
+function askToRead(box, unseen) {
+  const lines = new Map(unseen.map((article) => [article.dataset.exhibit, article]));
+  box.querySelector("ul").replaceChildren(...[...lines].map(([exhibit, article]) => {
+    const line = document.createElement("li");
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = article.querySelector(".caption").textContent;
+    button.addEventListener("click", () => {
+      const tab = tabOf(article);
+      if (tab) tab.checked = true;
+      article.scrollIntoView({ block: "center" });
+    });
+    line.dataset.of = exhibit;
+    line.append(button);
+    return line;
+  }));
+  box.hidden = false;
+  box.scrollIntoView({ block: "center" });
+  box.querySelector("button")?.focus({ preventScroll: true });
+}
+
+// Evidence of reading goes with the answers, and a page is left forward only when every output that is new on it was
+// on screen for its minimum.
+function askForReading() {
+  const articles = [...document.querySelectorAll("[data-exhibit]")];
+  const required = articles.filter((article) => "seconds" in article.dataset);
+  const tabs = new Set(required.map(tabOf).filter(Boolean));
+  const box = document.querySelector(".unseen-outputs");
+  const earlier = form.dataset.reading ? JSON.parse(form.dataset.reading) : { seconds: 0, outputs: {} };
+  const exposure = measureExposure(articles, earlier, () => mark());
+  const unseen = () => required.filter(exposure.isUnseen);
+  const mark = () => {
+    const left = unseen();
+    markUnread(tabs, new Set(left.map(tabOf)));
+    const names = new Set(left.map(({ dataset }) => dataset.exhibit));
+    for (const line of box?.querySelectorAll("li") ?? []) line.classList.toggle("done", !names.has(line.dataset.of));
+  };
+  form.addEventListener("formdata", ({ formData }) => formData.set("reading", exposure.evidence()));
+  form.addEventListener("submit", (event) => {
+    if (event.submitter?.hasAttribute("formaction") || !unseen().length) return;
+    event.preventDefault();
+    event.stopImmediatePropagation(); // the page stays, and its answers are still to be kept
+    askToRead(box, unseen());
+  });
+  mark();
+  if (box && !box.hidden) askToRead(box, unseen());
+}
+
 if (form) {
+  if ("reading" in form.dataset) askForReading();
   form.querySelectorAll(".question.number").forEach(addSlider);
   form.addEventListener("input", clearGap);
   foldRepeated();

@@ -1,0 +1,116 @@
+"""Evidence of reading: what the page's script measured of each output, checked before it is believed.
+
+It arrives in one field beside a page's answers and is stored with them. Browsers without script send none.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NoReturn
+
+from spa.files import json_object, unique_keys
+from spa.forms.effort import count_words
+from spa.forms.form import Exhibit, ExhibitsBlock, Page
+
+READING = "reading"  # the field; no question is called so
+LONGEST = 50_000  # characters; an output takes about 30
+MOST_SECONDS = 90 * 24 * 3600.0  # how long a link is remembered
+IMAGE_SECONDS = 1.0  # least time on screen, where there is one for texts
+MOST_CACHED = 4096  # texts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputExposure:
+    """How one output was seen on one page."""
+
+    first_seen: float  # on the clock of the page, which runs while the page is on screen; seconds
+    seconds: float  # on screen
+    scrolled: float  # share of its height that was on screen at any time, from its top
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageExposure:
+    """How one page was seen, summed over its visits."""
+
+    seconds: float  # on screen
+    outputs: Mapping[str, OutputExposure]  # by exhibit id; those never on screen are absent
+
+
+def parse_exposure(text: str, page: Page) -> PageExposure:
+    """Parse the field of a page.
+
+    Parameters
+    ----------
+    text : str
+        ``{"seconds": s, "outputs": {exhibit_id: [first_seen, seconds, scrolled]}}``.
+    page : Page
+        The page that it was sent with.
+
+    Raises
+    ------
+    ValueError
+        If it is anything else, names an output that is not on the page, or holds a number out of bounds.
+    """
+    if len(text) > LONGEST:
+        raise ValueError(f"expected at most {LONGEST} characters, got {len(text)}")
+    found = json_object(text, _DECODER)
+    if set(found) != {"seconds", "outputs"} or not isinstance(found["outputs"], dict):
+        raise ValueError("expected an object with seconds and outputs")
+    seconds = _number(found["seconds"], MOST_SECONDS)
+    known = {exhibit.exhibit_id for exhibit in outputs_of(page)}
+    outputs = {}
+    for exhibit_id, values in found["outputs"].items():
+        if exhibit_id not in known or not isinstance(values, list) or len(values) != 3:
+            raise ValueError("expected three numbers for each output of the page")
+        first_seen, on_screen, scrolled = values
+        outputs[exhibit_id] = OutputExposure(
+            first_seen=_number(first_seen, seconds),
+            seconds=_number(on_screen, seconds),
+            scrolled=_number(scrolled, 1.0),
+        )
+    return PageExposure(seconds=seconds, outputs=outputs)
+
+
+def outputs_of(page: Page, *, repeated: bool = True) -> tuple[Exhibit, ...]:
+    """Return the outputs of systems on a page; without ``repeated`` those alone that no earlier page showed."""
+    return tuple(
+        exhibit
+        for block in page.blocks
+        if isinstance(block, ExhibitsBlock) and (repeated or not block.repeated)
+        for exhibit in block.exhibits
+        if exhibit.label is not None
+    )
+
+
+def minimum_seconds(page: Page, per_100_words: float) -> dict[str, float]:
+    """Return how long each output new on a page must be on screen, in seconds by exhibit id; none where 0."""
+    if not per_100_words:
+        return {}
+    return {
+        exhibit.exhibit_id: IMAGE_SECONDS if exhibit.image else round(_words(exhibit.text) * per_100_words / 100, 2)
+        for exhibit in outputs_of(page, repeated=False)
+    }
+
+
+def unseen_outputs(page: Page, exposure: PageExposure, per_100_words: float) -> tuple[Exhibit, ...]:
+    """Return the outputs that were not on screen, or for less than their minimum."""
+    least = minimum_seconds(page, per_100_words)
+    seen = {name for name, output in exposure.outputs.items() if output.seconds >= least.get(name, 0.0)}
+    return tuple(exhibit for exhibit in outputs_of(page) if exhibit.exhibit_id in least.keys() - seen)
+
+
+def _number(value: object, most: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
+        raise ValueError(f"expected numbers from 0 to {most:g}")
+    return float(value)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"expected JSON, got {name}")
+
+
+_words = lru_cache(MOST_CACHED)(count_words)
+_DECODER = json.JSONDecoder(object_pairs_hook=unique_keys, parse_constant=_refuse_constant)

@@ -1,0 +1,66 @@
+"""Evidence of reading as a tidy table: how each output was seen on each page, unblinded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from spa.forms.form import Exhibit, Form, Page
+from spa.responses.payloads import Payload
+from spa.responses.reading_evidence import READING, PageExposure, outputs_of, parse_exposure
+
+
+def with_evidence(payloads: tuple[Payload, ...]) -> dict[str, str]:
+    """Return the evidence sent last for each page, by page id; pages sent without are absent."""
+    fields: dict[str, Any] = {payload.page_id: _fields(payload.body) for payload in payloads}
+    return {page_id: sent[READING] for page_id, sent in fields.items() if isinstance(sent.get(READING), str)}
+
+
+def exposure_rows(
+    form: Form, evidence: Mapping[str, str], systems: Mapping[str, str], positions: Mapping[str, int]
+) -> Iterator[tuple[object, ...]]:
+    """Yield the columns ``EXPOSURE`` for each output on the pages with evidence that can be read.
+
+    Parameters
+    ----------
+    form : Form
+        The visit's form.
+    evidence : mapping of str to str
+        What :func:`with_evidence` returned.
+    systems, positions : mapping
+        System id and column, by label.
+    """
+    for page in form.pages:
+        if page.page_id not in evidence:
+            continue
+        try:
+            exposure = parse_exposure(evidence[page.page_id], page)
+        except ValueError:  # refused when it came
+            continue
+        for exhibit in outputs_of(page) or (None,):
+            yield _row(page, exposure, exhibit, systems, positions)
+
+
+def _row(
+    page: Page,
+    exposure: PageExposure,
+    exhibit: Exhibit | None,
+    systems: Mapping[str, str],
+    positions: Mapping[str, int],
+) -> tuple[object, ...]:
+    about = page.page_id, page.kind, exposure.seconds
+    if exhibit is None or exhibit.label is None:
+        return (*about, *(None,) * 8)
+    shown = exhibit.item_id, systems[exhibit.label], exhibit.sample, exhibit.label, positions.get(exhibit.label)
+    seen = exposure.outputs.get(exhibit.exhibit_id)
+    return (*about, *shown, *((None, 0.0, 0.0) if seen is None else (seen.first_seen, seen.seconds, seen.scrolled)))
+
+
+def _fields(body: str) -> dict[str, Any]:
+    """Return the fields of a page; none of what a platform sent in a shape of its own."""
+    try:
+        read = json.loads(body)
+    except ValueError:
+        return {}
+    return read if isinstance(read, dict) else {}
