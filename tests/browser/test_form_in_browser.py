@@ -36,7 +36,7 @@ WORDS = "It was a dark and stormy night, and the lamp went out for the third tim
 class HandMade:
     """A study whose forms are made by hand, with a store of its own."""
 
-    def __init__(self, folder: Path, form: Form, *, language: str = "en", seconds_per_100_words: float = 0.01) -> None:
+    def __init__(self, folder: Path, form: Form, *, language: str = "en", seconds_per_100_words: float = 0.0) -> None:
         self.study = Study(
             id="small",
             title=form.title,

@@ -131,6 +131,7 @@ function measureExposure(articles, { seconds, outputs }, changed) {
   for (const article of articles) observer.observe(article.querySelector(".body, img"));
   setInterval(tick, 250);
   return {
+    tick,
     isUnseen({ dataset }) {
       const exposure = exposures.get(dataset.exhibit);
       return !exposure || rounded(exposure[1]) < Number(dataset.seconds);
@@ -196,6 +197,7 @@ function askForReading() {
   };
   form.addEventListener("formdata", ({ formData }) => formData.set("reading", exposure.evidence()));
   form.addEventListener("submit", (event) => {
+    exposure.tick();
     if (event.submitter?.hasAttribute("formaction") || !unseen().length) return;
     event.preventDefault();
     event.stopImmediatePropagation(); // the page stays, and its answers are still to be kept
