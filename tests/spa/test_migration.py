@@ -12,6 +12,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
 
@@ -298,15 +299,16 @@ def test_wherever_a_migration_dies_the_store_is_the_old_one_or_the_new_one(datab
         assert rows_of(str(copy), THREE) == before
 
 
+def open_with_others(database: str, start: Barrier) -> None:
+    start.wait()
+    Store.open(database).close()
+
+
 def test_of_processes_that_open_an_old_store_at_once_one_migrates_it(database: str) -> None:
     expected = old_store(database, "3")
-    start = multiprocessing.get_context("fork").Barrier(4)
-
-    def open_at_once() -> None:
-        start.wait()
-        Store.open(database).close()
-
-    processes = [multiprocessing.get_context("fork").Process(target=open_at_once) for _ in range(4)]
+    fresh = multiprocessing.get_context("spawn")  # a fork takes over locks that threads of this process hold
+    start = fresh.Barrier(4)
+    processes = [fresh.Process(target=open_with_others, args=(database, start)) for _ in range(4)]
     for process in processes:
         process.start()
     for process in processes:
