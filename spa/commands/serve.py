@@ -165,7 +165,7 @@ def serve(
     set, /admin/status and /metrics answer to `Authorization: Bearer TOKEN`.
     """
     from spa.commands.workspace import open_workspace
-    from spa.server.http_server import listen, run, run_workers
+    from spa.server.http_server import listen, run, run_workers, server_config
 
     serving = ServerOptions(
         study=study,
@@ -198,6 +198,7 @@ def serve(
                 click.echo(f"personal links: {len(personal)} in {links}")
             if reserved:
                 click.echo(f"{reserved} places are reserved for personal links; --reserve N changes that")
+            server_config(app).load()  # an interrupt amid an import could leave the import lock taken
             click.echo("Ctrl-C stops the server; answers stay.")
             if workers == 1:
                 run(app, listener, own_logs=log_json)
