@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -103,12 +104,9 @@ def serve(
             click.echo("for workers on other machines, set --public-url and --frame-url")
         if emulate:
             _print_emulator_key(endpoint, host_key)
+        how_to_stop = partial(click.echo, "Ctrl-C stops the server; the store keeps everything.")
         with ticking(endpoint, host_key):
-            serve_both_ports(app, create_frames(endpoint, settings), listener, frames, ready=_print_how_to_stop)
-
-
-def _print_how_to_stop() -> None:
-    click.echo("Ctrl-C stops the server; the store keeps everything.")
+            serve_both_ports(app, create_frames(endpoint, settings), listener, frames, ready=how_to_stop)
 
 
 def make_settings(

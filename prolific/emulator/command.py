@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 import click
@@ -57,7 +58,7 @@ def emulate(port: int, store: Path, project: str | None, currency: str, clock: s
             click.echo(f"project {known}, currency {pays}")
         click.echo("In another terminal:")
         click.echo(f"  export PROLIFIC_API_URL={listener.address} PROLIFIC_API_TOKEN=emulated")
-        click.echo("No real money is involved. Ctrl-C stops the emulator.")
+        how_to_stop = partial(click.echo, "No real money is involved. Ctrl-C stops the emulator.")
         with deliver_webhooks(platform):
-            run(create_app(platform, contract), listener)
+            run(create_app(platform, contract), listener, ready=how_to_stop)
         platform.close()

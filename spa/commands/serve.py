@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -165,7 +166,7 @@ def serve(
     set, /admin/status and /metrics answer to `Authorization: Bearer TOKEN`.
     """
     from spa.commands.workspace import open_workspace
-    from spa.server.http_server import listen, run, run_workers, server_config
+    from spa.server.http_server import listen, run, run_workers
 
     serving = ServerOptions(
         study=study,
@@ -178,6 +179,7 @@ def serve(
     with listen(host, port) as listener:
         public = (public_url or listener.address).rstrip("/")
         serving = replace(serving, public_url=public)
+        how_to_stop = partial(click.echo, "Ctrl-C stops the server; answers stay.")
         with open_workspace(study, store) as workspace:
             check_workers(workspace, workers)
             workspace.store.set_meta("served", "yes")  # a store that cannot be written to is told now
@@ -198,12 +200,10 @@ def serve(
                 click.echo(f"personal links: {len(personal)} in {links}")
             if reserved:
                 click.echo(f"{reserved} places are reserved for personal links; --reserve N changes that")
-            server_config(app).load()  # an interrupt amid an import could leave the import lock taken
-            click.echo("Ctrl-C stops the server; answers stay.")
             if workers == 1:
-                run(app, listener, own_logs=log_json)
+                run(app, listener, ready=how_to_stop, own_logs=log_json)
                 return
-        run_workers(serving, listener, workers=workers, own_logs=log_json)
+        run_workers(serving, listener, workers=workers, ready=how_to_stop, own_logs=log_json)
 
 
 @click.command(epilog="Example: spa preview my-study/study.toml --page p3")
@@ -232,8 +232,8 @@ def preview(study: Path, assignment: str, page: str | None, host: str, port: int
         return
     with listen(host, port) as listener:
         click.echo(f"preview of assignment {assignment}: {listener.address}/p/{page or pages[0]}")
-        click.echo("Nothing is stored. Ctrl-C stops the server.")
-        run(create_preview(form, texts, minutes=minutes), listener)
+        how_to_stop = partial(click.echo, "Nothing is stored. Ctrl-C stops the server.")
+        run(create_preview(form, texts, minutes=minutes), listener, ready=how_to_stop)
 
 
 def load_form(study_path: Path, assignment_id: str) -> tuple[Form, Texts, int]:

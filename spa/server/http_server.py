@@ -61,19 +61,34 @@ def listen(host: str, port: int) -> Iterator[Listener]:
         yield Listener(socket=bound, address=f"http://{name}:{bound.getsockname()[1]}")
 
 
-def run(app: ASGIApp, listener: Listener, *, own_logs: bool = False) -> None:
-    """Serve until interrupted."""
+def run(app: ASGIApp, *listeners: Listener, ready: Callable[[], object] = lambda: None, **more: Any) -> None:
+    """Serve until interrupted.
+
+    Parameters
+    ----------
+    ready : callable
+        Called once an interrupt ends the server: while modules are imported it could be lost, and leave the lock of
+        imports taken.
+    **more
+        Of :func:`server_config`.
+    """
+    config = server_config(app, **more)
+    config.load()
     with suppress(KeyboardInterrupt):
-        uvicorn.Server(server_config(app, **_logging(own_logs))).run(sockets=[listener.socket])
+        ready()
+        uvicorn.Server(config).run(sockets=[listener.socket for listener in listeners])
 
 
-def run_workers(make_app: Callable[[], FastAPI], listener: Listener, *, workers: int, own_logs: bool = False) -> None:
+def run_workers(
+    make_app: Callable[[], FastAPI], listener: Listener, *, workers: int, ready: Callable[[], object], own_logs: bool
+) -> None:
     """Serve from several processes until interrupted; one that dies is replaced.
 
     ``make_app`` is called in each of them, and must be something that can be pickled.
     """
-    config = server_config(make_app, factory=True, workers=workers, **_logging(own_logs))
+    config = server_config(make_app, factory=True, workers=workers, own_logs=own_logs)
     with suppress(KeyboardInterrupt):
+        ready()
         Multiprocess(config, sockets=[listener.socket]).run()
 
 
@@ -101,12 +116,15 @@ def serve_on_loopback(app: FastAPI) -> Iterator[str]:
             thread.join()
 
 
-def server_config(app: ASGIApp | Callable[[], FastAPI], **more: Any) -> uvicorn.Config:
-    """Return how every server of ours runs.
+def server_config(
+    app: ASGIApp | Callable[[], FastAPI], *, own_logs: bool = False, log_level: str = "warning", **more: Any
+) -> uvicorn.Config:
+    """Return how every server of ours runs; with ``own_logs`` logging is left as it is set up.
 
     Requests are not logged: their addresses hold people's tokens. Which headers of a proxy are believed is
     decided by our own guard.
     """
+    logging: dict[str, Any] = {"log_config": None} if own_logs else {"log_level": log_level}
     return uvicorn.Config(
         app,
         http=LimitedConnection,
@@ -115,9 +133,6 @@ def server_config(app: ASGIApp | Callable[[], FastAPI], **more: Any) -> uvicorn.
         proxy_headers=False,
         backlog=BACKLOG,
         timeout_keep_alive=KEEP_ALIVE,
+        **logging,
         **more,
     )
-
-
-def _logging(own_logs: bool) -> dict[str, Any]:
-    return {"log_config": None} if own_logs else {"log_level": "warning"}

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 
-import uvicorn
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -23,7 +21,7 @@ from mturk.endpoint.site.settings import SiteSettings
 from mturk.endpoint.site.sign_in import SignInPages, make_link, show_account
 from mturk.sites import ADDRESS, write_sites
 from spa.errors import ResponseError
-from spa.server.http_server import Listener, server_config
+from spa.server.http_server import Listener, run
 from spa.server.security_headers import SecurityHeaders, content_policy
 
 PAGES: tuple[tuple[str, str, Callable[[Visit], Answer]], ...] = (  # for whoever is signed in
@@ -100,10 +98,6 @@ def serve_both_ports(
     *,
     ready: Callable[[], object] = lambda: None,
 ) -> None:
-    """Serve both until interrupted; ``ready`` is called once an interrupt ends the server and no import any more."""
+    """Serve both until interrupted; ``ready`` as in :func:`spa.server.http_server.run`."""
     app = PortDispatcher(main, frames, frame_port=frame_listener.socket.getsockname()[1])
-    config = server_config(app, log_level="warning", lifespan="off")
-    config.load()
-    with suppress(KeyboardInterrupt):
-        ready()
-        uvicorn.Server(config).run(sockets=[listener.socket, frame_listener.socket])
+    run(app, listener, frame_listener, ready=ready, lifespan="off")
