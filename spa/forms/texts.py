@@ -16,6 +16,9 @@ from spa.study.validation import shipped_languages
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 # Without these a text no longer says which system is meant, so an override must keep them.
 _KEPT = frozenset({"label", "x", "y", "system"})
+READING_TEXTS = ("page.unseen", "page.unread", "page.consent_reading")
+# Without these a translation of its own does without what they say: a study that runs need not be changed.
+_DISPENSABLE = frozenset({"page.minutes", "page.instructions", *READING_TEXTS})
 _RIGHT_TO_LEFT = frozenset({"ar", "arc", "ckb", "dv", "fa", "he", "ks", "ps", "sd", "syr", "ug", "ur", "yi"})
 _RIGHT_TO_LEFT_SCRIPTS = frozenset({"arab", "hebr", "nkoo", "syrc", "thaa"})
 
@@ -27,6 +30,10 @@ class Texts:
     language: str
     right_to_left: bool
     entries: Mapping[str, str]
+
+    def has(self, *keys: str) -> bool:
+        """Say whether there are all of these texts."""
+        return self.entries.keys() >= set(keys)
 
     def say(self, key: str, **values: str) -> str:
         """Return the text of ``key`` with its ``{placeholders}`` filled.
@@ -64,7 +71,8 @@ def load_texts(language: str, overrides: Mapping[str, str]) -> Texts:
     ----------
     language : str
         A language tag such as "en", "zh-CN" or "ar-EG". A language that is not shipped works
-        when ``overrides`` gives every text.
+        when ``overrides`` gives every text; the length of the form, instructions shown again and the evidence of
+        reading are left out where it lacks theirs.
     overrides : mapping of str to str
         The study's ``[texts]``: key ("form.x", "page.x") to text.
 
@@ -77,7 +85,8 @@ def load_texts(language: str, overrides: Mapping[str, str]) -> Texts:
     shipped = shipped_languages()
     expected = _read_locale(primary if primary in shipped else "en")
     problems = _override_problems(expected, overrides)
-    missing = [] if primary in shipped else [key for key in expected if key not in overrides]
+    known = expected if primary in shipped else {}
+    missing = [key for key in expected if key not in {*known, *overrides, *_DISPENSABLE}]
     if missing:
         listed = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
         problems.append(
@@ -87,7 +96,7 @@ def load_texts(language: str, overrides: Mapping[str, str]) -> Texts:
     if problems:
         raise StudyError(*problems)
     right_to_left = primary in _RIGHT_TO_LEFT or not _RIGHT_TO_LEFT_SCRIPTS.isdisjoint(subtags)
-    return Texts(language=language, right_to_left=right_to_left, entries={**expected, **overrides})
+    return Texts(language=language, right_to_left=right_to_left, entries={**known, **overrides})
 
 
 def placeholders(text: str) -> frozenset[str]:

@@ -29,7 +29,7 @@ from fastapi import FastAPI
 from fastapi.responses import RedirectResponse, Response
 
 from spa.forms.form import Form
-from spa.forms.texts import Texts
+from spa.forms.texts import READING_TEXTS, Texts
 from spa.responses.admission import AdmissionRefused, AdmissionRules, NoneLeft, QuotaFull, UnknownGroup
 from spa.responses.families import StudyFamily
 from spa.responses.outcomes import Outcome, is_claim
@@ -69,6 +69,11 @@ class SurveyContext:
     def rules(self) -> AdmissionRules:
         """The study's admission rules."""
         return replace(AdmissionRules.of(self.study.people), reserved=self.reserved)
+
+    @property
+    def seconds_per_100_words(self) -> float:
+        """The least time that outputs are on screen; 0 where nothing is measured, or cannot be told in the language."""
+        return self.study.people.seconds_per_100_words if self.texts.has(*READING_TEXTS) else 0.0
 
     def admit(
         self,

@@ -90,7 +90,9 @@ class SurveyRoutes:
     async def show_start(self, request: Request) -> Response:
         """Show the open link's start page; its button creates a personal link."""
         self.context.group_of(request.query_params)
-        lines = [self.texts.say("page.minutes", minutes=str(self._minutes)), self.texts.say("page.start_text")]
+        lines = [self.texts.say("page.start_text")]
+        if self.texts.has("page.minutes"):
+            lines.insert(0, self.texts.say("page.minutes", minutes=str(self._minutes)))
         action = f"/?{request.url.query}" if request.url.query else "/"
         return HTMLResponse(render_notice("start", self.texts, title=self.study.title, lines=lines, action=action))
 

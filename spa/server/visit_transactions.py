@@ -99,9 +99,7 @@ class VisitTransactions:
     def _visit_of(self, connection: Connection, lease: Lease) -> FormProgress:
         form = self.form_of(lease.assignment_id)
         sent = read_pages(connection, lease.submission_id)
-        return FormProgress.from_payloads(
-            form, lease, sent, seconds_per_100_words=self.study.people.seconds_per_100_words
-        )
+        return FormProgress.from_payloads(form, lease, sent, seconds_per_100_words=self.context.seconds_per_100_words)
 
     def submit(
         self, connection: Connection, token: str, page_id: str, fields: Fields, go: Navigation

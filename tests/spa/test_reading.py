@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace
 from spa.forms.form import ExhibitsBlock, Form, Page
-from spa.forms.texts import load_texts
+from spa.forms.texts import READING_TEXTS, load_texts
 from spa.responses.export import export_tables
 from spa.responses.reading_evidence import (
     LONGEST,
@@ -214,6 +214,22 @@ def test_zero_measures_nothing(tmp_path: Path) -> None:
         html = visitor.client.get(f"/a/{visitor.token}/p/{page.page_id}").text
         assert "data-reading" not in html
         assert "data-exhibit" not in html
+        assert visitor.send(page, seen(page, but=1)).status_code == 303
+
+
+def test_a_translation_without_the_sentences_measures_nothing_and_its_study_goes_on(tmp_path: Path) -> None:
+    """Studies were translated before these sentences were there; what cannot be told is not asked for."""
+    english = load_texts("en", {}).entries
+    told = {key for key in english if key in {"page.minutes", "page.instructions", *READING_TEXTS}}
+    assert len(told) == 5
+    lines = [f"{json.dumps(key)} = {json.dumps(text)}" for key, text in english.items() if key not in told]
+    text = STUDY.replace("people.annotators", 'language = "de"\npeople.annotators') + "\n[texts]\n" + "\n".join(lines)
+    with opened(tmp_path, text) as workspace:
+        visitor = Visitor(workspace)
+        assert visitor.client.get("/").status_code == 200
+        page = visitor.page("reading")
+        html = visitor.client.get(f"/a/{visitor.token}/p/{page.page_id}").text
+        assert "data-reading" not in html
         assert visitor.send(page, seen(page, but=1)).status_code == 303
 
 
