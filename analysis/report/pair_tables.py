@@ -81,11 +81,15 @@ def pair_table(
         same = (*same, "Outputs read")
     if source == "ratings" and criterion in names.lower_is_better:
         notes.append("A negative difference speaks for the first system, as lower is better.")
+    if any(row.stars for row in rows):
+        notes.append(STARS)
+    if any(row.verdict == "indifferent" for row in rows):
+        notes.append(NOT_EQUAL)
     return build_table(
         *titled(name, caption, names, criterion, several=several, rated=source == "ratings"),
         [column for column, _ in fields],
         [[make(row) for _, make in fields] for row in rows],
-        [*notes, STARS, NOT_EQUAL],
+        notes,
         constant=same,
         csv=csv,
         weights=importance(rows, names),

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from analysis.report.document import Block, Bullets, Fold, Paragraph, Section
+from analysis.results.overview import WarningRow
 from analysis.results.records import Results
 from analysis.results.words import Names, listed, plural, sentence
 
@@ -18,12 +19,12 @@ PLURAL = re.compile(r"s\b")
 def warnings(results: Results) -> Section | None:
     """List the warnings by kind; the appendix has each of them."""
     names = Names(results)
-    texts = list(dict.fromkeys(" ".join(text.split()) for text in results.warnings))
+    rows = list(dict.fromkeys(_parts(row) for row in results.warning_rows))
+    texts = rows or [("", " ".join(text.split())) for text in results.warnings]  # of a file that is older than rows
     if not texts:
         return None
     kinds: dict[str, list[tuple[str, str]]] = {}
-    for text in texts:
-        group, about = _parts(text, names)
+    for group, about in texts:
         kinds.setdefault(PLURAL.sub("", VARIES.sub("#", about)) + (":" if group else ""), []).append((group, about))
     merged = tuple(_merged(one, names) for one in kinds.values())
     each: tuple[Block, ...] = ()
@@ -33,12 +34,10 @@ def warnings(results: Results) -> Section | None:
     return Section(id="warnings", title="Warnings", blocks=(Paragraph(text=READ), Bullets(items=merged)), appendix=each)
 
 
-def _parts(text: str, names: Names) -> tuple[str, str]:
-    """Return the id of the group that a warning begins with, if any, and the rest from the sign after it."""
-    for group in sorted(names.groups, key=len, reverse=True):
-        if text.startswith((f"{group}:", f"{group},")):
-            return group, text.removeprefix(group)
-    return "", text
+def _parts(row: WarningRow) -> tuple[str, str]:
+    """Return the id of the group that a warning is about, if any, and what follows it in the text."""
+    group = row.group or ""
+    return group, " ".join(row.text.removeprefix(group).split())
 
 
 def _merged(own: Sequence[tuple[str, str]], names: Names) -> str:

@@ -162,11 +162,12 @@ def _explained(page: Page) -> int:
 def test_warnings_of_one_kind_are_one_line() -> None:
     results = full_results()
     groups = [entry["group"] for entry in results["groups"]][:2]
-    results["warnings"] = [
-        f"{groups[0]}: 1 of 6 tests of preferences rests on few values, in 29 % of studies.",
-        f"{groups[1]}: 4 of 6 tests of ratings rest on few values, in 29 % of studies.",
-        "Something else.",
+    texts = [
+        (groups[0], f"{groups[0]}: 1 of 6 tests of preferences rests on few values, in 29 % of studies."),
+        (groups[1], f"{groups[1]}: 4 of 6 tests of ratings rest on few values, in 29 % of studies."),
+        (None, "Something else."),
     ]
+    results["warning_rows"] = [{"kind": "few_values", "group": group, "text": text} for group, text in texts]
     section = warnings(from_plain(results))
     assert section is not None
     (bullets,) = (block for block in section.blocks if isinstance(block, Bullets))
