@@ -7,11 +7,11 @@ from typing import Any, TypeAlias
 
 from analysis.comparisons.ratings import RatingTest
 from analysis.report.cells import MOST_IMPORTANT, VERDICT, cell, crossed, importance, titled, verdict
-from analysis.report.document import Block, Cell, Column, Heading, Table, build_table
+from analysis.report.document import Block, Cell, Column, Heading, Paragraph, Table, build_table
 from analysis.report.families import correction_name, discovery_words
 from analysis.report.orientation import STARS
 from analysis.report.plots import WHAT, share_figure
-from analysis.results.findings import SHARES, by_criterion, confidence_words, drawn, opened
+from analysis.results.findings import SHARES, by_criterion, confidence_words, drawn, figures_words, opened
 from analysis.results.records import PairTest, Results
 from analysis.results.words import (
     MINUS,
@@ -55,6 +55,8 @@ def shares_by_criterion(
     appendix: list[Block] = []
     criteria = by_criterion(rows)
     several = len(criteria) > 1
+    if words := figures_words(criteria):
+        blocks.append(Paragraph(text=words))
     for criterion, own in criteria.items():
         part = blocks if criterion in opened([*criteria]) else appendix
         part += [Heading(text=sentence(names.criterion(criterion)))] if several else []

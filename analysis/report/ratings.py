@@ -17,7 +17,7 @@ from analysis.report.document import (
 from analysis.report.pair_tables import level_words, pair_table
 from analysis.report.plots import means_figure
 from analysis.report.spread import spread
-from analysis.results.findings import OVERALL, by_criterion, confidence_words, drawn, opened
+from analysis.results.findings import OVERALL, by_criterion, confidence_words, drawn, figures_words, opened
 from analysis.results.headline import MOST_CLAIMS
 from analysis.results.records import Results
 from analysis.results.words import Names, count, interval, number, sentence
@@ -28,12 +28,11 @@ def ratings(results: Results) -> Section | None:
     names, means, pairs = Names(results), results.ratings.means, results.ratings.pairs
     if not means and not pairs:
         return None
-    blocks: list[Block] = [
-        Paragraph(text=f"Annotators rated single outputs; here their ratings are averaged. {level_words(results)}")
-    ]
     appendix: list[Block] = []
     means_of, pairs_of, counts_of = by_criterion(means), by_criterion(pairs), by_criterion(results.rating_counts)
     criteria = list(dict.fromkeys((*means_of, *pairs_of)))
+    intro = f"Annotators rated single outputs; here their ratings are averaged. {level_words(results)}"
+    blocks: list[Block] = [Paragraph(text=f"{intro} {figures_words(criteria)}".strip())]
     several, figured = len(criteria) > 1, drawn(criteria)
     for criterion in criteria:
         title = sentence(names.directed(criterion))

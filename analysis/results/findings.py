@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
@@ -37,6 +37,17 @@ def by_criterion(
 def drawn(criteria: Iterable[str]) -> frozenset[str]:
     """Return the criteria of which figures are drawn: the first ones, since nobody looks at a thousand figures."""
     return frozenset(islice(criteria, MOST_DRAWN))
+
+
+def figures_words(criteria: Collection[str]) -> str:
+    """Return "Figures are drawn of the first 24 of 2,000 criteria; the tables have all."; nothing where all are.
+
+    >>> figures_words(["fluency"])
+    ''
+    """
+    if len(criteria) <= MOST_DRAWN:
+        return ""
+    return f"Figures are drawn of the first {MOST_DRAWN} of {len(criteria):,} criteria; the tables have all."
 
 
 def opened(criteria: Sequence[str]) -> frozenset[str]:

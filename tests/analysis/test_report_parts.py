@@ -7,12 +7,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from click.testing import CliRunner
 
 from analysis.answers.plan import Plan
 from analysis.report import render_report as render
-from analysis.report.document import Block, Bullets, Cell, Column, Document, Fold, Links, Section, Table, every_block
+from analysis.report.document import (
+    Block,
+    Bullets,
+    Cell,
+    Column,
+    Document,
+    Figure,
+    Fold,
+    Links,
+    Section,
+    Table,
+    every_block,
+)
 from analysis.report.parts import FURTHER, LONGEST, appendix, full_report, short_report
 from analysis.report.sections import SECTIONS
 from analysis.report.sections import build_document as build
@@ -20,9 +33,10 @@ from analysis.report.terms import _used
 from analysis.report.warnings import warnings
 from analysis.results.conventions import conventions
 from analysis.results.files import from_plain, read_results
+from analysis.results.findings import MOST_DRAWN
 from analysis.results.records import Results
 from spa.cli import main
-from tests.analysis.answers import render_report
+from tests.analysis.answers import ratings, render_report, run
 from tests.analysis.read_page import Page, read_page
 from tests.analysis.sample_results import full_results, many_results, pair_results
 
@@ -177,6 +191,22 @@ def test_warnings_of_one_kind_are_one_line() -> None:
     (fold,) = section.appendix
     assert isinstance(fold, Fold)
     assert fold.summary == "Each of the 3 warnings"
+
+
+def test_of_many_criteria_the_first_are_drawn_and_the_report_says_so() -> None:
+    rows = [
+        (f"a{who}", f"i{item}", system, 1 + (who * item + ord(system)) % 5)
+        for who in (1, 2, 3)
+        for item in (1, 2, 3)
+        for system in "xy"
+    ]
+    tables = [ratings(rows, criterion=f"c{number:02}") for number in range(MOST_DRAWN + 2)]
+    section = SECTIONS["ratings"](from_plain(run(ratings=pl.concat(tables))))
+    assert section is not None
+    figures = [block.name for block in every_block((*section.blocks, *section.appendix)) if isinstance(block, Figure)]
+    assert sum(name.startswith("ratings-") for name in figures) == MOST_DRAWN
+    assert "ratings-c25" not in figures
+    assert f"the first {MOST_DRAWN} of {MOST_DRAWN + 2} criteria" in str(section.blocks[0])
 
 
 def test_terms_explain_what_is_used() -> None:

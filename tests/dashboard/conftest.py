@@ -21,6 +21,7 @@ from tests.dashboard.answering import answer, typed
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext
+    from playwright.sync_api import Page as Tab
 
 SPA = (sys.executable, "-c", "from spa.cli import main; main()")  # a process of its own, as a user starts it
 PATIENCE = 60_000  # milliseconds; a busy machine is no defect
@@ -126,3 +127,12 @@ def dashboard(watched: Path) -> Iterator[Dashboard]:
     """Return a dashboard that only reads."""
     with started(watched) as running:
         yield running
+
+
+@pytest.fixture
+def tab(context: BrowserContext) -> Iterator[Tab]:
+    """Return a tab in which no output of the study ever ran a script."""
+    page = context.new_page()
+    yield page
+    assert page.evaluate("window.hacked") is None
+    page.close()

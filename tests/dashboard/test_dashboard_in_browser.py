@@ -29,14 +29,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("dashboard")]
 SOURCES = ("mturk", "prolific", "link", "panel")
 
 
-@pytest.fixture
-def tab(context: BrowserContext) -> Iterator[Tab]:
-    page = context.new_page()
-    yield page
-    assert page.evaluate("window.hacked") is None
-    page.close()
-
-
 @pytest.fixture(scope="module")
 def systems(context: BrowserContext, dashboard: Dashboard) -> Iterator[Tab]:
     """Return the page on systems, opened once: its parts are chosen on it."""

@@ -63,14 +63,6 @@ def running(needing: Path) -> Iterator[Dashboard]:
 
 
 @pytest.fixture
-def tab(context: BrowserContext) -> Iterator[Tab]:
-    page = context.new_page()
-    yield page
-    assert page.evaluate("window.hacked") is None
-    page.close()
-
-
-@pytest.fixture
 def phone(browser: Browser) -> Iterator[Tab]:
     page = browser.new_page(viewport={"width": 390, "height": 800})
     page.set_default_timeout(PATIENCE)

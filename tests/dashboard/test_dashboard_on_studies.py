@@ -94,13 +94,6 @@ def dashboard(stories: Path) -> Iterator[Dashboard]:
 
 
 @pytest.fixture
-def tab(context: BrowserContext) -> Iterator[Tab]:
-    page = context.new_page()
-    yield page
-    page.close()
-
-
-@pytest.fixture
 def screen(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Tab]:
     width, scheme = request.param
     page = browser.new_page(viewport={"width": width, "height": 1100}, color_scheme=scheme)
