@@ -292,7 +292,11 @@ def test_a_ranking_names_systems_without_a_place():
 
 def test_warnings_call_groups_as_the_rest_of_the_report_does():
     results = full_results()
-    results["warnings"] = ["human: only 3 annotators.", "gpt<4>/persona_a, overall: too few.", "human error is human."]
+    texts = {"human": "human: only 3 annotators.", "gpt<4>/persona_a": "gpt<4>/persona_a, overall: too few."}
+    results["warning_rows"] = [
+        {"kind": "few_values", "group": group, "text": text}
+        for group, text in (*texts.items(), (None, "human error is human."))
+    ]
     section = warnings(from_plain(results))
     assert section is not None
     assert section.blocks[1:] == (
