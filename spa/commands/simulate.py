@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from spa.forms.form import Form
     from spa.responses.store import Store
     from spa.simulation.simulated_annotators import Temperament
-    from spa.simulation.survey_client import Answering
+    from spa.simulation.survey_client import Answering, CompletedVisit
     from spa.simulation.true_utilities import TrueUtilities
     from spa.study.study import People
 
@@ -61,7 +61,6 @@ def simulate(
 
     from spa.commands.workspace import open_workspace
     from spa.simulation.simulated_annotators import CROWD
-    from spa.simulation.survey_client import visit_all
 
     with ExitStack() as stack:
         workspace = stack.enter_context(open_workspace(study, store))
@@ -70,16 +69,8 @@ def simulate(
         )
         address = stack.enter_context(serving(workspace)) if url is None else check_url("--url", url)
         check_server(address, workspace.store)
-        tokens = book(workspace.store, annotators, workspace.study.people)
-        bar = stack.enter_context(
-            click.progressbar(length=len(tokens), label=f"{len(tokens)} simulated annotators answer", hidden=as_json)
-        )
-        visits = visit_all(
-            address,
-            tokens,
-            answering(workspace, known, temperament, seed),
-            progress=lambda done, total: bar.update(1),
-        )
+        who = answering(workspace, known, temperament, seed)
+        visits = let_answer(workspace, address, annotators, who, quiet=as_json)
     finished = sum(visit.completion_code is not None for visit in visits)
     pages = sum(visit.pages for visit in visits)
     if as_json:
@@ -92,6 +83,32 @@ def simulate(
     else:
         click.echo(f"{workspace.store.name}: nothing to do, the simulated annotators have already answered")
     click.echo("Next: " + with_store(f"spa report {study} --out report", store))
+
+
+def let_answer(
+    workspace: Workspace, address: str, annotators: int | None, who: Callable[[str], Answering], *, quiet: bool
+) -> list[CompletedVisit]:
+    """Let simulated annotators answer; in a live study one after another, until every pair is decided."""
+    from spa.live import LiveProgress, is_live
+    from spa.simulation.survey_client import visit_all
+
+    store, people = workspace.store, workspace.study.people
+    if not is_live(workspace.study):
+        tokens = book(store, annotators, people)
+        label = f"{len(tokens)} simulated annotators answer"
+        with click.progressbar(length=len(tokens), label=label, hidden=quiet) as bar:
+            return visit_all(address, tokens, who, progress=lambda done, total: bar.update(1))
+    most = len(store.assignments) if annotators is None else annotators
+    live = LiveProgress(workspace.study, store, SOURCE)
+    visits: list[CompletedVisit] = []
+    with click.progressbar(length=most, label="simulated annotators answer, one by one", hidden=quiet) as bar:
+        while (state := live.refresh()) is None or not state.enough:
+            taken = sum(lease.annotator_kind == "simulated" for lease in store.visits.leases())
+            tokens = book(store, min(taken + 1, most), people)
+            if not tokens:
+                break
+            visits += visit_all(address, tokens, who, threads=1, progress=lambda done, total: bar.update(1))
+    return visits
 
 
 def check_server(address: str, store: Store) -> None:

@@ -45,6 +45,10 @@ class NoneLeft(AdmissionRefused):
     notice = "full"
 
 
+class Enough(NoneLeft):
+    """Every pair is decided, so that nobody else is asked."""
+
+
 class QuotaFull(AdmissionRefused):
     """The quota group of the person is full."""
 
@@ -78,6 +82,7 @@ class AdmissionRules:
     sessions: int = 1
     places: Mapping[str, int] = field(default_factory=dict)  # quota group -> how many people
     reserved: int = 0  # places for the personal links, whether used or not
+    closed: bool = False  # only those who have a visit come in
 
     @classmethod
     def of(cls, people: People) -> AdmissionRules:
@@ -264,6 +269,8 @@ def _check_session(earlier: list[Lease], who: Arrival, rules: AdmissionRules) ->
 
 
 def _new_visit(connection: Connection, who: Arrival, rules: AdmissionRules, *, now: float) -> Lease:
+    if rules.closed:
+        raise Enough("every pair that the study asks about is decided")
     place = _find_place(connection, who, who.annotator_id, rules)
     if place is None and who.claimed:  # others may have claimed to be this person, and had every assignment
         place = _find_place(connection, who, "", rules)

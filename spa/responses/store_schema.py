@@ -24,7 +24,7 @@ from sqlalchemy import (
     false,
 )
 
-SCHEMA_VERSION = 5  # stores of earlier versions are migrated, see spa.responses.store_versions
+SCHEMA_VERSION = 6  # stores of earlier versions are migrated, see spa.responses.store_versions
 
 
 class Verbatim(TypeDecorator[str]):
@@ -67,6 +67,13 @@ assignments = Table(
     Column("assignment_id", String, primary_key=True),
     Column("number", Integer, nullable=False, unique=True),
     Column("record", Text, nullable=False),  # canonical JSON
+)
+
+left_out = Table(  # of assignments that were first begun when some pairs were decided, see spa.study.narrowing
+    "left_out",
+    metadata,
+    Column("assignment_id", ForeignKey("assignments.assignment_id"), primary_key=True),
+    Column("pairs", Text, nullable=False),  # JSON: [[system_x, system_y], ...]
 )
 
 places = Table(  # apart from the assignments, which are never touched again; see spa.responses.capacity

@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 
-from sqlalchemy import Connection, bindparam, func, insert, select
+from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
 from spa.errors import ResponseError
 from spa.responses.database import CHUNK, Database, note
-from spa.responses.store_schema import assignments, blinding, meta, places, tokens
+from spa.responses.leases import lock_leases
+from spa.responses.store_schema import assignments, blinding, left_out, meta, places, submissions, tokens
 from spa.responses.tokens import random_token
 from spa.study.assignment import Assignment, BlindingKey
 from spa.study.assignment_json import assignment_from_json, assignment_to_json, key_from_json, key_to_json
+from spa.study.narrowing import Pair, narrowed
 
 _DRAWS = (  # run for every visit of a rater, made once
-    select(assignments.c.assignment_id, assignments.c.record, blinding.c.record)
+    select(assignments.c.assignment_id, assignments.c.record, blinding.c.record, left_out.c.pairs)
     .join(blinding, blinding.c.assignment_id == assignments.c.assignment_id)
+    .outerjoin(left_out, left_out.c.assignment_id == assignments.c.assignment_id)
     .where(assignments.c.assignment_id.in_(bindparam("assignment_ids", expanding=True)))
+)
+_IN_ORDER = (
+    select(assignments.c.record, blinding.c.record.label("key"), left_out.c.pairs)
+    .join(blinding, blinding.c.assignment_id == assignments.c.assignment_id)
+    .outerjoin(left_out, left_out.c.assignment_id == assignments.c.assignment_id)
+    .order_by(assignments.c.number)
 )
 
 
 class StoredAssignments:
-    """The assignments of a store; iterating yields them in the order of the draw, and ``len`` counts them."""
+    """The assignments of a store, without what was left out of them.
+
+    Iterating yields them in the order of the draw, and ``len`` counts them.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -73,8 +86,9 @@ class StoredAssignments:
             return _count(connection)
 
     def __iter__(self) -> Iterator[Assignment]:
-        for row in self._database.stream(select(assignments.c.record).order_by(assignments.c.number)):
-            yield assignment_from_json(row.record)
+        for row in self._database.stream(_IN_ORDER):
+            drawn = assignment_from_json(row.record)
+            yield drawn if row.pairs is None else narrowed(drawn, key_from_json(row.key), json.loads(row.pairs))
 
     def ids(self) -> list[str]:
         """Return the ids of all assignments in the order of the draw."""
@@ -101,7 +115,33 @@ class StoredAssignments:
         """Return several assignments with what their labels hide, by id; unknown ids are left out."""
         with self._database.reading() as connection:
             rows = connection.execute(_DRAWS, {"assignment_ids": assignment_ids}).all()
-        return {name: (assignment_from_json(record), key_from_json(key)) for name, record, key in rows}
+        found = {}
+        for name, record, key, pairs in rows:
+            drawn, hidden = assignment_from_json(record), key_from_json(key)
+            found[name] = (drawn if pairs is None else narrowed(drawn, hidden, json.loads(pairs))), hidden
+        return found
+
+    def leave_out(self, decided: Collection[Pair]) -> int:
+        """Leave decided pairs out of every assignment that nobody has begun, and return how many changed.
+
+        The draw itself stays as it is. Forms that were given to anybody never change.
+        """
+        pairs = json.dumps(sorted(sorted(pair) for pair in decided), ensure_ascii=False)
+        begun = select(submissions.c.assignment_id)
+        as_now = select(left_out.c.assignment_id).where(left_out.c.pairs == pairs)
+        with self._database.transaction() as connection:
+            lock_leases(connection)
+            changing = select(assignments.c.assignment_id).where(
+                assignments.c.assignment_id.not_in(begun), assignments.c.assignment_id.not_in(as_now)
+            )
+            changed = [{"assignment_id": name, "pairs": pairs} for name in connection.scalars(changing)]
+            if changed:
+                names = [row["assignment_id"] for row in changed]
+                for start in range(0, len(names), CHUNK):
+                    part = names[start : start + CHUNK]
+                    connection.execute(delete(left_out).where(left_out.c.assignment_id.in_(part)))
+                connection.execute(insert(left_out), changed)
+        return len(changed)
 
 
 def _count(connection: Connection) -> int:

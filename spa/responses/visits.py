@@ -12,7 +12,7 @@ from spa.responses import admission, capacity, completion_codes, leases
 from spa.responses.admission import AdmissionRules, Arrival
 from spa.responses.database import Database, again_on_conflict
 from spa.responses.leases import PLACES, Lease, lease_facts
-from spa.responses.outcomes import Outcome, forgotten_name
+from spa.responses.outcomes import COMPLETED, Outcome, forgotten_name
 from spa.responses.payloads import Payload, read_pages
 from spa.responses.store_schema import payloads, people, submissions, tokens
 from spa.responses.submission import AnnotatorKind, Submission
@@ -209,6 +209,19 @@ class StoredVisits:
         conditions = () if source is None else (submissions.c.source == source,)
         for row in self._database.stream(_select_visits(*conditions)):
             yield _visit_from_row(row)
+
+    def count_completed(self) -> int:
+        """Return how many visits are completed, raters' too."""
+        with self._database.reading() as connection:
+            done = select(func.count()).select_from(submissions).where(submissions.c.outcome == COMPLETED)
+            return connection.scalar(done) or 0
+
+    def completion_order(self) -> dict[tuple[str, str], int]:
+        """Return annotator and assignment of every completed visit, raters' too, numbered as they were completed."""
+        done = submissions.c.outcome == COMPLETED
+        query = select(submissions.c.annotator_id, submissions.c.assignment_id).where(done)
+        rows = self._database.stream(query.order_by(submissions.c.completed_at, submissions.c.number))
+        return {(row.annotator_id, row.assignment_id): place for place, row in enumerate(rows)}
 
     def leases(self) -> Iterator[Lease]:
         """Yield all leases in the order in which they were given."""

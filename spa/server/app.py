@@ -18,6 +18,7 @@ from starlette.exceptions import HTTPException
 from spa.errors import ResponseError
 from spa.forms.form import Form
 from spa.forms.texts import Texts
+from spa.live import LiveProgress
 from spa.responses.admission import AdmissionRefused
 from spa.responses.families import StudyFamily
 from spa.responses.store import Store
@@ -112,6 +113,7 @@ def create_app(
         public_url=public_url.rstrip("/"),
         clock=clock,
         form=workspace.form,
+        live=LiveProgress(workspace.study, workspace.store, annotator_kind),
         annotator_kind=annotator_kind,
         links_only=links_only or workspace.study.people.links_only,
         reserved=reserved,

@@ -30,6 +30,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from spa.forms.form import Form
 from spa.forms.texts import READING_TEXTS, Texts
+from spa.live import LiveProgress
 from spa.responses.admission import AdmissionRefused, AdmissionRules, NoneLeft, QuotaFull, UnknownGroup
 from spa.responses.families import StudyFamily
 from spa.responses.outcomes import Outcome, is_claim
@@ -56,6 +57,7 @@ class SurveyContext:
     public_url: str  # where people reach this server, without a slash at the end; "" if unknown
     clock: Callable[[], float]  # seconds since 1970
     form: Callable[[str], Form]  # assignment_id -> its form
+    live: LiveProgress
     annotator_kind: AnnotatorKind = "human"
     links_only: bool = False  # the open link is closed
     reserved: int = 0  # places for personal links
@@ -68,7 +70,7 @@ class SurveyContext:
     @property
     def rules(self) -> AdmissionRules:
         """The study's admission rules."""
-        return replace(AdmissionRules.of(self.study.people), reserved=self.reserved)
+        return replace(AdmissionRules.of(self.study.people), reserved=self.reserved, closed=self.live.enough)
 
     @property
     def seconds_per_100_words(self) -> float:
@@ -96,6 +98,7 @@ class SurveyContext:
             A redirect to the visit, or a notice: the study is full, the time is over, or the person took part before.
         """
         now, new = self.clock(), False
+        self.live.refresh()
         try:
             if self.family is not None and is_claim(external_id):
                 self.family.refuse_others(source, person)  # entered when the platform confirms the visit

@@ -103,6 +103,8 @@ class SurveyRoutes:
         if is_token(earlier) and await self.queue.read(lambda connection: self._can_resume(connection, earlier)):
             return to(f"/a/{earlier}")
         token = random_token()
+        if group is not None:
+            await asyncio.to_thread(self.context.live.refresh)
 
         def make(connection: Connection) -> None:
             add_token(connection, token)
@@ -211,6 +213,7 @@ class SurveyRoutes:
     async def begin_session(self, request: Request) -> Response:
         """Begin the next session of a study with several; repeating the request changes nothing."""
         token = request.path_params["token"]
+        await asyncio.to_thread(self.context.live.refresh)
         await self._visit(token)  # refuses a link of nobody
 
         def begin(connection: Connection) -> None:
@@ -240,6 +243,7 @@ class SurveyRoutes:
         if found == "unknown":
             raise HTTPException(404)
         if found == "not admitted":
+            await asyncio.to_thread(self.context.live.refresh)
             return await self.queue.write(lambda connection: self._visits.open_visit(connection, token, parameters))
         return found
 

@@ -120,7 +120,18 @@ def former_fingerprints(path: Path, study: Study) -> Iterator[str]:
 
 
 _ASIDE: dict[str, Any] = {
-    name: True for name in ("raters", "analysis", "people", "prolific", "mturk", "panel", "allowed_names", "debriefing")
+    name: True
+    for name in (
+        "raters",
+        "analysis",
+        "stopping",
+        "people",
+        "prolific",
+        "mturk",
+        "panel",
+        "allowed_names",
+        "debriefing",
+    )
 } | {
     "outputs": {"files"},
     "instructions": {"file"},

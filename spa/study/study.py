@@ -263,6 +263,20 @@ class Analysis(TomlTable):
     expected: tuple[Text, ...] = ()  # "x > y" or "x ~ y"
 
 
+class Stopping(TomlTable):
+    """When a study ends: after its planned annotators, or once every pair that it asks about is decided."""
+
+    rule: Literal["fixed", "when_decided"] = "fixed"
+    answers: Literal["preferences", "ratings", "choices"] | None = None  # that decide; None: the first kind asked
+    criteria: tuple[Ident, ...] | None = None  # that decide; None: "overall" where it is asked, else all
+    error_rate: Annotated[float, Field(gt=0, lt=0.5)] | None = None  # at every moment; None: [analysis] fwer
+    effect: Annotated[float, Field(gt=0, lt=0.5)] = 0.1  # smallest of interest, as a distance from 0.5
+    margin: Annotated[float, Field(gt=0, lt=0.5)] | None = None  # closer to 0.5 is equal; None: nothing is
+    least: Annotated[int, Field(ge=2)] = 10  # annotators before anything is decided
+    most: Annotated[int, Field(ge=2)] | None = None  # annotators at most; None: [people] annotators
+    wave: Annotated[int, Field(ge=1)] = 10  # places that a platform opens at once
+
+
 class Study(TomlTable):
     """A study: what is asked, of whom, and how the answers will be analysed."""
 
@@ -290,6 +304,7 @@ class Study(TomlTable):
     people: People = People()
     raters: tuple[Rater, ...] = ()
     analysis: Analysis = Analysis()
+    stopping: Stopping = added(Stopping())
     prolific: dict[str, Any] = Field(default_factory=dict)  # read and checked by the bridges of these names
     mturk: dict[str, Any] = Field(default_factory=dict)
     panel: Panel | None = added(None)

@@ -9,6 +9,7 @@ from typing import get_args
 
 from spa.study.annotator_validation import panel_problems, people_problems, rater_problems
 from spa.study.problems import StudyProblem, find, nearest, quote, repeated, unfit_system
+from spa.study.stopping import deciding_elicitation, kinds_asked, most_annotators
 from spa.study.study import (
     OVERALL,
     Elicitation,
@@ -44,6 +45,7 @@ def validate_study(study: Study) -> list[StudyProblem]:
         _answers,
         _text_tables,
         _expected,
+        _stopping,
         people_problems,
         panel_problems,
         rater_problems,
@@ -360,6 +362,37 @@ def _text_tables(study: Study) -> Iterator[StudyProblem]:
         words: Words = getattr(study, name)
         if words.text is not None and not words.text.strip():
             yield find(f"[{name}] text", "words", "nothing to read", "write some or remove the key")
+
+
+def _stopping(study: Study) -> Iterator[StudyProblem]:
+    """Yield what a live study cannot do: it compares systems by one kind of answer, one annotator at a time."""
+    given = study.stopping
+    if given.rule == "fixed":
+        for key in sorted(given.model_fields_set - {"rule"}):
+            yield find(
+                f"[stopping] {key}", 'rule = "when_decided" beside it', '"fixed"', "set the rule or remove the key"
+            )
+        return
+    place = '[stopping] rule = "when_decided"'
+    asked = kinds_asked(study)
+    if not asked or len(study.compared) < 2:
+        yield find(place, "[spa], [choices], [likert] or [continuous] of two systems", "none", "add one")
+        return
+    if given.answers is not None and given.answers not in asked:
+        yield find("[stopping] answers", " or ".join(quote(kind) for kind in asked), quote(given.answers), "change it")
+        return
+    criteria = study.criteria_of(deciding_elicitation(study))
+    for name in given.criteria or ():
+        if name not in criteria:
+            yield find("[stopping] criteria", " or ".join(map(quote, criteria)), quote(name), "change it")
+    most = most_annotators(study)
+    if given.least > most:
+        yield find(
+            "[stopping] least", f"at most {most}, the most annotators", str(given.least), "lower it or raise most"
+        )
+    if study.people.per_assignment > 1 or study.people.sessions > 1:
+        do = "set both to 1: the next form depends on the answers before it"
+        yield find(place, "[people] per_assignment = 1 and sessions = 1", "more", do)
 
 
 def _expected(study: Study) -> Iterator[StudyProblem]:

@@ -112,6 +112,7 @@ WRITTEN = {
     "3": (3, THREE),
     "4, first": (4, FOUR),
     "4": (4, LAST),
+    "5": (5, LAST),
 }
 LABEL = PreferenceTarget(label_x="A", label_y="B", exposure=5, criterion="overall", asked_first=True)
 SAID = (
@@ -240,7 +241,7 @@ def test_a_store_of_any_version_has_everything_after_it_was_migrated(
     kept = path.with_name(f"study.version-{version}.sqlite") if path.is_file() else f"schema version_{version}"
     said = [record.getMessage() for record in caplog.records]
     assert len(said) == 1
-    assert f"from version {version} to 5; the old one is kept as {kept}" in said[0]
+    assert f"from version {version} to 6; the old one is kept as {kept}" in said[0]
     if isinstance(kept, Path):
         assert stat.S_IMODE(kept.stat().st_mode) == 0o600
         with contextlib.closing(sqlite3.connect(kept)) as copy:
@@ -327,7 +328,7 @@ def test_a_store_that_is_in_use_is_not_migrated_and_no_copy_is_overwritten(tmp_p
         server.execute("PRAGMA journal_mode = WAL")
         server.execute("SELECT * FROM meta").fetchall()
         with pytest.raises(
-            ResponseError, match=r"study\.sqlite: migrating it to version 5: .* locked by another program"
+            ResponseError, match=r"study\.sqlite: migrating it to version 6: .* locked by another program"
         ):
             Store.open(path, wait=0.05)
     Store.open(path).close()
@@ -339,7 +340,7 @@ def test_a_store_that_is_in_use_is_not_migrated_and_no_copy_is_overwritten(tmp_p
 @pytest.mark.parametrize(
     ("version", "said"),
     [
-        ("6", "expected a store of version 5 or earlier, got version 6 of a newer spa-eval; upgrade"),
+        ("7", "expected a store of version 6 or earlier, got version 7 of a newer spa-eval; upgrade"),
         ("new", "got 'new'; name a store that spa-eval made"),
         (None, "got none; name a store that spa-eval made"),
     ],

@@ -1,0 +1,1 @@
+"""Studies that end when their pairs are decided: the state of the answers so far."""

@@ -1,0 +1,117 @@
+"""Live studies: which pairs are decided so far, what is asked of the next annotator, and when it is enough.
+
+The analysis decides; a package that does registers a function of study and store under ``spa.live``. What it returns
+follows from the answers in the store alone, so that nothing has to be kept and a killed process loses nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from threading import Lock
+from typing import TYPE_CHECKING, Literal
+
+from spa.errors import StudyError
+
+if TYPE_CHECKING:
+    from spa.responses.store import Store
+    from spa.study.narrowing import Pair
+    from spa.study.stopping import Deciding
+    from spa.study.study import Study
+
+GROUP = "spa.live"
+Decision = Literal["x", "y", "equal", "futile"]  # x or y is better; equal within the margin; not to be decided
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LivePair:
+    """What is known of one pair by now. Means and bounds are on [0, 1]; above 0.5 system_x is better."""
+
+    criterion: str
+    exposure: int | None
+    system_x: str
+    system_y: str
+    n: int  # units that answered before it was decided
+    mean: float | None  # of these; biased where the decision ended the asking
+    low: float  # of the confidence sequence
+    high: float
+    decision: Decision | None = None  # None: open
+    decided_after: int | None = None  # units of the group, when the decision fell
+    expected_more: float | None = None  # units, until it may be decided
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveState:
+    """One group's answers so far: people, simulated annotators, or one LLM."""
+
+    group: str
+    answers: Deciding
+    units: int  # annotators whose answers count; of an LLM its assignments
+    excluded: int
+    most: int
+    pairs: tuple[LivePair, ...]
+
+    @property
+    def enough(self) -> bool:
+        """Whether nobody else needs to be asked."""
+        return bool(self.pairs) and (self.units >= self.most or all(pair.decision is not None for pair in self.pairs))
+
+    @property
+    def decided(self) -> tuple[Pair, ...]:
+        """Pairs of systems that are decided on every criterion and at every exposure."""
+        open_ = {(pair.system_x, pair.system_y) for pair in self.pairs if pair.decision is None}
+        known = dict.fromkeys((pair.system_x, pair.system_y) for pair in self.pairs)
+        return tuple(pair for pair in known if pair not in open_)
+
+
+def is_live(study: Study) -> bool:
+    """Return whether a study ends when its pairs are decided."""
+    return study.stopping.rule == "when_decided"
+
+
+def live_states(study: Study, store: Store) -> tuple[LiveState, ...]:
+    """Return what is decided by now, for each group that has answered; nothing in a study of fixed size."""
+    if not is_live(study):
+        return ()
+    points = entry_points(group=GROUP)
+    if not points:
+        raise StudyError('[stopping] rule = "when_decided" needs the analysis package, which is not installed')
+    return tuple(state for point in points for state in point.load()(study, store))
+
+
+def live_state(study: Study, store: Store, group: str) -> LiveState | None:
+    """Return the state of one group; ``None`` in a study of fixed size, or while nobody of it has answered."""
+    return next((state for state in live_states(study, store) if state.group == group), None)
+
+
+def narrow(study: Study, store: Store, group: str = "human") -> LiveState | None:
+    """Leave what is decided out of the assignments that nobody has begun; returns the state that decided it."""
+    state = live_state(study, store, group)
+    if state is not None and state.decided and not state.enough:
+        store.assignments.leave_out(state.decided)
+    return state
+
+
+class LiveProgress:
+    """The state of one group, computed anew when somebody has completed since; safe for several threads."""
+
+    def __init__(self, study: Study, store: Store, group: str) -> None:
+        self.state: LiveState | None = None
+        self._study, self._store, self._group = study, store, group
+        self._completed = 0
+        self._lock = Lock()
+
+    @property
+    def enough(self) -> bool:
+        """Whether nobody else needs to be asked, as of the last :meth:`refresh`."""
+        return self.state is not None and self.state.enough
+
+    def refresh(self) -> LiveState | None:
+        """Take note of what was completed, and leave what is decided out of what nobody has begun."""
+        if is_live(self._study):
+            with self._lock:
+                completed = self._store.visits.count_completed()
+                if completed != self._completed:
+                    self.state = narrow(self._study, self._store, self._group)
+                    self._completed = completed
+        return self.state

@@ -1,0 +1,56 @@
+"""Assignments without the pairs that are decided: the rest is asked as it was drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from spa.study.assignment import Assignment, BlindingKey, Block
+
+Pair = tuple[str, str]  # two systems, in either order
+
+
+def narrowed(assignment: Assignment, key: BlindingKey, decided: Collection[Pair]) -> Assignment:
+    """Return an assignment that asks about no decided pair.
+
+    Comparisons and choices of these pairs are left out, and so are the outputs of systems that no comparison or
+    choice left is about (where only ratings are asked: systems of which every pair is decided). Labels, order, and
+    which direction comes first stay as drawn, so that what is left is as balanced as before.
+
+    Parameters
+    ----------
+    assignment, key : Assignment, BlindingKey
+        As drawn.
+    decided : collection of pairs of system ids
+        In either order.
+    """
+    closed = {frozenset(pair) for pair in decided}
+
+    def is_open(label_x: str, label_y: str) -> bool:
+        return frozenset((key.systems[label_x], key.systems[label_y])) not in closed
+
+    comparisons = tuple(each for each in assignment.comparisons if is_open(*each.directions[0]))
+    choices = tuple(each for each in assignment.choices if is_open(each.output_x.label, each.output_y.label))
+    if assignment.comparisons or assignment.choices:
+        labels = {label for each in comparisons for label in each.directions[0]}
+        labels |= {label for each in choices for label in (each.output_x.label, each.output_y.label)}
+    else:
+        systems = set(key.systems.values())
+        asked = {one for one in systems for other in systems - {one} if frozenset((one, other)) not in closed}
+        labels = {label for label, system in key.systems.items() if system in asked}
+    blocks = tuple(_with_labels(block, labels) for block in assignment.blocks)
+    return replace(
+        assignment,
+        blocks=blocks,
+        comparisons=comparisons,
+        rated=tuple(each for each in assignment.rated if each.output.label in labels),
+        choices=choices,
+    )
+
+
+def _with_labels(block: Block, labels: Collection[str]) -> Block:
+    return replace(
+        block,
+        labels=tuple(label for label in block.labels if label in labels),
+        shown=tuple(output for output in block.shown if output.label in labels),
+    )

@@ -1,0 +1,48 @@
+"""What decides when a live study ends: kind of answers, criteria, pairs, and the most annotators."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from spa.study.study import OVERALL, Elicitation, Study, expand_pairs
+
+Deciding = Literal["preferences", "choices", "ratings"]
+ASKED_BY: dict[Deciding, tuple[Elicitation, ...]] = {
+    "preferences": ("spa",),
+    "choices": ("choices",),
+    "ratings": ("likert", "continuous"),
+}
+
+
+def kinds_asked(study: Study) -> tuple[Deciding, ...]:
+    """Return the kinds of answers that a study asks for and that can decide."""
+    return tuple(kind for kind, tables in ASKED_BY.items() if any(study.criteria_of(table) for table in tables))
+
+
+def deciding_answers(study: Study) -> Deciding:
+    """Return the kind of answers that decides: the one that [stopping] names, or the first that is asked."""
+    return study.stopping.answers or kinds_asked(study)[0]
+
+
+def deciding_elicitation(study: Study) -> Elicitation:
+    """Return the section whose answers decide; of ratings in two ways, the first."""
+    return next(table for table in ASKED_BY[deciding_answers(study)] if study.criteria_of(table))
+
+
+def deciding_criteria(study: Study) -> tuple[str, ...]:
+    """Return the criteria that decide: those that [stopping] names, "overall" where it is asked, else all."""
+    asked = study.criteria_of(deciding_elicitation(study))
+    return study.stopping.criteria or ((OVERALL,) if OVERALL in asked else asked)
+
+
+def deciding_pairs(study: Study) -> tuple[tuple[str, str], ...]:
+    """Return the pairs of systems to be decided, in the direction first listed."""
+    answers = deciding_answers(study)
+    if answers == "ratings":
+        return expand_pairs("all", None, study.compared)
+    return study.pairs if answers == "preferences" else study.choice_pairs
+
+
+def most_annotators(study: Study) -> int:
+    """Return after how many annotators a live study ends undecided."""
+    return study.people.annotators if study.stopping.most is None else study.stopping.most
