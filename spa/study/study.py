@@ -155,6 +155,7 @@ class Choices(TomlTable):
 
     ties: bool = True
     outputs: Shown = "all"
+    per_annotator: Annotated[int, Field(ge=1)] | None = added(None)  # comparisons, each on another item; None: all
     show_item_text: bool = added(True)  # as in a rating section
     comparisons: Literal["all", "chain", "baseline"] | tuple[tuple[Ident, Ident], ...] | None = None  # None: [spa]'s
     baseline: Ident | None = None
@@ -272,6 +273,8 @@ class Stopping(TomlTable):
     error_rate: Annotated[float, Field(gt=0, lt=0.5)] | None = None  # at every moment; None: [analysis] fwer
     effect: Annotated[float, Field(gt=0, lt=0.5)] = 0.1  # smallest of interest, as a distance from 0.5
     margin: Annotated[float, Field(gt=0, lt=0.5)] | None = None  # closer to 0.5 is equal; None: nothing is
+    top: Annotated[int, Field(ge=1)] | None = None  # decide only which so many systems win most often, instead of pairs
+    epsilon: Annotated[float, Field(gt=0, lt=1)] = 0.05  # by how much less one of these may win than the last of them
     least: Annotated[int, Field(ge=2)] = 10  # annotators before anything is decided
     most: Annotated[int, Field(ge=2)] | None = None  # annotators at most; None: [people] annotators
     wave: Annotated[int, Field(ge=1)] = 10  # places that a platform opens at once
@@ -332,6 +335,11 @@ class Study(TomlTable):
         return self.spa is None and self.choices is None and bool(pages) and set(pages) == {"output"}
 
     @property
+    def deals_pairs(self) -> bool:
+        """Whether annotators are dealt some of the pairs, each on another item, instead of all pairs on each item."""
+        return self.choices is not None and self.choices.per_annotator is not None
+
+    @property
     def items_per_annotator(self) -> int:
         """How many items one annotator meets, which is the least that the study must have.
 
@@ -339,6 +347,8 @@ class Study(TomlTable):
         """
         if self.single_outputs:
             return max(1, self.design.outputs // max(1, len(self.compared)))
+        if self.choices is not None and self.choices.per_annotator is not None:
+            return self.choices.per_annotator
         if self.spa is None:
             return self.design.items
         if self.spa.exposure_study is not None:
