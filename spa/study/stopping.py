@@ -43,6 +43,13 @@ def deciding_pairs(study: Study) -> tuple[tuple[str, str], ...]:
     return study.pairs if answers == "preferences" else study.choice_pairs
 
 
+def rating_scale_width(study: Study) -> float:
+    """Return the highest less the lowest rating of the section that decides, in points."""
+    if deciding_elicitation(study) == "continuous" or study.likert is None:
+        return 100.0
+    return float(study.likert.points - 1)
+
+
 def most_annotators(study: Study) -> int:
     """Return after how many annotators a live study ends undecided."""
     return study.people.annotators if study.stopping.most is None else study.stopping.most
