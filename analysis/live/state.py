@@ -12,7 +12,7 @@ from analysis.sequential.monitor import HypothesisState, Monitor
 from analysis.sequential.rule import StoppingRule
 from spa.live import LivePair, LiveState
 from spa.responses.store import Store
-from spa.study.stopping import most_annotators
+from spa.study.stopping import most_annotators, stopping_facts
 from spa.study.study import Study
 
 MOST_POINTS = 60  # of one history; more cannot be told apart on a small chart
@@ -83,14 +83,8 @@ def live_history(study: Study, store: Store, group: str) -> LiveHistory | None:
 
 def rule_of(study: Study) -> StoppingRule:
     """Return the rule of a study's table [stopping]; ratings are compared on the scale mapped to [0, 1]."""
-    given = study.stopping
-    return StoppingRule(
-        error_rate=study.analysis.fwer if given.error_rate is None else given.error_rate,
-        effect=given.effect,
-        margin=given.margin,
-        least=given.least,
-        most=most_annotators(study),
-    )
+    facts = stopping_facts(study)
+    return StoppingRule(**{name: facts[name] for name in ("error_rate", "effect", "margin", "least", "most")})
 
 
 def _last(study: Study, matrix: UnitMatrix) -> Iterator[tuple[int, HypothesisState]]:
