@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from analysis.answers.order import Order, toward
+from analysis.answers.order import Order, toward, turned
 
 PAIR = ["criterion", "exposure", "x", "y"]
 
@@ -27,7 +27,9 @@ def preference_values(table: pl.DataFrame, order: Order) -> pl.DataFrame:
 
 def choice_values(table: pl.DataFrame, order: Order) -> pl.DataFrame:
     """Return the share of its choices that a unit made for x, ties half; columns as :func:`preference_values`."""
-    return preference_values(table.with_columns(exposure=pl.lit(None, dtype=pl.Int64)), order)
+    answered = turned(table.filter(pl.col("value").is_not_null()), order)
+    answered = answered.with_columns(exposure=pl.lit(None, dtype=pl.Int64))
+    return answered.group_by("unit", *PAIR, maintain_order=True).agg(pl.col("value").mean())
 
 
 def rating_values(table: pl.DataFrame, systems: tuple[str, ...], width: float, lower: frozenset[str]) -> pl.DataFrame:
@@ -66,11 +68,11 @@ def rating_values(table: pl.DataFrame, systems: tuple[str, ...], width: float, l
         differences(cells, [*where, "item_id"], "together"), on=keys, how="left"
     )
     difference = pl.coalesce("together", "apart") / width
-    turned = pl.when(pl.col("criterion").is_in(list(lower))).then(-difference).otherwise(difference)
+    for_x = pl.when(pl.col("criterion").is_in(list(lower))).then(-difference).otherwise(difference)
     return found.sort(keys).select(
         *where,
         exposure=pl.lit(None, dtype=pl.Int64),
         x="system",
         y="system_y",
-        value=((turned + 1) / 2).clip(0, 1),
+        value=((for_x + 1) / 2).clip(0, 1),
     )
