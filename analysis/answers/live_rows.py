@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from analysis.statistics.record import Count, Positive, Record, Share, Source, names_of
-from spa.live import LivePair, LiveState, live_states
+from spa.live import Decision, LivePair, LiveState, live_states
 from spa.responses.store import Store
 from spa.study.stopping import rating_scale_width, stopping_facts
 from spa.study.study import Study
@@ -43,7 +42,7 @@ class LivePairRow(Record):
     low: Share
     """Of the confidence sequence, which holds at every look; of all pairs together at 1 - error_rate."""
     high: Share
-    decision: Literal["x", "y", "equal", "futile"] | None
+    decision: Decision | None
     """Null: open."""
     decided_after: Count | None
     """Units of the group when the decision fell."""
