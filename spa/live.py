@@ -38,6 +38,8 @@ class LivePair:
     decision: Decision | None = None  # None: open
     decided_after: int | None = None  # units of the group, when the decision fell
     expected_more: float | None = None  # units, until it may be decided
+    n_asked: int = 0  # units that answered at all, also after the decision
+    mean_asked: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

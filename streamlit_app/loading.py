@@ -173,12 +173,9 @@ def decide(decision: Decision) -> None:
 
 def freeze_plan() -> None:
     """Freeze the plan of the study file in the store."""
-    from analysis.answers.preregistration import freeze, planned
-    from analysis.answers.study_facts import plan_of
+    from analysis.answers.preregistration import freeze, planned_for
 
     found = workspace()
-    content = planned(
-        plan_of(found.study), fingerprint=found.store.fingerprint, annotators=found.study.people.annotators
-    )
+    content = planned_for(found.study, fingerprint=found.store.fingerprint)
     with Store.open(options().store or default_store(options().path)) as store:
         freeze(store, content, now=time.time())

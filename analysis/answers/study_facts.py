@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from analysis.answers.live_rows import LiveStudy
 from analysis.answers.plan import Plan, parse_expectations
 from analysis.statistics.record import Count, Record, names_of
 from spa.forms.form import ChoiceTarget, Form, PreferenceTarget, RatingTarget
@@ -105,10 +106,11 @@ class InterviewAnswer(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyFacts(StudyReport):
-    """What a report says of the study, the direction in which it lists its pairs, and what people said at its end."""
+    """What a report says of the study, the direction of its pairs, what people said at its end, what was decided."""
 
     pairs: tuple[tuple[str, str], ...] = ()
     interview: tuple[InterviewAnswer, ...] = ()
+    live: LiveStudy | None = None
 
     def reported(self) -> StudyReport:
         """Return the facts that stand in results.json under ``study``."""

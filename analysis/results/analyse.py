@@ -7,6 +7,7 @@ from dataclasses import replace
 from analysis.agreement.rows import agreement_of_judgements, agreement_of_ratings
 from analysis.answers.groups import people_of
 from analysis.answers.input import AnalysisInput, prepare_input
+from analysis.answers.live_rows import LiveStudy
 from analysis.answers.plan import Plan
 from analysis.answers.study_facts import StudyFacts
 from analysis.answers.tables import AnswerTables
@@ -28,6 +29,7 @@ from analysis.results import overview
 from analysis.results.comparison_tests import ComparisonResults, compare_systems
 from analysis.results.conventions import conventions
 from analysis.results.headline import headline_of
+from analysis.results.live import with_fixed_estimates
 from analysis.results.rater_table import rater_table
 from analysis.results.records import SCHEMA, ChoiceResults, RatingResults, Results
 from analysis.results.warnings import warn
@@ -130,7 +132,15 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
         disagreements=tuple(find_disagreements(tests.findings)),
         warnings=(),
         conventions=tuple(conventions(plan)),
+        live=_live(ready, tests),
     )
+
+
+def _live(ready: AnalysisInput, tests: ComparisonResults) -> LiveStudy | None:
+    live = ready.study.live if ready.study else None
+    if live is None:
+        return None
+    return with_fixed_estimates(live, getattr(tests, live.answers), ready.plan.lower_is_better)
 
 
 def _rating_results(ready: AnalysisInput, tests: ComparisonResults) -> RatingResults:

@@ -23,8 +23,10 @@ class HeadlineClaim(Record):
     strength: Strength
     """Clear: the test against the next finds a difference, and the crossed test does not contradict it; these_only:
     it finds one for these annotators and items alone; not_clear: it finds none; contradicted: it finds the next better;
-    no_leader: nothing is alone in first place; untested: no test could be run."""
+    no_leader: nothing is alone in first place; untested: no test could be run. A live study's decision stands in for
+    the test."""
     p_adjusted: Probability | None
+    """Null where no test could be run, and where a live study decided."""
     p_crossed_adjusted: Probability | None
     """Of the test over other annotators and other items; null where there is none."""
     unbeaten: tuple[str, ...] = ()

@@ -40,6 +40,9 @@ WarningKind = Literal[
     "missing_answers",
     "few_outputs_read",
     "dropped_items",
+    "looked_at",
+    "not_ended",
+    "decision_contradicted",
 ]
 PACKAGES = ("spa-eval", "numpy", "scipy", "polars")
 

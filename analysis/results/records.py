@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from analysis.agreement.rows import AgreementRow, AnnotatorPairRow
+from analysis.answers.live_rows import LiveStudy
 from analysis.answers.study_facts import InterviewAnswer, StudyReport
 from analysis.comparisons.choices import ChoiceTest
 from analysis.comparisons.directions import DirectionSummary
@@ -130,5 +131,7 @@ class Results(Record):
     warning_rows: tuple[WarningRow, ...] = ()
     """The warnings with their kind and group, in the same order."""
     conventions: tuple[Convention, ...]
+    live: LiveStudy | None = None
+    """What a study decided that was looked at after every annotator; null in one of fixed size."""
     headline: Headline | None = None
     """The four lines that a report opens with; null in files written before there were any."""
