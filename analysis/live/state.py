@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.live.best_few import best_few_state
 from analysis.live.unit_matrix import UnitMatrix, unit_matrices
 from analysis.sequential.monitor import HypothesisState, Monitor
 from analysis.sequential.rule import StoppingRule
@@ -45,7 +46,11 @@ class LiveHistory:
 
 def live_states(study: Study, store: Store) -> list[LiveState]:
     """Return the state of each group that has answered; who counts, and in which order: :func:`unit_matrices`."""
-    return [_state(study, matrix, dict(_last(study, matrix))) for matrix in unit_matrices(study, store)]
+    matrices = unit_matrices(study, store)
+    if study.stopping.top is not None:
+        dealt = store.assignments.dealt()
+        return [best_few_state(study, matrix, dealt) for matrix in matrices]
+    return [_state(study, matrix, dict(_last(study, matrix))) for matrix in matrices]
 
 
 def live_history(study: Study, store: Store, group: str) -> LiveHistory | None:

@@ -13,13 +13,18 @@ UNITS = {"human": "people", "simulated": "simulated annotators"}
 
 def live_lines(study: Study, state: LiveState) -> list[str]:
     """Return a line on the group, then one for each pair: its confidence interval and its decision."""
-    decided = sum(pair.decision is not None for pair in state.pairs)
+    if state.systems:
+        found = f"the best {study.stopping.top} are {'decided' if state.best_found else 'open'}"
+    else:
+        found = f"{sum(pair.decision is not None for pair in state.pairs)} of {len(state.pairs)} decided"
     goes_on = "nobody else needs to be asked" if state.enough else "asking goes on"
     gone = f" ({state.excluded} excluded)" if state.excluded else ""
     units = UNITS.get(state.group, f"forms by {state.group}")
-    head = f"{state.units} of at most {state.most} {units}{gone}: {decided} of {len(state.pairs)} decided, {goes_on}"
-    how = "mean chance that the first is better" if state.answers == "preferences" else "the first is better above 50 %"
+    head = f"{state.units} of at most {state.most} {units}{gone}: {found}, {goes_on}"
     names = {system.id: system.name or system.id for system in study.systems}
+    if state.systems:
+        return [head, "  share won against the others (intervals that hold at every look):", *_systems(state, names)]
+    how = "mean chance that the first is better" if state.answers == "preferences" else "the first is better above 50 %"
     several = len({pair.criterion for pair in state.pairs}) > 1
     exposed = len({pair.exposure for pair in state.pairs}) > 1
     lines = [head, f"  intervals that hold at every look ({how}):"]
@@ -31,6 +36,15 @@ def live_lines(study: Study, state: LiveState) -> list[str]:
         words = decision_words(study, pair, {pair.system_x: x, pair.system_y: y})
         lines.append(f"  {x} over {y}{about}: {100 * pair.low:.0f} to {100 * pair.high:.0f} %; {words}")
     return lines
+
+
+def _systems(state: LiveState, names: dict[str, str]) -> list[str]:
+    """Return a line for each system, the best so far first."""
+    rows = sorted(state.systems, key=lambda row: (not row.leads, -(row.score or 0)))
+    return [
+        f"  {names[row.system]}: {100 * row.low:.0f} to {100 * row.high:.0f} %{'; among the best so far' if row.leads else ''}"
+        for row in rows
+    ]
 
 
 def decision_words(study: Study, pair: LivePair, names: dict[str, str]) -> str:

@@ -119,11 +119,11 @@ class StoredAssignments:
             rows = connection.execute(_DRAWS, {"assignment_ids": assignment_ids}).all()
         return {name: _as_asked(*row) for name, *row in rows}
 
-    def subjects(self) -> dict[str, tuple[str, ...]]:
-        """Return the system that each choice counts for, of assignments whose pairs were dealt anew."""
+    def dealt(self) -> dict[str, list[DealtPair]]:
+        """Return the pairs of the assignments that were dealt others than those drawn."""
         with self._database.reading() as connection:
             rows = connection.execute(select(adapted).where(adapted.c.dealt.is_not(None))).all()
-        return {row.assignment_id: tuple(pair.subject for pair in _pairs(row.dealt)) for row in rows}
+        return {row.assignment_id: _pairs(row.dealt) for row in rows}
 
     def leave_out(self, decided: Collection[Pair]) -> int:
         """Leave decided pairs out of every assignment that nobody has begun, and return how many changed.
