@@ -43,7 +43,7 @@ def bets_of(rule: StoppingRule) -> Bets:
     References
     ----------
     Waudby-Smith, I. and Ramdas, A. (2024). Estimating means of bounded random variables by betting. Journal of the
-    Royal Statistical Society B, 86(1), 1-27, section 4.1 and appendix B.2 (approximate GRAPA).
+    Royal Statistical Society B, 86(1), 1-27, section 4 and appendix B (GRAPA and its approximation).
     """
     null = [0.5, 0.5] if rule.margin is None else [0.5, 0.5, 0.5 + rule.margin, 0.5 - rule.margin]
     plans = _planned(rule.effect, rule.sd) * np.array([1, -1])
@@ -87,7 +87,7 @@ def log_e_values(log_capital: Floats) -> Floats:
 
     References
     ----------
-    Waudby-Smith and Ramdas (2024), proposition 2 and theorem 3. Ville, J. (1939). Étude critique de la notion de
+    Waudby-Smith and Ramdas (2024), section 4. Ville, J. (1939). Étude critique de la notion de
     collectif.
 
     >>> log_e_values(np.log([[2.0, 2.0], [1.0, 6.0]])).round(6).tolist()
@@ -121,7 +121,7 @@ def confidence_limits(values: Floats, rule: StoppingRule, *, error_rate: float) 
     References
     ----------
     Waudby-Smith and Ramdas (2024), theorem 3 (hedged capital, with the same bets at each m, truncated at
-    c / m and c / (1 - m), equation 26): capital falls with m, so the limit is found by halving.
+    c / m and c / (1 - m)): capital falls with m, so the limit is found by halving.
     """
     bound = np.log(2 / error_rate)
 

@@ -7,8 +7,8 @@ decisions to guard against, but a pair decided as "x" could still be equal beyon
 Without a margin the hypotheses are the k means of 1/2. Each set of them is tested by the average of its current
 e-values, an e-value under any dependence, and a hypothesis falls once every set with it has reached 1/error_rate: the
 chance that any mean of 1/2 is ever decided is at most the error rate. A true difference is decided in the wrong
-direction with at most half of it, each; over the family this is measured (``tests/calibration/sequential.md``), not
-proved.
+direction with a chance of at most a / (2 - a), about half of that rate a, each: where "y" won, "x" lost. Over the
+family wrong directions are measured (``tests/calibration/sequential.md``), not proved.
 
 With a margin every combination of the pairs' states (equal to 1/2, above, below) is tested by a weighted average of
 e-values, one a pair: (x + y) / 2 with weight 2; against means above 1/2 the smaller of "y" and "not beyond the
@@ -62,6 +62,12 @@ def two_sided(log_e: Floats) -> Floats:
     return found
 
 
+def two_sided_peak(peak: Floats) -> Floats:
+    """Return the logarithm of the largest e-value against a mean of 1/2 so far: half of what the better side had."""
+    found: Floats = np.maximum(peak.max(axis=-1) - np.log(2), 0.0)
+    return found
+
+
 def thresholds(log_e: Floats, peak: Floats, rule: StoppingRule) -> Thresholds:
     """Return the e-values that decide.
 
@@ -69,14 +75,15 @@ def thresholds(log_e: Floats, peak: Floats, rule: StoppingRule) -> Thresholds:
     ----------
     log_e : array of float, shape (..., k, 2 or 4)
         Logarithms of current e-values in the order of :func:`~analysis.sequential.bets.bets_of`.
-    peak : array of float, shape (..., k)
-        Largest :func:`two_sided` so far.
+    peak : array of float, shape (..., k, 2)
+        Largest logarithms of the e-values for x and for y so far.
     """
     level = 1 / rule.error_rate
     if rule.margin is None and rule.correction == "holm":
-        left = -np.sort(-peak, axis=-1) < np.log(level * np.arange(peak.shape[-1], 0, -1))
+        ordered = -np.sort(-two_sided_peak(peak), axis=-1)
+        left = ordered < np.log(level * np.arange(ordered.shape[-1], 0, -1))
         left = np.logical_or.accumulate(left, axis=-1).sum(axis=-1, keepdims=True)
-        return Thresholds(two_sided=level * np.maximum(left, 1) * np.ones(peak.shape), side=None)
+        return Thresholds(two_sided=level * np.maximum(left, 1) * np.ones(ordered.shape), side=None)
     e_values = np.exp(np.minimum(log_e, LOG_MOST))
     none = (e_values[..., 0] + e_values[..., 1]) / 2 - level
     if rule.margin is None:
@@ -97,8 +104,9 @@ def decide(log_e: Floats, peak: Floats, rule: StoppingRule) -> Marks:
         As for :func:`thresholds`.
     """
     needed = thresholds(log_e, peak, rule)
-    strength = peak if rule.correction == "holm" and rule.margin is None else two_sided(log_e)
-    x = log_e[..., 0] > log_e[..., 1]
+    holm = rule.correction == "holm" and rule.margin is None
+    strength, sides = (two_sided_peak(peak), peak) if holm else (two_sided(log_e), log_e)
+    x = sides[..., 0] > sides[..., 1]
     differs = strength >= np.log(needed.two_sided)
     if needed.side is None:
         return np.where(differs, np.where(x, X, Y), OPEN).astype(np.int8)

@@ -9,7 +9,7 @@ from typing import Literal, cast
 import numpy as np
 
 from analysis.sequential.bets import LOG_MOST, bets_of, confidence_limits
-from analysis.sequential.family import NAMES, OPEN, thresholds, two_sided
+from analysis.sequential.family import NAMES, OPEN, thresholds, two_sided, two_sided_peak
 from analysis.sequential.futility import expected_units
 from analysis.sequential.replay import check_values
 from analysis.sequential.rule import StoppingRule
@@ -113,6 +113,7 @@ class Monitor:
         low, high = confidence_limits(values, self.rule, error_rate=self.rule.error_rate / len(tally.n))
         more = self._expected_more(values)
         e_values = np.exp(np.minimum(two_sided(tally.log_e), LOG_MOST))
+        p_values = np.exp(-two_sided_peak(tally.peak))
         return tuple(
             HypothesisState(
                 n=int(tally.n[place]),
@@ -120,7 +121,7 @@ class Monitor:
                 low=float(low[place]),
                 high=float(high[place]),
                 e_value=float(e_values[place]),
-                p_value=math.exp(-tally.peak[place]),
+                p_value=float(p_values[place]),
                 decision=cast(Decision, str(NAMES[mark])) if mark != OPEN else None,
                 decided_at=int(tally.decided_at[place]) if mark != OPEN else None,
                 expected_more=None if tally.decided[place] or more[place] == np.inf else math.ceil(more[place]),

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.sequential.bets import bets_of, log_e_values, log_factors
-from analysis.sequential.family import FUTILE, OPEN, Marks, decide, two_sided
+from analysis.sequential.family import FUTILE, OPEN, Marks, decide
 from analysis.sequential.futility import futile
 from analysis.sequential.rule import StoppingRule
 from analysis.statistics.coding import Floats, Ints
@@ -25,8 +25,8 @@ class Tally:
     n : array of int
         Units used of each hypothesis.
     log_capital : array of float, shape (..., k, n_one_sided, n_bets)
-    peak : array of float
-        Largest logarithm of the two-sided e-value so far, at least 0.
+    peak : array of float, shape (..., k, 2)
+        Largest logarithms of the e-values for x and for y so far.
     marks : array of int
         Decisions, as in ``NAMES``; "futile" is the only one that is taken back.
     decided_at : array of int
@@ -47,7 +47,7 @@ class Tally:
             units=0,
             n=np.zeros(shape, dtype=np.int64),
             log_capital=np.zeros((*shape, *bets_of(rule).amount.shape)),
-            peak=np.zeros(shape),
+            peak=np.zeros((*shape, 2)),
             marks=np.zeros(shape, dtype=np.int8),
             decided_at=np.zeros(shape, dtype=np.int64),
         )
@@ -68,7 +68,7 @@ class Tally:
         used = np.where(before, np.nan, values)
         log_capital = self.log_capital + log_factors(used, bets_of(rule))
         n, units, log_e = self.n + np.isfinite(used), self.units + 1, log_e_values(log_capital)
-        peak = np.maximum(self.peak, two_sided(log_e))
+        peak = np.maximum(self.peak, log_e[..., :2])
         found = np.where(n >= rule.least, decide(log_e, peak, rule), OPEN)
         found = np.where((found == OPEN) & futile(log_e, n, rule), FUTILE, found)
         marks = np.where(before, self.marks, found).astype(np.int8)
