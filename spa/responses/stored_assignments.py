@@ -121,6 +121,12 @@ class StoredAssignments:
             found[name] = (drawn if pairs is None else narrowed(drawn, hidden, json.loads(pairs))), hidden
         return found
 
+    def narrowed_as_drawn(self, assignment_ids: Sequence[str]) -> list[tuple[Assignment, BlindingKey]]:
+        """Return those of some assignments of which anything was left out, as they were drawn."""
+        with self._database.reading() as connection:
+            rows = connection.execute(_DRAWS, {"assignment_ids": assignment_ids}).all()
+        return [(assignment_from_json(row[1]), key_from_json(row[2])) for row in rows if row.pairs is not None]
+
     def leave_out(self, decided: Collection[Pair]) -> int:
         """Leave decided pairs out of every assignment that nobody has begun, and return how many changed.
 
