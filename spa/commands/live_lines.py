@@ -13,11 +13,14 @@ UNITS = {"human": "people", "simulated": "simulated annotators"}
 
 def live_lines(study: Study, state: LiveState) -> list[str]:
     """Return a line on the group, then one for each pair: its confidence interval and its decision."""
-    decided = sum(pair.decision is not None for pair in state.pairs)
+    futile = sum(pair.decision == "futile" for pair in state.pairs)
+    decided = sum(pair.decision is not None for pair in state.pairs) - futile
+    given_up = f", {futile} futile" if futile else ""
     goes_on = "nobody else needs to be asked" if state.enough else "asking goes on"
     gone = f" ({state.excluded} excluded)" if state.excluded else ""
     units = UNITS.get(state.group, f"forms by {state.group}")
-    head = f"{state.units} of at most {state.most} {units}{gone}: {decided} of {len(state.pairs)} decided, {goes_on}"
+    counted = f"{state.units} of at most {state.most} {units}{gone}"
+    head = f"{counted}: {decided} of {len(state.pairs)} decided{given_up}, {goes_on}"
     how = "mean chance that the first is better" if state.answers == "preferences" else "the first is better above 50 %"
     names = {system.id: system.name or system.id for system in study.systems}
     several = len({pair.criterion for pair in state.pairs}) > 1

@@ -46,7 +46,7 @@ def _live() -> None:
     history, savings = loading.live_history(loading.state(), group)
     _metrics(history.state, savings)
     st.subheader("Decisions")
-    show_counts([_row(pair) for pair in history.state.pairs])
+    show_counts([_row(history.state, pair) for pair in history.state.pairs])
     st.caption(plain(_how(history.state)))
     st.subheader("Confidence over time")
     st.caption(plain(f"{MEANING[history.state.answers]} The band holds the true mean at every look."))
@@ -67,7 +67,7 @@ def _how(state: LiveState) -> str:
 
 
 def _metrics(state: LiveState, savings: LiveSavings) -> None:
-    decided = sum(pair.decision is not None for pair in state.pairs)
+    decided = sum(pair.decision not in (None, "futile") for pair in state.pairs)
     currency = loading.workspace().study.people.currency
     shown = {
         f"Counted {_units(state.group)}": f"{state.units:,} of at most {state.most:,}",
@@ -91,21 +91,20 @@ def _money(amount: Decimal, currency: str) -> str:
     return f"{amount:,.2f} {currency}"
 
 
-def _row(pair: LivePair) -> dict[str, object]:
+def _row(state: LiveState, pair: LivePair) -> dict[str, object]:
     return {
-        "Pair": _title(pair),
+        "Pair": _title(state, pair),
         "n": pair.n,
         "Mean (%)": None if pair.mean is None else round(100 * pair.mean, 1),
         "Interval (%)": f"{100 * pair.low:.0f} to {100 * pair.high:.0f}",
         "Decision": decision_words(loading.workspace().study, pair, loading.system_names()),
-        "More expected": None if pair.expected_more is None else round(pair.expected_more),
     }
 
 
-def _title(pair: LivePair) -> str:
-    names, stopping = loading.system_names(), loading.stopping()
-    about = [pair.criterion] if len(stopping["criteria"]) > 1 else []
-    about += [] if pair.exposure is None else [f"{pair.exposure} read"]
+def _title(state: LiveState, pair: LivePair) -> str:
+    names = loading.system_names()
+    about = [pair.criterion] if len({one.criterion for one in state.pairs}) > 1 else []
+    about += [f"{pair.exposure} read"] if len({one.exposure for one in state.pairs}) > 1 else []
     return f"{names[pair.system_x]} over {names[pair.system_y]}" + (f" ({', '.join(about)})" if about else "")
 
 
@@ -122,7 +121,7 @@ def _charts(history: LiveHistory) -> None:
 
 def _chart(state: LiveState, pair: LivePair, path: tuple[LivePoint, ...]) -> None:
     words = decision_words(loading.workspace().study, pair, loading.system_names())
-    st.markdown(f"**{plain(_title(pair))}**  \n{plain(words)}")
+    st.markdown(f"**{plain(_title(state, pair))}**  \n{plain(words)}")
     rows = [
         {"units": point.units, "mean": None if point.mean is None else 100 * point.mean, "low": 100 * point.low,
          "high": 100 * point.high}
@@ -135,7 +134,7 @@ def _chart(state: LiveState, pair: LivePair, path: tuple[LivePoint, ...]) -> Non
         "scale": {"domain": [0, max(state.units, 10)]},
         "axis": {"grid": False, "tickMinStep": 1, "tickCount": 5},
     }
-    y = {"type": "quantitative", "title": None, "scale": {"domain": [0, 100]}, "axis": {"values": [0, 25, 50, 75, 100]}}
+    y = {"type": "quantitative", "title": None, "scale": {"domain": [0, 100]}, "axis": {"values": [0, 50, 100]}}
     margin = 100 * (loading.stopping()["margin"] or 0.0)
     layers: list[dict[str, Any]] = [
         {
@@ -148,8 +147,8 @@ def _chart(state: LiveState, pair: LivePair, path: tuple[LivePoint, ...]) -> Non
     if pair.decided_after is not None:
         layers.append(_mark(pair.decided_after))
     tooltip = [{"field": name, "type": "quantitative", "format": ".0f"} for name in ("units", "mean", "low", "high")]
-    spec = {"data": {"values": rows}, "encoding": {"x": x, "tooltip": tooltip}, "layer": layers, "height": 150}
-    told = f"{_title(pair)}: interval from {100 * pair.low:.0f} to {100 * pair.high:.0f} %, {words}"
+    spec = {"data": {"values": rows}, "encoding": {"x": x, "tooltip": tooltip}, "layer": layers, "height": 190}
+    told = f"{_title(state, pair)}: interval from {100 * pair.low:.0f} to {100 * pair.high:.0f} %, {words}"
     st.vega_lite_chart(spec, alt=told)
 
 
