@@ -41,9 +41,11 @@ def _how_it_ended(live: LiveStudy, names: Names) -> str:
     parts = []
     for group in live.groups:
         own = [row for row in live.pairs if row.group == group.group]
-        decided = sum(row.decision is not None for row in own)
+        futile = sum(row.decision == "futile" for row in own)
+        decided = sum(row.decision is not None for row in own) - futile
         gone = f" ({group.excluded} excluded)" if group.excluded else ""
-        parts.append(f"{decided} of {len(own)} after {group.units} {names.group(group.group)}{gone}")
+        given_up = f", {futile} given up as futile" if futile else ""
+        parts.append(f"{decided} of {len(own)}{given_up}, after {group.units} {names.group(group.group)}{gone}")
     return (
         "This study was looked at after every annotator: a pair was asked about until it was decided, with at most "
         f"{live.most} annotators. Decided: {'; '.join(parts)}. The chance of any false decision is at most "
@@ -63,7 +65,8 @@ def _table(live: LiveStudy, rows: list[LivePairRow], names: Names) -> Table:
         Column(title="Mean", explanation="biased where a decision ended the asking", numeric=True),
         Column(
             title=f"{level_of(live)} interval{unit}",
-            explanation="holds at every look, and all of a family together",
+            explanation="holds at every look and for all pairs together; a decision needs less, so that a decided "
+            "pair's may still hold no difference",
             numeric=True,
         ),
         Column(title="Decision"),

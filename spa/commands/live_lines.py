@@ -16,7 +16,9 @@ def live_lines(study: Study, state: LiveState) -> list[str]:
     if state.systems:
         found = f"the best {study.stopping.top} are {'decided' if state.best_found else 'open'}"
     else:
-        found = f"{sum(pair.decision is not None for pair in state.pairs)} of {len(state.pairs)} decided"
+        futile = sum(pair.decision == "futile" for pair in state.pairs)
+        decided = sum(pair.decision is not None for pair in state.pairs) - futile
+        found = f"{decided} of {len(state.pairs)} decided" + (f", {futile} futile" if futile else "")
     goes_on = "nobody else needs to be asked" if state.enough else "asking goes on"
     gone = f" ({state.excluded} excluded)" if state.excluded else ""
     units = UNITS.get(state.group, f"forms by {state.group}")
@@ -42,7 +44,8 @@ def _systems(state: LiveState, names: dict[str, str]) -> list[str]:
     """Return a line for each system, the best so far first."""
     rows = sorted(state.systems, key=lambda row: (not row.leads, -(row.score or 0)))
     return [
-        f"  {names[row.system]}: {100 * row.low:.0f} to {100 * row.high:.0f} %{'; among the best so far' if row.leads else ''}"
+        f"  {names[row.system]}: {100 * row.low:.0f} to {100 * row.high:.0f} %"
+        + ("; among the best so far" if row.leads else "")
         for row in rows
     ]
 

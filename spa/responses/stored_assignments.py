@@ -125,6 +125,12 @@ class StoredAssignments:
             rows = connection.execute(select(adapted).where(adapted.c.dealt.is_not(None))).all()
         return {row.assignment_id: _pairs(row.dealt) for row in rows}
 
+    def narrowed_as_drawn(self, assignment_ids: Sequence[str]) -> list[tuple[Assignment, BlindingKey]]:
+        """Return those of some assignments of which anything was left out, as they were drawn."""
+        with self._database.reading() as connection:
+            rows = connection.execute(_DRAWS, {"assignment_ids": assignment_ids}).all()
+        return [(assignment_from_json(row[1]), key_from_json(row[2])) for row in rows if row.pairs is not None]
+
     def leave_out(self, decided: Collection[Pair]) -> int:
         """Leave decided pairs out of every assignment that nobody has begun, and return how many changed.
 
