@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from analysis.live.next_pairs import open_pairs
 from spa.cli import main
 from spa.commands.workspace import open_workspace
 from spa.errors import StudyError
 from spa.forms.form import ChoiceTarget, ExhibitsBlock
+from spa.live import LivePair
 from spa.study.load import load_study
 from spa.study.narrowing import DealtPair
 from spa.study.outputs import load_outputs
 from spa.study.sampling import sample_assignments, study_rng
+from spa.study.study import Study
 
 SYSTEMS = [f"s{number}" for number in range(6)]
 PAIRS = list(combinations(SYSTEMS, 2))
@@ -89,6 +94,26 @@ def test_pairs_dealt_anew_are_asked_and_exported(tmp_path: Path) -> None:
         targets = [each.target for each in form.questions("everybody") if isinstance(each.target, ChoiceTarget)]
         told = [str(shown[target.label_x]) for target in targets]
         assert [text.rpartition(" ")[2] for text in told] == ["5."] * 5 + ["1."]
+
+
+def test_the_place_of_decided_pairs_goes_to_the_open_ones() -> None:
+    study = Study.model_validate(tomllib.loads(STUDY + '[stopping]\nrule = "when_decided"\nfreed = "open_pairs"'))
+    pairs = [
+        LivePair(
+            criterion="overall", exposure=None, system_x=x, system_y=y, n=1, mean=None, low=0, high=1,
+            decision="x" if "s0" in (x, y) else None,
+        )
+        for x, y in PAIRS
+    ]  # fmt: skip
+    dealt = list(open_pairs(study, pairs, seed=(1, 2)))
+    assert dealt == list(open_pairs(study, pairs, seed=(1, 2)))
+    count = Counter(frozenset((pair.system_x, pair.system_y)) for pair in dealt)
+    assert set(count) == {frozenset(pair) for pair in PAIRS if "s0" not in pair}
+    assert max(count.values()) - min(count.values()) <= 1
+    first = Counter((pair.system_x, pair.system_y) for pair in dealt)
+    assert all(abs(first[x, y] - first[y, x]) <= 1 for x, y in count)
+    undecided = [replace(pair, decision=None) for pair in pairs]
+    assert list(open_pairs(study, undecided, seed=(1, 2))) == []
 
 
 @pytest.mark.parametrize(
