@@ -111,10 +111,10 @@ def narrow(study: Study, store: Store, group: str = "human") -> LiveState | None
     state = live_state(study, store, group)
     if state is None or state.enough:
         return state
-    if state.decided:
-        store.assignments.leave_out(state.decided)
     if state.next_pairs:
         store.assignments.deal(state.next_pairs, each=study.items_per_annotator)
+    elif state.decided:
+        store.assignments.leave_out(state.decided)
     return state
 
 

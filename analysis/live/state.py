@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.live.best_few import best_few_state
+from analysis.live.next_pairs import best_few_state, open_pairs
 from analysis.live.unit_matrix import UnitMatrix, unit_matrices
 from analysis.sequential.monitor import HypothesisState, Monitor
 from analysis.sequential.rule import StoppingRule
@@ -139,4 +139,5 @@ def _state(study: Study, matrix: UnitMatrix, states: dict[int, HypothesisState])
         excluded=matrix.excluded,
         most=most_annotators(study),
         pairs=tuple(pairs),
+        next_pairs=tuple(open_pairs(study, pairs, seed=(study.seed, len(matrix.units)))),
     )

@@ -19,6 +19,7 @@ from starlette.routing import Route
 from spa.forms.effort import whole_minutes
 from spa.forms.form import Form, Page
 from spa.forms.html import Addresses, PageState, render_notice
+from spa.live import is_live
 from spa.responses.leases import lease_of_token
 from spa.responses.outcomes import (
     COMPLETED,
@@ -70,6 +71,10 @@ class SurveyRoutes:
     def _minutes(self) -> int:
         """How long a form takes; all are about as long as the first."""
         return whole_minutes(self.study, self.context.form(self.store.assignments.ids()[0]))
+
+    def _minutes_of(self, visit: FormProgress) -> int:
+        """Return how long the form of a visit takes: in a live study, later ones ask less."""
+        return whole_minutes(self.study, visit.form) if is_live(self.study) else self._minutes
 
     @property
     def routes(self) -> list[Route]:
@@ -261,7 +266,7 @@ class SurveyRoutes:
         state = PageState(
             answers=visit.fields.get(page.page_id, {}),
             gaps=visit.gaps(page) if mark_gaps else {},
-            minutes=self._minutes if page is visit.form.pages[0] else None,
+            minutes=self._minutes_of(visit) if page is visit.form.pages[0] else None,
             unseen=visit.unseen(page) if mark_gaps else (),
             minimum_seconds=minimum_seconds(page, visit.seconds_per_100_words) if visit.seconds_per_100_words else None,
         )

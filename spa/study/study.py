@@ -275,6 +275,7 @@ class Stopping(TomlTable):
     margin: Annotated[float, Field(gt=0, lt=0.5)] | None = None  # closer to 0.5 is equal; None: nothing is
     top: Annotated[int, Field(ge=1)] | None = None  # decide only which so many systems win most often, instead of pairs
     epsilon: Annotated[float, Field(gt=0, lt=1)] = 0.05  # by how much less one of these may win than the last of them
+    freed: Literal["shorter", "open_pairs"] = "shorter"  # what becomes of the place of decided pairs in later forms
     least: Annotated[int, Field(ge=2)] = 10  # annotators before anything is decided
     most: Annotated[int, Field(ge=2)] | None = None  # annotators at most; None: [people] annotators
     wave: Annotated[int, Field(ge=1)] = 10  # places that a platform opens at once

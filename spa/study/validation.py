@@ -390,6 +390,9 @@ def _stopping(study: Study) -> Iterator[StudyProblem]:
     for name in given.criteria or ():
         if name not in criteria:
             yield find("[stopping] criteria", " or ".join(map(quote, criteria)), quote(name), "change it")
+    if given.freed == "open_pairs" and not (deciding_answers(study) == "choices" and study.deals_pairs):
+        do = 'set [choices] per_annotator, or freed = "shorter": nobody is asked about the same pair twice'
+        yield find("[stopping] freed", '"shorter" unless pairs are dealt', '"open_pairs"', do, "choices")
     yield from _top(study)
     most = most_annotators(study)
     if given.least > most:

@@ -183,7 +183,7 @@ def as_row(cells: Iterable[str]) -> str:
 def main() -> None:
     """Simulate all rows and write the table."""
     parser = argparse.ArgumentParser(prog="python -m tests.calibration.top_k", description=__doc__)
-    parser.add_argument("--runs", type=int, default=100, help="simulated studies a row")
+    parser.add_argument("--runs", type=int, default=60, help="simulated studies a row")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, help="file to write; else the table is printed")
     given = parser.parse_args()

@@ -1,4 +1,4 @@
-"""The best few of many systems by the choices so far, and the pairs to ask about next."""
+"""The pairs to ask about next: those still open, or those that tell who the best few of many systems are."""
 
 from __future__ import annotations
 
@@ -9,12 +9,29 @@ import numpy as np
 from analysis.live.unit_matrix import UnitMatrix
 from analysis.sequential.top_k import BordaCounts, TopRule, next_comparisons, top_state
 from analysis.statistics.coding import Floats
-from spa.live import LiveState, LiveSystem
+from spa.live import LivePair, LiveState, LiveSystem
 from spa.study.narrowing import DealtPair
 from spa.study.stopping import most_annotators, stopping_facts
 from spa.study.study import Study
 
 AHEAD = 50  # assignments dealt at once: as many people may come before the next one completes
+
+
+def open_pairs(study: Study, pairs: Sequence[LivePair], *, seed: tuple[int, int]) -> Iterator[DealtPair]:
+    """Yield open pairs in random order, again and again, once some are decided and their place goes to the others.
+
+    Each pair comes as often as any other to within one, with either system first in turn.
+    """
+    left = [(pair.system_x, pair.system_y) for pair in pairs if pair.decision is None]
+    if study.stopping.freed != "open_pairs" or not left or len(left) == len(pairs):
+        return
+    rng = np.random.default_rng(seed)
+    for number in range(AHEAD * study.items_per_annotator):
+        turn, place = divmod(number, len(left))
+        if place == 0:
+            order = rng.permutation(len(left))
+        x, y = left[order[place]] if (turn + order[place]) % 2 else left[order[place]][::-1]
+        yield DealtPair(system_x=x, system_y=y, subject=x)
 
 
 def best_few_state(study: Study, matrix: UnitMatrix, dealt: Mapping[str, Sequence[DealtPair]]) -> LiveState:
