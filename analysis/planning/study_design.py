@@ -85,6 +85,8 @@ def planned_live_costs(
     if not rows:
         return ()
     chosen = rows[len(rows) // 2].need.difference
+    if study.stopping.top is not None:
+        return ()
     if rule is not None:
         if deciding_answers(study) != {"spa": "preferences", "likert": "ratings"}[design.kind]:
             return ()
