@@ -47,7 +47,7 @@ def margin_words(live: LiveStudy) -> str:
 
 def best_few_words(live: LiveStudy, group: str, names: Names) -> str:
     """Return which are the best few, where these were looked for and are decided."""
-    ended = any(one.group == group and one.enough for one in live.groups)
+    ended = any(one.group == group and one.all_decided for one in live.groups)
     leaders = [names.system(row.system) for row in live.systems if row.group == group and row.leads]
     if not leaders or not ended:
         return ""
