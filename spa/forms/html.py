@@ -72,6 +72,17 @@ class Addresses:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReadingStep:
+    """A page as browsers without script get it where reading is asked for: one output after another, then the rest."""
+
+    page: Page  # with what is shown of it
+    served: str  # field that says what was served, and when
+    alone: bool  # one output alone, without the questions
+    number: int  # of outputs served so far
+    total: int  # outputs that are new on the page
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PageState:
     """What a person has done so far, as far as their page shows it."""
 
@@ -79,6 +90,7 @@ class PageState:
     gaps: Mapping[str, Gap] = field(default_factory=dict)  # questions to answer before going on
     unseen: tuple[Exhibit, ...] = ()  # outputs to look at before going on
     minimum_seconds: Mapping[str, float] | None = None  # on screen, by exhibit id; None: reading is not measured
+    step: ReadingStep | None = None  # what is shown of a page to browsers without script; None: all of it
     preview: bool = False  # nothing is stored, and the page says so
     saved: bool = False  # answers given here before are shown again
     minutes: int | None = None  # how long the form takes, said on its first page
@@ -157,7 +169,8 @@ def render_page(
 
     Without ``state`` no answer is preselected. The HTML can be written in UTF-8, whatever the outputs contain.
     """
-    parts = sections(page)
+    state = state or PageState()
+    parts = sections(page if state.step is None else state.step.page)
     return _document(
         "page.html",
         texts,
@@ -168,7 +181,7 @@ def render_page(
         number=form.pages.index(page) + 1,
         total=len(form.pages),
         addresses=addresses or Addresses(),
-        state=state or PageState(),
+        state=state,
     )
 
 

@@ -1,6 +1,7 @@
 """Evidence of reading: what the page's script measured of each output, checked before it is believed.
 
-It arrives in one field beside a page's answers and is stored with them. Browsers without script send none.
+It arrives in one field beside a page's answers and is stored with them. Browsers without script send none and are
+served outputs one by one instead, see :mod:`spa.responses.reading_steps`.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ def unseen_outputs(page: Page, exposure: PageExposure, per_100_words: float) -> 
     """Return the outputs that were not on screen, or for less than their minimum."""
     least = minimum_seconds(page, per_100_words)
     seen = {name for name, output in exposure.outputs.items() if output.seconds >= least.get(name, 0.0)}
-    return tuple(exhibit for exhibit in outputs_of(page) if exhibit.exhibit_id in least.keys() - seen)
+    return tuple(dict.fromkeys(each for each in outputs_of(page) if each.exhibit_id in least.keys() - seen))
 
 
 def _number(value: object, most: float) -> float:

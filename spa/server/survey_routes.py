@@ -143,7 +143,7 @@ class SurveyRoutes:
             raise HTTPException(404)
         if visit.lease.finished or visit.is_ahead(page):
             return to(self._due_address(token, visit))
-        return self._render(token, visit, page)
+        return self._render(token, visit, page, script="script" in request.query_params)
 
     async def submit_page(self, request: Request) -> Response:
         """Save a page, then redirect forward or back, or show it again with its gaps marked."""
@@ -168,6 +168,8 @@ class SurveyRoutes:
         if go == "back":
             return to(f"/a/{token}/p/{visit.neighbour(page, -1).page_id}")
         if not visit.is_left(page):
+            if go == "step" and visit.step_is_done(page):
+                return to(f"/a/{token}/p/{page.page_id}")
             return self._render(token, visit, page, mark_gaps=True)
         last = page is visit.form.pages[-1]
         self._recent.put(token, visit)
@@ -253,13 +255,18 @@ class SurveyRoutes:
     def _due_address(self, token: str, visit: FormProgress) -> str:
         return f"/a/{token}/done" if visit.lease.finished else f"/a/{token}/p/{visit.due.page_id}"
 
-    def _render(self, token: str, visit: FormProgress, page: Page, *, mark_gaps: bool = False) -> Response:
+    def _render(
+        self, token: str, visit: FormProgress, page: Page, *, mark_gaps: bool = False, script: bool = False
+    ) -> Response:
+        in_steps = visit.in_steps(page) and not script
+        measured = visit.seconds_per_100_words and not in_steps
         state = PageState(
             answers=visit.fields.get(page.page_id, {}),
             gaps=visit.gaps(page) if mark_gaps else {},
             minutes=self._minutes if page is visit.form.pages[0] else None,
             unseen=visit.unseen(page) if mark_gaps else (),
-            minimum_seconds=minimum_seconds(page, visit.seconds_per_100_words) if visit.seconds_per_100_words else None,
+            minimum_seconds=minimum_seconds(page, visit.seconds_per_100_words) if measured else None,
+            step=visit.step(page, now=self.context.clock(), again=mark_gaps) if in_steps else None,
         )
         base = f"/a/{token}"
         addresses = Addresses(

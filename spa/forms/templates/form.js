@@ -208,6 +208,8 @@ function askForReading() {
 }
 
 if (form) {
+  // made for browsers without script, because the page before was sent without
+  if ("step" in form.dataset) window.location.replace(`${form.getAttribute("action").split("?")[0]}?script`);
   if ("reading" in form.dataset) askForReading();
   form.querySelectorAll(".question.number").forEach(addSlider);
   form.addEventListener("input", clearGap);
