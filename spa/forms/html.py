@@ -20,6 +20,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from spa.forms.assets import asset_name, asset_text
+from spa.forms.effort import count_words
 from spa.forms.form import (
     AnswerOption,
     Exhibit,
@@ -39,6 +40,7 @@ from spa.forms.markdown import render_emphasis, render_markdown
 Gap = Literal["empty", "unusable"]
 UNWRITABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]")  # not allowed in HTML, or not in UTF-8
 MOST_TABS = 8
+SHORT_TEXT = 50  # words; texts no longer than this stand below one another on narrow screens, longer ones behind tabs
 SHORT_CAPTION = 12  # characters; up to three of these stand beside one another on a phone
 LONG_ITEM = 700  # characters; a longer item text stands beside a single output instead of above it
 MOST_CACHED = 4096  # rendered questions; one takes one or two kB
@@ -139,8 +141,10 @@ class PageRegion:
 
     @property
     def tabs(self) -> tuple[str, ...]:
-        """Names of the columns for the switch of narrow screens; empty where there is nothing to switch."""
-        if not 1 < len(self.columns) <= MOST_TABS:
+        """Names of the columns for the switch of narrow screens; empty where nothing, or only short texts, would be."""
+        outputs = [exhibit for block in self.exhibits for exhibit in block.exhibits]
+        short = all(each.image is None and count_words(each.text) <= SHORT_TEXT for each in outputs)
+        if short or not 1 < len(self.columns) <= MOST_TABS:
             return ()
         captions = {exhibit.caption for block in self.exhibits for exhibit in block.exhibits}
         if len(captions) == len(self.columns) <= 3 and all(len(caption) <= SHORT_CAPTION for caption in captions):
