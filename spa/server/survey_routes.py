@@ -143,7 +143,7 @@ class SurveyRoutes:
             raise HTTPException(404)
         if visit.lease.finished or visit.is_ahead(page):
             return to(self._due_address(token, visit))
-        return self._render(token, visit, page, script="script" in request.query_params)
+        return self._render(request, visit, page, script="script" in request.query_params)
 
     async def submit_page(self, request: Request) -> Response:
         """Save a page, then redirect forward or back, or show it again with its gaps marked."""
@@ -170,7 +170,7 @@ class SurveyRoutes:
         if not visit.is_left(page):
             if go == "step" and visit.step_is_done(page):
                 return to(f"/a/{token}/p/{page.page_id}")
-            return self._render(token, visit, page, mark_gaps=True)
+            return self._render(request, visit, page, mark_gaps=True)
         last = page is visit.form.pages[-1]
         self._recent.put(token, visit)
         return to(f"/a/{token}/p/{(visit.due if last else visit.neighbour(page, 1)).page_id}")
@@ -256,8 +256,10 @@ class SurveyRoutes:
         return f"/a/{token}/done" if visit.lease.finished else f"/a/{token}/p/{visit.due.page_id}"
 
     def _render(
-        self, token: str, visit: FormProgress, page: Page, *, mark_gaps: bool = False, script: bool = False
+        self, request: Request, visit: FormProgress, page: Page, *, mark_gaps: bool = False, script: bool = False
     ) -> Response:
+        base = f"/a/{request.path_params['token']}"
+        site = self.context.public_url or str(request.base_url).rstrip("/")
         in_steps = visit.in_steps(page) and not script
         measured = visit.seconds_per_100_words and not in_steps
         state = PageState(
@@ -266,9 +268,9 @@ class SurveyRoutes:
             minutes=self._minutes if page is visit.form.pages[0] else None,
             unseen=visit.unseen(page) if mark_gaps else (),
             minimum_seconds=minimum_seconds(page, visit.seconds_per_100_words) if measured else None,
+            resume_address=site + base if visit.lease.external_id is None else "",
             step=visit.step(page, now=self.context.clock(), again=mark_gaps) if in_steps else None,
         )
-        base = f"/a/{token}"
         addresses = Addresses(
             action=f"{base}/p/{page.page_id}", image=lambda exhibit: f"{base}/image/{exhibit.exhibit_id}"
         )
