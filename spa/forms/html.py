@@ -191,12 +191,17 @@ def render_page(
 
 
 def render_whole(
-    form: Form, texts: PageTexts, *, posting: Posting | None = None, answers: Mapping[str, str] | None = None
+    form: Form,
+    texts: PageTexts,
+    *,
+    posting: Posting | None = None,
+    answers: Mapping[str, str] | None = None,
+    minimum_seconds: Mapping[str, float] | None = None,
 ) -> str:
     """Render all pages of a form as one document that needs nothing beside it.
 
     Without ``posting`` it is for reading only. With ``answers`` (question id -> what was sent) it is a form that was
-    handed in: they stand in their places.
+    handed in: they stand in their places. With ``minimum_seconds`` reading is asked for as on single pages.
     """
     return _document(
         "whole.html" if posting is None else "posted.html",
@@ -204,7 +209,9 @@ def render_whole(
         form=form,
         pages=[(page, sections(page)) for page in form.pages],
         addresses=Addresses(image=_image_as_data),
-        state=PageState(preview=posting is None and answers is None, answers=answers or {}),
+        state=PageState(
+            preview=posting is None and answers is None, answers=answers or {}, minimum_seconds=minimum_seconds
+        ),
         style=Markup(asset_text("form.css")),  # our own files
         script=Markup(asset_text("form.js")),
         posting=posting,

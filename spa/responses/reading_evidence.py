@@ -15,6 +15,8 @@ from typing import NoReturn
 from spa.files import json_object, unique_keys
 from spa.forms.effort import count_words
 from spa.forms.form import Exhibit, ExhibitsBlock, Page
+from spa.forms.texts import READING_TEXTS, Texts
+from spa.study.study import Study
 
 READING = "reading"  # the field; no question is called so
 LONGEST = 50_000  # characters; an output takes about 30
@@ -94,6 +96,11 @@ def minimum_seconds(page: Page, per_100_words: float) -> dict[str, float]:
         exhibit.exhibit_id: IMAGE_SECONDS if exhibit.image else round(_words(exhibit.text) * per_100_words / 100, 2)
         for exhibit in outputs_of(page, repeated=False)
     }
+
+
+def required_seconds(study: Study, texts: Texts) -> float:
+    """Return the least time on screen for 100 words; 0 where nothing is measured, or cannot be told in the language."""
+    return study.people.seconds_per_100_words if texts.has(*READING_TEXTS) else 0.0
 
 
 def unseen_outputs(page: Page, exposure: PageExposure, per_100_words: float) -> tuple[Exhibit, ...]:

@@ -89,7 +89,7 @@ def test_hostile_text_is_harmless_wherever_a_form_can_say_it() -> None:
         read = ReadPage(render_page(form, page, TEXTS, state=state))
         assert not [element for element in read.elements if any(name.startswith("on") for name in element.attributes)]
         assert not read.all("img")
-        assert [element.attributes.get("src", "")[:8] for element in read.all("script")] == ["/static/"]
+        assert {str(element.attributes.get("src"))[:8] for element in read.all("script")} == {"/static/"}
 
 
 def test_marked_words_stand_in_visible_brackets() -> None:
