@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, PrivateAttr, StringConstraints
 
+from spa.study.analysis import Analysis
 from spa.study.panel import Panel
 from spa.study.raters import Rater
 from spa.study.toml_table import Ident, Text, TomlTable, added
@@ -240,27 +241,6 @@ class People(TomlTable):
     def assignments_for(self, annotators: int) -> int:
         """Return how many assignments so many people answer, in all their sessions."""
         return -(-annotators * self.sessions // self.per_assignment)
-
-
-class Analysis(TomlTable):
-    """The analysis plan, fixed before the answers are seen."""
-
-    fwer: Annotated[float, Field(gt=0, lt=1)] = 0.05
-    confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
-    consistency_tau: Annotated[Decimal, Field(ge=1, le=2)] | None = Decimal("1.1")  # None: no such exclusion
-    family: Literal["criterion", "all"] = "criterion"
-    correction: Literal["holm", "bh"] = "holm"  # Holm, or Benjamini-Hochberg (false discovery rate)
-    unit: Literal["auto", "annotator", "item"] = "auto"
-    rating_test: Literal["auto", "welch"] = "auto"  # paired where items are shared, or Welch's t in any case
-    max_failed_checks: Annotated[int, Field(ge=0)] = 0
-    repeat_submissions: Literal["exclude", "first"] = "exclude"
-    extra_answers: Literal["exclude", "keep"] = "exclude"  # came when the place was somebody else's
-    incomplete_answers: Literal["exclude", "keep"] = "exclude"  # of visits that did not end
-    regularisation: Annotated[float, Field(gt=0)] | None = None  # pseudo-wins added to every pair of Bradley-Terry
-    epsilon: Annotated[float, Field(ge=0, lt=1)] = 0.1  # what an LLM may fall behind a person, as it costs less
-    equivalence_margin: Annotated[float, Field(gt=0, lt=0.5)] | None = None  # of preferences and choices, from 0.5
-    equivalence_margin_ratings: Annotated[float, Field(gt=0)] | None = None  # in points of the scale
-    expected: tuple[Text, ...] = ()  # "x > y" or "x ~ y"
 
 
 class Study(TomlTable):
