@@ -99,14 +99,14 @@ def reading_speeds(reading: pl.DataFrame) -> dict[str, tuple[float, int]]:
     """Return the words a minute at which each person read, and over how many outputs that is the median.
 
     The pace of a page is the time for which its outputs were on screen (their sum, or the page's own time where
-    that is less, as outputs side by side are on screen together) by their words. An output that stood on several
-    pages was read at the sum of their paces: all the time that there was for it. What was never on screen, and
-    images, have no pace. Fewer than five outputs are no evidence.
+    that is less, as outputs side by side are on screen together) by their words, as far as these were on screen. An
+    output that stood on several pages was read at the sum of their paces: all the time that there was for it. What
+    was never on screen, and images, have no pace. Fewer than five outputs are no evidence.
     """
     page = (*VISIT, "page")
-    shown = reading.filter(pl.col("system").is_not_null(), pl.col("seconds") > 0, pl.col("words") > 0)
+    shown = reading.filter(pl.col("system").is_not_null(), pl.min_horizontal("seconds", "scrolled", "words") > 0)
     shown = shown.unique([*page, *OUTPUT], maintain_order=True)  # asked about twice on one page, and shown twice
-    seconds, words = pl.col("seconds").sum().over(page), pl.col("words").sum().over(page)
+    seconds, words = pl.col("seconds").sum().over(page), (pl.col("words") * pl.col("scrolled")).sum().over(page)
     of_page = pl.when(pl.col("page_seconds") > 0).then("page_seconds")
     paced = shown.with_columns(pace=pl.min_horizontal(of_page, seconds) / words)
     outputs = paced.group_by(OUTPUT).agg(pl.col("pace").sum())

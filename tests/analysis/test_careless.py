@@ -58,6 +58,8 @@ def test_a_speed_is_the_median_over_outputs_of_all_the_time_there_was() -> None:
     assert reading_speeds(check(ratings=RATED, reading=reading(together)).reading)["a"] == (pytest.approx(500), 5)
     again: list[Row] = [*together, *(("a", "p2", f"i{n}", 60.0, 6.0, 1.0, 50) for n in range(5))]  # 30 s more
     assert reading_speeds(check(ratings=RATED, reading=reading(again)).reading)["a"] == (pytest.approx(250), 5)
+    half: list[Row] = [(*row[:5], 0.5, row[6]) for row in together]  # of each output half was on screen
+    assert reading_speeds(check(ratings=RATED, reading=reading(half)).reading)["a"] == (pytest.approx(250), 5)
     pause: list[Row] = [*pages("a", 1000), ("a", "p10", "i10", 3600.0, 3600.0, 1.0, 100)]
     assert reading_speeds(check(ratings=RATED, reading=reading(pause)).reading)["a"] == (pytest.approx(1000), 11)
 
