@@ -156,9 +156,9 @@ def _careless(plan: Plan) -> dict[str, str]:
     """Explain the declared rules of careless answering."""
     rules = {
         "outputs_seen": f"Outputs seen: of those on measured pages, on screen down to {100 * SEEN:g} % of height.",
-        "reading_speed": "Reading speed: words on screen of a page's outputs by their time there, together; of an output "
-        f"on several pages over all of them; median over outputs, {FEWEST_OUTPUTS} or more. A Chinese or Japanese "
-        "character counts as a word.",
+        "reading_speed": "Reading speed: words on screen of a page's outputs by their time there, together; of an "
+        f"output on several pages over all of them; median over outputs, {FEWEST_OUTPUTS} or more. A Chinese or "
+        "Japanese character counts as a word.",
         "same_answers": "Same answers: the most frequent one, by kind of question; of comparisons only pairs judged in "
         f"both orders, without 50 % and ties, which say that neither is better; {FEWEST_ANSWERS} answers or more.",
     }
