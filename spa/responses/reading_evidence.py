@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NoReturn
 
 from spa.files import json_object, unique_keys
-from spa.forms.effort import count_words
+from spa.forms import effort
 from spa.forms.form import Exhibit, ExhibitsBlock, Page
 from spa.forms.texts import READING_TEXTS, Texts
 from spa.study.study import Study
@@ -93,8 +93,8 @@ def minimum_seconds(page: Page, per_100_words: float) -> dict[str, float]:
     if not per_100_words:
         return {}
     return {
-        exhibit.exhibit_id: IMAGE_SECONDS if exhibit.image else round(_words(exhibit.text) * per_100_words / 100, 2)
-        for exhibit in outputs_of(page, repeated=False)
+        one.exhibit_id: IMAGE_SECONDS if one.image else round(count_words(one.text) * per_100_words / 100, 2)
+        for one in outputs_of(page, repeated=False)
     }
 
 
@@ -120,5 +120,5 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"expected JSON, got {name}")
 
 
-_words = lru_cache(MOST_CACHED)(count_words)
+count_words = lru_cache(MOST_CACHED)(effort.count_words)
 _DECODER = json.JSONDecoder(object_pairs_hook=unique_keys, parse_constant=_refuse_constant)
