@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from analysis.answers.careless import needs_reading
 from analysis.answers.live_rows import LiveStudy, is_undecided, live_study
 from analysis.answers.plan import Plan
 from analysis.answers.preregistration import deviations, frozen_plan, planned_for
@@ -37,8 +38,10 @@ def answers_of(workspace: Workspace, *, with_reading: bool = False) -> StudyAnsw
     AnalysisError
         If there are no answers yet.
     """
-    exported = export_tables(workspace.store, form_of=workspace.form if with_reading else None)
-    frames = {name: getattr(exported, name) for name in TABLES}
+    plan = plan_of(workspace.study)
+    of_reading = needs_reading(plan)
+    exported = export_tables(workspace.store, form_of=workspace.form if with_reading or of_reading else None)
+    frames = {name: getattr(exported, name) for name in (*TABLES, *(["reading"] if of_reading else []))}
     if all(frames[name].is_empty() for name in ANSWERS):
         raise AnalysisError(
             f"{workspace.store.name}: the store holds no answers yet; collect some (spa serve, rate or simulate)"
@@ -50,7 +53,6 @@ def answers_of(workspace: Workspace, *, with_reading: bool = False) -> StudyAnsw
         dropped=workspace.outputs.dropped,
         fingerprint=workspace.store.fingerprint,
     )
-    plan = plan_of(workspace.study)
     interview = tuple(_interview(workspace.study, exported.annotators))
     live = live_study(workspace.study, workspace.store)
     facts = replace(facts, preregistration=_preregistered(workspace, live), interview=interview, live=live)

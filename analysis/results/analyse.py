@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from analysis.agreement.rows import agreement_of_judgements, agreement_of_ratings
+from analysis.answers.exclusions import careless_checks
 from analysis.answers.groups import people_of
 from analysis.answers.input import AnalysisInput, prepare_input
 from analysis.answers.live_rows import LiveStudy
@@ -97,6 +98,7 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
         study=ready.study.reported() if ready.study else None,
         groups=tuple(overview.groups(ready.answers, ready.groups, ready.exclusions, ready.study)),
         exclusions=tuple(overview.exclusion_rows(ready.exclusions)),
+        careless=overview.careless_counts(careless_checks(ready.tables, plan, ready.exclusions), plan),
         missing=tuple(overview.missing(ready.answers, orders)),
         preferences=tuple(tests.preferences),
         preference_directions=tuple(tests.directions),

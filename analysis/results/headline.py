@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from analysis.answers.live_rows import LivePairRow
@@ -23,7 +24,7 @@ from analysis.results.live import NOT_UNDER_LOOKING, about_live, live_row, turne
 from analysis.results.live_words import best_few_words, live_evidence
 from analysis.results.records import Results
 from analysis.results.small_designs import tests_by_source
-from analysis.results.words import Names, listed, number, p_value, percent, plural, sentence, share_interval
+from analysis.results.words import Names, listed, number, p_value, percent, plural, rule_name, sentence, share_interval
 from analysis.statistics.record import Source
 
 MOST_CLAIMS = 3  # criteria worded one by one; of more, how many systems lead on how many
@@ -37,11 +38,17 @@ def headline_of(results: Results) -> Headline:
     """Word the four lines of a report from its results."""
     names, source = Names(results), main_source(results)
     problems = tuple(list(_problems(results, names))[:MOST_PROBLEMS])
-    stand_in = _stand_in(results, names)
+    stand_in, excluded = _stand_in(results, names), _excluded(results)
     if source is None:
         nothing = "Cannot be determined: there are no answers that compare two systems."
         return Headline(
-            source=None, group=None, winner=nothing, certainty=nothing, stand_in=stand_in, problems=problems
+            source=None,
+            group=None,
+            winner=nothing,
+            certainty=nothing,
+            stand_in=stand_in,
+            problems=problems,
+            excluded=excluded,
         )
     group = main_group(results, source)
     tested = (row for row in pair_results(results, source) if row.test.group == group)
@@ -59,6 +66,7 @@ def headline_of(results: Results) -> Headline:
         stand_in=stand_in,
         problems=problems,
         claims=claims,
+        excluded=excluded,
     )
 
 
@@ -305,6 +313,24 @@ def _stand_in(results: Results, names: Names) -> str:
     reasons = list(dict.fromkeys(row.reason for row in rows if row.reason))
     why = reasons[0] if reasons else "no people rated or chose the items that the LLM did"
     return f"Cannot be determined: {why.rstrip('.')}."
+
+
+def _excluded(results: Results) -> str | None:
+    """Count the people excluded by each rule, where rules of careless answering were declared."""
+    if not results.careless:
+        return None
+    people = [row for row in results.groups if row.annotator_kind != "llm"]
+    total, gone = sum(row.annotators for row in people), sum(row.excluded_annotators for row in people)
+    groups = {row.group for row in people}
+    rows = [row for row in results.exclusions if row.assignment_id is None and row.group in groups]
+    whole = {(row.rule, row.annotator_id) for row in rows}
+    left = Counter(rule for rule, annotator_id in whole)
+    declared = dict.fromkeys(row.rule for row in results.careless)
+    by_rule = [f"{rule_name(rule)} {left[rule]}" for rule in (*declared, *sorted(left.keys() - declared.keys()))]
+    several = " (some by several rules)" if len(whole) > gone else ""
+    unknown = [f"{rule_name(row.rule)} {row.not_checkable}" for row in results.careless if row.not_checkable]
+    kept = f" Kept, as there was too little to judge by: {', '.join(unknown)}." if unknown else ""
+    return f"{gone} of {plural(total, 'annotator')}: {', '.join(by_rule)}{several}.{kept} This does not affect pay."
 
 
 def _problems(results: Results, names: Names) -> Iterator[HeadlineProblem]:

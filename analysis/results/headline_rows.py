@@ -55,13 +55,16 @@ class Headline(Record):
     problems: tuple[HeadlineProblem, ...]
     """The worst first, three at most."""
     claims: tuple[HeadlineClaim, ...] = ()
+    excluded: str | None = None
+    """How many people left by which rule; null where the plan declares no rule of careless answering."""
 
     def lines(self) -> tuple[tuple[str, str], ...]:
-        """Return the four lines, each a title and its text."""
+        """Return the four lines, each a title and its text, and who was excluded where that is said."""
         problems = " ".join(problem.text for problem in self.problems) or "None found."
         return (
             ("Who wins", self.winner),
             ("How sure", self.certainty),
             ("May an LLM stand in", self.stand_in),
+            *([("Who was excluded", self.excluded)] if self.excluded is not None else []),
             ("Worst problems of the data", problems),
         )

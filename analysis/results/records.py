@@ -32,7 +32,7 @@ from analysis.ranking.tied import TieFit
 from analysis.rating_checks.rows import RespacingRow, RobustnessRow
 from analysis.results.conventions import Convention
 from analysis.results.headline_rows import Headline
-from analysis.results.overview import ExclusionRow, Group, MissingCount, Settings, WarningRow
+from analysis.results.overview import CarelessCount, ExclusionRow, Group, MissingCount, Settings, WarningRow
 from analysis.results.rater_rows import RaterRow
 from analysis.statistics.rank_orders import Ranking
 from analysis.statistics.record import Record, names_of
@@ -78,6 +78,8 @@ class Results(Record):
     study: StudyReport | None
     groups: tuple[Group, ...]
     exclusions: tuple[ExclusionRow, ...]
+    careless: tuple[CarelessCount, ...] = ()
+    """Declared rules of careless answering; empty where the plan declares none."""
     missing: tuple[MissingCount, ...]
     """Answers that could not be used, counted before exclusions."""
     preferences: tuple[PreferenceTest, ...]
