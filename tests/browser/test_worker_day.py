@@ -192,9 +192,9 @@ def look_at_all(frame: FrameLocator) -> bool:
     """Look at every output that the page asks for; say whether it asked."""
     waiting = frame.locator(".unseen-outputs:visible li:not(.done) button")
     asked = waiting.count() > 0
-    while left := waiting.count():
-        waiting.first.click()
-        waiting.nth(left - 1).wait_for(state="detached")
+    while waiting.count():
+        frame.locator(".unseen-outputs").evaluate("box => box.querySelector('li:not(.done) button')?.click()")
+        time.sleep(0.3)
     return asked
 
 
