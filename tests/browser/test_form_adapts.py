@@ -42,7 +42,7 @@ def browser() -> Iterator[Browser]:
         yield found
 
 
-@pytest.mark.parametrize("size", [*ZOOMED, {"width": 1280, "height": 800}])
+@pytest.mark.parametrize("size", [*ZOOMED, {"width": 1280, "height": 360}])
 def test_nothing_covers_the_focus_in_either_direction(browser: Browser, size: Any) -> None:
     form = small_form(text=WORDS * 12)
     with serve_on_loopback(create_preview(form, load_texts("en", {}))) as url:
