@@ -78,7 +78,8 @@ class Spa:
             await self._get(self.address)
             return
         token, page_id = urlsplit(self.action).path.split("/")[2], self.page_id
-        async with self.session.post(self.action, data=answers | self.evidence, allow_redirects=False) as response:
+        answers = answers | self.evidence
+        async with self.session.post(self.action, data=answers, allow_redirects=False) as response:
             await response.read()
             if response.status in (400, 422):
                 self.action = ""
