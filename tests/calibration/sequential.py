@@ -37,7 +37,7 @@ REPLAYS = """
 ## Published ratings again
 
 People's mean ratings of an item as the units, in {orders:,} random orders: what is found holds for these annotators
-and further items. Planned: half a point, SD one point. "item, median": after how many items a pair was decided. The
+and further items. Planned: half a point, SD one point. "median item": after how many items a pair was decided. The
 last columns are shares of pairs: decided for the other system than by Holm's paired t-tests over all items, decided
 live only, decided by all items only.
 
@@ -47,7 +47,7 @@ live only, decided by all items only.
 def main() -> None:
     """Run all designs."""
     parser = argparse.ArgumentParser(prog="python -m tests.calibration.sequential", description=__doc__)
-    parser.add_argument("--runs", type=int, default=10_000, help="simulated studies a design, in thousands")
+    parser.add_argument("--runs", type=int, default=10_000, help="simulated studies a design")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--data", type=Path, default=DATA, help="folder with the published ratings")
     parser.add_argument("--out", type=Path, required=True, help="file to write")

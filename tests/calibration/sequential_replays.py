@@ -58,7 +58,7 @@ def fixed_decisions(values: Floats, fwer: float) -> list[str]:
 
 def table(data: Path, orders: int, seed: int) -> Iterator[str]:
     """Yield the rows."""
-    yield "| study | items | pairs | fixed decides | live decides | item, median | other system | live only | fixed only |"
+    yield "| study | items | pairs | fixed | live | median item | other system | live only | fixed only |"
     yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
     for place, (name, scores) in enumerate(studies(data)):
         values, rng = values_of(scores), np.random.default_rng([seed, place])
