@@ -123,8 +123,17 @@ def test_values_that_are_none_are_refused(values: list[float], message: str) -> 
 
 @pytest.mark.parametrize(
     "changes",
-    [{"effect": 0.5}, {"effect": 0.0}, {"margin": math.nan}, {"sd": 0.6}, {"error_rate": 1.0}, {"most": 1}]
-    + [{"least": 0}, {"futility": 0.0}, {"correction": "bonferroni"}],
+    [
+        {"effect": 0.5},
+        {"effect": 0.0},
+        {"margin": math.nan},
+        {"sd": 0.6},
+        {"error_rate": 1.0},
+        {"most": 1},
+        {"least": 0},
+        {"futility": 0.0},
+        {"correction": "bonferroni"},
+    ],
 )
 def test_rules_that_make_no_sense_are_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(changes))):
