@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
+from analysis.sequential import bets
 from analysis.sequential.bets import FRACTIONS, LARGEST, SHARES, bets_of, confidence_limits, log_e_values, log_factors
 from analysis.sequential.rule import StoppingRule
 from tests.calibration.table import most_by_luck
@@ -22,10 +23,10 @@ SHARE = st.floats(0, 1)
 def capital(values: list[float], null: float, sign: int, distance: float, sd: float) -> float:
     """Return a mixture's capital by plain multiplication."""
     most = LARGEST / (null if sign > 0 else 1 - null)
-    bets = [min(fraction * distance / (sd**2 + distance**2), most) for fraction in FRACTIONS]
+    amounts = [min(fraction * distance / (sd**2 + distance**2), most) for fraction in FRACTIONS]
     return math.fsum(
         share * math.prod(1 + sign * bet * (value - null) for value in values)
-        for share, bet in zip(SHARES, bets, strict=True)
+        for share, bet in zip(SHARES, amounts, strict=True)
     )
 
 
@@ -48,11 +49,11 @@ def test_the_planned_bet_by_hand() -> None:
 @given(st.floats(0, 1), st.floats(0, 0.5))
 def test_no_bet_gains_on_the_truth(tie: float, below: float) -> None:
     """By enumeration of all answers 0, 1/2 and 1 of four people: the mean of the capital is at most 1."""
-    bets = bets_of(RULE)
+    staked = bets_of(RULE)
     values = np.array(list(product((0.0, 0.5, 1.0), repeat=4)))
-    log_e = log_e_values(log_factors(values, bets).sum(axis=1))
-    for place, null in enumerate(bets.null[:, 0]):
-        up = bets.amount[place, 0] > 0
+    log_e = log_e_values(log_factors(values, staked).sum(axis=1))
+    for place, null in enumerate(staked.null[:, 0]):
+        up = staked.amount[place, 0] > 0
         mean = null * (1 - below) if up else 1 - (1 - null) * (1 - below)
         tied = tie * 2 * min(mean, 1 - mean)
         chances = {0.0: 1 - mean - tied / 2, 0.5: tied, 1.0: mean - tied / 2}
@@ -69,6 +70,16 @@ def test_limits_are_where_capital_reaches_its_bound() -> None:
     for limit, sign in ((low, 1), (high, -1)):
         root = brentq(lambda m, sign=sign: capital(values.tolist(), m, sign, 0.1, 0.22) - 200, 0.01, 0.99)
         assert limit[0] == pytest.approx(root, abs=1e-6)
+
+
+def test_limits_are_those_of_ville(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ville 0.1.0: ``BettingCS(alpha=0.05, c=0.9, grid=100_001, intersect=False)``, lambda 0.1 / 0.0584."""
+    monkeypatch.setattr(bets, "FRACTIONS", np.ones(1))
+    monkeypatch.setattr(bets, "SHARES", np.ones(1))
+    values = np.random.default_rng(0).beta(3, 2, (60, 20))[:, :3]
+    low, high = confidence_limits(values, RULE, error_rate=0.05)
+    assert low.tolist() == pytest.approx([0.53514, 0.53041, 0.55252], abs=1.1e-5)  # its grid
+    assert high.tolist() == pytest.approx([0.66674, 0.67226, 0.68264], abs=1.1e-5)
 
 
 @given(st.lists(st.tuples(SHARE, SHARE), min_size=1, max_size=130))

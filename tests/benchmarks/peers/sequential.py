@@ -22,7 +22,7 @@ def main() -> None:
     for column in data["values"].T:
         sequence = BettingCS(alpha=float(data["error_rate"]), intersect=False)
         sequence.update(column)
-        limits.append([float(sequence.lower_), float(sequence.upper_)])
+        limits.append([float(sequence.lower_[-1]), float(sequence.upper_[-1])])
     found = {"version": version("ville"), "seconds": perf_counter() - start, "limits": limits}
     print(json.dumps(found))  # noqa: T201 - read by the runner
 
