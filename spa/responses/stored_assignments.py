@@ -129,7 +129,7 @@ class StoredAssignments:
         """Return those of some assignments of which anything was left out, as they were drawn."""
         with self._database.reading() as connection:
             rows = connection.execute(_DRAWS, {"assignment_ids": assignment_ids}).all()
-        return [(assignment_from_json(row[1]), key_from_json(row[2])) for row in rows if row.pairs is not None]
+        return [(assignment_from_json(row[1]), key_from_json(row[2])) for row in rows if row.left_out is not None]
 
     def leave_out(self, decided: Collection[Pair]) -> int:
         """Leave decided pairs out of every assignment that nobody has begun, and return how many changed.
