@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shlex
 from decimal import Decimal, InvalidOperation
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 TABLES = ("preferences", "ratings", "choices", "metrics", "identical_pairs", "annotators", "reading", "exclusions")
 RANKINGS_SHOWN = 24
+GARBAGE = 100_000  # objects between two searches for garbage: results stay, and looking at them anew takes a tenth
 PLAN = (
     "fwer",
     "confidence",
@@ -177,6 +179,7 @@ def report(
     answer). The [analysis] section of a STUDY is its analysis plan; for tables, options set it.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # for small matrices threads mostly wait for each other
+    gc.set_threshold(GARBAGE)
     from analysis.results.analyse import analyse
     from analysis.results.files import to_json
 
