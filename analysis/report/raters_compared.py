@@ -54,7 +54,15 @@ def raters_compared(results: Results, names: Names) -> Table:
     note = "Of several criteria, verdicts are counted over all and numbers averaged; the appendix has each one."
     caption = "People and LLMs side by side"
     return build_table(
-        "raters_compared", caption, columns, [cells for _, cells in lines], [note], constant=("Asked as",), csv="raters"
+        "raters_compared",
+        caption,
+        columns,
+        [cells for _, cells in lines],
+        [note],
+        constant=("Asked as",),
+        csv="raters",
+        weights=tuple(map(float, range(len(lines)))),
+        weighed_by="the same verdict on the most pairs",
     )
 
 
