@@ -39,9 +39,6 @@ def asked(results: Results) -> Section | None:
     blocks: list[Block] = []
     appendix: list[Block] = []
     if study:
-        blocks.append(
-            Paragraph(text="How the study was set up: what annotators were asked, about what, and who they are.")
-        )
         told_apart = any(system.role != "system" for system in study.systems)
         facts = _facts(study) if told_apart else [*_facts(study), *_system_names(study, names)]
         blocks.append(Terms(items=tuple(facts)))
@@ -49,8 +46,7 @@ def asked(results: Results) -> Section | None:
         (blocks if told_apart else appendix).extend([systems] if systems else [])
         blocks.extend(table for table in (_questions(study, names),) if table)
     groups = _groups(results, names)
-    if groups:
-        blocks += [groups] if study else [Paragraph(text="Whose answers the files hold."), groups]
+    blocks += [groups] if groups else []
     if study and study.dropped_items:
         appendix.append(_dropped(study.dropped_items))
     title = "What was asked, and of whom"

@@ -123,10 +123,7 @@ def settings(results: Results) -> Section | None:
     return Section(
         id="settings",
         title="Settings",
-        blocks=(
-            Paragraph(text="What was fixed for this analysis, and what it was made with."),
-            Terms(items=tuple(items[key] for key in SHOWN if results.preferences or key != OF_PREFERENCES)),
-        ),
+        blocks=(Terms(items=tuple(items[key] for key in SHOWN if results.preferences or key != OF_PREFERENCES)),),
         appendix=(folded,),
     )
 

@@ -49,8 +49,7 @@ def llm_vs_people(results: Results) -> Section | None:
     ]
     if not blocks and not appendix:
         return None
-    opening = Paragraph(text="How far answers of LLMs can stand for those of people, and where they are biased.")
-    return Section(id="llm-vs-people", title="LLMs beside people", blocks=(opening, *blocks), appendix=tuple(appendix))
+    return Section(id="llm-vs-people", title="LLMs beside people", blocks=tuple(blocks), appendix=tuple(appendix))
 
 
 def _stand_in(rows: Sequence[AlternativeAnnotatorRow], names: Names) -> list[Block]:

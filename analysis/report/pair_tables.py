@@ -109,11 +109,12 @@ def how_tested(rows: Sequence[PairTest]) -> tuple[tuple[str, ...], list[str]]:
     if units in UNIT_NOTES:
         same.append("Unit")
         notes.append(UNIT_NOTES[units])
+    rated = [row for row in rows if isinstance(row, RatingTest)]
+    clustered = any(row.n_items for row in rated)
     if len(tests) == 1 and tests != {""}:
         same.append("Test")
-        notes.append(f"Test: {str(*tests)}.")
-    rated = [row for row in rows if isinstance(row, RatingTest)]
-    if any(row.n_items for row in rated):
+        notes += [] if clustered else [f"Test: {str(*tests)}."]
+    if clustered:
         notes.append(
             "Clustered t: nobody rated both systems on one item, so the means of all ratings are compared; the result "
             "holds for items like these too."

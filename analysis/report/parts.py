@@ -56,7 +56,8 @@ def short_report(document: Document) -> Document:
     for section in sections:
         further = list(FURTHER[section.id])
         if section is sections[-1]:
-            further += [name for name in elsewhere if name not in {*linked, *FURTHER, COLUMNS.id}]
+            here = {one.id for one in sections}
+            further += [name for name in elsewhere if name not in {*linked, *here, COLUMNS.id}]
         links = [
             *_own_links(elsewhere.get(section.id)),
             *(Link(text=elsewhere[name].title, target=name, beside=True) for name in further if name in elsewhere),

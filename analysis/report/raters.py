@@ -18,6 +18,7 @@ from analysis.results.words import Names, count, number, percent, plural, senten
 SOURCES = ("preferences", "ratings", "choices")
 LONGEST_REASON = 60
 INTRO = "One row for each rater and way of asking."
+SAME_FORM = "Every LLM read the form that people read."
 FORMS = (
     "Identical: the LLM read what people read. Variant: it read more (a persona, guidelines, a reference, or a request "
     "to explain), so compare LLMs with people by identical forms."
@@ -37,7 +38,8 @@ def raters(results: Results) -> Section | None:
         own.sort(key=lambda row: criteria.index(row.criterion))
         if any(row.annotator_kind == "llm" for row in own):
             blocks.append(_table(own, names, source))
-    intro = f"{INTRO} {FORMS}" if any(row.form for row in rows) else INTRO
+    forms = {row.form for row in rows if row.form}
+    intro = f"{INTRO} {SAME_FORM if forms == {'identical'} else FORMS if forms else ''}".strip()
     return Section(
         id="raters",
         title="LLM raters side by side",
