@@ -117,9 +117,10 @@ def _others(
     if not lines:
         return [], []
     question = f"Do the others find the same as {names.source_by_group(source, group)}?"
+    undecided = " Undecided: clear to one of the two only." if any("undecided" in line for line in lines) else ""
     first, rest = tuple(lines[:MOST_LINES]), tuple(lines[MOST_LINES:])
     more: list[Block] = [Fold(summary=f"{question} The other {len(rest)}", blocks=(Bullets(items=rest),))]
-    return [Paragraph(text=question), Bullets(items=first)], more if rest else []
+    return [Paragraph(text=f"{question}{undecided}"), Bullets(items=first)], more if rest else []
 
 
 def _turned(names: Names, judged: tuple[str, frozenset[str]], winners: set[str]) -> str:

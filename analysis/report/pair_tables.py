@@ -84,6 +84,8 @@ def pair_table(
     fields = [field for field in fields if field[0].title != "Unit" or "Unit" not in same]
     if study is not None and study.exposures:
         same = (*same, "Outputs read")
+    if len(names.groups) == 1:
+        same = (*same, "Group")
     if source == "ratings" and criterion in names.lower_is_better:
         notes.append("A negative difference speaks for the first system, as lower is better.")
     if any(row.stars for row in rows):
