@@ -82,8 +82,8 @@ def test_the_demo_prints_on_four_pages_and_no_fold_begins_at_the_end_of_one(
 
 def printed_lines(path: Path) -> list[list[str]]:
     """Return the lines of each page without its number."""
-    pages = [page.extract_text().splitlines() for page in PdfReader(path).pages]
-    return [[line for line in lines if line.strip() and not re.fullmatch(r"\d+ / \d+", line)] for lines in pages]
+    pages = [page.extract_text(extraction_mode="layout").splitlines() for page in PdfReader(path).pages]
+    return [[line for line in lines if line.strip() and not re.fullmatch(r"\s*\d+ / \d+\s*", line)] for lines in pages]
 
 
 def test_the_same_demo_gives_the_same_report(demos: tuple[Results, Results]) -> None:
