@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
+from spa import live
 from spa.errors import StudyError
-from spa.live import LiveState, is_live
+from spa.live import LiveState
 from spa.study.study import Study
+
+if TYPE_CHECKING:
+    from spa.responses.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,15 +74,16 @@ def describe_wave(state: LiveState | None, wave: Wave) -> str:
     return f"{decided}; {follows[wave.reason]}"
 
 
-def people_state(states: tuple[LiveState, ...], *, simulated: bool) -> LiveState | None:
+def people_state(study: Study, store: Store, *, rehearsed: bool = False) -> LiveState | None:
     """Return the state of those whom platforms bring: people, or in a rehearsal simulated annotators."""
-    groups = ("human", "simulated") if simulated else ("human",)
+    groups = ("human", "simulated") if rehearsed else ("human",)
+    states = live.live_states(study, store)
     return next((state for group in groups for state in states if state.group == group), None)
 
 
 def check_live(study: Study, file: object) -> None:
     """Refuse a study of fixed size: it has no waves."""
-    if not is_live(study):
+    if not live.is_live(study):
         raise StudyError(
             f'{file}: expected [stopping] rule = "when_decided", got "fixed"; a study of fixed size is published whole'
         )

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spa import live
 from spa.live import Decision, LivePair, LiveState
 from spa.platforms.waves import Wave, describe_wave, next_wave, people_state
+from spa.responses.store import Store
+from spa.study.study import Study
 
 
 def live_state(*, units: int, most: int, decided: bool = False, group: str = "human") -> LiveState:
@@ -102,7 +107,9 @@ def test_a_line_says_what_is_decided_and_what_follows() -> None:
     assert describe_wave(None, Wave(places=3, reason="open")) == "no complete answers yet; next wave: 3 places"
 
 
-def test_simulated_annotators_stand_for_people_only_in_rehearsals() -> None:
+def test_simulated_annotators_stand_for_people_only_in_rehearsals(monkeypatch: pytest.MonkeyPatch) -> None:
     state = live_state(units=1, most=2, group="simulated")
-    assert people_state((state,), simulated=True) is state
-    assert people_state((state,), simulated=False) is None
+    monkeypatch.setattr(live, "live_states", lambda study, store: (state,))
+    study, store = cast(Study, None), cast(Store, None)
+    assert people_state(study, store, rehearsed=True) is state
+    assert people_state(study, store) is None
