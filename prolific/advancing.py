@@ -60,7 +60,7 @@ def look(prolific_study: ProlificStudy) -> Recruitment:
     ProlificError
         If it is not published, or paused.
     """
-    check_live(prolific_study.workspace.study, prolific_study.file)
+    check_live(prolific_study.workspace.study)
     _resolve_interrupted(prolific_study)
     statuses = [record.status for record in collect(prolific_study, SESSION).records]
     studies = prolific_study.platform.studies

@@ -81,9 +81,9 @@ def people_state(study: Study, store: Store, *, rehearsed: bool = False) -> Live
     return next((state for group in groups for state in states if state.group == group), None)
 
 
-def check_live(study: Study, file: object) -> None:
+def check_live(study: Study) -> None:
     """Refuse a study of fixed size: it has no waves."""
     if not live.is_live(study):
         raise StudyError(
-            f'{file}: expected [stopping] rule = "when_decided", got "fixed"; a study of fixed size is published whole'
+            '[stopping] rule: expected "when_decided", got "fixed"; a fixed study is published whole, not in waves'
         )

@@ -74,6 +74,7 @@ left_out = Table(  # of assignments that were first begun when some pairs were d
     metadata,
     Column("assignment_id", ForeignKey("assignments.assignment_id"), primary_key=True),
     Column("pairs", Text, nullable=False),  # JSON: [[system_x, system_y], ...]
+    Column("published", Boolean, nullable=False, server_default=false()),  # its form stands on a platform as it is
 )
 
 places = Table(  # apart from the assignments, which are never touched again; see spa.responses.capacity

@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from spa.errors import ResponseError
 from spa.responses.database import CHUNK, Database, note
@@ -124,11 +124,11 @@ class StoredAssignments:
     def leave_out(self, decided: Collection[Pair]) -> int:
         """Leave decided pairs out of every assignment that nobody has begun, and return how many changed.
 
-        The draw itself stays as it is. Forms that were given to anybody never change.
+        The draw itself stays as it is. Forms that were given to anybody, or published, never change.
         """
         pairs = json.dumps(sorted(sorted(pair) for pair in decided), ensure_ascii=False)
         begun = select(submissions.c.assignment_id)
-        as_now = select(left_out.c.assignment_id).where(left_out.c.pairs == pairs)
+        as_now = select(left_out.c.assignment_id).where((left_out.c.pairs == pairs) | left_out.c.published)
         with self._database.transaction() as connection:
             lock_leases(connection)
             changing = select(assignments.c.assignment_id).where(
@@ -142,6 +142,15 @@ class StoredAssignments:
                     connection.execute(delete(left_out).where(left_out.c.assignment_id.in_(part)))
                 connection.execute(insert(left_out), changed)
         return len(changed)
+
+    def note_published(self, assignment_ids: Sequence[str]) -> None:
+        """Keep assignments as they are from now on: their forms are about to be published where they cannot change."""
+        with self._database.transaction() as connection:
+            lock_leases(connection)
+            for name in assignment_ids:
+                own = left_out.c.assignment_id == name
+                if connection.execute(update(left_out).where(own).values(published=True)).rowcount == 0:
+                    connection.execute(insert(left_out).values(assignment_id=name, pairs="[]", published=True))
 
 
 def _count(connection: Connection) -> int:

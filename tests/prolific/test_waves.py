@@ -149,7 +149,7 @@ def test_a_study_of_fixed_size_has_no_waves(tmp_path: Path, fresh_emulator: Emul
     with running_study(tmp_path, fresh_emulator, places=2) as study:
         study_id = study.publish()
         assert places_of(study, study_id) == 2
-        assert '[stopping] rule = "when_decided", got "fixed"' in study.spa("advance", code=1).stderr
+        assert '[stopping] rule: expected "when_decided", got "fixed"' in study.spa("advance", code=1).stderr
 
 
 @pytest.fixture(scope="module")
