@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 
+from analysis.sequential.bets import LOG_MOST, bets_of, confidence_limits
+from analysis.sequential.family import NAMES, OPEN, thresholds, two_sided, two_sided_peak
+from analysis.sequential.futility import expected_units
+from analysis.sequential.replay import check_values
 from analysis.sequential.rule import StoppingRule
+from analysis.sequential.tally import Tally
+from analysis.statistics.checks import check_whole
 from analysis.statistics.coding import Floats
 
 Decision = Literal["x", "y", "equal", "futile"]
@@ -50,15 +57,33 @@ class HypothesisState:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Monitor:
-    """A family of hypotheses after some units; :meth:`after` returns the next one."""
+    """A family of hypotheses after some units; :meth:`after` returns the next one.
+
+    Attributes
+    ----------
+    rule : StoppingRule
+    tally : Tally
+    used : tuple of array of float, shape (k,)
+        Values of each unit; NaN = not asked, or after the decision.
+
+    Examples
+    --------
+    >>> monitor = Monitor.start(StoppingRule(effect=0.1), 2)
+    >>> for _ in range(15):
+    ...     monitor = monitor.after(np.array([0.8, 0.5]))
+    >>> [state.decision for state in monitor.states], monitor.open
+    (['x', None], (1,))
+    """
 
     rule: StoppingRule
-    values: Floats  # (units, k)
+    tally: Tally
+    used: tuple[Floats, ...]
 
     @classmethod
     def start(cls, rule: StoppingRule, k: int) -> Monitor:
         """Return the monitor of ``k`` hypotheses before the first unit."""
-        return cls(rule=rule, values=np.empty((0, k)))
+        check_whole("k", k, least=1)
+        return cls(rule=rule, tally=Tally.start(rule, (k,)), used=())
 
     def after(self, values: Floats) -> Monitor:
         """Return the monitor after one more unit.
@@ -66,34 +91,66 @@ class Monitor:
         Parameters
         ----------
         values : array of float, shape (k,)
-            In [0, 1]; NaN = not asked. Values of a decided hypothesis are not used.
+            In [0, 1]; NaN = not asked. Values of a decided hypothesis are not used: its capital stays as it was.
+
+        Raises
+        ------
+        ValueError
+            When a value lies outside [0, 1] or there are not ``k``.
         """
-        return Monitor(rule=self.rule, values=np.vstack([self.values, values]))
+        given = np.asarray(values, dtype=np.float64)
+        if given.shape != self.tally.n.shape:
+            raise ValueError(f"values must have shape {self.tally.n.shape}, got {given.shape}")
+        check_values(given)
+        used = np.where(self.tally.decided, np.nan, given)
+        return Monitor(rule=self.rule, tally=self.tally.after(used, self.rule), used=(*self.used, used))
 
     @property
     def states(self) -> tuple[HypothesisState, ...]:
         """The hypotheses in their order."""
+        tally = self.tally
+        values = np.array(self.used).reshape(-1, len(tally.n))
+        low, high = confidence_limits(values, self.rule, error_rate=self.rule.error_rate / len(tally.n))
+        more = self._expected_more(values)
+        e_values = np.exp(np.minimum(two_sided(tally.log_e), LOG_MOST))
+        p_values = np.exp(-two_sided_peak(tally.peak))
         return tuple(
             HypothesisState(
-                n=int(np.isfinite(column).sum()),
-                mean=float(np.nanmean(column)) if np.isfinite(column).any() else None,
-                low=0.0,
-                high=1.0,
-                e_value=1.0,
-                p_value=1.0,
-                decision=None,
-                decided_at=None,
-                expected_more=None,
+                n=int(tally.n[place]),
+                mean=float(np.nanmean(values[:, place])) if tally.n[place] else None,
+                low=float(low[place]),
+                high=float(high[place]),
+                e_value=float(e_values[place]),
+                p_value=float(p_values[place]),
+                decision=cast(Decision, str(NAMES[mark])) if mark != OPEN else None,
+                decided_at=int(tally.decided_at[place]) if mark != OPEN else None,
+                expected_more=None if tally.decided[place] or more[place] == np.inf else math.ceil(more[place]),
             )
-            for column in self.values.T
+            for place, mark in enumerate(tally.marks)
         )
 
     @property
     def open(self) -> tuple[int, ...]:
         """Places of the hypotheses still to be asked: neither decided nor futile."""
-        return tuple(place for place, state in enumerate(self.states) if state.decision is None)
+        return tuple(np.flatnonzero(self.tally.marks == OPEN).tolist())
 
     @property
     def all_decided(self) -> bool:
         """Whether nothing is left to ask."""
         return not self.open
+
+    def _expected_more(self, values: Floats) -> Floats:
+        """Return units until the nearest decision were the answers to go on as they are; infinite where none is."""
+        log_e, needed = self.tally.log_e, thresholds(self.tally.log_e, self.tally.peak, self.rule)
+        two, side = np.log(2 * needed.two_sided), None if needed.side is None else np.log(needed.side)
+        rows = [
+            two - log_e[:, 0] if side is None else np.maximum(two - log_e[:, 0], side - log_e[:, 3]),
+            two - log_e[:, 1] if side is None else np.maximum(two - log_e[:, 1], side - log_e[:, 2]),
+        ]
+        bets = bets_of(self.rule)
+        more = [expected_units(gap, values, bets, place, self.rule.sd) for place, gap in enumerate(rows)]
+        if side is not None:
+            both = [expected_units(side - log_e[:, place], values, bets, place, self.rule.sd) for place in (2, 3)]
+            more.append(np.maximum(*both))
+        nearest: Floats = np.minimum.reduce(more)
+        return nearest

@@ -20,12 +20,12 @@ class StoppingRule:
     Attributes
     ----------
     effect : float
-        Distance \\|mean - 1/2\\| that the bets are planned for, in (0, 1/2), e.g. 0.10. A wrong one costs units, never
+        Distance abs(mean - 1/2) that the bets are planned for, in (0, 1/2), e.g. 0.10. A wrong one costs units, never
         validity.
     error_rate : float
         Chance of any false decision in the family, at every moment together.
     margin : float or None
-        Two systems are equal where \\|mean - 1/2\\| < margin, in (0, 1/2); ``None``: equality is not decided.
+        Two systems are equal where abs(mean - 1/2) < margin, in (0, 1/2); ``None``: equality is not decided.
     least : int
         Units of a hypothesis before a decision on it takes effect.
     most : int or None
