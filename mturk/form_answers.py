@@ -10,8 +10,10 @@ from mturk.hit_page import FORM_FIELD, RESERVED
 from spa.forms.form import ConfirmationTarget, Form, ScreeningTarget
 from spa.responses.answers import NO_ANSWER, parse_answers, payload_from_pairs, unknown_keys
 from spa.responses.outcomes import COMPLETED, NO_CONSENT, SCREENED_OUT, Outcome
+from spa.responses.reading_evidence import READING
 from spa.responses.submission import Missing, Response
 
+OURS = {*RESERVED, FORM_FIELD, READING}  # fields that are no answers
 MOST_NAMED = 3  # unusable answers that a problem names
 LONGEST = 120  # characters of one reason
 
@@ -72,7 +74,7 @@ def _problem(form: Form, payload: Mapping[str, object], answers: tuple[Response 
         more = f" and {len(lost) - MOST_NAMED} more" if len(lost) > MOST_NAMED else ""
         empty = sum(one.reason == NO_ANSWER for one in lost)
         return f"{len(lost)} of {len(answers)} answers unusable, {empty} of them empty: {reasons}{more}"
-    foreign = [name for name in unknown_keys(form.questions("people"), payload) if name not in (*RESERVED, FORM_FIELD)]
+    foreign = [name for name in unknown_keys(form.questions("people"), payload) if name not in OURS]
     if foreign:
         return f"{len(foreign)} fields that the form does not have, such as {_short(foreign[0])!r}"
     return None

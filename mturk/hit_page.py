@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from functools import cache
 from importlib.resources import files
 
@@ -9,13 +10,16 @@ from mturk.questions import LARGEST_QUESTION, ExternalQuestion, HTMLQuestion, qu
 from mturk.safe_xml import without_forbidden
 from spa.forms.form import Form
 from spa.forms.html import PageTexts, Posting, render_whole
+from spa.responses.reading_evidence import minimum_seconds
 
 FORM_FIELD = "spa_form"  # which assignment of the study the form is of; sent beside the answers
 RESERVED = ("assignmentId", "hitId", "turkSubmitTo", "workerId")  # fields that belong to the protocol
 ENTRY_PATH = "/hit"  # of the survey server
 
 
-def render_hit_page(form: Form, texts: PageTexts, *, origins: tuple[str, ...]) -> str:
+def render_hit_page(
+    form: Form, texts: PageTexts, *, origins: tuple[str, ...], seconds_per_100_words: float = 0.0
+) -> str:
     """Render a whole form as one page that hands itself in.
 
     Parameters
@@ -26,6 +30,8 @@ def render_hit_page(form: Form, texts: PageTexts, *, origins: tuple[str, ...]) -
         The locale's texts.
     origins : tuple of str
         Sites that the page may post to; the frame's address chooses among them.
+    seconds_per_100_words : float
+        Least time on screen of each output, as on the survey server; 0: reading is not measured.
 
     Returns
     -------
@@ -33,12 +39,17 @@ def render_hit_page(form: Form, texts: PageTexts, *, origins: tuple[str, ...]) -
         HTML without a character that XML forbids.
     """
     posting = Posting(script=_script(), origins=origins, fields={"assignmentId": "", FORM_FIELD: form.assignment_id})
-    return without_forbidden(render_whole(form, texts, posting=posting))
+    least = [minimum_seconds(page, seconds_per_100_words) for page in form.pages] if seconds_per_100_words else None
+    merged = None if least is None else dict(ChainMap(*least))
+    return without_forbidden(render_whole(form, texts, posting=posting, minimum_seconds=merged))
 
 
-def html_question(form: Form, texts: PageTexts, *, origins: tuple[str, ...]) -> HTMLQuestion:
+def html_question(
+    form: Form, texts: PageTexts, *, origins: tuple[str, ...], seconds_per_100_words: float = 0.0
+) -> HTMLQuestion:
     """Return the question of a HIT that holds the form itself."""
-    return HTMLQuestion(html=render_hit_page(form, texts, origins=origins), frame_height=0)
+    html = render_hit_page(form, texts, origins=origins, seconds_per_100_words=seconds_per_100_words)
+    return HTMLQuestion(html=html, frame_height=0)
 
 
 def external_question(public_url: str) -> ExternalQuestion:

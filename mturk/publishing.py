@@ -18,15 +18,17 @@ from mturk.estimate import HitCostEstimate, estimate, split
 from mturk.fees import CENT, assignment_fee, format_money, parse_money
 from mturk.hit_page import external_question, fits, html_question
 from mturk.idempotent_calls import KIND, IdempotentMTurkCalls
-from mturk.questions import question_size, render_question
+from mturk.questions import HTMLQuestion, question_size, render_question
 from mturk.replies import MTurkReply, call, failed, fetch, pages
 from mturk.settings import MTurkTable, minutes_allowed
 from mturk.sites import fetch_sites
 from spa.errors import PlatformError, StudyError
 from spa.forms.effort import minutes_of
+from spa.forms.form import Form
 from spa.live import is_live
 from spa.platforms.idempotent_calls import PlatformCall
 from spa.platforms.waves import next_wave
+from spa.responses.reading_evidence import required_seconds
 from spa.study.stopping import most_annotators
 
 if TYPE_CHECKING:
@@ -216,7 +218,7 @@ class Publisher:
         if seat.assignment_id is None:
             return render_question(external_question(str(self.settings.public_url)))
         form = self.workspace.form(seat.assignment_id)
-        return render_question(html_question(form, self.workspace.texts, origins=plan.origins))
+        return render_question(_question_of(self.workspace, form, plan.origins))
 
     def _creation(self, seat: Seat, request: Mapping[str, Any], origins: tuple[str, ...]) -> PlatformCall:
         annotation = f"spa:{self.workspace.study.id}:"
@@ -311,7 +313,7 @@ def _choose_form(
         return "external", _external_size(settings)
     largest = 0
     for assignment_id in assignment_ids:
-        question = html_question(workspace.form(assignment_id), workspace.texts, origins=origins)
+        question = _question_of(workspace, workspace.form(assignment_id), origins)
         largest = max(largest, question_size(question))
         if not fits(question):
             break
@@ -355,6 +357,11 @@ def _original_size(hit: records.PublishedHit) -> int:
 def _key_of(seat: Seat) -> str:
     """Name a HIT in the journal by what it offers: the same for ever."""
     return f"{seat.assignment_id or 'server'}/{seat.offset}+{seat.assignments}"
+
+
+def _question_of(workspace: Workspace, form: Form, origins: tuple[str, ...]) -> HTMLQuestion:
+    seconds = required_seconds(workspace.study, workspace.texts)
+    return html_question(form, workspace.texts, origins=origins, seconds_per_100_words=seconds)
 
 
 def _seat_of(key: str) -> Seat:

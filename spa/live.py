@@ -15,7 +15,7 @@ from spa.errors import StudyError
 
 if TYPE_CHECKING:
     from spa.responses.store import Store
-    from spa.study.narrowing import Pair
+    from spa.study.narrowing import DealtPair, Pair
     from spa.study.stopping import Deciding
     from spa.study.study import Study
 
@@ -38,6 +38,20 @@ class LivePair:
     decision: Decision | None = None  # None: open
     decided_after: int | None = None  # units of the group, when the decision fell
     expected_more: float | None = None  # units, until it may be decided
+    n_asked: int = 0  # units that answered at all, also after the decision
+    mean_asked: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveSystem:
+    """What is known by now of one of many systems, of which the best few are looked for."""
+
+    system: str
+    n: int  # annotators whose choices count for it
+    score: float | None  # share won against systems drawn at random
+    low: float  # bounds of all systems hold together at every moment
+    high: float
+    leads: bool  # whether it is among the best so far
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +63,20 @@ class LiveState:
     units: int  # annotators whose answers count; of an LLM its assignments
     excluded: int
     most: int
-    pairs: tuple[LivePair, ...]
+    pairs: tuple[LivePair, ...] = ()
+    systems: tuple[LiveSystem, ...] = ()  # in the place of pairs, where the best few are looked for
+    best_found: bool = False  # whether these are decided
+    next_pairs: tuple[DealtPair, ...] = ()  # to be asked in the place of pairs drawn
+
+    @property
+    def all_decided(self) -> bool:
+        """Whether every pair is decided, or who the best few are."""
+        return self.best_found or (bool(self.pairs) and all(pair.decision is not None for pair in self.pairs))
 
     @property
     def enough(self) -> bool:
         """Whether nobody else needs to be asked."""
-        return bool(self.pairs) and (self.units >= self.most or all(pair.decision is not None for pair in self.pairs))
+        return self.units >= self.most or self.all_decided
 
     @property
     def decided(self) -> tuple[Pair, ...]:
@@ -85,9 +107,13 @@ def live_state(study: Study, store: Store, group: str) -> LiveState | None:
 
 
 def narrow(study: Study, store: Store, group: str = "human") -> LiveState | None:
-    """Leave what is decided out of the assignments that nobody has begun; returns the state that decided it."""
+    """Ask in the assignments that nobody has begun only what is open; returns the state that says what that is."""
     state = live_state(study, store, group)
-    if state is not None and state.decided and not state.enough:
+    if state is None or state.enough:
+        return state
+    if state.next_pairs:
+        store.assignments.deal(state.next_pairs, each=study.items_per_annotator)
+    elif state.decided:
         store.assignments.leave_out(state.decided)
     return state
 

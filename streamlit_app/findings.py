@@ -86,9 +86,9 @@ def count_calls(workspace: Workspace | None) -> CallIndex:
 def write_section(found: Analysed, name: str) -> Section | None:
     """Return one section of the report; ``None`` where there is nothing to say."""
     from analysis.report.orientation import oriented
-    from analysis.report.sections import SECTIONS
+    from analysis.report.sections import make_section
 
-    return SECTIONS[name](oriented(found.results))
+    return make_section(oriented(found.results), name)
 
 
 def write_sections(found: Analysed, names: Iterable[str]) -> dict[str, Section | None]:

@@ -9,15 +9,17 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from spa.commands.workspace import Workspace, default_store
+from spa.errors import AnalysisError
 from spa.platforms.review import unpaid_bonuses
 from spa.responses.decisions import Decision, add_decision, read_decisions
 from spa.responses.store import Store
 from spa.responses.visits import PersonVisit
+from spa.study.stopping import stopping_facts
 from streamlit_app import findings
 from streamlit_app.background_analysis import BackgroundAnalysis
 from streamlit_app.findings import Analysed
@@ -25,6 +27,8 @@ from streamlit_app.options import DashboardOptions
 
 if TYPE_CHECKING:
     from analysis.answers.study_answers import StudyAnswers
+    from analysis.live.savings import LiveSavings
+    from analysis.live.state import LiveHistory
     from analysis.monitoring.annotator_profiles import AnnotatorProfile
     from analysis.preference_checks.filtering import SweepRow
     from analysis.report.document import Section
@@ -148,6 +152,43 @@ def planned_minutes() -> float | None:
     return round(fmean(minutes), 1) if minutes else None
 
 
+def is_live() -> bool:
+    """Return whether the study ends when its pairs are decided."""
+    from spa import live
+
+    return has_store() and live.is_live(workspace().study)
+
+
+def stopping() -> dict[str, Any]:
+    """Return when the live study ends."""
+    return stopping_facts(workspace().study)
+
+
+def system_names() -> dict[str, str]:
+    """Return the names of the systems by their ids."""
+    return {system.id: system.name or system.id for system in workspace().study.systems}
+
+
+@st.cache_data(show_spinner=False, max_entries=2)
+def live_groups(state: str) -> list[str]:
+    """Return the groups that have answered a live study, people first."""
+    from spa.live import live_states
+
+    return [one.group for one in live_states(workspace().study, workspace().store)]
+
+
+@st.cache_resource(show_spinner="Looking at every look\N{HORIZONTAL ELLIPSIS}", max_entries=4)
+def live_history(state: str, group: str) -> tuple[LiveHistory, LiveSavings]:
+    """Return what is decided in one group that has answered, how it came there, and what that spares."""
+    from analysis.live.savings import live_savings
+    from analysis.live.state import live_history
+
+    found = live_history(workspace().study, workspace().store, group)
+    if found is None:
+        raise AnalysisError(f"group: expected one that has answered, got {group!r}")
+    return found, live_savings(workspace(), found.state)
+
+
 def unpaid() -> list[Decision]:
     """Return the bonuses that reviewers decided on and nobody has paid, as it is now."""
     return unpaid_bonuses(workspace().store)
@@ -173,12 +214,9 @@ def decide(decision: Decision) -> None:
 
 def freeze_plan() -> None:
     """Freeze the plan of the study file in the store."""
-    from analysis.answers.preregistration import freeze, planned
-    from analysis.answers.study_facts import plan_of
+    from analysis.answers.preregistration import freeze, planned_for
 
     found = workspace()
-    content = planned(
-        plan_of(found.study), fingerprint=found.store.fingerprint, annotators=found.study.people.annotators
-    )
+    content = planned_for(found.study, fingerprint=found.store.fingerprint)
     with Store.open(options().store or default_store(options().path)) as store:
         freeze(store, content, now=time.time())

@@ -19,6 +19,7 @@ ICON = (  # in the page's tab, drawn here: nothing is fetched from elsewhere
 WITHOUT_STORE = ("Systems", "Annotators", "Raters", "Report")
 PAGES = {
     "Overview": ":material/monitoring:",
+    "Live": ":material/timeline:",
     "Submissions": ":material/fact_check:",
     "Systems": ":material/leaderboard:",
     "Annotators": ":material/group:",
@@ -52,6 +53,8 @@ def main() -> None:
         return
     style()
     offered = [title for title in PAGES if loading.has_store() or title in WITHOUT_STORE]
+    if not loading.is_live():
+        offered = [title for title in offered if title != "Live"]
     pages = [
         st.Page(
             _shown_by(title),

@@ -69,6 +69,18 @@ ANNOTATOR_COLUMNS = (
     "seconds",
 )
 IDENTICAL_PAIR_COLUMNS = ("annotator_id", "annotator_kind", "group", "variant", "criterion", "score", "expected")
+READING_COLUMNS = (
+    "annotator_id",
+    "assignment_id",
+    "page",
+    "page_seconds",
+    "item_id",
+    "system",
+    "sample",
+    "words",
+    "seconds",
+    "scrolled",
+)
 EXCLUSION_COLUMNS = ("annotator_id", "assignment_id", "rule", "evidence")
 KNOWN = {
     **{
@@ -78,6 +90,7 @@ KNOWN = {
     "metrics": frozenset((*METRIC_COLUMNS, "higher_is_better")),
     "identical_pairs": frozenset(IDENTICAL_PAIR_COLUMNS),
     "annotators": frozenset(ANNOTATOR_COLUMNS),
+    "reading": frozenset((*READING_COLUMNS, "annotator_kind", "group", "label", "variant")),
     "exclusions": frozenset((*EXCLUSION_COLUMNS, "annotator_kind", "group")),
 }
 

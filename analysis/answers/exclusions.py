@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from analysis.answers.careless import CarelessCheck, check_careless, declared_rules
 from analysis.answers.columns import LAYOUTS
 from analysis.answers.consistency import Failure, find_failures
 from analysis.answers.plan import Plan
@@ -52,6 +53,8 @@ def find_exclusions(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
     ``extra_answers``, ``incomplete_answers``, ``ended_early``
         From the column ``visit`` of the answers: the assignment leaves, or the annotator where the table
         names no assignment.
+    ``outputs_seen``, ``reading_speed``, ``same_answers``
+        For people, where the plan declares them: :mod:`analysis.answers.careless`.
     ``self_consistency``
         For everybody, from preferences asked in both directions (of the first submission where only
         that is kept). A failing person leaves entirely; of an LLM the failing assignment leaves.
@@ -65,12 +68,23 @@ def find_exclusions(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
     """
     given = [*_by_visit(tables, plan), *_as_given(tables)]
     found = [*_by_annotators_table(tables, plan), *_by_repeated_answers(tables, plan, given), *given]
+    found += _as_careless(careless_checks(tables, plan, found))
     if tables.preferences is not None and plan.consistency_tau is not None:
         later = [row for row in found if row.assignment_id is not None]
         answered = apply_exclusions(tables.preferences, later)
         failures = find_failures(answered, plan.consistency_tau)
         found += _by_consistency(failures, _with_several_variants(tables.preferences))
     return found
+
+
+def careless_checks(tables: AnswerTables, plan: Plan, exclusions: Sequence[Exclusion]) -> list[CarelessCheck]:
+    """Judge people by the rules of careless answering that the plan declares, without visits that do not count."""
+    if not declared_rules(plan):
+        return []
+    visits = [row for row in exclusions if row.assignment_id is not None]
+    answers = {name: apply_exclusions(table, visits) for name, table in tables.answers().items()}
+    reading = None if tables.reading is None else apply_exclusions(tables.reading, visits)
+    return list(check_careless(answers, reading, plan))
 
 
 def apply_exclusions(table: pl.DataFrame, exclusions: Sequence[Exclusion]) -> pl.DataFrame:
@@ -228,6 +242,20 @@ def _later_assignments(tables: AnswerTables, repeated: Exclusion) -> list[Exclus
     first, *later = order or [None]
     evidence = f"{repeated.evidence}; {first} came first"
     return [replace(repeated, assignment_id=assignment_id, evidence=evidence) for assignment_id in later]
+
+
+def _as_careless(checks: Sequence[CarelessCheck]) -> list[Exclusion]:
+    return [
+        Exclusion(
+            annotator_id=check.annotator_id,
+            assignment_id=None,
+            group=check.group,
+            rule=check.rule,
+            evidence=check.evidence or "",
+        )
+        for check in checks
+        if check.excluded
+    ]
 
 
 def _by_consistency(failures: Sequence[Failure], several_variants: Collection[str]) -> list[Exclusion]:

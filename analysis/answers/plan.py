@@ -49,6 +49,12 @@ class Plan:
         Welch's t over the units of each system in any case.
     max_failed_checks : int
         Attention checks that a person may fail.
+    min_outputs_seen : float or None
+        Least share of the outputs shown that a person must have seen; ``None``, as of the next two: no such rule.
+    max_words_per_minute : float or None
+        Fastest reading that is believed, in words (of Chinese and Japanese: characters) a minute.
+    max_same_answers : float or None
+        Largest share of a person's answers that may be one and the same.
     repeat_submissions : {"exclude", "first"}
         Whether a person who submitted twice leaves, or keeps the first submission.
     extra_answers : {"exclude", "keep"}
@@ -79,6 +85,9 @@ class Plan:
     unit: Literal["auto", "annotator", "item"] = "auto"
     rating_test: Literal["auto", "welch"] = "auto"
     max_failed_checks: int = 0
+    min_outputs_seen: float | None = None
+    max_words_per_minute: float | None = None
+    max_same_answers: float | None = None
     repeat_submissions: Literal["exclude", "first"] = "exclude"
     extra_answers: Literal["exclude", "keep"] = "exclude"
     incomplete_answers: Literal["exclude", "keep"] = "exclude"
@@ -103,6 +112,12 @@ class Plan:
         check_one_of("incomplete_answers", self.incomplete_answers, ("exclude", "keep"))
         check_whole("max_failed_checks", self.max_failed_checks)
         check_whole("seed", self.seed)
+        if self.min_outputs_seen is not None and not 0 < self.min_outputs_seen <= 1:
+            raise ValueError(f"min_outputs_seen must lie in (0, 1], got {self.min_outputs_seen!r}")
+        if self.max_words_per_minute is not None:
+            check_finite("max_words_per_minute", self.max_words_per_minute, above=0)
+        if self.max_same_answers is not None and not 0.5 <= self.max_same_answers < 1:
+            raise ValueError(f"max_same_answers must lie in [0.5, 1), got {self.max_same_answers!r}")
         if self.regularisation is not None:
             check_finite("regularisation", self.regularisation, above=0)
         if not 0 <= self.epsilon < 1:

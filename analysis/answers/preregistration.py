@@ -9,8 +9,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from analysis.answers.plan import Plan
+from analysis.answers.study_facts import plan_of
 from spa.errors import AnalysisError
 from spa.responses.store import Store
+from spa.study.stopping import stopping_facts
+from spa.study.study import Study
 
 FACT = "preregistered"  # name of the fact in the store
 NOT_PLANNED = ("seed",)
@@ -30,10 +33,22 @@ class FrozenPlan:
     sha256: str
 
 
-def planned(plan: Plan, *, fingerprint: str, annotators: int) -> dict[str, Any]:
-    """Return what is frozen: the analysis plan, the study as built, and how many annotators are planned."""
+def planned(
+    plan: Plan, *, fingerprint: str, annotators: int, stopping: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return what is frozen: analysis plan, study as built, how many annotators, and when a live study ends.
+
+    ``stopping`` is as :func:`spa.study.stopping.stopping_facts` returns it.
+    """
     facts = {name: value for name, value in asdict(plan).items() if name not in NOT_PLANNED}
-    return {"annotators": annotators, "fingerprint": fingerprint, "plan": _plain(facts)}
+    live = {"stopping": _plain(stopping)} if stopping else {}
+    return {"annotators": annotators, "fingerprint": fingerprint, "plan": _plain(facts), **live}
+
+
+def planned_for(study: Study, *, fingerprint: str) -> dict[str, Any]:
+    """Return what is frozen of a study; see :func:`planned`."""
+    annotators = study.people.annotators
+    return planned(plan_of(study), fingerprint=fingerprint, annotators=annotators, stopping=stopping_facts(study))
 
 
 def freeze(store: Store, content: Mapping[str, Any], *, now: float) -> FrozenPlan:
@@ -75,7 +90,9 @@ def frozen_plan(store: Store) -> FrozenPlan | None:
     return frozen
 
 
-def deviations(frozen: FrozenPlan, content: Mapping[str, Any], *, annotators: int) -> list[str]:
+def deviations(
+    frozen: FrozenPlan, content: Mapping[str, Any], *, annotators: int, undecided: int | None = None
+) -> list[str]:
     """Say in plain words how what was done differs from what was frozen.
 
     Parameters
@@ -86,6 +103,9 @@ def deviations(frozen: FrozenPlan, content: Mapping[str, Any], *, annotators: in
         What :func:`planned` returns for the analysis at hand.
     annotators : int
         People who handed in a form.
+    undecided : int, optional
+        Of a live study: comparisons still open, unless the most annotators have answered. It ends when there are
+        none, so that fewer annotators than planned are no deviation.
 
     Returns
     -------
@@ -95,14 +115,18 @@ def deviations(frozen: FrozenPlan, content: Mapping[str, Any], *, annotators: in
     found = []
     if frozen.submissions:
         found.append(f"The plan was frozen when {frozen.submissions} forms had been handed in already.")
-    before, after = frozen.content["plan"], json.loads(_canonical(content))["plan"]
-    for name in sorted({*before, *after}):
-        if before.get(name) != after.get(name):
-            found.append(f"{name}: planned {_shown(before.get(name))}, used {_shown(after.get(name))}.")
+    used = json.loads(_canonical(content))
+    for part, place in (("plan", ""), ("stopping", "[stopping] ")):
+        before, after = frozen.content.get(part, {}), used.get(part, {})
+        for name in sorted({*before, *after}):
+            if before.get(name) != after.get(name):
+                found.append(f"{place}{name}: planned {_shown(before.get(name))}, used {_shown(after.get(name))}.")
     if frozen.content["fingerprint"] != content["fingerprint"]:
         found.append("The study was changed: its file, a text, an output or an image is another one than was frozen.")
     planned_annotators = frozen.content["annotators"]
-    if annotators != planned_annotators:
+    if undecided:
+        found.append(f"By the stopping rule asking goes on: {undecided} of its comparisons are undecided.")
+    elif undecided is None and annotators != planned_annotators:
         found.append(f"annotators: planned {planned_annotators}, {annotators} handed in a form.")
     return found
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from analysis.answers.careless import needs_reading
+from analysis.answers.live_rows import LiveStudy, live_study, undecided_pairs
 from analysis.answers.plan import Plan
-from analysis.answers.preregistration import deviations, frozen_plan, planned
+from analysis.answers.preregistration import deviations, frozen_plan, planned_for
 from analysis.answers.study_facts import InterviewAnswer, Preregistration, StudyFacts, facts_of, plan_of
 from analysis.answers.tables import ANSWERS, AnswerTables, Reading, check_frames
 from spa.commands.workspace import Workspace
@@ -36,8 +38,10 @@ def answers_of(workspace: Workspace, *, with_reading: bool = False) -> StudyAnsw
     AnalysisError
         If there are no answers yet.
     """
-    exported = export_tables(workspace.store, form_of=workspace.form if with_reading else None)
-    frames = {name: getattr(exported, name) for name in TABLES}
+    plan = plan_of(workspace.study)
+    of_reading = needs_reading(plan)
+    exported = export_tables(workspace.store, form_of=workspace.form if with_reading or of_reading else None)
+    frames = {name: getattr(exported, name) for name in (*TABLES, *(["reading"] if of_reading else []))}
     if all(frames[name].is_empty() for name in ANSWERS):
         raise AnalysisError(
             f"{workspace.store.name}: the store holds no answers yet; collect some (spa serve, rate or simulate)"
@@ -49,9 +53,9 @@ def answers_of(workspace: Workspace, *, with_reading: bool = False) -> StudyAnsw
         dropped=workspace.outputs.dropped,
         fingerprint=workspace.store.fingerprint,
     )
-    plan = plan_of(workspace.study)
     interview = tuple(_interview(workspace.study, exported.annotators))
-    facts = replace(facts, preregistration=_preregistered(workspace, plan), interview=interview)
+    live = live_study(workspace.study, workspace.store)
+    facts = replace(facts, preregistration=_preregistered(workspace, live), interview=interview, live=live)
     reading = exported.reading if with_reading else None
     return StudyAnswers(tables=check_frames(frames, Reading()), plan=plan, facts=facts, reading=reading)
 
@@ -71,16 +75,16 @@ def _interview(study: Study, annotators: pl.DataFrame) -> Iterator[InterviewAnsw
             )
 
 
-def _preregistered(workspace: Workspace, plan: Plan) -> Preregistration | None:
+def _preregistered(workspace: Workspace, live: LiveStudy | None) -> Preregistration | None:
     frozen = frozen_plan(workspace.store)
     if frozen is None:
         return None
-    planned_annotators = workspace.study.people.annotators
-    content = planned(plan, fingerprint=workspace.store.fingerprint, annotators=planned_annotators)
+    content = planned_for(workspace.study, fingerprint=workspace.store.fingerprint)
     handed_in = sum(visit.completed for visit in workspace.store.visits.of_people())
+    undecided = None if live is None else undecided_pairs(live, ("human", "simulated"))
     return Preregistration(
         frozen_at=frozen.frozen_at,
         sha256=frozen.sha256,
         submissions=frozen.submissions,
-        deviations=tuple(deviations(frozen, content, annotators=handed_in)),
+        deviations=tuple(deviations(frozen, content, annotators=handed_in, undecided=undecided)),
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from analysis.answers.live_rows import LiveStudy
 from analysis.answers.plan import Plan, parse_expectations
 from analysis.statistics.record import Count, Record, names_of
 from spa.forms.form import ChoiceTarget, Form, PreferenceTarget, RatingTarget
@@ -105,10 +106,11 @@ class InterviewAnswer(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyFacts(StudyReport):
-    """What a report says of the study, the direction in which it lists its pairs, and what people said at its end."""
+    """What a report says of the study, the direction of its pairs, what people said at its end, what was decided."""
 
     pairs: tuple[tuple[str, str], ...] = ()
     interview: tuple[InterviewAnswer, ...] = ()
+    live: LiveStudy | None = None
 
     def reported(self) -> StudyReport:
         """Return the facts that stand in results.json under ``study``."""
@@ -179,6 +181,9 @@ def plan_of(study: Study) -> Plan:
         unit=given.unit,
         rating_test=given.rating_test,
         max_failed_checks=given.max_failed_checks,
+        min_outputs_seen=given.min_outputs_seen,
+        max_words_per_minute=given.max_words_per_minute,
+        max_same_answers=given.max_same_answers,
         repeat_submissions=given.repeat_submissions,
         extra_answers=given.extra_answers,
         incomplete_answers=given.incomplete_answers,

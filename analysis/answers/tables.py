@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
+from analysis.answers.careless import CARELESS_RULES
 from analysis.answers.columns import (
     ANNOTATOR_COLUMNS,
     KINDS,
@@ -18,6 +19,7 @@ from analysis.answers.columns import (
     MISSING,
     OPTIONAL,
     OVERALL,
+    READING_COLUMNS,
     Check,
     Scale,
     rows_named,
@@ -35,6 +37,7 @@ REQUIRED = {
     "metrics": METRIC_COLUMNS,
     "identical_pairs": ("annotator_id", "criterion", "score", "expected"),
     "annotators": ("annotator_id",),
+    "reading": READING_COLUMNS,
     "exclusions": ("annotator_id", "rule"),
 }
 CODED = ("ratings",)  # tables that may be long: their strings are categories
@@ -47,6 +50,7 @@ PLANNED_RULES = (  # the plan's own; no table may name one
     "extra_answers",
     "incomplete_answers",
     "ended_early",
+    *CARELESS_RULES,
 )
 PREFERRED_ELICITATIONS = ("spa", "likert", "continuous", "category", "choice")  # the first keeps the criterion's name
 
@@ -76,6 +80,7 @@ class AnswerTables:
     metrics: pl.DataFrame | None = None
     identical_pairs: pl.DataFrame | None = None
     annotators: pl.DataFrame | None = None
+    reading: pl.DataFrame | None = None  # how each output was seen on each page
     exclusions: pl.DataFrame | None = None  # who leaves by a decision taken outside of the plan's rules
     inputs: tuple[InputFile, ...] = ()
     scales: tuple[Scale, ...] = ()
@@ -106,7 +111,8 @@ def read_tables(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
     Parameters
     ----------
     paths : mapping of str to Path
-        Files by kind of table: preferences, ratings, choices, metrics, identical_pairs, annotators, exclusions.
+        Files by kind of table: preferences, ratings, choices, metrics, identical_pairs, annotators, reading,
+        exclusions.
     reading : Reading
         Renamed columns, LLMs, scales.
 
@@ -186,6 +192,8 @@ def _check_all(raw: Mapping[str, RawTable], reading: Reading, problems: list[str
             _check_metrics(check)
         elif kind == "identical_pairs":
             _check_identical_pairs(check)
+        elif kind == "reading":
+            _check_reading(check)
         elif kind == "exclusions":
             _check_exclusions(check)
         else:
@@ -359,6 +367,20 @@ def _check_annotators(check: Check) -> None:
         check.number("seconds", "seconds")
     doubled = pl.col("annotator_id").is_duplicated() & pl.col("annotator_id").is_not_null()
     check.refuse(doubled, "annotator_id", "expected one row an annotator")
+
+
+def _check_reading(check: Check) -> None:
+    check.names("annotator_id")
+    check.blank(column for column in check.frame.columns if column not in ("row", "annotator_id"))
+    if "annotator_kind" in check.frame.columns:
+        _check_kind(check)
+    check.whole("words")
+    for column in ("page_seconds", "seconds", "scrolled"):
+        check.number(column, column)
+        check.refuse(pl.col(column) < 0, column, f"{column} must be 0 or more")
+    check.refuse(pl.col("scrolled") > 1, "scrolled", "scrolled must be a share of the output's height, at most 1")
+    if "variant" not in check.frame.columns:
+        check.frame = check.frame.with_columns(variant=pl.lit(None, dtype=pl.String))
 
 
 def _check_exclusions(check: Check) -> None:

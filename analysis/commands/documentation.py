@@ -25,14 +25,12 @@ def freeze(study: Path, store: str | None, out: Path | None) -> None:
     from datetime import UTC, datetime
 
     from analysis.answers.preregistration import freeze as keep
-    from analysis.answers.preregistration import planned
-    from analysis.answers.study_facts import plan_of
+    from analysis.answers.preregistration import planned_for
     from spa.commands.workspace import open_workspace
     from spa.files import written_whole
 
     with open_workspace(study, store) as workspace:
-        annotators = workspace.study.people.annotators
-        content = planned(plan_of(workspace.study), fingerprint=workspace.store.fingerprint, annotators=annotators)
+        content = planned_for(workspace.study, fingerprint=workspace.store.fingerprint)
         frozen = keep(workspace.store, content, now=time.time())
     when = datetime.fromtimestamp(frozen.frozen_at, UTC)
     click.echo(f"frozen on {when:%Y-%m-%d %H:%M:%S} UTC, with {frozen.submissions} submissions so far")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from analysis.answers.tables import AnswerTables
     from analysis.results.records import Results
 
-TABLES = ("preferences", "ratings", "choices", "metrics", "identical_pairs", "annotators", "exclusions")
+TABLES = ("preferences", "ratings", "choices", "metrics", "identical_pairs", "annotators", "reading", "exclusions")
 RANKINGS_SHOWN = 24
 PLAN = (
     "fwer",
@@ -29,6 +29,9 @@ PLAN = (
     "unit",
     "rating_test",
     "max_failed_checks",
+    "min_outputs_seen",
+    "max_words_per_minute",
+    "max_same_answers",
     "repeat_submissions",
     "extra_answers",
     "incomplete_answers",
@@ -75,6 +78,7 @@ Examples:
 @click.option("--metrics", type=FILE, help="Automatic metrics.")
 @click.option("--identical-pairs", type=FILE, help="Ratings of outputs that equal their source.")
 @click.option("--annotators", type=FILE, help="One row per annotator: screening, checks, submissions.")
+@click.option("--reading", type=FILE, help="How each output was seen: one row per output and page.")
 @click.option("--exclusions", type=FILE, help="Your own exclusions: annotator_id, rule, evidence.")
 @click.option("--map", "mapping", multiple=True, metavar="OLD=NEW", help="Rename a column; repeatable.")
 @click.option("--llm", "llms", multiple=True, metavar="ID", help="Annotator that is an LLM; repeatable.")
@@ -104,6 +108,11 @@ Examples:
     "--rating-test", type=click.Choice(["auto", "welch"]), help="Paired test where items are shared, or Welch.  [auto]"
 )
 @click.option("--max-failed-checks", type=click.IntRange(min=0), help="Attention checks that may be failed.  [0]")
+@click.option(
+    "--min-outputs-seen", type=Finite(0, 1, min_open=True), help="Share of outputs that a person must have seen."
+)
+@click.option("--max-words-per-minute", type=Finite(0, min_open=True), help="Fastest reading that is believed.")
+@click.option("--max-same-answers", type=Finite(0.5, 1, max_open=True), help="Share of answers that may be the same.")
 @click.option(
     "--repeat-submissions",
     type=click.Choice(["exclude", "first"]),

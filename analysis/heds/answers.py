@@ -5,6 +5,7 @@ from __future__ import annotations
 from analysis.answers.preregistration import frozen_plan
 from analysis.heds.form import option
 from analysis.results.records import Results
+from analysis.results.words import rule_name
 from spa.commands.workspace import Workspace
 from spa.forms.form import TextBlock
 from spa.responses.decisions import read_decisions
@@ -95,6 +96,9 @@ def _quality(workspace: Workspace, results: Results) -> Answers:
         lines.append(f"Attention checks; who fails more than {allowed} is left out.")
     if study.spa is not None and study.spa.directions == "both" and tau is not None:
         lines.append(f"Self-consistency: whose two chances of one pair add up to more than {tau:g} is left out.")
+    if results.careless:
+        rules = dict.fromkeys(rule_name(row.rule) for row in results.careless)
+        lines.append(f"Rules of careless answering, declared beforehand: {', '.join(rules)}.")
     with workspace.store.reading() as connection:
         reviewed = bool(read_decisions(connection))
     if reviewed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from analysis.report.document import Paragraph, Section
+from analysis.report.live import live_blocks
 from analysis.report.pair_tables import level_words, shares_by_criterion
 from analysis.results.records import Results
 from analysis.results.words import Names
@@ -18,4 +19,10 @@ def choices(results: Results) -> Section | None:
         f"50% means no preference. {level_words(results)}"
     )
     blocks, appendix = shares_by_criterion(results, names, rows, "choices")
-    return Section(id="choices", title="Which output was chosen", blocks=(opening, *blocks), appendix=tuple(appendix))
+    blocks = [opening, *live_blocks(results, names, "choices"), *blocks]
+    return Section(
+        id="choices",
+        title="Which output was chosen",
+        blocks=tuple(blocks),
+        appendix=tuple(appendix),
+    )

@@ -8,7 +8,7 @@ from analysis.figures.plain_text import shown_name
 from analysis.report.cells import cell
 from analysis.report.document import Block, Column, Fold, Paragraph, Section, Table, build_table
 from analysis.results.records import Results
-from analysis.results.words import Names, plural, sentence
+from analysis.results.words import Names, plural, rule_name, sentence
 
 RULES = {
     "self_consistency": "the chances given to the two directions of one pair add up to more than the bound allows",
@@ -18,14 +18,23 @@ RULES = {
     "extra_answers": "came too late, when the place had been given to somebody else",
     "incomplete_answers": "did not finish the form",
     "ended_early": "the form ended before its last page",
+    "outputs_seen": "saw fewer of the outputs shown than the study asks for",
+    "reading_speed": "read faster than the study believes",
+    "same_answers": "gave one and the same answer to more questions than the study allows",
     "review": "left out by a reviewer, who noted why",
+}
+
+BOUNDS = {
+    "outputs_seen": "least share of outputs:",
+    "reading_speed": "most words a minute:",
+    "same_answers": "largest share of one answer:",
 }
 
 
 def excluded(results: Results) -> Section | None:
     """Count exclusions by rule and group; the evidence of each stands in a fold."""
     names, exclusions, missing = Names(results), results.exclusions, results.missing
-    if not exclusions and not missing:
+    if not exclusions and not missing and not results.careless:
         return None
     blocks: list[Block] = []
     appendix: tuple[Block, ...] = ()
@@ -41,6 +50,8 @@ def excluded(results: Results) -> Section | None:
         appendix = (Fold(summary=summary, blocks=(_evidence(results, names),)),)
     else:
         blocks.append(Paragraph(text="Nobody was excluded."))
+    if results.careless:
+        blocks.append(_careless(results, names))
     if missing:
         blocks.append(_missing(results, names))
     return Section(
@@ -48,15 +59,11 @@ def excluded(results: Results) -> Section | None:
     )
 
 
-def _rule(rule: str) -> str:
-    return "self-consistency" if rule == "self_consistency" else shown_name(rule.replace("_", " "))
-
-
 def _counts(results: Results, names: Names) -> Table:
     tally = Counter((row.rule, row.group, row.assignment_id is None) for row in results.exclusions)
     rows = [
         [
-            cell(_rule(rule)),
+            cell(rule_name(rule)),
             cell(names.group(group)),
             cell("the annotator, with all answers" if whole else "one form"),
             cell(f"{number_of:,}"),
@@ -70,8 +77,31 @@ def _counts(results: Results, names: Names) -> Table:
         Column(title="How many", numeric=True),
     ]
     present = {row.rule.replace("-", "_").replace(" ", "_") for row in results.exclusions}
-    notes = [f"{sentence(_rule(rule))}: {words}." for rule, words in RULES.items() if rule in present]
+    notes = [f"{sentence(rule_name(rule))}: {words}." for rule, words in RULES.items() if rule in present]
     return build_table("exclusions", "Exclusions by rule", columns, rows, notes)
+
+
+def _careless(results: Results, names: Names) -> Table:
+    rows = [
+        [
+            cell(sentence(rule_name(row.rule))),
+            cell(f"{BOUNDS[row.rule]} {row.bound:,g}"),
+            cell(names.group(row.group)),
+            cell(f"{row.annotators:,}"),
+            cell(f"{row.not_checkable:,}"),
+            cell(f"{row.excluded:,}"),
+        ]
+        for row in results.careless
+    ]
+    columns = [
+        Column(title="Rule"),
+        Column(title="Declared"),
+        Column(title="Group"),
+        Column(title="Annotators", numeric=True),
+        Column(title="Not checkable", explanation="too little to judge by: kept", numeric=True),
+        Column(title="Excluded", numeric=True),
+    ]
+    return build_table("careless", "Rules of careless answering, declared beforehand", columns, rows)
 
 
 def _evidence(results: Results, names: Names) -> Table:
@@ -80,7 +110,7 @@ def _evidence(results: Results, names: Names) -> Table:
             cell(shown_name(row.annotator_id)),
             cell(shown_name(row.assignment_id) if row.assignment_id is not None else "all"),
             cell(names.group(row.group)),
-            cell(_rule(row.rule)),
+            cell(rule_name(row.rule)),
             cell(" ".join((row.evidence or "no evidence was recorded").split())),
         ]
         for row in results.exclusions

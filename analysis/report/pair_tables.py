@@ -43,6 +43,8 @@ def level(results: Results) -> str:
 
 def level_words(results: Results) -> str:
     """Return the sentence on when a difference counts as clear."""
+    if results.live is not None:
+        return f"The tests below, at {level(results)}, take the number of annotators as fixed, which it was not."
     words = f"A result counts as clear where its adjusted p is at most {level(results)}."
     return " ".join(filter(None, (words, discovery_words(results))))
 

@@ -17,6 +17,7 @@ from analysis.report.document import (
     Section,
     build_table,
 )
+from analysis.report.live import live_blocks
 from analysis.report.pair_tables import level_words, shares_by_criterion
 from analysis.report.plots import directions_figures
 from analysis.results.records import Results
@@ -49,8 +50,12 @@ def preferences(results: Results) -> Section | None:
         blocks.append(Paragraph(text=LLM_NOTE))
     if results.preference_directions:
         appendix.append(_directions(results, names))
+    blocks = [opening, *live_blocks(results, names, "preferences"), *blocks]
     return Section(
-        id="preferences", title="Which system is preferred (SPA)", blocks=(opening, *blocks), appendix=tuple(appendix)
+        id="preferences",
+        title="Which system is preferred (SPA)",
+        blocks=tuple(blocks),
+        appendix=tuple(appendix),
     )
 
 

@@ -14,6 +14,7 @@ from analysis.report.document import (
     Table,
     build_table,
 )
+from analysis.report.live import live_blocks
 from analysis.report.pair_tables import level_words, pair_table
 from analysis.report.plots import means_figure
 from analysis.report.spread import spread
@@ -33,6 +34,7 @@ def ratings(results: Results) -> Section | None:
     criteria = list(dict.fromkeys((*means_of, *pairs_of)))
     intro = f"Annotators rated single outputs; here their ratings are averaged. {level_words(results)}"
     blocks: list[Block] = [Paragraph(text=f"{intro} {figures_words(criteria)}".strip())]
+    blocks += live_blocks(results, names, "ratings")
     several, figured = len(criteria) > 1, drawn(criteria)
     for criterion in criteria:
         title = sentence(names.directed(criterion))

@@ -9,7 +9,7 @@ from analysis.report.calibration import calibration
 from analysis.report.choices import choices
 from analysis.report.closing import cite, input_files, settings
 from analysis.report.correlations import correlations
-from analysis.report.document import Document, SectionMaker
+from analysis.report.document import Document, Section, SectionMaker
 from analysis.report.equivalence import equivalence
 from analysis.report.excluded import excluded
 from analysis.report.expected import expected
@@ -17,6 +17,7 @@ from analysis.report.explanations import explanations
 from analysis.report.headline import headline
 from analysis.report.identical_pairs import identical_pairs
 from analysis.report.interview import interview
+from analysis.report.live import with_caveats
 from analysis.report.llm_vs_people import llm_vs_people
 from analysis.report.observed_power import observed_power
 from analysis.report.orientation import oriented
@@ -67,11 +68,17 @@ SECTIONS: dict[str, SectionMaker] = {  # by id, in the order of the report
 }
 
 
+def make_section(results: Results, name: str) -> Section | None:
+    """Make one section of oriented results; ``None`` where there is nothing to say."""
+    section = SECTIONS[name](results)
+    return section if section is None or results.live is None else with_caveats(section)
+
+
 def build_document(results: Results) -> Document:
     """Make the whole report from a results.json."""
     results = oriented(results)
     title = results.study.title if results.study else ""
-    made = (make(results) for make in SECTIONS.values())
+    made = (make_section(results, name) for name in SECTIONS)
     files = [shown_name(name) for name, _ in input_files(results)]
     return Document(
         title=" ".join((title or listed(files) or "Report without a study").split()),

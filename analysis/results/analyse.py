@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from analysis.agreement.rows import agreement_of_judgements, agreement_of_ratings
+from analysis.answers.exclusions import careless_checks
 from analysis.answers.groups import people_of
 from analysis.answers.input import AnalysisInput, prepare_input
+from analysis.answers.live_rows import LiveStudy
 from analysis.answers.plan import Plan
 from analysis.answers.study_facts import StudyFacts
 from analysis.answers.tables import AnswerTables
@@ -28,6 +30,7 @@ from analysis.results import overview
 from analysis.results.comparison_tests import ComparisonResults, compare_systems
 from analysis.results.conventions import conventions
 from analysis.results.headline import headline_of
+from analysis.results.live import with_fixed_estimates
 from analysis.results.rater_table import rater_table
 from analysis.results.records import SCHEMA, ChoiceResults, RatingResults, Results
 from analysis.results.warnings import warn
@@ -95,6 +98,7 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
         study=ready.study.reported() if ready.study else None,
         groups=tuple(overview.groups(ready.answers, ready.groups, ready.exclusions, ready.study)),
         exclusions=tuple(overview.exclusion_rows(ready.exclusions)),
+        careless=overview.careless_counts(careless_checks(ready.tables, plan, ready.exclusions), plan),
         missing=tuple(overview.missing(ready.answers, orders)),
         preferences=tuple(tests.preferences),
         preference_directions=tuple(tests.directions),
@@ -130,7 +134,15 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
         disagreements=tuple(find_disagreements(tests.findings)),
         warnings=(),
         conventions=tuple(conventions(plan)),
+        live=_live(ready, tests),
     )
+
+
+def _live(ready: AnalysisInput, tests: ComparisonResults) -> LiveStudy | None:
+    live = ready.study.live if ready.study else None
+    if live is None:
+        return None
+    return with_fixed_estimates(live, getattr(tests, live.answers), ready.plan.lower_is_better)
 
 
 def _rating_results(ready: AnalysisInput, tests: ComparisonResults) -> RatingResults:

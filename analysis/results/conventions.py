@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from analysis.answers.careless import FEWEST_ANSWERS, FEWEST_OUTPUTS, SEEN, declared_rules
 from analysis.answers.plan import Plan
 from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.ranking.replicates import REPLICATES
@@ -28,6 +29,7 @@ def conventions(plan: Plan) -> tuple[Convention, ...]:
         **_strengths(plan, level),
         **_rankings(level),
         **_beside_people(plan, level),
+        **_careless(plan),
         "missing": "Empty answers are counted (before exclusions) and never filled in.",
     }
     return tuple(Convention(term=term, explanation=text) for term, text in lines.items())
@@ -148,6 +150,21 @@ def _strengths(plan: Plan, level: str) -> dict[str, str]:
         "ratings as comparisons": "Bradley-Terry of ratings (ratings_bt): a comparison is one annotator's two scores "
         "of one item and criterion.",
     }
+
+
+def _careless(plan: Plan) -> dict[str, str]:
+    """Explain the declared rules of careless answering."""
+    rules = {
+        "outputs_seen": f"Outputs seen: of those on measured pages, on screen down to {100 * SEEN:g} % of height.",
+        "reading_speed": "Reading speed: words on screen of a page's outputs by their time there, together; of an "
+        f"output on several pages over all of them; median over outputs, {FEWEST_OUTPUTS} or more. A Chinese or "
+        "Japanese character counts as a word.",
+        "same_answers": "Same answers: the most frequent one, by kind of question; of comparisons only pairs judged in "
+        f"both orders, without 50 % and ties, which say that neither is better; {FEWEST_ANSWERS} answers or more.",
+    }
+    declared = " ".join(text for rule, text in rules.items() if rule in declared_rules(plan))
+    kept = "Whoever gave less to judge by is kept. Exclusion does not affect pay."
+    return {"careless answering": f"{declared} {kept}"} if declared else {}
 
 
 def _rankings(level: str) -> dict[str, str]:

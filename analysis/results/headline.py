@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from analysis.answers.live_rows import LivePairRow
 from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.comparisons.preferences import PreferenceTest
 from analysis.comparisons.ratings import RatingTest
@@ -18,9 +20,11 @@ from analysis.results.findings import (
     pair_results,
 )
 from analysis.results.headline_rows import Direction, Headline, HeadlineClaim, HeadlineProblem, Strength
+from analysis.results.live import NOT_UNDER_LOOKING, about_live, live_row, turned_live
+from analysis.results.live_words import live_evidence
 from analysis.results.records import Results
 from analysis.results.small_designs import tests_by_source
-from analysis.results.words import Names, listed, number, p_value, percent, plural, sentence, share_interval
+from analysis.results.words import Names, listed, number, p_value, percent, plural, rule_name, sentence, share_interval
 from analysis.statistics.record import Source
 
 MOST_CLAIMS = 3  # criteria worded one by one; of more, how many systems lead on how many
@@ -34,11 +38,17 @@ def headline_of(results: Results) -> Headline:
     """Word the four lines of a report from its results."""
     names, source = Names(results), main_source(results)
     problems = tuple(list(_problems(results, names))[:MOST_PROBLEMS])
-    stand_in = _stand_in(results, names)
+    stand_in, excluded = _stand_in(results, names), _excluded(results)
     if source is None:
         nothing = "Cannot be determined: there are no answers that compare two systems."
         return Headline(
-            source=None, group=None, winner=nothing, certainty=nothing, stand_in=stand_in, problems=problems
+            source=None,
+            group=None,
+            winner=nothing,
+            certainty=nothing,
+            stand_in=stand_in,
+            problems=problems,
+            excluded=excluded,
         )
     group = main_group(results, source)
     tested = (row for row in pair_results(results, source) if row.test.group == group)
@@ -56,6 +66,7 @@ def headline_of(results: Results) -> Headline:
         stand_in=stand_in,
         problems=problems,
         claims=claims,
+        excluded=excluded,
     )
 
 
@@ -68,9 +79,11 @@ def _claim(
     if best is None and run and len({frozenset((row.x, row.y)) for row in tested}) == 1:  # two systems need no ranking
         against = max(run, key=lambda row: row.exposure or 0)
         best = against.winner or (against.x if (against.value or 0.0) >= _even(against) else against.y)
+    decided = None
     strength: Strength = "untested" if against is None and (best is not None or not run) else "no_leader"
     if against is not None:
-        strength = _strength(against, best)
+        decided = live_row(results, against.source, against.test)
+        strength = _strength(against, best) if decided is None else _decided_strength(decided, best)
     return (
         HeadlineClaim(
             criterion=criterion,
@@ -78,8 +91,8 @@ def _claim(
             leader=best,
             runner_up=None if against is None else against.y if against.x == best else against.x,
             strength=strength,
-            p_adjusted=None if against is None else against.test.p_adjusted,
-            p_crossed_adjusted=None if against is None else _p_crossed(against),
+            p_adjusted=None if against is None or decided else against.test.p_adjusted,
+            p_crossed_adjusted=None if against is None or decided else _p_crossed(against),
             unbeaten=tuple(_unbeaten(results, source, group, criterion)),
             reason=next((row.test.reason for row in tested if row.test.reason), None) if not run else None,
         ),
@@ -102,6 +115,11 @@ def _strength(against: PairResult, best: str | None) -> Strength:
     uncertain = isinstance(test, RatingTest) and test.level_problem
     by_item = test.unit == "item" and test.crossed_verdict is None
     return "these_only" if test.disagree or by_item or uncertain else "clear"
+
+
+def _decided_strength(row: LivePairRow, best: str | None) -> Strength:
+    winner = {"x": row.system_x, "y": row.system_y}.get(row.decision or "")
+    return "not_clear" if winner is None else "clear" if winner == best else "contradicted"
 
 
 def _p_crossed(row: PairResult) -> float | None:
@@ -182,14 +200,18 @@ def _certainty(
     """Return how sure the first line is, and for whom it holds."""
     counted = {strength: [c for c, _ in found if c.strength == strength] for strength in ("clear", "these_only")}
     if len(found) == 1:
-        parts = [_evidence(found[0][1], names)]
-        if found[0][0].strength == "not_clear":
+        parts = [_decided(results, *found[0], names) or _evidence(found[0][1], names)]
+        if found[0][0].strength == "not_clear" and "equal" not in parts[0]:
             parts.append("This does not show that they are equal.")
     else:
         n = len(found)
         clear, here = len(counted["clear"]), len(counted["these_only"])
         only = f", and on {here}{' more' if clear else ''} for these annotators and items only" if here else ""
         parts = [f"The first place is clear on {clear or 'none'} of {n} criteria{only}."]
+    if results.live is not None:
+        at_most = f"The chance of any false decision is at most {100 * results.live.error_rate:g}%."
+        of_decisions = any(row is not None and live_row(results, row.source, row.test) for _, row in found)
+        parts.append(at_most if of_decisions else sentence(NOT_UNDER_LOOKING))
     kinds = {"simulated": "The annotators are simulated: this shows how the method works, not what people think."}
     if names.kind(group) in kinds:
         parts.append(kinds[names.kind(group)])
@@ -198,6 +220,13 @@ def _certainty(
     else:
         parts.append(_scope(found))
     return " ".join(part for part in parts if part)
+
+
+def _decided(results: Results, claim: HeadlineClaim, against: PairResult | None, names: Names) -> str:
+    row = None if against is None else live_row(results, against.source, against.test)
+    if row is None or results.live is None:
+        return ""
+    return live_evidence(results.live, row if row.system_x == claim.leader else turned_live(row), names)
 
 
 def _evidence(against: PairResult | None, names: Names) -> str:
@@ -285,6 +314,24 @@ def _stand_in(results: Results, names: Names) -> str:
     return f"Cannot be determined: {why.rstrip('.')}."
 
 
+def _excluded(results: Results) -> str | None:
+    """Count the people excluded by each rule, where rules of careless answering were declared."""
+    if not results.careless:
+        return None
+    people = [row for row in results.groups if row.annotator_kind != "llm"]
+    total, gone = sum(row.annotators for row in people), sum(row.excluded_annotators for row in people)
+    groups = {row.group for row in people}
+    rows = [row for row in results.exclusions if row.assignment_id is None and row.group in groups]
+    whole = {(row.rule, row.annotator_id) for row in rows}
+    left = Counter(rule for rule, annotator_id in whole)
+    declared = dict.fromkeys(row.rule for row in results.careless)
+    by_rule = [f"{rule_name(rule)} {left[rule]}" for rule in (*declared, *sorted(left.keys() - declared.keys()))]
+    several = " (some by several rules)" if len(whole) > gone else ""
+    unknown = [f"{rule_name(row.rule)} {row.not_checkable}" for row in results.careless if row.not_checkable]
+    kept = f" Kept, as there was too little to judge by: {', '.join(unknown)}." if unknown else ""
+    return f"{gone} of {plural(total, 'annotator')}: {', '.join(by_rule)}{several}.{kept} This does not affect pay."
+
+
 def _problems(results: Results, names: Names) -> Iterator[HeadlineProblem]:
     """Yield the problems of the data, the worst first."""
 
@@ -292,6 +339,11 @@ def _problems(results: Results, names: Names) -> Iterator[HeadlineProblem]:
         return HeadlineProblem(text=text, section=section)
 
     source = main_source(results)
+    if results.live is not None:
+        for warning in about_live(results):
+            if warning.kind != "looked_at":
+                about = warning.text.removeprefix(f"{warning.group}: ")
+                yield problem(f"{sentence(names.group(warning.group or ''))}: {about}", results.live.answers)
     for row in results.groups:
         if row.annotator_kind != "llm" and row.annotators and row.annotators <= row.excluded_annotators:
             yield problem(f"Every annotator of {names.group(row.group)} was excluded.", "excluded")

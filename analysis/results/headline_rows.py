@@ -23,8 +23,10 @@ class HeadlineClaim(Record):
     strength: Strength
     """Clear: the test against the next finds a difference, and the crossed test does not contradict it; these_only:
     it finds one for these annotators and items alone; not_clear: it finds none; contradicted: it finds the next better;
-    no_leader: nothing is alone in first place; untested: no test could be run."""
+    no_leader: nothing is alone in first place; untested: no test could be run. A live study's decision stands in for
+    the test."""
     p_adjusted: Probability | None
+    """Null where no test could be run, and where a live study decided."""
     p_crossed_adjusted: Probability | None
     """Of the test over other annotators and other items; null where there is none."""
     unbeaten: tuple[str, ...] = ()
@@ -53,13 +55,16 @@ class Headline(Record):
     problems: tuple[HeadlineProblem, ...]
     """The worst first, three at most."""
     claims: tuple[HeadlineClaim, ...] = ()
+    excluded: str | None = None
+    """How many people left by which rule; null where the plan declares no rule of careless answering."""
 
     def lines(self) -> tuple[tuple[str, str], ...]:
-        """Return the four lines, each a title and its text."""
+        """Return the four lines, each a title and its text, and who was excluded where that is said."""
         problems = " ".join(problem.text for problem in self.problems) or "None found."
         return (
             ("Who wins", self.winner),
             ("How sure", self.certainty),
             ("May an LLM stand in", self.stand_in),
+            *([("Who was excluded", self.excluded)] if self.excluded is not None else []),
             ("Worst problems of the data", problems),
         )

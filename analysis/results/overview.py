@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -10,6 +11,7 @@ from typing import Literal
 
 import polars as pl
 
+from analysis.answers.careless import CarelessCheck, CarelessRule, declared_rules
 from analysis.answers.columns import Scale
 from analysis.answers.exclusions import Exclusion, excluded_counts
 from analysis.answers.order import Order
@@ -40,6 +42,9 @@ WarningKind = Literal[
     "missing_answers",
     "few_outputs_read",
     "dropped_items",
+    "looked_at",
+    "not_ended",
+    "decision_contradicted",
 ]
 PACKAGES = ("spa-eval", "numpy", "scipy", "polars")
 
@@ -61,6 +66,12 @@ class Settings(Record):
     rating_test: Literal["auto", "welch"] | None = None
     """Welch: also where an annotator rated both systems on one item."""
     max_failed_checks: Count | None = None
+    min_outputs_seen: float | None = None
+    """Least share of the outputs shown that a person must have seen; null, as of the next two: no such rule."""
+    max_words_per_minute: float | None = None
+    """Fastest reading that is believed."""
+    max_same_answers: float | None = None
+    """Largest share of a person's answers that may be one and the same."""
     repeat_submissions: Literal["exclude", "first"] | None = None
     extra_answers: Literal["exclude", "keep"] | None = None
     """Answers that came when the person's place was somebody else's."""
@@ -106,8 +117,21 @@ class ExclusionRow(Record):
     """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
     rule: str
     """Self_consistency, screening, attention_checks, repeat_submissions, extra_answers, incomplete_answers,
-    ended_early, or a rule of the table of exclusions, such as review."""
+    ended_early, outputs_seen, reading_speed, same_answers, or a rule of the table of exclusions, such as review."""
     evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CarelessCount(Record):
+    """How many people of a group a declared rule of careless answering judged."""
+
+    rule: CarelessRule
+    bound: float
+    group: str
+    annotators: Count
+    not_checkable: Count
+    """Who gave too little to judge by, and is kept."""
+    excluded: Count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,6 +237,25 @@ def missing(answers: Mapping[str, pl.DataFrame], orders: Mapping[str, Order]) ->
 def exclusion_rows(exclusions: Sequence[Exclusion]) -> tuple[ExclusionRow, ...]:
     """Return the rows of exclusions."""
     return tuple(ExclusionRow(**{name: getattr(row, name) for name in names_of(ExclusionRow)}) for row in exclusions)
+
+
+def careless_counts(checks: Sequence[CarelessCheck], plan: Plan) -> tuple[CarelessCount, ...]:
+    """Count people by declared rule and group."""
+    bounds = declared_rules(plan)
+    judged = Counter((check.rule, check.group) for check in checks)
+    unknown = Counter((check.rule, check.group) for check in checks if check.evidence is None)
+    excluded = Counter((check.rule, check.group) for check in checks if check.excluded)
+    return tuple(
+        CarelessCount(
+            rule=rule,
+            bound=bounds[rule],
+            group=group,
+            annotators=judged[rule, group],
+            not_checkable=unknown[rule, group],
+            excluded=excluded[rule, group],
+        )
+        for rule, group in judged
+    )
 
 
 def settings(tables: AnswerTables, plan: Plan) -> Settings:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from analysis.agreement.rows import AgreementRow, AnnotatorPairRow
+from analysis.answers.live_rows import LiveStudy
 from analysis.answers.study_facts import InterviewAnswer, StudyReport
 from analysis.comparisons.choices import ChoiceTest
 from analysis.comparisons.directions import DirectionSummary
@@ -31,7 +32,7 @@ from analysis.ranking.tied import TieFit
 from analysis.rating_checks.rows import RespacingRow, RobustnessRow
 from analysis.results.conventions import Convention
 from analysis.results.headline_rows import Headline
-from analysis.results.overview import ExclusionRow, Group, MissingCount, Settings, WarningRow
+from analysis.results.overview import CarelessCount, ExclusionRow, Group, MissingCount, Settings, WarningRow
 from analysis.results.rater_rows import RaterRow
 from analysis.statistics.rank_orders import Ranking
 from analysis.statistics.record import Record, names_of
@@ -77,6 +78,8 @@ class Results(Record):
     study: StudyReport | None
     groups: tuple[Group, ...]
     exclusions: tuple[ExclusionRow, ...]
+    careless: tuple[CarelessCount, ...] = ()
+    """Declared rules of careless answering; empty where the plan declares none."""
     missing: tuple[MissingCount, ...]
     """Answers that could not be used, counted before exclusions."""
     preferences: tuple[PreferenceTest, ...]
@@ -130,5 +133,7 @@ class Results(Record):
     warning_rows: tuple[WarningRow, ...] = ()
     """The warnings with their kind and group, in the same order."""
     conventions: tuple[Convention, ...]
+    live: LiveStudy | None = None
+    """What a study decided that was looked at after every annotator; null in one of fixed size."""
     headline: Headline | None = None
     """The four lines that a report opens with; null in files written before there were any."""

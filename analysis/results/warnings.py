@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from analysis.answers.plan import Plan
 from analysis.answers.units import ENOUGH_ANNOTATORS
+from analysis.results.live import about_live
 from analysis.results.overview import WarningKind, WarningRow
 from analysis.results.records import Results
 from analysis.results.small_designs import about_coverage, tests_by_source
@@ -29,6 +30,7 @@ AS_DESIGNED = "compare systems that nobody rated on the same item, as the study 
 def warn(results: Results, plan: Plan) -> tuple[WarningRow, ...]:
     """Say what a reader must keep in mind, from the finished results."""
     return (
+        *about_live(results),
         *_about_groups(results),
         *_about_repeats(results, plan),
         *_about_tests(results, plan),

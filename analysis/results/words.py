@@ -23,6 +23,15 @@ SOURCES = {
 KINDS = {"human": "people", "simulated": "simulated annotators"}
 
 
+def rule_name(rule: str) -> str:
+    """Return a rule of exclusion as a reader sees it.
+
+    >>> rule_name("self_consistency"), rule_name("reading_speed")
+    ('self-consistency', 'reading speed')
+    """
+    return "self-consistency" if rule == "self_consistency" else shown_name(rule.replace("_", " "))
+
+
 def signed(value: float | None, decimals: int = 2) -> str:
     """Return a difference with its sign."""
     text = number(value, decimals)

@@ -101,7 +101,9 @@ def _draw(
         "assignments": len(store.assignments),
         "new": new,
         "tokens": len(store.tokens(personal=True)),
-        "balance": summarise_balance(store.assignments, store.assignments.keys(), single=study.single_outputs),
+        "balance": summarise_balance(
+            store.assignments, store.assignments.keys(), single=study.single_outputs or study.deals_pairs
+        ),
         "links": None,
     }
 
@@ -125,7 +127,8 @@ def summarise_balance(
     for assignment in assignments:
         if single:
             systems_of = hidden[assignment.assignment_id]
-            outputs.update((systems_of[one.label], one.item_id, one.sample) for one in assignment.blocks[0].shown)
+            shown = [output for block in assignment.blocks for output in block.shown]
+            outputs.update((systems_of[one.label], one.item_id, one.sample) for one in shown)
         on_pages = {output.item_id for block in assignment.blocks for output in block.shown}
         rated = {each.output.item_id for each in assignment.rated}
         chosen = {pair.output_x.item_id for pair in assignment.choices}

@@ -250,7 +250,8 @@ def print_summary(summary: RatingSummary, currency: str, *, as_json: bool) -> No
         click.echo(json.dumps(facts, ensure_ascii=False, indent=2))
         return
     before = f", {summary.finished_before} finished earlier" if summary.finished_before else ""
-    click.echo(f"{summary.rater}: {summary.finished} of {summary.visits} assignments finished{before}")
+    spared = f", {summary.not_needed} not needed" if summary.not_needed else ""
+    click.echo(f"{summary.rater}: {summary.finished} of {summary.visits} assignments finished{before}{spared}")
     click.echo(f"  {summary.answered} questions answered, {sum(summary.missing.values())} missing")
     for reason, questions in summary.missing.most_common():
         click.echo(f"    {questions} x {reason}")

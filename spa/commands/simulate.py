@@ -177,7 +177,8 @@ def answering(
         form = workspace.form(assignment_id)
         rng = assignment_rng(seed, assignment_id, None if seat in (None, FIRST_SEAT) else {"seat": seat})
         annotator = SimulatedAnnotator(truth, temperament, rng=rng)
-        return form, annotator.answers(form, workspace.store.assignments.key(assignment_id))
+        evidence = annotator.habit.evidence(form, workspace.study.people.seconds_per_100_words)
+        return form, {**annotator.answers(form, workspace.store.assignments.key(assignment_id)), **evidence}
 
     def annotator_of(token: str) -> Answering:
         lease = workspace.store.visits.of_token(token)

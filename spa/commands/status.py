@@ -21,11 +21,14 @@ if TYPE_CHECKING:
 )
 @json_option
 def status(study: Path, store: str | None, codes: bool, as_json: bool) -> None:
-    """Show the progress of STUDY: places, dropouts, outcomes, minutes and hourly pay."""
+    """Show the progress of STUDY: places, dropouts, outcomes, minutes, hourly pay, and what a live study decided."""
     import json
     import time
+    from dataclasses import asdict
 
+    from spa.commands.live_lines import live_lines
     from spa.commands.workspace import open_workspace
+    from spa.live import live_states
     from spa.responses.status import summarise_visits
 
     with open_workspace(study, store, read_only=not codes) as workspace:
@@ -37,14 +40,19 @@ def status(study: Path, store: str | None, codes: bool, as_json: bool) -> None:
         )
         sources = dict.fromkeys(line.source for line in found.lines) or {"link": None}
         known = {source: workspace.store.visits.outcome_codes(source) for source in sources} if codes else {}
-        title = workspace.study.title
+        states, title = live_states(workspace.study, workspace.store), workspace.study.title
     if as_json:
-        click.echo(json.dumps(_facts(found) | ({"codes": known} if codes else {}), ensure_ascii=False, indent=2))
+        more = {"live": [asdict(state) | {"enough": state.enough} for state in states]} if states else {}
+        facts = _facts(found) | more | ({"codes": known} if codes else {})
+        click.echo(json.dumps(facts, ensure_ascii=False, indent=2))
         return
     click.echo(f"{title}: {found.completed} of {found.places} places done, {found.at_work} at work, {found.free} free")
     _show_lines(found.lines)
     for line in _pace_lines(found):
         click.echo(line)
+    for state in states:
+        for line in live_lines(workspace.study, state):
+            click.echo(line)
     for source, each in known.items():
         click.echo(f"codes for {source}: " + ", ".join(f"{outcome} {code}" for outcome, code in each.items()))
 

@@ -6,7 +6,8 @@ import hashlib
 from functools import cache
 from importlib.resources import files
 
-ASSETS = {"form.css": "text/css; charset=utf-8", "form.js": "text/javascript; charset=utf-8"}  # name -> media type
+SCRIPT = "text/javascript; charset=utf-8"
+ASSETS = {"form.css": "text/css; charset=utf-8", "form.js": SCRIPT, "connection.js": SCRIPT}  # name -> media type
 
 
 @cache

@@ -20,6 +20,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from spa.forms.assets import asset_name, asset_text
+from spa.forms.effort import count_words
 from spa.forms.form import (
     AnswerOption,
     Exhibit,
@@ -39,6 +40,7 @@ from spa.forms.markdown import render_emphasis, render_markdown
 Gap = Literal["empty", "unusable"]
 UNWRITABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]")  # not allowed in HTML, or not in UTF-8
 MOST_TABS = 8
+SHORT_TEXT = 50  # words; texts no longer than this stand below one another on narrow screens, longer ones behind tabs
 SHORT_CAPTION = 12  # characters; up to three of these stand beside one another on a phone
 LONG_ITEM = 700  # characters; a longer item text stands beside a single output instead of above it
 MOST_CACHED = 4096  # rendered questions; one takes one or two kB
@@ -72,6 +74,17 @@ class Addresses:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReadingStep:
+    """A page as browsers without script get it where reading is asked for: one output after another, then the rest."""
+
+    page: Page  # with what is shown of it
+    served: str  # field that says what was served, and when
+    alone: bool  # one output alone, without the questions
+    number: int  # of outputs served so far
+    total: int  # outputs that are new on the page
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PageState:
     """What a person has done so far, as far as their page shows it."""
 
@@ -79,6 +92,8 @@ class PageState:
     gaps: Mapping[str, Gap] = field(default_factory=dict)  # questions to answer before going on
     unseen: tuple[Exhibit, ...] = ()  # outputs to look at before going on
     minimum_seconds: Mapping[str, float] | None = None  # on screen, by exhibit id; None: reading is not measured
+    step: ReadingStep | None = None  # what is shown of a page to browsers without script; None: all of it
+    resume_address: str | None = None  # where to go on with another device; "": where the platform says; None: unsaid
     preview: bool = False  # nothing is stored, and the page says so
     saved: bool = False  # answers given here before are shown again
     minutes: int | None = None  # how long the form takes, said on its first page
@@ -127,8 +142,10 @@ class PageRegion:
 
     @property
     def tabs(self) -> tuple[str, ...]:
-        """Names of the columns for the switch of narrow screens; empty where there is nothing to switch."""
-        if not 1 < len(self.columns) <= MOST_TABS:
+        """Names of the columns for the switch of narrow screens; empty where nothing, or only short texts, would be."""
+        outputs = [exhibit for block in self.exhibits for exhibit in block.exhibits]
+        short = all(each.image is None and count_words(each.text) <= SHORT_TEXT for each in outputs)
+        if short or not 1 < len(self.columns) <= MOST_TABS:
             return ()
         captions = {exhibit.caption for block in self.exhibits for exhibit in block.exhibits}
         if len(captions) == len(self.columns) <= 3 and all(len(caption) <= SHORT_CAPTION for caption in captions):
@@ -157,7 +174,8 @@ def render_page(
 
     Without ``state`` no answer is preselected. The HTML can be written in UTF-8, whatever the outputs contain.
     """
-    parts = sections(page)
+    state = state or PageState()
+    parts = sections(page if state.step is None else state.step.page)
     return _document(
         "page.html",
         texts,
@@ -168,17 +186,22 @@ def render_page(
         number=form.pages.index(page) + 1,
         total=len(form.pages),
         addresses=addresses or Addresses(),
-        state=state or PageState(),
+        state=state,
     )
 
 
 def render_whole(
-    form: Form, texts: PageTexts, *, posting: Posting | None = None, answers: Mapping[str, str] | None = None
+    form: Form,
+    texts: PageTexts,
+    *,
+    posting: Posting | None = None,
+    answers: Mapping[str, str] | None = None,
+    minimum_seconds: Mapping[str, float] | None = None,
 ) -> str:
     """Render all pages of a form as one document that needs nothing beside it.
 
     Without ``posting`` it is for reading only. With ``answers`` (question id -> what was sent) it is a form that was
-    handed in: they stand in their places.
+    handed in: they stand in their places. With ``minimum_seconds`` reading is asked for as on single pages.
     """
     return _document(
         "whole.html" if posting is None else "posted.html",
@@ -186,7 +209,9 @@ def render_whole(
         form=form,
         pages=[(page, sections(page)) for page in form.pages],
         addresses=Addresses(image=_image_as_data),
-        state=PageState(preview=posting is None and answers is None, answers=answers or {}),
+        state=PageState(
+            preview=posting is None and answers is None, answers=answers or {}, minimum_seconds=minimum_seconds
+        ),
         style=Markup(asset_text("form.css")),  # our own files
         script=Markup(asset_text("form.js")),
         posting=posting,

@@ -34,7 +34,7 @@ def preset_instructions(view: AssignmentView) -> str:
     separator = view.text_cache.texts.entries["form.list_separator"]
     paragraphs = [
         view.say("instructions_intro", systems=str(len(labels)), labels=separator.join(labels))
-        if len(labels) > 1 and not study.single_outputs
+        if len(labels) > 1 and not study.single_outputs and not study.deals_pairs
         else view.say("instructions_intro_one")
     ]
     if study.spa is not None:

@@ -18,7 +18,13 @@ _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _KEPT = frozenset({"label", "x", "y", "system"})
 READING_TEXTS = ("page.unseen", "page.unread", "page.consent_reading")
 # Without these a translation of its own does without what they say: a study that runs need not be changed.
-_DISPENSABLE = frozenset({"page.minutes", "page.instructions", *READING_TEXTS})
+_DISPENSABLE = frozenset(
+    {
+        *("page.minutes", "page.instructions", "page.unsent", "page.saved"),
+        *("page.pause", "page.pause_text", "page.pause_copy", "page.pause_copied", "page.pause_platform"),
+        *READING_TEXTS,
+    }
+)
 _RIGHT_TO_LEFT = frozenset({"ar", "arc", "ckb", "dv", "fa", "he", "ks", "ps", "sd", "syr", "ug", "ur", "yi"})
 _RIGHT_TO_LEFT_SCRIPTS = frozenset({"arab", "hebr", "nkoo", "syrc", "thaa"})
 
@@ -71,8 +77,8 @@ def load_texts(language: str, overrides: Mapping[str, str]) -> Texts:
     ----------
     language : str
         A language tag such as "en", "zh-CN" or "ar-EG". A language that is not shipped works
-        when ``overrides`` gives every text; the length of the form, instructions shown again and the evidence of
-        reading are left out where it lacks theirs.
+        when ``overrides`` gives every text; the length of the form, instructions shown again, the evidence of
+        reading, the state of the connection and the address for another device are left out where it lacks theirs.
     overrides : mapping of str to str
         The study's ``[texts]``: key ("form.x", "page.x") to text.
 

@@ -1,6 +1,7 @@
 """Evidence of reading: what the page's script measured of each output, checked before it is believed.
 
-It arrives in one field beside a page's answers and is stored with them. Browsers without script send none.
+It arrives in one field beside a page's answers and is stored with them. Browsers without script send none and are
+served outputs one by one instead, see :mod:`spa.responses.reading_steps`.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from functools import lru_cache
 from typing import NoReturn
 
 from spa.files import json_object, unique_keys
-from spa.forms.effort import count_words
+from spa.forms import effort
 from spa.forms.form import Exhibit, ExhibitsBlock, Page
+from spa.forms.texts import READING_TEXTS, Texts
+from spa.study.study import Study
 
 READING = "reading"  # the field; no question is called so
 LONGEST = 50_000  # characters; an output takes about 30
@@ -90,16 +93,21 @@ def minimum_seconds(page: Page, per_100_words: float) -> dict[str, float]:
     if not per_100_words:
         return {}
     return {
-        exhibit.exhibit_id: IMAGE_SECONDS if exhibit.image else round(_words(exhibit.text) * per_100_words / 100, 2)
-        for exhibit in outputs_of(page, repeated=False)
+        one.exhibit_id: IMAGE_SECONDS if one.image else round(count_words(one.text) * per_100_words / 100, 2)
+        for one in outputs_of(page, repeated=False)
     }
+
+
+def required_seconds(study: Study, texts: Texts) -> float:
+    """Return the least time on screen for 100 words; 0 where nothing is measured, or cannot be told in the language."""
+    return study.people.seconds_per_100_words if texts.has(*READING_TEXTS) else 0.0
 
 
 def unseen_outputs(page: Page, exposure: PageExposure, per_100_words: float) -> tuple[Exhibit, ...]:
     """Return the outputs that were not on screen, or for less than their minimum."""
     least = minimum_seconds(page, per_100_words)
     seen = {name for name, output in exposure.outputs.items() if output.seconds >= least.get(name, 0.0)}
-    return tuple(exhibit for exhibit in outputs_of(page) if exhibit.exhibit_id in least.keys() - seen)
+    return tuple(dict.fromkeys(each for each in outputs_of(page) if each.exhibit_id in least.keys() - seen))
 
 
 def _number(value: object, most: float) -> float:
@@ -112,5 +120,5 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"expected JSON, got {name}")
 
 
-_words = lru_cache(MOST_CACHED)(count_words)
+count_words = lru_cache(MOST_CACHED)(effort.count_words)
 _DECODER = json.JSONDecoder(object_pairs_hook=unique_keys, parse_constant=_refuse_constant)

@@ -8,7 +8,7 @@ from typing import Any
 
 from spa.forms.form import Exhibit, Form, Page
 from spa.responses.payloads import Payload
-from spa.responses.reading_evidence import READING, PageExposure, outputs_of, parse_exposure
+from spa.responses.reading_evidence import READING, PageExposure, count_words, outputs_of, parse_exposure
 
 
 def with_evidence(payloads: tuple[Payload, ...]) -> dict[str, str]:
@@ -51,8 +51,9 @@ def _row(
 ) -> tuple[object, ...]:
     about = page.page_id, page.kind, exposure.seconds
     if exhibit is None or exhibit.label is None:
-        return (*about, *(None,) * 8)
-    shown = exhibit.item_id, systems[exhibit.label], exhibit.sample, exhibit.label, positions.get(exhibit.label)
+        return (*about, *(None,) * 9)
+    label, words = exhibit.label, None if exhibit.image else count_words(exhibit.text)
+    shown = exhibit.item_id, systems[label], exhibit.sample, label, positions.get(label), words
     seen = exposure.outputs.get(exhibit.exhibit_id)
     return (*about, *shown, *((None, 0.0, 0.0) if seen is None else (seen.first_seen, seen.seconds, seen.scrolled)))
 

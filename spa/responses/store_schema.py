@@ -69,11 +69,12 @@ assignments = Table(
     Column("record", Text, nullable=False),  # canonical JSON
 )
 
-left_out = Table(  # of assignments that were first begun when some pairs were decided, see spa.study.narrowing
-    "left_out",
+adapted = Table(  # what earlier answers of a live study changed in assignments, see spa.study.narrowing
+    "adapted",
     metadata,
     Column("assignment_id", ForeignKey("assignments.assignment_id"), primary_key=True),
-    Column("pairs", Text, nullable=False),  # JSON: [[system_x, system_y], ...]
+    Column("left_out", Text),  # pairs, JSON: [[system_x, system_y], ...]; or
+    Column("dealt", Text),  # in the place of the pairs drawn, JSON: [[system_x, system_y, system asked about], ...]
     Column("published", Boolean, nullable=False, server_default=false()),  # its form stands on a platform as it is
 )
 

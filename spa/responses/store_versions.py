@@ -2,7 +2,7 @@
 
 1: no journal, but the attempts of raters; the first stores knew no personal tokens. 2: a journal; seats had no
 numbers, outcomes were not noted, and tokens not tied to visits. 3: no places. 4: as 5, which says that stores are
-migrated. 5: nothing was left out of assignments. The first ones of 3 and 4 differ from the last in indexes and the
+migrated. 5: no assignment was adapted. The first ones of 3 and 4 differ from the last in indexes and the
 order of columns.
 """
 

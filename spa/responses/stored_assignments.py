@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import astuple
 from itertools import islice
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
@@ -11,22 +12,22 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select, upda
 from spa.errors import ResponseError
 from spa.responses.database import CHUNK, Database, note
 from spa.responses.leases import lock_leases
-from spa.responses.store_schema import assignments, blinding, left_out, meta, places, submissions, tokens
+from spa.responses.store_schema import adapted, assignments, blinding, meta, places, submissions, tokens
 from spa.responses.tokens import random_token
 from spa.study.assignment import Assignment, BlindingKey
 from spa.study.assignment_json import assignment_from_json, assignment_to_json, key_from_json, key_to_json
-from spa.study.narrowing import Pair, narrowed
+from spa.study.narrowing import DealtPair, Pair, narrowed, redealt
 
 _DRAWS = (  # run for every visit of a rater, made once
-    select(assignments.c.assignment_id, assignments.c.record, blinding.c.record, left_out.c.pairs)
+    select(assignments.c.assignment_id, assignments.c.record, blinding.c.record, adapted.c.left_out, adapted.c.dealt)
     .join(blinding, blinding.c.assignment_id == assignments.c.assignment_id)
-    .outerjoin(left_out, left_out.c.assignment_id == assignments.c.assignment_id)
+    .outerjoin(adapted, adapted.c.assignment_id == assignments.c.assignment_id)
     .where(assignments.c.assignment_id.in_(bindparam("assignment_ids", expanding=True)))
 )
 _IN_ORDER = (
-    select(assignments.c.record, blinding.c.record.label("key"), left_out.c.pairs)
+    select(assignments.c.record, blinding.c.record.label("key"), adapted.c.left_out, adapted.c.dealt)
     .join(blinding, blinding.c.assignment_id == assignments.c.assignment_id)
-    .outerjoin(left_out, left_out.c.assignment_id == assignments.c.assignment_id)
+    .outerjoin(adapted, adapted.c.assignment_id == assignments.c.assignment_id)
     .order_by(assignments.c.number)
 )
 
@@ -88,7 +89,8 @@ class StoredAssignments:
     def __iter__(self) -> Iterator[Assignment]:
         for row in self._database.stream(_IN_ORDER):
             drawn = assignment_from_json(row.record)
-            yield drawn if row.pairs is None else narrowed(drawn, key_from_json(row.key), json.loads(row.pairs))
+            left_out = row.left_out
+            yield drawn if left_out is None else narrowed(drawn, key_from_json(row.key), json.loads(left_out))
 
     def ids(self) -> list[str]:
         """Return the ids of all assignments in the order of the draw."""
@@ -97,8 +99,8 @@ class StoredAssignments:
 
     def keys(self) -> Iterator[BlindingKey]:
         """Yield the keys of all assignments."""
-        for row in self._database.stream(select(blinding.c.record).order_by(blinding.c.assignment_id)):
-            yield key_from_json(row.record)
+        for row in self._database.stream(_IN_ORDER):
+            yield key_from_json(row.key) if row.dealt is None else _as_asked(*row)[1]
 
     def key(self, assignment_id: str) -> BlindingKey:
         """Return what the labels of one assignment hide."""
@@ -115,11 +117,19 @@ class StoredAssignments:
         """Return several assignments with what their labels hide, by id; unknown ids are left out."""
         with self._database.reading() as connection:
             rows = connection.execute(_DRAWS, {"assignment_ids": assignment_ids}).all()
-        found = {}
-        for name, record, key, pairs in rows:
-            drawn, hidden = assignment_from_json(record), key_from_json(key)
-            found[name] = (drawn if pairs is None else narrowed(drawn, hidden, json.loads(pairs))), hidden
-        return found
+        return {name: _as_asked(*row) for name, *row in rows}
+
+    def dealt(self) -> dict[str, list[DealtPair]]:
+        """Return the pairs of the assignments that were dealt others than those drawn."""
+        with self._database.reading() as connection:
+            rows = connection.execute(select(adapted).where(adapted.c.dealt.is_not(None))).all()
+        return {row.assignment_id: _pairs(row.dealt) for row in rows}
+
+    def narrowed_as_drawn(self, assignment_ids: Sequence[str]) -> list[tuple[Assignment, BlindingKey]]:
+        """Return those of some assignments of which anything was left out, as they were drawn."""
+        with self._database.reading() as connection:
+            rows = connection.execute(_DRAWS, {"assignment_ids": assignment_ids}).all()
+        return [(assignment_from_json(row[1]), key_from_json(row[2])) for row in rows if row.left_out is not None]
 
     def leave_out(self, decided: Collection[Pair]) -> int:
         """Leave decided pairs out of every assignment that nobody has begun, and return how many changed.
@@ -127,30 +137,58 @@ class StoredAssignments:
         The draw itself stays as it is. Forms that were given to anybody, or published, never change.
         """
         pairs = json.dumps(sorted(sorted(pair) for pair in decided), ensure_ascii=False)
+        return self._adapt(lambda waiting: [{"assignment_id": each, "left_out": pairs} for each in waiting])
+
+    def deal(self, pairs: Sequence[DealtPair], *, each: int) -> int:
+        """Deal other pairs to the next assignments that nobody has begun, ``each`` to one; returns how many changed."""
+        hands = [pairs[start : start + each] for start in range(0, len(pairs), each)]
+
+        def deal(waiting: Sequence[str]) -> list[dict[str, str]]:
+            return [
+                {"assignment_id": name, "dealt": json.dumps([astuple(pair) for pair in hand], ensure_ascii=False)}
+                for name, hand in zip(waiting, hands, strict=False)
+            ]
+
+        return self._adapt(deal)
+
+    def _adapt(self, change: Callable[[Sequence[str]], list[dict[str, str]]]) -> int:
+        """Replace what was adapted of assignments that nobody has begun; returns how many rows are new."""
         begun = select(submissions.c.assignment_id)
-        as_now = select(left_out.c.assignment_id).where((left_out.c.pairs == pairs) | left_out.c.published)
+        published = select(adapted.c.assignment_id).where(adapted.c.published)
         with self._database.transaction() as connection:
             lock_leases(connection)
-            changing = select(assignments.c.assignment_id).where(
-                assignments.c.assignment_id.not_in(begun), assignments.c.assignment_id.not_in(as_now)
-            )
-            changed = [{"assignment_id": name, "pairs": pairs} for name in connection.scalars(changing)]
-            if changed:
-                names = [row["assignment_id"] for row in changed]
-                for start in range(0, len(names), CHUNK):
-                    part = names[start : start + CHUNK]
-                    connection.execute(delete(left_out).where(left_out.c.assignment_id.in_(part)))
-                connection.execute(insert(left_out), changed)
-        return len(changed)
+            name = places.c.assignment_id
+            free = select(name).where(name.not_in(begun), name.not_in(published)).order_by(places.c.number)
+            rows = change(list(connection.scalars(free)))
+            known = {row.assignment_id: (row.left_out, row.dealt) for row in connection.execute(select(adapted))}
+            rows = [row for row in rows if known.get(row["assignment_id"]) != (row.get("left_out"), row.get("dealt"))]
+            for start in range(0, len(rows), CHUNK):
+                names = [row["assignment_id"] for row in rows[start : start + CHUNK]]
+                connection.execute(delete(adapted).where(adapted.c.assignment_id.in_(names)))
+            if rows:
+                connection.execute(insert(adapted), rows)
+        return len(rows)
 
     def note_published(self, assignment_ids: Sequence[str]) -> None:
         """Keep assignments as they are from now on: their forms are about to be published where they cannot change."""
         with self._database.transaction() as connection:
             lock_leases(connection)
             for name in assignment_ids:
-                own = left_out.c.assignment_id == name
-                if connection.execute(update(left_out).where(own).values(published=True)).rowcount == 0:
-                    connection.execute(insert(left_out).values(assignment_id=name, pairs="[]", published=True))
+                own = adapted.c.assignment_id == name
+                if connection.execute(update(adapted).where(own).values(published=True)).rowcount == 0:
+                    connection.execute(insert(adapted).values(assignment_id=name, published=True))
+
+
+def _as_asked(record: str, key: str, left_out: str | None, dealt: str | None) -> tuple[Assignment, BlindingKey]:
+    """Return an assignment and its key, as earlier answers changed them."""
+    drawn, hidden = assignment_from_json(record), key_from_json(key)
+    if left_out is not None:
+        drawn = narrowed(drawn, hidden, json.loads(left_out))
+    return drawn, hidden if dealt is None else redealt(hidden, drawn, _pairs(dealt))
+
+
+def _pairs(dealt: str) -> list[DealtPair]:
+    return [DealtPair(system_x=x, system_y=y, subject=subject) for x, y, subject in json.loads(dealt)]
 
 
 def _count(connection: Connection) -> int:

@@ -101,6 +101,7 @@ READING = {  # one row an output on a page of a person's form; a page without ou
     "sample": pl.Int64,
     "label": pl.String,
     "position": pl.Int64,
+    "words": pl.Int64,  # of the output; of an image none
     "first_seen": pl.Float64,
     "seconds": pl.Float64,
     "scrolled": pl.Float64,

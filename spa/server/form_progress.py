@@ -7,17 +7,34 @@ server changes nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from spa.forms.form import CheckTarget, Exhibit, Form, Page, ScreeningTarget
-from spa.forms.html import Gap
+from spa.forms.html import Gap, ReadingStep
 from spa.responses import outcomes
 from spa.responses.answers import NO_ANSWER, parse_answers
 from spa.responses.leases import Lease
 from spa.responses.payloads import Payload
-from spa.responses.reading_evidence import READING, outputs_of, parse_exposure, unseen_outputs
+from spa.responses.reading_evidence import (
+    READING,
+    PageExposure,
+    minimum_seconds,
+    outputs_of,
+    parse_exposure,
+    unseen_outputs,
+)
+from spa.responses.reading_steps import (
+    SERVED,
+    ServedOutput,
+    parse_served,
+    serve_output,
+    step_page,
+    unserved_outputs,
+    write_served,
+)
 from spa.responses.submission import Missing, Response, Submission
 
 REASONS: Mapping[str, str] = {  # why a question was never shown, by the outcome of the visit
@@ -36,21 +53,28 @@ class FormProgress:
     form: Form
     lease: Lease
     fields: Mapping[str, Fields]
+    received_at: Mapping[str, float] = field(default_factory=dict)  # seconds since 1970, of the same pages
     seconds_per_100_words: float = 0.0  # least time on screen of an output; 0: none
+    keyed: Callable[[str], str] = field(default=lambda text: "", repr=False, compare=False)  # the store's keyed hash
     _read: dict[str, tuple[Response | Missing, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def from_payloads(
-        cls, form: Form, lease: Lease, payloads: Iterable[Payload], *, seconds_per_100_words: float = 0.0
-    ) -> FormProgress:
+    def from_payloads(cls, form: Form, lease: Lease, payloads: Iterable[Payload], **reading: Any) -> FormProgress:
         """Read the stored payloads; of several for a page the latest counts."""
-        fields = {payload.page_id: json.loads(payload.body) for payload in payloads}
-        return cls(form=form, lease=lease, fields=fields, seconds_per_100_words=seconds_per_100_words)
+        sent = {payload.page_id: payload for payload in payloads}
+        fields = {page_id: json.loads(payload.body) for page_id, payload in sent.items()}
+        received_at = {page_id: payload.received_at for page_id, payload in sent.items()}
+        return cls(form=form, lease=lease, fields=fields, received_at=received_at, **reading)
 
-    def with_fields(self, page: Page, fields: Fields) -> FormProgress:
+    def with_fields(self, page: Page, fields: Fields, *, now: float) -> FormProgress:
         """Return the visit after a page was sent."""
         read = {page_id: answers for page_id, answers in self._read.items() if page_id != page.page_id}
-        return replace(self, fields={**self.fields, page.page_id: fields}, _read=read)
+        return replace(
+            self,
+            fields={**self.fields, page.page_id: fields},
+            received_at={**self.received_at, page.page_id: now},
+            _read=read,
+        )
 
     def page(self, page_id: str) -> Page | None:
         """Return a page of the form by its id."""
@@ -77,15 +101,58 @@ class FormProgress:
         }
 
     def unseen(self, page: Page) -> tuple[Exhibit, ...]:
-        """Return the outputs of a page that its evidence of reading says were not seen; none without evidence."""
-        evidence = self.fields.get(page.page_id, {}).get(READING)
-        if evidence is None or not self.seconds_per_100_words or not outputs_of(page, repeated=False):
+        """Return the new outputs of a page that neither its evidence of reading nor its steps say were seen."""
+        if not self.seconds_per_100_words or not outputs_of(page, repeated=False):
             return ()
+        sent = self.fields.get(page.page_id, {})
+        if READING in sent:
+            try:
+                exposure = parse_exposure(sent[READING], page)
+            except ValueError:  # stored and refused
+                exposure = PageExposure(seconds=0.0, outputs={})
+            return unseen_outputs(page, exposure, self.seconds_per_100_words)
+        if SERVED not in sent and self.lease.annotator_kind != "human":  # a program that plays a person
+            return ()
+        until = self.received_at.get(page.page_id, 0.0)
+        return unserved_outputs(page, self.served(page), self.seconds_per_100_words, until=until)
+
+    def served(self, page: Page) -> tuple[ServedOutput, ...]:
+        """Return the outputs that were served one by one on a page; none where that cannot be read."""
         try:
-            exposure = parse_exposure(evidence, page)
-        except ValueError:  # stored and refused; the page counts as sent without
+            return parse_served(self.fields.get(page.page_id, {}).get(SERVED, ""), self.sign(page))
+        except ValueError:
             return ()
-        return unseen_outputs(page, exposure, self.seconds_per_100_words)
+
+    def sign(self, page: Page) -> Callable[[str], str]:
+        """Return what signs the outputs that are served on a page of this visit."""
+        return lambda listed: self.keyed(f"served/{self.lease.submission_id}/{page.page_id}/{listed}")
+
+    def in_steps(self, page: Page) -> bool:
+        """Say whether a page's outputs are served one by one: it, or else the page before, was sent without script."""
+        sent = self.fields.get(page.page_id) or self.fields.get(self.neighbour(page, -1).page_id)
+        measured = self.seconds_per_100_words and outputs_of(page, repeated=False)
+        return bool(measured and sent is not None and READING not in sent and self.lease.annotator_kind == "human")
+
+    def step(self, page: Page, *, now: float, again: bool = False) -> ReadingStep:
+        """Return the step that is due on a page: an output alone, or the whole page after the last.
+
+        Its time begins ``now``, or with ``again`` goes on from when it was served first.
+        """
+        left, served = self.unseen(page), self.served(page)
+        names = {exhibit.exhibit_id for exhibit in left}
+        if not again:
+            served = tuple(output for output in served if output.exhibit_id not in names)
+        if left and left[0].exhibit_id not in {output.exhibit_id for output in served}:
+            served = serve_output(served, left[0], now=now)
+        total = len(minimum_seconds(page, self.seconds_per_100_words))
+        shown = step_page(page, left[0]) if left and total > 1 else page
+        field = write_served(served, self.sign(page))
+        return ReadingStep(page=shown, served=field, alone=shown is not page, number=len(served), total=total)
+
+    def step_is_done(self, page: Page) -> bool:
+        """Say whether the output that was served last was with the reader for its minimum."""
+        served, unseen = self.served(page), {exhibit.exhibit_id for exhibit in self.unseen(page)}
+        return bool(served) and served[-1].exhibit_id not in unseen
 
     def is_left(self, page: Page) -> bool:
         """Say whether a page was sent with usable answers after its outputs were seen."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 from fastapi import HTTPException
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
@@ -24,7 +26,9 @@ def page_response(form: Form, page: Page, texts: Texts, *, addresses: Addresses,
 def send_notice(texts: Texts, name: str, *, status: int, link: str | None = None) -> HTMLResponse:
     """Say something that is no part of a form; ``name`` is that of its texts, ``link`` leads back."""
     title, text = texts.say(f"page.{name}_title"), texts.say(f"page.{name}_text")
-    return HTMLResponse(render_notice("notice", texts, title=title, text=text, link=link), status_code=status)
+    ended = status == HTTPStatus.GONE
+    html = render_notice("notice", texts, title=title, text=text, link=link, ended=ended)
+    return HTMLResponse(html, status_code=status)
 
 
 def send_asset(name: str) -> Response:

@@ -29,11 +29,12 @@ from fastapi import FastAPI
 from fastapi.responses import RedirectResponse, Response
 
 from spa.forms.form import Form
-from spa.forms.texts import READING_TEXTS, Texts
+from spa.forms.texts import Texts
 from spa.live import LiveProgress
 from spa.responses.admission import AdmissionRefused, AdmissionRules, NoneLeft, QuotaFull, UnknownGroup
 from spa.responses.families import StudyFamily
 from spa.responses.outcomes import Outcome, is_claim
+from spa.responses.reading_evidence import required_seconds
 from spa.responses.store import Store
 from spa.responses.submission import AnnotatorKind
 from spa.responses.visits import PersonVisit
@@ -75,7 +76,7 @@ class SurveyContext:
     @property
     def seconds_per_100_words(self) -> float:
         """The least time that outputs are on screen; 0 where nothing is measured, or cannot be told in the language."""
-        return self.study.people.seconds_per_100_words if self.texts.has(*READING_TEXTS) else 0.0
+        return required_seconds(self.study, self.texts)
 
     def admit(
         self,

@@ -19,6 +19,7 @@ from starlette.routing import Route
 from spa.forms.effort import whole_minutes
 from spa.forms.form import Form, Page
 from spa.forms.html import Addresses, PageState, render_notice
+from spa.live import is_live
 from spa.responses.leases import lease_of_token
 from spa.responses.outcomes import (
     COMPLETED,
@@ -70,6 +71,10 @@ class SurveyRoutes:
     def _minutes(self) -> int:
         """How long a form takes; all are about as long as the first."""
         return whole_minutes(self.study, self.context.form(self.store.assignments.ids()[0]))
+
+    def _minutes_of(self, visit: FormProgress) -> int:
+        """Return how long the form of a visit takes: in a live study, later ones ask less."""
+        return whole_minutes(self.study, visit.form) if is_live(self.study) else self._minutes
 
     @property
     def routes(self) -> list[Route]:
@@ -145,7 +150,7 @@ class SurveyRoutes:
             raise HTTPException(404)
         if visit.lease.finished or visit.is_ahead(page):
             return to(self._due_address(token, visit))
-        return self._render(token, visit, page)
+        return self._render(request, visit, page, script="script" in request.query_params)
 
     async def submit_page(self, request: Request) -> Response:
         """Save a page, then redirect forward or back, or show it again with its gaps marked."""
@@ -170,7 +175,9 @@ class SurveyRoutes:
         if go == "back":
             return to(f"/a/{token}/p/{visit.neighbour(page, -1).page_id}")
         if not visit.is_left(page):
-            return self._render(token, visit, page, mark_gaps=True)
+            if go == "step" and visit.step_is_done(page):
+                return to(f"/a/{token}/p/{page.page_id}")
+            return self._render(request, visit, page, mark_gaps=True)
         last = page is visit.form.pages[-1]
         self._recent.put(token, visit)
         return to(f"/a/{token}/p/{(visit.due if last else visit.neighbour(page, 1)).page_id}")
@@ -257,15 +264,22 @@ class SurveyRoutes:
     def _due_address(self, token: str, visit: FormProgress) -> str:
         return f"/a/{token}/done" if visit.lease.finished else f"/a/{token}/p/{visit.due.page_id}"
 
-    def _render(self, token: str, visit: FormProgress, page: Page, *, mark_gaps: bool = False) -> Response:
+    def _render(
+        self, request: Request, visit: FormProgress, page: Page, *, mark_gaps: bool = False, script: bool = False
+    ) -> Response:
+        base = f"/a/{request.path_params['token']}"
+        site = self.context.public_url or str(request.base_url).rstrip("/")
+        in_steps = visit.in_steps(page) and not script
+        measured = visit.seconds_per_100_words and not in_steps
         state = PageState(
             answers=visit.fields.get(page.page_id, {}),
             gaps=visit.gaps(page) if mark_gaps else {},
-            minutes=self._minutes if page is visit.form.pages[0] else None,
+            minutes=self._minutes_of(visit) if page is visit.form.pages[0] else None,
             unseen=visit.unseen(page) if mark_gaps else (),
-            minimum_seconds=minimum_seconds(page, visit.seconds_per_100_words) if visit.seconds_per_100_words else None,
+            minimum_seconds=minimum_seconds(page, visit.seconds_per_100_words) if measured else None,
+            resume_address=site + base if visit.lease.external_id is None else "",
+            step=visit.step(page, now=self.context.clock(), again=mark_gaps) if in_steps else None,
         )
-        base = f"/a/{token}"
         addresses = Addresses(
             action=f"{base}/p/{page.page_id}", image=lambda exhibit: f"{base}/image/{exhibit.exhibit_id}"
         )

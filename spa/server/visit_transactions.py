@@ -29,12 +29,14 @@ from spa.responses.outcomes import (
 )
 from spa.responses.payloads import read_pages, save_page
 from spa.responses.reading_evidence import READING, parse_exposure
+from spa.responses.reading_steps import SERVED, parse_served
 from spa.responses.tokens import has_token, note_consent
 from spa.responses.visit_ends import finish_visit
 from spa.server.form_progress import FormProgress
 from spa.server.survey_context import SurveyContext
 
-Navigation = Literal["on", "back", "stay", "decline"]
+Navigation = Literal["on", "step", "back", "stay", "decline"]
+FORWARD = ("on", "step")
 Fields = Mapping[str, str]
 NO_PARAMETERS: Mapping[str, str] = MappingProxyType({})
 Found = FormProgress | Literal["not admitted", "unknown"]
@@ -99,7 +101,13 @@ class VisitTransactions:
     def _visit_of(self, connection: Connection, lease: Lease) -> FormProgress:
         form = self.form_of(lease.assignment_id)
         sent = read_pages(connection, lease.submission_id)
-        return FormProgress.from_payloads(form, lease, sent, seconds_per_100_words=self.context.seconds_per_100_words)
+        return FormProgress.from_payloads(
+            form,
+            lease,
+            sent,
+            seconds_per_100_words=self.context.seconds_per_100_words,
+            keyed=self.store.keyed,
+        )
 
     def submit(
         self, connection: Connection, token: str, page_id: str, fields: Fields, go: Navigation
@@ -118,17 +126,19 @@ class VisitTransactions:
                 return PageResult(visit, page, ended=False, unknown_fields=True)
             self._finish(connection, visit, NO_CONSENT, now)
             return PageResult(visit, page, ended=True)
-        unknown = not _belongs(page, fields)
+        unknown = not _belongs(visit, page, fields)
         again = unknown and visit.fields.get(page_id) == fields  # a program in a loop must not fill the store
-        if (go == "on" or page.questions or READING in fields) and not again:  # without either: read when left forward
+        if (
+            go in FORWARD or page.questions or READING in fields
+        ) and not again:  # without either: read when left forward
             save_page(connection, visit.lease.submission_id, page_id, json.dumps(fields), now=now)
-            visit = visit.with_fields(page, fields)
+            visit = visit.with_fields(page, fields, now=now)
         if unknown:
             return PageResult(visit, page, ended=False, unknown_fields=True)
         if page.kind == "consent" and visit.lease.consented_at is None and not visit.gaps(page):
             text_hash = sha256((self.study.consent.text or "").encode()).hexdigest()
             note_consent(connection, visit.lease.submission_id, text_hash=text_hash, now=now)
-        if go != "on" or not visit.is_left(page):
+        if go not in FORWARD or not visit.is_left(page):
             return PageResult(visit, page, ended=False)
         outcome = self._outcome(connection, visit, page)
         if outcome is not None:
@@ -175,13 +185,15 @@ class VisitTransactions:
         finish_visit(connection, submission, outcome, code, now=now, rules=self.context.rules)
 
 
-def _belongs(page: Page, fields: Fields) -> bool:
+def _belongs(visit: FormProgress, page: Page, fields: Fields) -> bool:
     """Say whether a page has all fields that were sent: its questions, and evidence of reading that can be read."""
     answers = dict(fields)
-    evidence = answers.pop(READING, None)
-    if evidence is not None:
-        try:
+    evidence, served = answers.pop(READING, None), answers.pop(SERVED, None)
+    try:
+        if evidence is not None:
             parse_exposure(evidence, page)
-        except ValueError:
-            return False
+        if served is not None:
+            parse_served(served, visit.sign(page))
+    except ValueError:
+        return False
     return not unknown_keys(page.questions, answers)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from spa.errors import StudyError
 from spa.files import read_toml
@@ -28,6 +28,7 @@ from spa.forms.form import (
     ScreeningTarget,
     TextAnswer,
 )
+from spa.simulation.simulated_reading import ReadingHabit
 from spa.simulation.true_utilities import Share, SimulationTable, Spread, TrueUtilities
 from spa.study.assignment import BlindingKey
 
@@ -52,6 +53,11 @@ class Temperament(SimulationTable):
     inconsistency: Share = 0.0  # p and its reverse add up to more than 1.1
     not_eligible: Share = 0.0  # give an answer to a screening question that is not eligible
     failing_checks: Share = 0.0  # get attention checks wrong
+    skipping_outputs: Share = 0.0  # see no more than the first lines of every second output
+    racing: Share = 0.0  # let outputs pass at 1,500 words a minute
+    straight_lining: Share = 0.0  # answer everything alike
+    words_per_minute: Annotated[float, Field(gt=0)] = 240.0  # median speed of reading
+    words_per_minute_sd: Spread = 0.25  # of its logarithm, between annotators
     rounding: float = 5.0  # percent are multiples of this
 
 
@@ -102,6 +108,17 @@ class SimulatedAnnotator:
         self.eligible = not_eligible >= temperament.not_eligible
         self.fails_checks = failing < temperament.failing_checks
         self._excess = 0.15 + 0.1 * manner
+        reading = rng.spawn(1)[0]  # draws of its own, so that answers do not depend on how outputs are read
+        skips, races, straight = (float(value) for value in reading.random(3))
+        if self.careless == "no" and straight < temperament.straight_lining:
+            self.careless = "straight"
+        self.habit = ReadingHabit(
+            words_per_minute=temperament.words_per_minute
+            * math.exp(temperament.words_per_minute_sd * float(reading.standard_normal())),
+            skips=skips < temperament.skipping_outputs,
+            races=races < temperament.racing,
+            rng=reading,
+        )
 
     def answers(self, form: Form, key: BlindingKey) -> dict[str, str]:
         """Answer every question of a form.

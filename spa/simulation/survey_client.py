@@ -1,4 +1,4 @@
-"""An HTTP client that answers served forms page by page, as a browser without script would.
+"""An HTTP client that answers served forms page by page, as a browser would.
 
 It reads the fields from the HTML alone and compares them with the form.
 """
@@ -16,6 +16,7 @@ import httpx2
 
 from spa.errors import ResponseError
 from spa.forms.form import ConfirmAnswer, Form, NumberAnswer, OptionsAnswer, Page, TextAnswer
+from spa.responses.reading_evidence import READING
 
 THREADS = 4
 MOST_STEPS = 2  # requests a page, before a server that leads in circles is given up
@@ -55,7 +56,8 @@ def visit_all(
     tokens : sequence of str
         The people's links.
     annotator_of : callable
-        Token -> who answers: assignment id -> its form, and the answers by question id.
+        Token -> who answers: assignment id -> its form, and the answers by question id, beside which the evidence
+        of reading may stand by page id; pages without are sent as by a browser without script.
     threads : int
         Visits under way at once, each over a connection of its own that is used again.
     progress : callable, optional
@@ -144,7 +146,8 @@ def fill_in(served: ServedForm, form: Form, answers: Mapping[str, str]) -> dict[
     for name, values in offered_by(page).items():
         if served.offered[name] != values:
             raise ResponseError(f"{place}, {name}: expected the values {values}, got {served.offered[name]}")
-    return {**served.hidden, **{name: answers[name] for name in question_ids}}
+    measured = {READING: answers[page.page_id]} if served.measured and page.page_id in answers else {}
+    return {**served.hidden, **{name: answers[name] for name in question_ids}, **measured}
 
 
 def offered_by(page: Page) -> dict[str, list[str] | None]:
@@ -214,6 +217,7 @@ class ServedForm:
     action: str
     assignment_id: str
     page_id: str
+    measured: bool = False  # whether the page asks its script for evidence of reading
     hidden: dict[str, str] = field(default_factory=dict)
     offered: dict[str, list[str] | None] = field(default_factory=dict)  # field -> its values; None: free entry
 
@@ -254,7 +258,9 @@ class PageReader(HTMLParser):
         given = {name: value or "" for name, value in attrs}
         if tag == "form" and "data-assignment" in given:
             self._in_form = True
-            self.page.form = ServedForm(given.get("action", ""), given["data-assignment"], given.get("data-page", ""))
+            self.page.form = ServedForm(
+                given.get("action", ""), given["data-assignment"], given.get("data-page", ""), "data-reading" in given
+            )
         elif tag == "code" and "data-completion-code" in given:
             self._in_code = True
             self.page.completion_code = ""

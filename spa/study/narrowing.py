@@ -1,9 +1,9 @@
-"""Assignments without the pairs that are decided: the rest is asked as it was drawn."""
+"""What earlier answers of a live study change in later assignments: pairs left out, or others dealt."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 from spa.study.assignment import Assignment, BlindingKey, Block
 
@@ -54,3 +54,20 @@ def _with_labels(block: Block, labels: Collection[str]) -> Block:
         labels=tuple(label for label in block.labels if label in labels),
         shown=tuple(output for output in block.shown if output.label in labels),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DealtPair:
+    """A pair dealt in the place of one drawn; ``subject`` is the system whose score the answer counts for."""
+
+    system_x: str
+    system_y: str
+    subject: str
+
+
+def redealt(key: BlindingKey, assignment: Assignment, pairs: Sequence[DealtPair]) -> BlindingKey:
+    """Return the key under which the same labels and items hide other pairs, choice by choice."""
+    systems = dict(key.systems)
+    for choice, pair in zip(assignment.choices, pairs, strict=True):
+        systems |= {choice.output_x.label: pair.system_x, choice.output_y.label: pair.system_y}
+    return replace(key, systems=systems)

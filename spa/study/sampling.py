@@ -124,6 +124,7 @@ class _Sampler:
         if study.single_outputs:
             cards = list(outputs.of_compared(study))
             self.single = SpreadDeck(cards, [card.system for card in cards], rng)
+        self.pairs = Deck(study.choice_pairs, rng) if study.deals_pairs else None
         self.samples: dict[tuple[str, str], Deck[int]] = {}
         self.outputs = outputs
         exposure_study = study.spa.exposure_study if study.spa is not None else None
@@ -148,6 +149,8 @@ class _Sampler:
         assignment_id = f"a{number + 1:05d}"
         if self.single is not None:
             return self._single_outputs(assignment_id, number, self.single.deal(self.study.design.outputs))
+        if self.pairs is not None:
+            return self._dealt_pairs(assignment_id, number, self.pairs)
         places = self._block_order(number)
         orders = self._orders(number)
         systems: dict[str, str] = {}
@@ -194,6 +197,33 @@ class _Sampler:
                 assignment_id=assignment_id,
                 systems={label: output.system for label, output in dealt.items()},
                 blocks=dict.fromkeys(dealt, 0),
+            ),
+        )
+
+    def _dealt_pairs(
+        self, assignment_id: str, number: int, pairs: Deck[tuple[str, str]]
+    ) -> tuple[Assignment, BlindingKey]:
+        """Return pairs on an item each, every output under a label of its own."""
+        blocks, choices = [], []
+        systems: dict[str, str] = {}
+        for place, item_id in enumerate(self.items.deal(self.study.items_per_annotator)):
+            pair = pairs.deal_one()
+            if self.sides[0, pair].deal_one() and self.study.design.directions == "counterbalanced":
+                pair = pair[::-1]
+            labels = label_name(2 * place), label_name(2 * place + 1)
+            x, y = (
+                ShownOutput(label=label, item_id=item_id, sample=self._sample(item_id, system))
+                for label, system in zip(labels, pair, strict=True)
+            )
+            blocks.append(Block(exposure=1, labels=labels, shown=(x, y)))
+            choices.append(OutputPair(output_x=x, output_y=y))
+            systems |= dict(zip(labels, pair, strict=True))
+        return (
+            Assignment(assignment_id=assignment_id, number=number, blocks=tuple(blocks), choices=tuple(choices)),
+            BlindingKey(
+                assignment_id=assignment_id,
+                systems=systems,
+                blocks={label: index for index, block in enumerate(blocks) for label in block.labels},
             ),
         )
 

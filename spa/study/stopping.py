@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from spa.study.study import OVERALL, Elicitation, Study, expand_pairs
 
@@ -41,6 +41,22 @@ def deciding_pairs(study: Study) -> tuple[tuple[str, str], ...]:
     if answers == "ratings":
         return expand_pairs("all", None, study.compared)
     return study.pairs if answers == "preferences" else study.choice_pairs
+
+
+def stopping_facts(study: Study) -> dict[str, Any]:
+    """Return [stopping] with what it leaves to other tables of the study filled in; nothing in one of fixed size."""
+    if study.stopping.rule == "fixed":
+        return {}
+    error_rate = study.analysis.fwer if study.stopping.error_rate is None else study.stopping.error_rate
+    filled = {"answers": deciding_answers(study), "criteria": list(deciding_criteria(study))}
+    return study.stopping.model_dump() | filled | {"error_rate": error_rate, "most": most_annotators(study)}
+
+
+def rating_scale_width(study: Study) -> float:
+    """Return the highest less the lowest rating of the section that decides, in points."""
+    if deciding_elicitation(study) == "continuous" or study.likert is None:
+        return 100.0
+    return float(study.likert.points - 1)
 
 
 def most_annotators(study: Study) -> int:

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, PrivateAttr, StringConstraints
 
+from spa.study.analysis import Analysis, Stopping
 from spa.study.panel import Panel
 from spa.study.raters import Rater
 from spa.study.toml_table import Ident, Text, TomlTable, added
@@ -155,6 +156,7 @@ class Choices(TomlTable):
 
     ties: bool = True
     outputs: Shown = "all"
+    per_annotator: Annotated[int, Field(ge=1)] | None = added(None)  # comparisons, each on another item; None: all
     show_item_text: bool = added(True)  # as in a rating section
     comparisons: Literal["all", "chain", "baseline"] | tuple[tuple[Ident, Ident], ...] | None = None  # None: [spa]'s
     baseline: Ident | None = None
@@ -242,41 +244,6 @@ class People(TomlTable):
         return -(-annotators * self.sessions // self.per_assignment)
 
 
-class Analysis(TomlTable):
-    """The analysis plan, fixed before the answers are seen."""
-
-    fwer: Annotated[float, Field(gt=0, lt=1)] = 0.05
-    confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
-    consistency_tau: Annotated[Decimal, Field(ge=1, le=2)] | None = Decimal("1.1")  # None: no such exclusion
-    family: Literal["criterion", "all"] = "criterion"
-    correction: Literal["holm", "bh"] = "holm"  # Holm, or Benjamini-Hochberg (false discovery rate)
-    unit: Literal["auto", "annotator", "item"] = "auto"
-    rating_test: Literal["auto", "welch"] = "auto"  # paired where items are shared, or Welch's t in any case
-    max_failed_checks: Annotated[int, Field(ge=0)] = 0
-    repeat_submissions: Literal["exclude", "first"] = "exclude"
-    extra_answers: Literal["exclude", "keep"] = "exclude"  # came when the place was somebody else's
-    incomplete_answers: Literal["exclude", "keep"] = "exclude"  # of visits that did not end
-    regularisation: Annotated[float, Field(gt=0)] | None = None  # pseudo-wins added to every pair of Bradley-Terry
-    epsilon: Annotated[float, Field(ge=0, lt=1)] = 0.1  # what an LLM may fall behind a person, as it costs less
-    equivalence_margin: Annotated[float, Field(gt=0, lt=0.5)] | None = None  # of preferences and choices, from 0.5
-    equivalence_margin_ratings: Annotated[float, Field(gt=0)] | None = None  # in points of the scale
-    expected: tuple[Text, ...] = ()  # "x > y" or "x ~ y"
-
-
-class Stopping(TomlTable):
-    """When a study ends: after its planned annotators, or once every pair that it asks about is decided."""
-
-    rule: Literal["fixed", "when_decided"] = "fixed"
-    answers: Literal["preferences", "ratings", "choices"] | None = None  # that decide; None: the first kind asked
-    criteria: tuple[Ident, ...] | None = None  # that decide; None: "overall" where it is asked, else all
-    error_rate: Annotated[float, Field(gt=0, lt=0.5)] | None = None  # at every moment; None: [analysis] fwer
-    effect: Annotated[float, Field(gt=0, lt=0.5)] = 0.1  # smallest of interest, as a distance from 0.5
-    margin: Annotated[float, Field(gt=0, lt=0.5)] | None = None  # closer to 0.5 is equal; None: nothing is
-    least: Annotated[int, Field(ge=2)] = 10  # annotators before anything is decided
-    most: Annotated[int, Field(ge=2)] | None = None  # annotators at most; None: [people] annotators
-    wave: Annotated[int, Field(ge=1)] = 10  # places that a platform opens at once
-
-
 class Study(TomlTable):
     """A study: what is asked, of whom, and how the answers will be analysed."""
 
@@ -332,6 +299,11 @@ class Study(TomlTable):
         return self.spa is None and self.choices is None and bool(pages) and set(pages) == {"output"}
 
     @property
+    def deals_pairs(self) -> bool:
+        """Whether annotators are dealt some of the pairs, each on another item, instead of all pairs on each item."""
+        return self.choices is not None and self.choices.per_annotator is not None
+
+    @property
     def items_per_annotator(self) -> int:
         """How many items one annotator meets, which is the least that the study must have.
 
@@ -339,6 +311,8 @@ class Study(TomlTable):
         """
         if self.single_outputs:
             return max(1, self.design.outputs // max(1, len(self.compared)))
+        if self.choices is not None and self.choices.per_annotator is not None:
+            return self.choices.per_annotator
         if self.spa is None:
             return self.design.items
         if self.spa.exposure_study is not None:

@@ -9,7 +9,7 @@ from typing import get_args
 
 from spa.study.annotator_validation import panel_problems, people_problems, rater_problems
 from spa.study.problems import StudyProblem, find, nearest, quote, repeated, unfit_system
-from spa.study.stopping import deciding_elicitation, kinds_asked, most_annotators
+from spa.study.stopping import deciding_answers, deciding_criteria, deciding_elicitation, kinds_asked, most_annotators
 from spa.study.study import (
     OVERALL,
     Elicitation,
@@ -151,6 +151,11 @@ def _choices(study: Study) -> Iterator[StudyProblem]:
         if study.spa is not None and not study.spa.same_items:
             got = "false, which shows no item twice"
             yield find("[spa] same_items", "true beside [choices]", got, "set it to true or leave out one", "choices")
+        if study.deals_pairs:
+            place, alone = "[choices] per_annotator", study.spa is None and not study.rating_tables
+            if not alone or "outputs" in study.choices.model_fields_set:
+                got = "outputs" if alone else "another section"
+                yield find(place, "no [spa], rating section or outputs beside it", got, "remove it", "spa", *RATINGS)
         yield from _pairs(study, "[choices]", study.choices.comparisons, study.choices.baseline)
 
 
@@ -385,6 +390,10 @@ def _stopping(study: Study) -> Iterator[StudyProblem]:
     for name in given.criteria or ():
         if name not in criteria:
             yield find("[stopping] criteria", " or ".join(map(quote, criteria)), quote(name), "change it")
+    if given.freed == "open_pairs" and not (deciding_answers(study) == "choices" and study.deals_pairs):
+        do = 'set [choices] per_annotator, or freed = "shorter": nobody is asked about the same pair twice'
+        yield find("[stopping] freed", '"shorter" unless pairs are dealt', '"open_pairs"', do, "choices")
+    yield from _top(study)
     most = most_annotators(study)
     if given.least > most:
         yield find(
@@ -393,6 +402,26 @@ def _stopping(study: Study) -> Iterator[StudyProblem]:
     if study.people.per_assignment > 1 or study.people.sessions > 1:
         do = "set both to 1: the next form depends on the answers before it"
         yield find(place, "[people] per_assignment = 1 and sessions = 1", "more", do)
+
+
+def _top(study: Study) -> Iterator[StudyProblem]:
+    """Yield what keeps a live study from looking for the best few: it draws each form's pairs by the answers before."""
+    given, place = study.stopping, "[stopping] top"
+    if given.top is None:
+        if "epsilon" in given.model_fields_set:
+            yield find("[stopping] epsilon", "top beside it", "none", "set top or remove it")
+        return
+    if deciding_answers(study) != "choices" or not study.deals_pairs:
+        do = "only dealt pairs can be chosen by the answers before"
+        yield find(place, "[choices] per_annotator, and choices that decide", "another design", do, "choices")
+    elif len(deciding_criteria(study)) > 1:
+        yield find(place, "one criterion", "several", "name it in [stopping] criteria")
+    if given.top >= len(study.compared):
+        yield find(place, f"less than the {len(study.compared)} systems", str(given.top), "lower it", "systems")
+    if study.outputs.sample is not None:
+        yield find(place, "one output of each system and item", "[outputs] sample", "remove that key", "outputs")
+    if study.choices is not None and (study.choices.comparisons or "all") != "all":
+        yield find(place, 'comparisons = "all"', "another choice of pairs", "remove [choices] comparisons", "choices")
 
 
 def _expected(study: Study) -> Iterator[StudyProblem]:

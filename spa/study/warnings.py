@@ -15,6 +15,7 @@ from spa.study.study import Continuous, Elicitation, Likert, People, Study
 from spa.study.validation import parse_expected
 
 ADVISED_EXPOSURE = 4  # Ethayarajh & Jurafsky (2022) advise to show at least so many outputs of each system
+FAST_READING = 500  # words a minute; Brysbaert (2019) gives 175 to 300 as usual for silent reading of English
 FEW_ANNOTATORS = 10  # below this the tests speak of these annotators only
 LENGTH_RATIO = 1.5  # systems whose mean lengths differ by more can be told apart by length
 MINIMUM_HOURLY = {"USD": Decimal(8), "GBP": Decimal(6)}  # Prolific's, of 2026
@@ -45,7 +46,8 @@ def study_warnings(study: Study, outputs: Outputs) -> tuple[str, ...]:
 
     One line each; empty where nothing is odd.
     """
-    checks = (_exposure, _annotators, _never_used, _item_name, _checks, _expected_pairs, _alike, _disconnected, _scales)
+    of_analysis = (_checks, _careless, _expected_pairs)
+    checks = (_exposure, _annotators, _never_used, _item_name, *of_analysis, _alike, _disconnected, _scales)
     of_texts = (_single_words, _other_scripts, _lengths, _equal_outputs, _equal_items)
     of_outputs = (_dropped, _unreadable, *of_texts, _name_leaks)
     of_study = [line for check in checks for line in check(study)]
@@ -100,6 +102,31 @@ def _checks(study: Study) -> Iterator[str]:
     number = len(study.attention_checks)
     if number and study.analysis.max_failed_checks >= number:
         yield f"[analysis] max_failed_checks = {study.analysis.max_failed_checks}: no failed check excludes anybody"
+
+
+def _careless(study: Study) -> Iterator[str]:
+    """Tell rules of careless answering that cannot apply to anybody, or apply to honest readers."""
+    plan, speed = study.analysis, study.analysis.max_words_per_minute
+    of_reading = {"min_outputs_seen": plan.min_outputs_seen, "max_words_per_minute": speed}
+    for name, bound in of_reading.items():
+        if bound is not None and not study.people.seconds_per_100_words:
+            yield (
+                f"[analysis] {name}: excludes nobody, as [people] seconds_per_100_words = 0 measures no reading; "
+                "a small number, such as 0.01, measures and asks for next to nothing"
+            )
+    if speed is not None and study.outputs.kind == "image":
+        yield "[analysis] max_words_per_minute: excludes nobody, as images have no words"
+    if speed is not None and speed < FAST_READING:
+        yield (
+            f"[analysis] max_words_per_minute = {speed:g}: honest people read that fast; "
+            f"expected {FAST_READING} or more"
+        )
+    if plan.max_same_answers is not None and not study.rating_tables and study.choices is None:
+        if study.spa is None or study.spa.directions == "one":
+            yield (
+                "[analysis] max_same_answers: excludes nobody, as answers about pairs count only where a person "
+                "judges the pair in both orders"
+            )
 
 
 def _expected_pairs(study: Study) -> Iterator[str]:

@@ -152,12 +152,34 @@ def test_a_picture_counts_once_it_is_loaded(browser: Browser, tmp_path: Path) ->
         tab.wait_for_url("**/p/p4")
 
 
-def test_without_script_nothing_new_is_behind_a_tab(browser: Browser, survey: tuple[HandMade, str]) -> None:
-    _, address = survey
+def test_without_script_each_output_is_opened_for_its_time(browser: Browser, survey: tuple[HandMade, str]) -> None:
+    made, address = survey
     with open_context(browser, viewport=PHONE, java_script_enabled=False) as context:
         tab = context.new_page()
         to_reading(tab, address)
+        tab.click(".next")  # at once: too early
+        expect(tab.locator(LINES)).to_have_text([f"Writer {label}, text 1" for label in "ABC"])
+        for label in "ABC":
+            expect(tab.locator(".exhibit:visible .caption")).to_have_text([f"Writer {label}, text 1"])
+            tab.wait_for_timeout(700)
+            tab.click(".next")
+        tab.wait_for_url("**/p/p4")
+    (lease,) = made.store.visits.leases()
+    assert "served" in made.store.visits.payloads(lease.submission_id)[-1].body
+
+
+def test_a_script_that_failed_once_is_asked_again(browser: Browser, survey: tuple[HandMade, str]) -> None:
+    _, address = survey
+    with open_context(browser, viewport=DESK) as context:
+        tab = context.new_page()
+        tab.route("**/static/form*.js", lambda route: route.abort())
+        tab.goto(address)
+        tab.check("#q1")
+        tab.click(".next")
+        tab.check("#q2")
+        tab.unroute("**/static/form*.js")
+        tab.click(".next")
         expect(tab.locator(".exhibit:visible")).to_have_count(3)
-        expect(tab.locator(".switch:visible")).to_have_count(0)
+        tab.wait_for_timeout(1200)
         tab.click(".next")
         tab.wait_for_url("**/p/p4")

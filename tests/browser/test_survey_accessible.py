@@ -20,6 +20,7 @@ from spa.server.http_server import serve_on_loopback
 from spa.server.survey_context import SurveyContext
 from tests.browser.chromium import open_browser
 from tests.conftest import missing_part
+from tests.reading_evidence import evidence_of
 from tests.spa.small_study import STUDY, raw_answer, write_study
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def test_axe_finds_nothing_serious(
                     tab.locator("button.next").click()
                     tab.locator(".gaps").wait_for()
                     look(f"{page.kind}-gaps")
-            fields = {question.question_id: raw_answer(question) for question in page.questions}
+            fields = {question.question_id: raw_answer(question) for question in page.questions} | evidence_of(page)
             httpx2.post(f"{url}/a/{answering}/p/{page.page_id}", data=fields, trust_env=False)
         tab.goto(f"{url}/a/{answering}/done")
         look("done")

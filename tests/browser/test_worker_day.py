@@ -109,6 +109,8 @@ def test_a_study_from_the_list_to_the_earnings(browser: Browser, lab: Lab, tmp_p
         fill(frame, answers)
         snap(tab, "study-work")
         frame.locator("button[type=submit]").click()
+        assert look_at_all(frame)  # not all texts were on screen
+        frame.locator("button[type=submit]").click()
         expect(tab.get_by_role("heading", name="Submitted")).to_be_visible()
         snap(tab, "study-submitted")
 
@@ -123,6 +125,8 @@ def test_a_study_from_the_list_to_the_earnings(browser: Browser, lab: Lab, tmp_p
         expect(tab.get_by_text("No HITs for you at the moment.")).to_be_visible()
     with open_workspace(study) as workspace:
         visits = list(workspace.store.visits.of_people(source="mturk"))
+        (payload,) = workspace.store.visits.payloads(visits[0].submission_id)
+        assert "<QuestionIdentifier>reading</QuestionIdentifier>" in payload.body
     assert [(visit.external_id is not None, visit.outcome) for visit in visits] == [(True, "completed")]
     owed = json.loads(run("mturk", "ledger", "--store", str(tmp_path / "lab.sqlite"), "--format", "json").stdout)
     assert sum(Decimal(str(entry["amount"])) for entry in entries_of(owed)) == Decimal("1.00")
@@ -178,14 +182,20 @@ def walk_through(tab: Tab, frame: FrameLocator, workspace: Any) -> None:
         if number in (1, 3):
             snap(tab, f"external-page-{number}-phone")
         form.locator("button.next").click()
-        waiting = frame.locator(".unseen-outputs:visible li:not(.done) button")
-        if waiting.count():
-            while left := waiting.count():
-                waiting.first.click()
-                waiting.nth(left - 1).wait_for(state="detached")
+        if look_at_all(frame):
             form.locator("button.next").click()
         expect(frame.locator(f'form[action="{page}"]')).to_have_count(0)
     raise AssertionError("the survey has no end")
+
+
+def look_at_all(frame: FrameLocator) -> bool:
+    """Look at every output that the page asks for; say whether it asked."""
+    waiting = frame.locator(".unseen-outputs:visible li:not(.done) button")
+    asked = waiting.count() > 0
+    while left := waiting.count():
+        waiting.first.click()
+        waiting.nth(left - 1).wait_for(state="detached")
+    return asked
 
 
 def width_of(tab: Tab) -> int:

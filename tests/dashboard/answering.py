@@ -11,6 +11,7 @@ from pathlib import Path
 from spa.commands.simulate import SOURCE, answering, book
 from spa.commands.simulation import choose_truth
 from spa.commands.workspace import Workspace, open_workspace
+from spa.live import LiveProgress
 from spa.server.survey_context import SurveyContext
 from spa.server.visit_transactions import VisitTransactions
 from spa.simulation.simulated_annotators import CROWD
@@ -35,6 +36,7 @@ def answer(study: Path, annotators: int) -> None:
             public_url="",
             clock=time.time,
             form=workspace.form,
+            live=LiveProgress(workspace.study, workspace.store, "simulated"),
             annotator_kind="simulated",
         )
         taking = VisitTransactions(context, workspace.form, source=SOURCE)

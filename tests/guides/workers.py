@@ -15,6 +15,7 @@ from spa.simulation.survey_client import fill_in, read_page
 from tests.guides.reader import GuideReader
 from tests.mturk.rehearsal import HIDDEN
 from tests.mturk.studies import answers_to
+from tests.reading_evidence import evidence_of
 
 MOST_PAGES = 50
 
@@ -52,7 +53,8 @@ def _answered(frame: httpx2.Client, given: dict[str, str], workspace: Workspace)
             fields = {unescape(name): unescape(value) for name, value in HIDDEN.findall(response.text)}
             return {name: value for name, value in fields.items() if name != "assignmentId"}
         form = workspace.form(shown.assignment_id)
-        payload = dict(fill_in(shown, form, answers_to(form)))
+        page = next(page for page in form.pages if page.page_id == shown.page_id)
+        payload = {**fill_in(shown, form, answers_to(form)), **evidence_of(page)}
         response = frame.post(urljoin(str(response.url), shown.action), data=payload)
         assert response.status_code == 200, response.text
     raise AssertionError(f"{given} leads to no end")

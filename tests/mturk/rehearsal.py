@@ -42,6 +42,7 @@ from spa.forms.form import Form
 from spa.simulation.survey_client import fill_in, read_page
 from tests.mturk.rehearsal_browsers import take_part_in_browsers
 from tests.mturk.studies import answers_to
+from tests.reading_evidence import evidence_of
 
 PATIENCE = 60.0  # seconds that an annotator keeps reloading before giving up
 IFRAME = re.compile(r'<iframe class="hit" src="([^"]*)"')
@@ -287,7 +288,8 @@ class Annotator:
                 self._hand_in(response.text)
                 return
             form = self.form_of(shown.form.assignment_id)
-            payload = fill_in(shown.form, form, answers_to(form))
+            page = next(page for page in form.pages if page.page_id == shown.form.page_id)
+            payload = {**fill_in(shown.form, form, answers_to(form)), **evidence_of(page)}
             action = urljoin(str(response.url), shown.form.action)
             response = self._send("POST", action, data=payload)
 

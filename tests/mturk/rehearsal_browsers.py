@@ -147,15 +147,16 @@ class Worker:
                 return
             await self._fill(form, name)
             whole = await form.get_attribute("data-origins") is not None
-            await form.locator("button[type=submit]" if whole else "button.next").last.click()
-            if whole:
-                return
+            button = form.locator("button[type=submit]" if whole else "button.next").last
+            await button.click()
             waiting = frame.locator(".unseen-outputs:visible li:not(.done) button")
             if await waiting.count():
                 while left := await waiting.count():
                     await waiting.first.click()
                     await waiting.nth(left - 1).wait_for(state="detached")
-                await form.locator("button.next").last.click()
+                await button.click()
+            if whole:
+                return
             await frame.locator(f'form[action="{action}"]').wait_for(state="detached")
 
     async def _fill(self, form: Locator, assignment_id: str) -> None:

@@ -22,6 +22,7 @@ from spa.responses.families import StudyFamily
 from spa.server.app import create_app
 from spa.server.http_server import serve_on_loopback
 from tests.mturk.studies import STUDY, Bench, answer_to, make_bench
+from tests.reading_evidence import evidence_of
 
 SITE = "https://frames.example.org"
 EXTERNAL = '[mturk]\nform = "external"\npublic_url = "https://survey.example.org"\n'
@@ -58,7 +59,7 @@ def finish(bench: Bench, client: httpx2.Client, **changes: str) -> dict[str, str
         assert lease is not None
         form = workspace.form(lease.assignment_id)
     for page in form.pages:
-        fields = {question.question_id: answer_to(question) for question in page.questions}
+        fields = {question.question_id: answer_to(question) for question in page.questions} | evidence_of(page)
         shown = client.post(f"/a/{token}/p/{page.page_id}", data=fields, follow_redirects=True)
     return dict(re.findall(r'name="([^"]*)" value="([^"]*)"', shown.text))
 

@@ -25,6 +25,7 @@ from spa.server.survey_context import SurveyContext
 from spa.simulation.survey_client import visit
 from tests.prolific.conftest import Emulator
 from tests.prolific.studies import study_text
+from tests.reading_evidence import ReadingClient
 from tests.spa.small_study import raw_answer, write_study
 
 TOKEN = "token-of-the-tests"
@@ -100,7 +101,7 @@ class Visitor:
         assert self.open().status_code == 303
 
         def answering(assignment_id: str) -> tuple[Form, dict[str, str]]:
-            form = self.running.workspace.form(assignment_id)
+            client.form = form = self.running.workspace.form(assignment_id)
             answers = {}
             for page in form.pages:
                 for question in page.questions:
@@ -108,7 +109,7 @@ class Visitor:
                     answers[question.question_id] = raw.get(kind, raw_answer(question))
             return form, answers
 
-        with httpx2.Client(timeout=30, trust_env=False) as client:
+        with ReadingClient(timeout=30, trust_env=False) as client:
             visit(client, self.running.url, self.token, answering)
             done = client.get(f"{self.running.url}/a/{self.token}/done")
         assert done.status_code == 303, done.text

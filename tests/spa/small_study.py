@@ -33,7 +33,7 @@ expected = "green"
 """
 STUDY = f"""{BEGINNING}\
 criteria = [{{id = "meaning", name = "meaning", against_source = true}}]
-people.annotators = 6
+people = {{annotators = 6, seconds_per_100_words = 0}}
 likert.identical_pairs = 1
 
 [spa]

@@ -61,12 +61,12 @@ def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
 @pytest.fixture
 def places(tmp_path: Path) -> Iterator[list[Place]]:
     """Return two studies of one family, of one place each."""
-    keys = 'people = {annotators = 1, family = "stories", family_store = "../family.sqlite"}'
+    keys = 'annotators = 1, family = "stories", family_store = "../family.sqlite"'
     found = []
     for name in ("one", "two"):
         folder = tmp_path / name
         folder.mkdir()
-        text = STUDY.replace("people.annotators = 6", keys).replace('"small"', f'"{name}"')
+        text = STUDY.replace("annotators = 6", keys).replace('"small"', f'"{name}"')
         place = opened(build(folder, text), folder / "answers.sqlite")
         place.client = TestClient(create_app(place.workspace, adapters=[mount]))
         found.append(place)

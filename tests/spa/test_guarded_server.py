@@ -31,7 +31,7 @@ from tests.spa.small_study import STUDY, answer_form, raw_answer, write_study
 from tests.spa.store_steps import save_payload
 
 ADMIN = "a-token-of-the-administrator"
-PAID = STUDY.replace("people.annotators = 6", 'people = {annotators = 6, pay = "2.50", currency = "GBP"}')
+PAID = STUDY.replace("annotators = 6", 'annotators = 6, pay = "2.50", currency = "GBP"')
 
 
 @pytest.fixture

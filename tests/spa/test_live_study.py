@@ -139,7 +139,7 @@ def test_what_decides_follows_from_the_study(tmp_path: Path, more: str, found: t
     ("text", "said"),
     [
         (
-            STUDY + "[stopping]\nmargin = 0.1",
+            STUDY + "[stopping]\nleast = 9",
             '[stopping] least: expected rule = "when_decided" beside it, got "fixed"',
         ),
         (LIVE + 'criteria = ["hue"]', '[stopping] criteria: expected "meaning" or "overall", got "hue"'),

@@ -79,8 +79,8 @@ def test_places_are_reserved_where_several_people_answer_an_assignment(database:
 
 @pytest.mark.parametrize("closed_by", ["option", "study file"])
 def test_the_open_link_can_be_closed(tmp_path: Path, closed_by: str) -> None:
-    key = "people = {annotators = 6, links_only = true}"
-    text = STUDY.replace("people.annotators = 6", key) if closed_by == "study file" else STUDY
+    key = "annotators = 6, links_only = true"
+    text = STUDY.replace("annotators = 6", key) if closed_by == "study file" else STUDY
     with built(tmp_path, text=text) as workspace:
         client = browser(workspace, links_only=closed_by == "option")
         before = workspace.store.tokens()
@@ -109,8 +109,8 @@ def test_the_same_browser_gets_one_assignment_and_another_device_the_same(worksp
 
 @pytest.mark.parametrize("repeat", [False, True])
 def test_a_browser_begins_anew_where_the_study_takes_people_again(tmp_path: Path, repeat: bool) -> None:
-    key = f"people = {{annotators = 6, repeat = {str(repeat).lower()}}}"
-    with built(tmp_path, text=STUDY.replace("people.annotators = 6", key)) as workspace:
+    key = f"annotators = 6, repeat = {str(repeat).lower()}"
+    with built(tmp_path, text=STUDY.replace("annotators = 6", key)) as workspace:
         client = browser(workspace)
         began = client.post(OPEN)
         (visit,) = workspace.store.visits.of_people()
@@ -166,8 +166,8 @@ def test_what_serve_says_and_keeps(
 
 @pytest.mark.parametrize("own", [None, 7.5])
 def test_the_first_page_says_how_long_the_form_takes(tmp_path: Path, own: float | None) -> None:
-    minutes = "" if own is None else f"people.minutes = {own}\n"
-    with built(tmp_path, text=STUDY.replace("people.annotators", f"{minutes}people.annotators")) as workspace:
+    minutes = "" if own is None else f"minutes = {own}, "
+    with built(tmp_path, text=STUDY.replace("annotators", f"{minutes}annotators")) as workspace:
         form = workspace.form(workspace.store.assignments.ids()[0])
         expected = f"about {ceil(own or estimate_effort(form).minutes)} min<"
         client = browser(workspace)

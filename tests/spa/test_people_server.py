@@ -17,8 +17,9 @@ from tests.spa.small_study import STUDY
 from tests.spa.test_server import Place, build, code_on, finish, opened
 
 CONSENT = 'consent.text = "Take part **freely**."\n'
+OPEN_TABLE = STUDY.replace("people = {annotators = 6, seconds_per_100_words = 0}", "people.seconds_per_100_words = 0")
 GROUPED = (
-    STUDY.replace('options = ["Yes", "No"]', 'options = ["Yes", "Partly", "No"]').replace(
+    OPEN_TABLE.replace('options = ["Yes", "No"]', 'options = ["Yes", "Partly", "No"]').replace(
         'eligible = ["Yes"]', 'eligible = ["Yes", "Partly"]'
     )
     + """
@@ -30,7 +31,7 @@ values = ["Yes"]
 """
 )
 LINKED = (
-    STUDY
+    OPEN_TABLE
     + """
 [[people.groups]]
 name = "women"
@@ -59,7 +60,7 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], P
 
 
 def with_people(keys: str, text: str = STUDY) -> str:
-    return text.replace("people.annotators = 6", f"people = {{annotators = 6, {keys}}}")
+    return text.replace("annotators = 6", f"annotators = 6, {keys}")
 
 
 def known(place: Place, token: str) -> Lease:

@@ -48,8 +48,8 @@ def test_no_file_is_ever_open_to_others(tmp_path: Path) -> None:
     if shutil.which("strace") is None:
         missing_part("strace is not installed")
     need("boto3", "defusedxml")
-    family = 'people = {annotators = 6, family = "all", family_store = "family.sqlite"}'
-    write_study(tmp_path, STUDY.replace("people.annotators = 6", family))
+    family = 'annotators = 6, family = "all", family_store = "family.sqlite"'
+    write_study(tmp_path, STUDY.replace("annotators = 6", family))
     given = {path.name for path in tmp_path.iterdir()}
     for name, (command, expected) in COMMANDS.items():
         trace = tmp_path.parent / f"{tmp_path.name}-{name}"

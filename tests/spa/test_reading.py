@@ -26,6 +26,7 @@ from spa.responses.reading_evidence import (
     parse_exposure,
     unseen_outputs,
 )
+from spa.responses.submission import AnnotatorKind
 from spa.server.app import create_app
 from spa.server.preview import create_preview
 from spa.study.load import load_study, study_fingerprint
@@ -33,6 +34,7 @@ from tests.spa.small_study import STUDY, raw_answer, write_study
 from tests.spa.store_steps import lease_assignment
 from tests.spa.web_forms import small_form
 
+READ = STUDY.replace(", seconds_per_100_words = 0", "")  # 6 for 100 words
 READING_PAGE = small_form().pages[2]  # e2, e3 and e4, of six words each
 WHOLE = {"seconds": 9.5, "outputs": {"e2": [0.1, 9, 1], "e3": [2.5, 3.25, 0.5]}}
 JSON = st.recursive(
@@ -118,11 +120,11 @@ def opened(folder: Path, text: str) -> Workspace:
 class Visitor:
     """Somebody who goes through a form over HTTP and says how each page was seen."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, annotator_kind: AnnotatorKind = "human") -> None:
         self.client = TestClient(create_app(workspace))
         self.token = workspace.store.tokens()[0]
         lease = lease_assignment(
-            workspace.store, workspace.store.keyed(self.token), source="link", annotator_kind="human"
+            workspace.store, workspace.store.keyed(self.token), source="link", annotator_kind=annotator_kind
         )
         self.form: Form = workspace.form(lease.assignment_id)
 
@@ -149,7 +151,7 @@ def seen(page: Page, *, but: int = 0) -> dict[str, object]:
 
 
 def test_a_page_stays_until_its_outputs_were_seen(tmp_path: Path) -> None:
-    with opened(tmp_path, STUDY) as workspace:
+    with opened(tmp_path, READ) as workspace:
         visitor = Visitor(workspace)
         page = visitor.page("reading")
         answer = visitor.send(page, seen(page, but=1))
@@ -162,7 +164,7 @@ def test_a_page_stays_until_its_outputs_were_seen(tmp_path: Path) -> None:
 
 
 def test_no_completion_code_while_an_output_was_not_seen(tmp_path: Path) -> None:
-    with opened(tmp_path, STUDY) as workspace:
+    with opened(tmp_path, READ) as workspace:
         visitor = Visitor(workspace)
         skipped = next(page for page in visitor.form.pages if page.kind == "reading")
         for page in visitor.form.pages:
@@ -176,7 +178,7 @@ def test_no_completion_code_while_an_output_was_not_seen(tmp_path: Path) -> None
 
 
 def test_going_back_keeps_the_evidence_and_leaves_the_page_due(tmp_path: Path) -> None:
-    with opened(tmp_path, STUDY) as workspace:
+    with opened(tmp_path, READ) as workspace:
         visitor = Visitor(workspace)
         page = visitor.page("reading")
         assert visitor.send(page, seen(page, but=1), go="?go=back").status_code == 303
@@ -188,7 +190,7 @@ def test_going_back_keeps_the_evidence_and_leaves_the_page_due(tmp_path: Path) -
 
 
 def test_hostile_evidence_is_kept_and_refused(tmp_path: Path) -> None:
-    with opened(tmp_path, STUDY) as workspace:
+    with opened(tmp_path, READ) as workspace:
         visitor = Visitor(workspace)
         page = visitor.page("reading")
         assert visitor.send(page, {"seconds": -1, "outputs": {}}).status_code == 400
@@ -197,18 +199,8 @@ def test_hostile_evidence_is_kept_and_refused(tmp_path: Path) -> None:
         assert visitor.send(consent, seen(consent)).status_code == 303
 
 
-def test_without_evidence_a_page_is_left_as_before(tmp_path: Path) -> None:
-    """Browsers without script and programs send none; the table then has no row, which an analysis can see."""
-    with opened(tmp_path, STUDY) as workspace:
-        visitor = Visitor(workspace)
-        for page in visitor.form.pages:
-            assert visitor.send(page).status_code == 303
-        assert export_tables(workspace.store, form_of=workspace.form).reading.is_empty()
-
-
 def test_zero_measures_nothing(tmp_path: Path) -> None:
-    text = STUDY.replace("people.annotators = 6", "people.annotators = 6\npeople.seconds_per_100_words = 0")
-    with opened(tmp_path, text) as workspace:
+    with opened(tmp_path, STUDY) as workspace:
         visitor = Visitor(workspace)
         page = visitor.page("reading")
         html = visitor.client.get(f"/a/{visitor.token}/p/{page.page_id}").text
@@ -223,7 +215,7 @@ def test_a_translation_without_the_sentences_measures_nothing_and_its_study_goes
     told = {key for key in english if key in {"page.minutes", "page.instructions", *READING_TEXTS}}
     assert len(told) == 5
     lines = [f"{json.dumps(key)} = {json.dumps(text)}" for key, text in english.items() if key not in told]
-    text = STUDY.replace("people.annotators", 'language = "de"\npeople.annotators') + "\n[texts]\n" + "\n".join(lines)
+    text = READ.replace("people = {", 'language = "de"\npeople = {') + "\n[texts]\n" + "\n".join(lines)
     with opened(tmp_path, text) as workspace:
         visitor = Visitor(workspace)
         assert visitor.client.get("/").status_code == 200
@@ -240,7 +232,7 @@ def test_a_preview_asks_for_nothing() -> None:
 
 
 def test_the_consent_page_says_what_is_measured(tmp_path: Path) -> None:
-    text = STUDY + '\n[consent]\ntext = "Take part freely."\n'
+    text = READ + '\n[consent]\ntext = "Take part freely."\n'
     with opened(tmp_path, text) as workspace:
         visitor = Visitor(workspace)
         html = visitor.client.get(f"/a/{visitor.token}/p/{visitor.form.pages[0].page_id}").text
@@ -262,7 +254,7 @@ def test_the_key_stands_in_no_fingerprint(tmp_path: Path) -> None:
 
 def test_the_table_says_what_was_on_screen_of_which_system(tmp_path: Path) -> None:
     """By hand: of the reading page's outputs the last was never opened; the consent page has a row of its own."""
-    with opened(tmp_path, STUDY) as workspace:
+    with opened(tmp_path, READ) as workspace:
         visitor = Visitor(workspace)
         for page in visitor.form.pages:
             visitor.send(page, seen(page))
@@ -285,7 +277,7 @@ def test_the_table_says_what_was_on_screen_of_which_system(tmp_path: Path) -> No
 
 
 def test_an_output_that_was_never_on_screen_has_a_row(tmp_path: Path) -> None:
-    with opened(tmp_path, STUDY) as workspace:
+    with opened(tmp_path, READ) as workspace:
         visitor = Visitor(workspace)
         comparison = visitor.page("comparison")  # shows again what was read: nothing is demanded
         for page in visitor.form.pages[visitor.form.pages.index(comparison) :]:

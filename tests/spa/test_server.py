@@ -447,7 +447,7 @@ def test_a_store_that_is_locked_is_told_and_nothing_counts_as_saved(place: Place
 
 
 def test_people_are_sent_on_where_the_study_says(tmp_path: Path) -> None:
-    text = STUDY.replace("people.annotators = 6", 'people = {completion_url = "https://platform.example/done?cc=C1"}')
+    text = STUDY.replace("annotators = 6", 'completion_url = "https://platform.example/done?cc=C1"')
     with (found := opened(build(tmp_path, text), tmp_path / "answers.sqlite")).workspace:
         token = found.token()
         finish(found, token)
@@ -459,8 +459,8 @@ def test_people_are_sent_on_where_the_study_says(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("elsewhere", ["", 'completion_url = "https://platform.example/done?cc=C1"'])
 def test_people_are_debriefed_when_nothing_can_be_changed_any_more(tmp_path: Path, elsewhere: str) -> None:
-    people = f'people = {{{elsewhere or "annotators = 2"}}}\ndebriefing.text = "They were **programs**."'
-    text = STUDY.replace("people.annotators = 6", people)
+    debriefing = 'debriefing.text = "They were **programs**."'
+    text = STUDY.replace("annotators = 6", elsewhere or "annotators = 2").replace("[spa]", f"{debriefing}\n[spa]")
     with (found := opened(build(tmp_path, text), tmp_path / "answers.sqlite")).workspace:
         token = found.token()
         form = found.workspace.form(found.lease(token).assignment_id)
@@ -477,7 +477,7 @@ def test_people_are_debriefed_when_nothing_can_be_changed_any_more(tmp_path: Pat
 
 
 def test_the_code_of_the_study_is_shown_where_it_has_one(tmp_path: Path) -> None:
-    text = STUDY.replace("people.annotators = 6", 'people = {annotators = 2, completion_code = "LIGHT-7"}')
+    text = STUDY.replace("annotators = 6", 'annotators = 2, completion_code = "LIGHT-7"')
     with (found := opened(build(tmp_path, text), tmp_path / "answers.sqlite")).workspace:
         finish(found, found.token())
         assert code_on(found.client.get(f"/a/{found.token()}/done").text) == "LIGHT-7"

@@ -75,7 +75,7 @@ def test_the_time_of_simulated_annotators_says_nothing_of_pay(tmp_path: Path) ->
 
 
 def test_the_command_tells_it_and_writes_json(tmp_path: Path) -> None:
-    path = build(tmp_path, STUDY.replace("people.annotators = 6", 'people = {annotators = 6, pay = "2.00"}'))
+    path = build(tmp_path, STUDY.replace("annotators = 6", 'annotators = 6, pay = "2.00"'))
     empty = CliRunner().invoke(main, ["status", str(path)])
     assert "0 of 6 places done, 0 at work, 6 free" in empty.output
     assert "No visits yet." in empty.output

@@ -78,21 +78,6 @@ function keepCaptionsInSight() {
   document.documentElement.classList.add("captions-stay");
 }
 
-// Answers given on a page that is left without its button (a reload, a closed tab, another app) are kept too.
-function keepDrafts() {
-  let changed = false;
-  const send = () => {
-    if (!changed) return;
-    changed = false;
-    navigator.sendBeacon(`${form.action}?go=stay`, new URLSearchParams(new FormData(form)));
-  };
-  form.addEventListener("change", () => { changed = true; });
-  form.addEventListener("input", () => { changed = true; });
-  form.addEventListener("submit", () => { changed = false; });
-  document.addEventListener("visibilitychange", () => { if (document.visibilityState === "hidden") send(); });
-  window.addEventListener("pagehide", send);
-}
-
 // How each output was seen: [first seen, seconds on screen, share of its height]; the clock of the page runs only while
 // the page itself is in sight. An earlier measurement goes on.
 function measureExposure(articles, { seconds, outputs }, changed) {
@@ -159,8 +144,8 @@ function markUnread(tabs, unread) {
 
 // The list of what is left, each line of which leads to its output.
 function askToRead(box, unseen) {
-  const lines = new Map(unseen.map((article) => [article.dataset.exhibit, article]));
-  box.querySelector("ul").replaceChildren(...[...lines].map(([exhibit, article]) => {
+  const lines = new Map([...unseen].reverse().map((article) => [article.dataset.exhibit, article]));
+  box.querySelector("ul").replaceChildren(...[...lines].reverse().map(([exhibit, article]) => {
     const line = document.createElement("li");
     const button = document.createElement("button");
     button.type = "button";
@@ -208,11 +193,12 @@ function askForReading() {
 }
 
 if (form) {
+  // made for browsers without script, because the page before was sent without
+  if ("step" in form.dataset) window.location.replace(`${form.getAttribute("action").split("?")[0]}?script`);
   if ("reading" in form.dataset) askForReading();
   form.querySelectorAll(".question.number").forEach(addSlider);
   form.addEventListener("input", clearGap);
   foldRepeated();
   narrow.addEventListener("change", foldRepeated);
   keepCaptionsInSight();
-  if (!("preview" in form.dataset)) keepDrafts();
 }

@@ -1,0 +1,167 @@
+"""Careless answering, judged by rules declared beforehand: outputs seen, speed of reading, one answer throughout.
+
+Rules concern people (and simulated annotators, who stand for people), each over all visits that count. Whoever gave
+too little to judge by is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import polars as pl
+
+from analysis.answers.plan import Plan
+
+CarelessRule = Literal["outputs_seen", "reading_speed", "same_answers"]
+CARELESS_RULES: tuple[CarelessRule, ...] = get_args(CarelessRule)
+SEEN = 0.9  # share of an output's height, from its top, that was on screen: the rest is the margin of a page
+FEWEST_OUTPUTS = 5  # with words, before a median says how fast somebody reads
+FEWEST_ANSWERS = 10  # before one and the same answer is a habit
+VISIT = ("annotator_id", "assignment_id")
+OUTPUT = (*VISIT, "item_id", "system", "sample")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CarelessCheck:
+    """One person under one rule; ``evidence`` is ``None`` where there is too little to judge by."""
+
+    annotator_id: str
+    group: str
+    rule: CarelessRule
+    evidence: str | None
+    excluded: bool
+
+
+def declared_rules(plan: Plan) -> dict[CarelessRule, float]:
+    """Return the bound of each rule that the plan declares."""
+    bounds: dict[CarelessRule, float | None] = {
+        "outputs_seen": plan.min_outputs_seen,
+        "reading_speed": plan.max_words_per_minute,
+        "same_answers": plan.max_same_answers,
+    }
+    return {rule: bound for rule, bound in bounds.items() if bound is not None}
+
+
+def needs_reading(plan: Plan) -> bool:
+    """Tell whether a declared rule is about the evidence of reading."""
+    return bool(declared_rules(plan).keys() - {"same_answers"})
+
+
+def check_careless(
+    answers: Mapping[str, pl.DataFrame], reading: pl.DataFrame | None, plan: Plan
+) -> Iterator[CarelessCheck]:
+    """Judge every person by every rule that the plan declares.
+
+    Parameters
+    ----------
+    answers : mapping of str to DataFrame
+        Checked answer tables by name, without visits that do not count.
+    reading : DataFrame or None
+        The checked table of that name, likewise.
+    plan : Plan
+        Its bounds.
+
+    Yields
+    ------
+    CarelessCheck
+        Rule by rule, people in the order in which they first answer.
+    """
+    bounds = declared_rules(plan)
+    people = _people(answers) if bounds else {}
+    for rule, bound in bounds.items():
+        if rule == "same_answers":
+            measured = same_answers(answers)
+        elif reading is None:
+            measured = {}
+        else:
+            measured = outputs_seen(reading) if rule == "outputs_seen" else reading_speeds(reading)
+        for annotator_id, group in people.items():
+            excluded, evidence = False, None
+            if annotator_id in measured:
+                excluded, evidence = _judge(rule, bound, *measured[annotator_id])
+            yield CarelessCheck(annotator_id=annotator_id, group=group, rule=rule, evidence=evidence, excluded=excluded)
+
+
+def outputs_seen(reading: pl.DataFrame) -> dict[str, tuple[float, int]]:
+    """Return how many outputs each person saw, and of how many that were shown on measured pages.
+
+    An output counts once, however many pages show it. It was seen where, on any of them, it was on screen
+    down to 90 % of its height.
+    """
+    seen = (pl.col("seconds") > 0) & (pl.col("scrolled") >= SEEN)
+    outputs = reading.filter(pl.col("system").is_not_null()).group_by(OUTPUT).agg(seen=seen.any())
+    return _by_person(outputs.group_by("annotator_id").agg(pl.col("seen").sum().cast(pl.Float64), n=pl.len()))
+
+
+def reading_speeds(reading: pl.DataFrame) -> dict[str, tuple[float, int]]:
+    """Return the words a minute at which each person read, and over how many outputs that is the median.
+
+    The pace of a page is the time for which its outputs were on screen (their sum, or the page's own time where
+    that is less, as outputs side by side are on screen together) by their words, as far as these were on screen. An
+    output that stood on several pages was read at the sum of their paces: all the time that there was for it. What
+    was never on screen, and images, have no pace. Fewer than five outputs are no evidence.
+    """
+    page = (*VISIT, "page")
+    shown = reading.filter(pl.col("system").is_not_null(), pl.min_horizontal("seconds", "scrolled", "words") > 0)
+    shown = shown.unique([*page, *OUTPUT], maintain_order=True)  # asked about twice on one page, and shown twice
+    seconds, words = pl.col("seconds").sum().over(page), (pl.col("words") * pl.col("scrolled")).sum().over(page)
+    of_page = pl.when(pl.col("page_seconds") > 0).then("page_seconds")
+    paced = shown.with_columns(pace=pl.min_horizontal(of_page, seconds) / words)
+    outputs = paced.group_by(OUTPUT).agg(pl.col("pace").sum())
+    people = outputs.group_by("annotator_id").agg(speed=60 / pl.col("pace").median(), n=pl.len())
+    return _by_person(people.filter(pl.col("n") >= FEWEST_OUTPUTS))
+
+
+def same_answers(answers: Mapping[str, pl.DataFrame]) -> dict[str, tuple[float, int]]:
+    """Return how many answers of each person were the most frequent one of their kind, and of how many.
+
+    Kinds are ratings by elicitation, stated preferences, and choices. Of the latter two count answers about pairs
+    that the person judged in both orders, as who prefers one system says the same of it each time; and of these
+    no 50 % and no tie, which say that neither is better. Fewer than ten answers are no evidence.
+    """
+    kinds = [_ratings(table) if name == "ratings" else _comparisons(table, name) for name, table in answers.items()]
+    counted = pl.concat(kinds).group_by("annotator_id", "kind", "value").len()
+    each = counted.group_by("annotator_id", "kind").agg(same=pl.col("len").max(), n=pl.col("len").sum())
+    people = each.group_by("annotator_id").agg(pl.col("same").sum().cast(pl.Float64), pl.col("n").sum())
+    return _by_person(people.filter(pl.col("n") >= FEWEST_ANSWERS))
+
+
+def _ratings(table: pl.DataFrame) -> pl.DataFrame:
+    rows = table.filter(pl.col("value").is_not_null())
+    kind = pl.concat_str(pl.lit("ratings "), pl.col("elicitation").cast(pl.String).fill_null(""))
+    return rows.select(pl.col("annotator_id").cast(pl.String), kind.alias("kind"), pl.col("value").cast(pl.Float64))
+
+
+def _comparisons(table: pl.DataFrame, name: str) -> pl.DataFrame:
+    x, y = pl.col("system_x"), pl.col("system_y")
+    pair = ("annotator_id", pl.min_horizontal(x, y), pl.max_horizontal(x, y))
+    rows = table.filter(pl.col("value").is_not_null())
+    rows = rows.filter((x < y).n_unique().over(pair) == 2, pl.col("value") != 0.5)
+    return rows.select(pl.col("annotator_id").cast(pl.String), pl.lit(name).alias("kind"), "value")
+
+
+def _people(answers: Mapping[str, pl.DataFrame]) -> dict[str, str]:
+    """Return the group of everybody but LLMs, by their first answer."""
+    who = pl.col("annotator_id", "group").cast(pl.String)
+    each = [
+        table.filter(pl.col("annotator_kind") != "llm").select(who).unique(maintain_order=True)
+        for table in answers.values()
+    ]
+    return dict(pl.concat(each).unique("annotator_id", keep="first", maintain_order=True).iter_rows())
+
+
+def _by_person(people: pl.DataFrame) -> dict[str, tuple[float, int]]:
+    return {annotator_id: (value, n) for annotator_id, value, n in people.iter_rows()}
+
+
+def _judge(rule: CarelessRule, bound: float, value: float, n: int) -> tuple[bool, str]:
+    """Return whether a person is excluded, and the evidence; a value equal to the bound is kept."""
+    if rule == "reading_speed":
+        return value > bound, f"read {value:,.0f} words a minute (median of {n} outputs), at most {bound:,g} allowed"
+    share, limit = value / n, f"{100 * bound:g} %"
+    if rule == "outputs_seen":
+        return share < bound, f"saw {value:.0f} of {n} outputs ({100 * share:.0f} %), at least {limit} required"
+    same = f"the same answer to {value:.0f} of {n} questions ({100 * share:.0f} %)"
+    return share > bound, f"{same}, at most {limit} allowed"

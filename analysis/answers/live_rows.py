@@ -1,0 +1,104 @@
+"""What a live study decided, as its results hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from analysis.statistics.record import Count, Positive, Record, Share, Source, names_of
+from spa.live import Decision, LivePair, LiveState, live_states
+from spa.responses.store import Store
+from spa.study.stopping import rating_scale_width, stopping_facts
+from spa.study.study import Study
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveGroup(Record):
+    """How many were asked until every pair was decided."""
+
+    group: str
+    """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
+    units: Count
+    """Annotators whose answers counted; of an LLM its assignments."""
+    excluded: Count
+    """Left out while the study ran, by rules on their own answers."""
+    enough: bool
+    """Whether nobody else needs to be asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LivePairRow(Record):
+    """What was decided of one pair; means and bounds on [0, 1], above 0.5 system_x is better."""
+
+    group: str
+    criterion: str
+    exposure: Positive | None
+    system_x: str
+    system_y: str
+    n: Count
+    """Units until the decision."""
+    mean: Share | None
+    """Of these; biased away from 0.5 where the decision ended the asking."""
+    low: Share
+    """Of the confidence sequence, which holds at every look; of all pairs together at 1 - error_rate."""
+    high: Share
+    decision: Decision | None
+    """Null: open."""
+    decided_after: Count | None
+    """Units of the group when the decision fell."""
+    expected_more: float | None
+    n_asked: Count
+    """Units that answered at all, also after the decision."""
+    mean_asked: Share | None
+    n_kept: Count | None = None
+    """Units of the test in this file, after all exclusions; null where there is no test of these units."""
+    mean_kept: Share | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveStudy(Record):
+    """The rule of a study that ended when its pairs were decided, and what it decided."""
+
+    answers: Source
+    criteria: tuple[str, ...]
+    error_rate: float
+    """Chance of any false decision, at all looks together."""
+    effect: float
+    margin: float | None
+    """Closer to 0.5 than this is equal; null: equality is not decided."""
+    least: Count
+    most: Count
+    scale_width: float | None
+    """Of ratings: highest less lowest rating; values are (difference / width + 1) / 2."""
+    groups: tuple[LiveGroup, ...]
+    pairs: tuple[LivePairRow, ...]
+
+
+def live_study(study: Study, store: Store) -> LiveStudy | None:
+    """Return what a live study has decided; nothing of a study of fixed size."""
+    facts = stopping_facts(study)
+    if not facts:
+        return None
+    states = live_states(study, store)
+    return LiveStudy(
+        **{name: facts[name] for name in ("answers", "error_rate", "effect", "margin", "least", "most")},
+        criteria=tuple(facts["criteria"]),
+        scale_width=rating_scale_width(study) if facts["answers"] == "ratings" else None,
+        groups=tuple(
+            LiveGroup(group=one.group, units=one.units, excluded=one.excluded, enough=one.enough) for one in states
+        ),
+        pairs=tuple(_row(one, pair) for one in states for pair in one.pairs),
+    )
+
+
+def undecided_pairs(live: LiveStudy, groups: Sequence[str]) -> int:
+    """Return how many pairs the rule would go on asking the first of these groups about."""
+    found = {one.group: one for one in live.groups}
+    group = next((found[name] for name in groups if name in found), None)
+    if group is None or group.enough:
+        return 0
+    return sum(row.decision is None for row in live.pairs if row.group == group.group)
+
+
+def _row(state: LiveState, pair: LivePair) -> LivePairRow:
+    return LivePairRow(group=state.group, **{name: getattr(pair, name) for name in names_of(LivePair)})

@@ -1,0 +1,150 @@
+"""What each unit said about each pair, by group, in the order in which answers were completed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from analysis.answers.exclusions import apply_exclusions, find_exclusions
+from analysis.answers.groups import group_order
+from analysis.answers.order import Order, order_of
+from analysis.answers.plan import Plan
+from analysis.answers.study_facts import plan_of
+from analysis.answers.tables import AnswerTables, Reading, check_frames
+from analysis.live.unit_values import choice_values, preference_values, rating_values
+from analysis.statistics.coding import Floats
+from spa.responses.export import export_tables
+from spa.responses.store import Store
+from spa.responses.tidy_tables import TABLES
+from spa.study.stopping import Deciding, deciding_answers, deciding_criteria, deciding_pairs, rating_scale_width
+from spa.study.study import Study
+
+UNIT = "unit"
+Hypothesis = tuple[str, int | None, str, str]  # criterion, exposure, system_x, system_y
+Completed = dict[tuple[str, str], int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class UnitMatrix:
+    """The values of one group that count.
+
+    Attributes
+    ----------
+    units : tuple of str
+        Annotators (of an LLM assignments), in the order in which they completed their answers.
+    assignments : tuple of str
+        The assignments that they answered.
+    hypotheses : tuple of (criterion, exposure, system_x, system_y)
+        All that is asked, in the order of the study.
+    families : tuple of list of int
+        Places of the hypotheses that share an error rate.
+    values : array of float, shape (n_units, n_hypotheses)
+        In [0, 1], above 0.5 where system_x is better; NaN = not asked.
+    excluded : int
+        Annotators who are left out.
+    """
+
+    group: str
+    answers: Deciding
+    units: tuple[str, ...]
+    assignments: tuple[str, ...]
+    hypotheses: tuple[Hypothesis, ...]
+    families: tuple[list[int], ...]
+    values: Floats
+    excluded: int
+
+
+def unit_matrices(study: Study, store: Store, only: str | None = None) -> list[UnitMatrix]:
+    """Return the values of each group that has answered, from the completed answers of a store.
+
+    Who is left out is decided by the unit's own answers, by the rules of the plan; of somebody who took part twice the
+    first submission counts. Decisions that people took later (reviews) change nothing here.
+    """
+    exported = export_tables(store)
+    frames = {name: getattr(exported, name) for name in TABLES if name != "exclusions"}
+    answers = deciding_answers(study)
+    if frames[answers].is_empty():
+        return []
+    tables = check_frames(frames, Reading())
+    plan = replace(plan_of(study), repeat_submissions="first")
+    completed = store.visits.completion_order()
+    groups = [group for group, _ in group_order([tables.answers()[answers]]) if only in (None, group)]
+    return [_matrix_of(study, tables, plan, answers, group, completed) for group in groups]
+
+
+def _matrix_of(
+    study: Study, tables: AnswerTables, plan: Plan, answers: Deciding, group: str, completed: Completed
+) -> UnitMatrix:
+    own = _of_group(tables, group)
+    exclusions = find_exclusions(own, plan)
+    table = own.answers()[answers]
+    criteria = deciding_criteria(study)
+    kept = apply_exclusions(table, exclusions).filter(pl.col("criterion").cast(pl.String).is_in(criteria))
+    llm = "llm" in table["annotator_kind"].cast(pl.String).unique().to_list()
+    name = pl.concat_str("annotator_id", "assignment_id", separator="/") if llm else pl.col("annotator_id")
+    visits = pl.DataFrame(
+        [(*visit, place) for visit, place in completed.items()],
+        schema={"annotator_id": pl.String, "assignment_id": pl.String, "completed": pl.Int64},
+        orient="row",
+    )
+    strings = pl.col("annotator_id", "assignment_id").cast(pl.String)
+    kept = kept.with_columns(strings).join(visits, on=["annotator_id", "assignment_id"]).with_columns(name.alias(UNIT))
+    units = kept.group_by(UNIT).agg(pl.col("completed", "assignment_id").sort_by("completed").first()).sort("completed")
+    hypotheses = tuple(_hypotheses(study, answers, criteria))
+    families = [[n for n, one in enumerate(hypotheses) if one[0] == criterion] for criterion in criteria]
+    names = tuple(units[UNIT].to_list())
+    return UnitMatrix(
+        group=group,
+        answers=answers,
+        units=names,
+        assignments=tuple(units["assignment_id"].to_list()),
+        hypotheses=hypotheses,
+        families=(list(range(len(hypotheses))),) if plan.family == "all" else tuple(families),
+        values=_matrix(_values(study, answers, kept, order_of(table, [group], None)), names, hypotheses),
+        excluded=len({row.annotator_id for row in exclusions if row.assignment_id is None}),
+    )
+
+
+def _of_group(tables: AnswerTables, group: str) -> AnswerTables:
+    def own(table: pl.DataFrame | None) -> pl.DataFrame | None:
+        return None if table is None else table.filter(pl.col("group") == group)
+
+    return replace(
+        tables, preferences=own(tables.preferences), ratings=own(tables.ratings), choices=own(tables.choices)
+    )
+
+
+def _hypotheses(study: Study, answers: Deciding, criteria: tuple[str, ...]) -> Iterator[Hypothesis]:
+    """Yield criterion, exposure and pair of all that is asked, in the order of the study."""
+    exposures: tuple[int | None, ...] = (None,)
+    if answers == "preferences" and study.spa is not None:
+        two = study.spa.exposure_study
+        exposures = (study.spa.exposure,) if two is None else two.exposures
+    for criterion in criteria:
+        for exposure in exposures:
+            for x, y in deciding_pairs(study):
+                yield criterion, exposure, x, y
+
+
+def _values(study: Study, answers: Deciding, table: pl.DataFrame, order: Order) -> pl.DataFrame:
+    if answers == "ratings":
+        systems = tuple(system.id for system in study.compared)
+        lower = frozenset(criterion.id for criterion in study.criteria if criterion.lower_is_better)
+        return rating_values(table, systems, rating_scale_width(study), lower)
+    return preference_values(table, order) if answers == "preferences" else choice_values(table, order)
+
+
+def _matrix(found: pl.DataFrame, units: tuple[str, ...], hypotheses: tuple[Hypothesis, ...]) -> Floats:
+    """Return values of shape (units, hypotheses), NaN where a unit was not asked."""
+    column = {name: number for number, name in enumerate(hypotheses)}
+    row = {name: number for number, name in enumerate(units)}
+    values = np.full((len(units), len(hypotheses)), np.nan)
+    for unit, criterion, exposure, x, y, value in found.select(UNIT, "criterion", "exposure", "x", "y", "value").rows():
+        if (criterion, exposure, x, y) in column:
+            values[row[unit], column[criterion, exposure, x, y]] = value
+        elif (criterion, exposure, y, x) in column:
+            values[row[unit], column[criterion, exposure, y, x]] = 1 - value
+    return values

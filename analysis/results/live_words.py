@@ -1,0 +1,69 @@
+"""Decisions of a live study in words."""
+
+from __future__ import annotations
+
+from analysis.answers.live_rows import LivePairRow, LiveStudy
+from analysis.results.words import Names, count, interval, percent, plural, share_interval, signed
+
+
+def level_of(live: LiveStudy) -> str:
+    """Return the level of the confidence sequences, as "95%"."""
+    return f"{100 * (1 - live.error_rate):g}%"
+
+
+def live_value(live: LiveStudy, value: float | None) -> str:
+    """Return a mean in percent; of ratings as a difference in points, above 0 where the first is better."""
+    if live.scale_width is None:
+        return percent(value)
+    return signed(None if value is None else (2 * value - 1) * live.scale_width)
+
+
+def live_interval(live: LiveStudy, row: LivePairRow) -> str:
+    """Return the bounds of a confidence sequence as :func:`live_value` shows means."""
+    if live.scale_width is None:
+        return share_interval(row.low, row.high)
+    return interval((2 * row.low - 1) * live.scale_width, (2 * row.high - 1) * live.scale_width)
+
+
+def decision_words(live: LiveStudy, row: LivePairRow, names: Names) -> str:
+    """Return what was decided: the better system, equal, futile or open."""
+    match row.decision:
+        case "x" | "y":
+            return f"{names.system(row.system_x if row.decision == 'x' else row.system_y)} is better"
+        case "equal":
+            return f"equal within {margin_words(live)}"
+        case "futile":
+            return "futile: a decision was unlikely"
+    return "open"
+
+
+def margin_words(live: LiveStudy) -> str:
+    """Return the margin as "10 percentage points of 50%", or in points of a rating scale."""
+    margin = live.margin or 0.0
+    if live.scale_width is not None:
+        return f"{2 * margin * live.scale_width:g} points"
+    return f"{100 * margin:g} percentage points of 50%"
+
+
+def live_evidence(live: LiveStudy, row: LivePairRow, names: Names) -> str:
+    """Return the decision that the first line of a headline rests on; ``row`` names the leader first."""
+    unit = "form" if names.kind(row.group) == "llm" else "annotator"
+    x, y = names.system(row.system_x), names.system(row.system_y)
+    what = "difference of mean ratings in points" if live.answers == "ratings" else "mean chance that it is better"
+    if live.answers == "choices":
+        what = "share of choices that it wins"
+    shown = f"{what} than {y}" if live.answers == "preferences" else f"{what} against {y}"
+    limits = f"{live_interval(live, row)}{'' if live.scale_width else '%'}"
+    where = f"{shown}: {limits} ({level_of(live)} interval that holds at every look)"
+    after = f"after {plural(row.decided_after, unit)}" if row.decided_after is not None else ""
+    match row.decision:
+        case "x" | "y":
+            start = f"Decided {after}; {x}'s {where}. "
+            bias = f"The mean of {live_value(live, row.mean)} is biased, as asking ended where it was clear."
+            return start + bias
+        case "equal":
+            return f"Decided {after} that the two are equal within {margin_words(live)}; {x}'s {where}."
+        case "futile":
+            return f"Given up {after}, as a decision had become unlikely; {x}'s {where}."
+    more = "" if row.expected_more is None else f", some {count(row.expected_more)} more expected"
+    return f"Not decided after {plural(row.n, unit)}{more}; {x}'s {where}."

@@ -1,0 +1,170 @@
+"""A live study: what is decided of each pair, how its confidence sequence came there, what that spends and spares."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from spa.commands.live_lines import UNITS, decision_words
+from streamlit_app import loading
+from streamlit_app.rendering import plain, show_counts, show_metrics
+
+if TYPE_CHECKING:
+    from analysis.live.savings import LiveSavings
+    from analysis.live.state import LiveHistory, LivePoint
+    from spa.live import LivePair, LiveState
+
+EVERY = 15  # seconds between two looks at the store
+IN_A_ROW = 3
+MOST_DRAWN = 24  # charts, the open pairs first
+BLUE, ORANGE = "#0072B2", "#D55E00"
+MEANING = {
+    "preferences": "The mean chance that the first system is better; at 50 % there is no preference.",
+    "choices": "The share of choices that the first system wins, ties half; at 50 % there is no preference.",
+    "ratings": "The difference of ratings on a scale from 0 to 100 %; at 50 % there is none, above it the first is "
+    "better.",
+}
+
+
+def show() -> None:
+    """Draw the page."""
+    st.title("Live")
+    _live()
+
+
+@st.fragment(run_every=EVERY)
+def _live() -> None:
+    groups = loading.live_groups(loading.state())
+    if not groups:
+        st.info("Nobody has completed a form yet, so nothing is decided.")
+        return
+    group = groups[0]
+    if len(groups) > 1:
+        group = st.segmented_control("Answers of", groups, default=groups[0], format_func=_units, required=True)
+    history, savings = loading.live_history(loading.state(), group)
+    _metrics(history.state, savings)
+    st.subheader("Decisions")
+    show_counts([_row(history.state, pair) for pair in history.state.pairs])
+    st.caption(plain(_how(history.state)))
+    st.subheader("Confidence over time")
+    st.caption(plain(f"{MEANING[history.state.answers]} The band holds the true mean at every look."))
+    _charts(history)
+
+
+def _units(group: str) -> str:
+    return UNITS.get(group, group)
+
+
+def _how(state: LiveState) -> str:
+    rate = loading.stopping()["error_rate"]
+    end = "Nobody else needs to be asked." if state.enough else "Asking goes on until every pair is decided."
+    return (
+        f"{end} The chance of any false decision is at most {100 * rate:g} %, however often this page is looked at. "
+        "Means of decided pairs are biased, as asking ended when they were clear."
+    )
+
+
+def _metrics(state: LiveState, savings: LiveSavings) -> None:
+    decided = sum(pair.decision not in (None, "futile") for pair in state.pairs)
+    currency = loading.workspace().study.people.currency
+    shown = {
+        f"Counted {_units(state.group)}": f"{state.units:,} of at most {state.most:,}",
+        "Excluded": f"{state.excluded:,}",
+        "Decided": f"{decided:,} of {len(state.pairs):,}",
+    }
+    for title, amount in {
+        "Pay so far": savings.spent,
+        "Saved" if state.enough else "Not spent yet": savings.left,
+    }.items():
+        if amount is not None:
+            shown[title] = _money(amount, currency)
+    if savings.questions:
+        shown["Questions spared"] = f"{savings.questions:,}"
+        shown["Minutes spared"] = f"{savings.minutes:,.1f}"
+    show_metrics(shown)
+    st.progress(min(1.0, state.units / state.most))
+
+
+def _money(amount: Decimal, currency: str) -> str:
+    return f"{amount:,.2f} {currency}"
+
+
+def _row(state: LiveState, pair: LivePair) -> dict[str, object]:
+    return {
+        "Pair": _title(state, pair),
+        "n": pair.n,
+        "Mean (%)": None if pair.mean is None else round(100 * pair.mean, 1),
+        "Interval (%)": f"{100 * pair.low:.0f} to {100 * pair.high:.0f}",
+        "Decision": decision_words(loading.workspace().study, pair, loading.system_names()),
+    }
+
+
+def _title(state: LiveState, pair: LivePair) -> str:
+    names = loading.system_names()
+    about = [pair.criterion] if len({one.criterion for one in state.pairs}) > 1 else []
+    about += [f"{pair.exposure} read"] if len({one.exposure for one in state.pairs}) > 1 else []
+    return f"{names[pair.system_x]} over {names[pair.system_y]}" + (f" ({', '.join(about)})" if about else "")
+
+
+def _charts(history: LiveHistory) -> None:
+    drawn = sorted(zip(history.state.pairs, history.paths, strict=True), key=lambda one: one[0].decision is not None)
+    for start in range(0, min(len(drawn), MOST_DRAWN), IN_A_ROW):
+        columns = st.columns(IN_A_ROW)
+        for column, (pair, path) in zip(columns, drawn[start : start + IN_A_ROW], strict=False):
+            with column:
+                _chart(history.state, pair, path)
+    if len(drawn) > MOST_DRAWN:
+        st.caption(f"{len(drawn) - MOST_DRAWN:,} more pairs stand in the table only.")
+
+
+def _chart(state: LiveState, pair: LivePair, path: tuple[LivePoint, ...]) -> None:
+    words = decision_words(loading.workspace().study, pair, loading.system_names())
+    st.markdown(f"**{plain(_title(state, pair))}**  \n{plain(words)}")
+    rows = [
+        {"units": point.units, "mean": None if point.mean is None else 100 * point.mean, "low": 100 * point.low,
+         "high": 100 * point.high}
+        for point in path
+    ]  # fmt: skip
+    x = {
+        "field": "units",
+        "type": "quantitative",
+        "title": _units(state.group),
+        "scale": {"domain": [0, max(state.units, 10)]},
+        "axis": {"grid": False, "tickMinStep": 1, "tickCount": 5},
+    }
+    y = {"type": "quantitative", "title": None, "scale": {"domain": [0, 100]}, "axis": {"values": [0, 50, 100]}}
+    margin = 100 * (loading.stopping()["margin"] or 0.0)
+    layers: list[dict[str, Any]] = [
+        {
+            "mark": {"type": "area", "opacity": 0.25, "color": BLUE},
+            "encoding": {"y": {"field": "low", **y}, "y2": {"field": "high"}},
+        },
+        {"mark": {"type": "line", "color": BLUE}, "encoding": {"y": {"field": "mean", **y}}},
+        *(_rule(50 + shift, dashed=shift != 0) for shift in sorted({-margin, 0.0, margin})),
+    ]
+    if pair.decided_after is not None:
+        layers.append(_mark(pair.decided_after))
+    tooltip = [{"field": name, "type": "quantitative", "format": ".0f"} for name in ("units", "mean", "low", "high")]
+    spec = {"data": {"values": rows}, "encoding": {"x": x, "tooltip": tooltip}, "layer": layers, "height": 190}
+    told = f"{_title(state, pair)}: interval from {100 * pair.low:.0f} to {100 * pair.high:.0f} %, {words}"
+    st.vega_lite_chart(spec, alt=told)
+
+
+def _rule(value: float, *, dashed: bool) -> dict[str, Any]:
+    mark = {"type": "rule", "color": "#888888", **({"strokeDash": [3, 3]} if dashed else {})}
+    return {
+        "data": {"values": [{"even": value}]},
+        "mark": mark,
+        "encoding": {"x": None, "tooltip": None, "y": {"field": "even", "type": "quantitative"}},
+    }
+
+
+def _mark(units: int) -> dict[str, Any]:
+    where = {"field": "units", "type": "quantitative"}
+    return {
+        "data": {"values": [{"units": units}]},
+        "mark": {"type": "rule", "color": ORANGE, "strokeWidth": 2},
+        "encoding": {"x": where, "tooltip": None},
+    }

@@ -1,0 +1,249 @@
+"""A connection that breaks, and a visit that goes on with another device."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import pytest
+from click.testing import CliRunner
+
+from spa.cli import main
+from spa.commands.workspace import open_workspace
+from spa.forms.texts import load_texts
+from spa.server.app import create_app
+from spa.server.http_server import serve_on_loopback
+from tests.browser.chromium import DESK, PHONE, expect, open_browser, open_context
+from tests.browser.test_form_in_browser import WORDS, HandMade
+from tests.spa.small_study import raw_answer, write_study
+from tests.spa.store_steps import save_payload
+from tests.spa.web_forms import small_form
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+    from playwright.sync_api import Page as Tab
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+UNSENT = "Not sent yet: no connection. Your answers are kept."
+KEPT = "() => [localStorage, sessionStorage].flatMap(Object.keys).filter((name) => name.startsWith('answers:'))"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with open_browser() as found:
+        yield found
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Iterator[HandMade]:
+    found = HandMade(tmp_path, small_form(text=WORDS))
+    with found.store:
+        yield found
+
+
+def sent(made: HandMade) -> list[tuple[str, dict[str, Any]]]:
+    """Return what arrived, page by page."""
+    (lease,) = made.store.visits.leases()
+    return [(each.page_id, json.loads(each.body)) for each in made.store.visits.payloads(lease.submission_id)]
+
+
+def to_comparison(tab: Tab, address: str) -> None:
+    tab.goto(address)
+    tab.check("#q1")
+    tab.click(".next")
+    tab.check("#q2")
+    tab.click(".next")
+    tab.wait_for_url("**/p/p3")
+    tab.click(".next")
+    tab.wait_for_url("**/p/p4")
+
+
+def test_what_is_answered_offline_is_sent_once_when_the_connection_is_back(browser: Browser, made: HandMade) -> None:
+    with serve_on_loopback(create_app(made)) as url, open_context(browser, viewport=PHONE) as context:
+        tab = context.new_page()
+        status = tab.locator(".connection")
+        to_comparison(tab, f"{url}/a/{made.store.tokens()[0]}")
+        context.set_offline(True)
+        tab.fill("#q3", "70")
+        tab.fill("#q4", "20")
+        tab.click(".next")
+        expect(status).to_have_text(UNSENT)
+        tab.fill("#q4", "25")  # still there, and still to be changed
+        assert tab.url.endswith("/p/p4")
+        context.set_offline(False)
+        tab.wait_for_url("**/p/p5")
+        expect(status).to_have_text("Saved")
+        tab.check("#q5-2")
+        context.set_offline(True)
+        expect(status).to_have_text(UNSENT)
+        context.set_offline(False)
+        expect(status).to_have_text("Saved")
+        tab.check("#q6-3")
+        tab.click(".next")
+        tab.wait_for_url("**/done")
+        expect(tab.locator("code[data-completion-code]")).to_be_visible()
+        assert tab.evaluate(KEPT) == []
+    pages = Counter(page_id for page_id, _ in sent(made))
+    assert pages["p4"] == 1
+    assert dict(sent(made))["p4"].items() >= {"q3": "70", "q4": "25"}.items()
+    (submission,) = made.store.submissions()
+    assert [answer.raw for answer in submission.answers][2:] == ["70", "25", "2", "3"]
+
+
+@contextmanager
+def served(study: Path, port: int) -> Iterator[subprocess.Popen[str]]:
+    """Serve a study in a process of its own until the block ends, which kills it."""
+    spa = Path(sys.executable).with_name("spa")
+    process = subprocess.Popen([spa, "serve", study, "--port", str(port)], stdout=subprocess.PIPE, text=True)
+    try:
+        for _ in range(300):
+            with suppress(httpx2.HTTPError):
+                if httpx2.get(f"http://127.0.0.1:{port}/health", trust_env=False).is_success:
+                    break
+            time.sleep(0.1)
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_server_that_was_killed_gets_everything_when_it_is_back(browser: Browser, tmp_path: Path) -> None:
+    study = write_study(tmp_path)
+    assert CliRunner().invoke(main, ["build", str(study)]).exit_code == 0
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with open_workspace(study) as workspace:
+        token = workspace.store.tokens()[0]
+        lease = workspace.store.visits.admit_link(token, now=0, annotator_kind="human")
+        form = workspace.form(lease.assignment_id)
+        page = next(page for page in form.pages if page.kind == "comparison")
+        for before in form.pages[: form.pages.index(page)]:
+            fields = {question.question_id: raw_answer(question) for question in before.questions}
+            save_payload(workspace.store, lease.submission_id, before.page_id, json.dumps(fields))
+        following = form.pages[form.pages.index(page) + 1].page_id
+        with open_context(browser, viewport=DESK) as context:
+            tab = context.new_page()
+            with served(study, port) as process:
+                tab.goto(f"http://127.0.0.1:{port}/a/{token}")
+                for question in page.questions:
+                    tab.fill(f"#{question.question_id}", "40")
+                process.kill()
+                process.wait()
+                tab.click(".next")
+                expect(tab.locator(".connection")).to_have_text(UNSENT)
+            with served(study, port):
+                tab.wait_for_url(f"**/p/{following}")
+                expect(tab.locator(".connection")).to_have_text("Saved")
+        arrived = [
+            each for each in workspace.store.visits.payloads(lease.submission_id) if each.page_id == page.page_id
+        ]
+    (payload,) = arrived
+    assert json.loads(payload.body) == {question.question_id: "40" for question in page.questions}
+
+
+def test_a_browser_that_is_closed_offline_has_the_answers_still(browser: Browser, made: HandMade) -> None:
+    with serve_on_loopback(create_app(made)) as url, open_context(browser, viewport=DESK) as context:
+        tab = context.new_page()
+        address = f"{url}/a/{made.store.tokens()[0]}"
+        to_comparison(tab, address)
+        context.set_offline(True)
+        tab.fill("#q3", "70")
+        tab.click(".next")
+        expect(tab.locator(".connection")).to_have_text(UNSENT)
+        tab.close()
+        context.set_offline(False)
+        tab = context.new_page()
+        tab.goto(address)
+        expect(tab.locator(".connection")).to_have_text("Saved")
+        assert tab.input_value("#q3") == "70"
+        assert tab.locator(".slider").first.input_value() == "70"
+    assert dict(sent(made))["p4"]["q3"] == "70"
+
+
+def test_the_visit_begun_on_a_phone_is_finished_on_another_device(browser: Browser, made: HandMade) -> None:
+    with serve_on_loopback(create_app(made)) as url:
+        with open_context(browser, viewport=PHONE) as context:
+            tab = context.new_page()
+            tab.goto(f"{url}/a/{made.store.tokens()[0]}")
+            expect(tab.locator(".pause")).to_have_count(0)  # nothing to go on with yet
+            tab.go_back()
+            to_comparison(tab, f"{url}/a/{made.store.tokens()[0]}")
+            tab.fill("#q3", "70")
+            tab.locator(".pause summary").click()
+            address = tab.locator(".pause input").input_value()
+            tab.locator(".pause button").click()
+            expect(tab.locator(".pause button")).to_have_text("Copied")
+            expect(tab.locator(".pause")).to_contain_text("keep it to yourself")
+        assert address == f"{url}/a/{made.store.tokens()[0]}"
+        with open_context(browser, viewport=DESK) as context:
+            tab = context.new_page()
+            tab.goto(address)
+            tab.wait_for_url("**/p/p4")
+            assert tab.input_value("#q3") == "70"
+            tab.fill("#q4", "20")
+            tab.click(".next")
+            tab.check("#q5-2")
+            tab.check("#q6-3")
+            tab.click(".next")
+            tab.wait_for_url("**/done")
+    (submission,) = made.store.submissions()
+    assert [answer.raw for answer in submission.answers] == ["yes", "Yes", "70", "20", "2", "3"]
+
+
+def test_whoever_comes_from_a_platform_goes_on_from_there(browser: Browser, made: HandMade) -> None:
+    token = made.store.visits.admit(
+        source="panel", person="P1", external_id="S1", minutes_allowed=None, now=0, annotator_kind="human"
+    ).token
+    with serve_on_loopback(create_app(made)) as url, open_context(browser, viewport=PHONE) as context:
+        tab = context.new_page()
+        to_comparison(tab, f"{url}/a/{token}")
+        tab.locator(".pause summary").click()
+        expect(tab.locator(".pause")).to_contain_text("the site that sent you here")
+        expect(tab.locator(".pause input")).to_have_count(0)
+
+
+def test_a_language_without_these_sentences_does_without(browser: Browser, made: HandMade) -> None:
+    missing = ("page.unsent", "page.pause_copy")
+    texts = load_texts("en", {})
+    for name in missing:
+        object.__setattr__(texts, "entries", {key: text for key, text in texts.entries.items() if key != name})
+    made.texts = texts
+    with serve_on_loopback(create_app(made)) as url, open_context(browser, viewport=PHONE) as context:
+        tab = context.new_page()
+        to_comparison(tab, f"{url}/a/{made.store.tokens()[0]}")
+        expect(tab.locator(".pause, .connection")).to_have_count(0)
+        tab.fill("#q3", "70")
+        tab.fill("#q4", "20")
+        tab.click(".next")
+        tab.wait_for_url("**/p/p5")
+
+
+def test_whoever_declines_leaves_nothing_in_the_browser(browser: Browser, tmp_path: Path) -> None:
+    form = small_form()
+    found = HandMade(tmp_path, replace(form, pages=(replace(form.pages[0], kind="consent"), *form.pages[1:])))
+    with found.store, serve_on_loopback(create_app(found)) as url, open_context(browser) as context:
+        tab = context.new_page()
+        tab.goto(f"{url}/a/{found.store.tokens()[0]}")
+        context.set_offline(True)
+        tab.check("#q1")
+        tab.click(".next")
+        expect(tab.locator(".connection")).to_have_text(UNSENT)
+        assert tab.evaluate(KEPT) != []
+        tab.locator('button[formaction$="go=decline"]').click()
+        context.set_offline(False)
+        tab.wait_for_url("**/done")
+        expect(tab.locator("h1")).to_have_text("Thank you for your interest")
+        assert tab.evaluate(KEPT) == []
+        (lease,) = found.store.visits.leases()
+        assert found.store.visits.payloads(lease.submission_id) == ()

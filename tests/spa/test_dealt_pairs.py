@@ -1,0 +1,153 @@
+"""Some pairs for each annotator instead of all: balanced as drawn, and dealt anew by earlier answers."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections import Counter
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from analysis.live.next_pairs import open_pairs
+from spa.cli import main
+from spa.commands.workspace import open_workspace
+from spa.errors import StudyError
+from spa.forms.form import ChoiceTarget, ExhibitsBlock
+from spa.live import LivePair
+from spa.study.load import load_study
+from spa.study.narrowing import DealtPair
+from spa.study.outputs import load_outputs
+from spa.study.sampling import sample_assignments, study_rng
+from spa.study.study import Study
+
+SYSTEMS = [f"s{number}" for number in range(6)]
+PAIRS = list(combinations(SYSTEMS, 2))
+STUDY = f"""
+id = "many"
+title = "Many systems"
+seed = 2
+outputs = {{files = ["outputs.jsonl"], item_text = "text"}}
+systems = [{", ".join(f'{{id = "{system}"}}' for system in SYSTEMS)}]
+people.annotators = 10
+choices.per_annotator = 6
+"""
+BEST = '[stopping]\nrule = "when_decided"\nleast = 2\ntop = 2\nepsilon = 0.3\n'
+
+
+def written(folder: Path, text: str = STUDY) -> Path:
+    rows = [
+        {
+            "item_id": f"i{item}",
+            "system": system,
+            "text": f"Topic {item}.",
+            "output": f"{item} as told by number {place}.",
+        }
+        for item in range(9)
+        for place, system in enumerate(SYSTEMS)
+    ]
+    (folder / "outputs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path = folder / "study.toml"
+    path.write_text(text)
+    return path
+
+
+def test_pairs_items_and_sides_are_balanced_and_labels_tell_of_no_system(tmp_path: Path) -> None:
+    study = load_study(written(tmp_path))
+    drawn = list(sample_assignments(study, load_outputs(study), count=30, rng=study_rng(study.seed)))
+    pairs, items, first = Counter(), Counter(), Counter()  # type: ignore[var-annotated]
+    for assignment, key in drawn:
+        assert len({choice.output_x.item_id for choice in assignment.choices}) == 6
+        assert len(set(key.systems)) == 12
+        for choice in assignment.choices:
+            x, y = key.systems[choice.output_x.label], key.systems[choice.output_y.label]
+            assert choice.output_x.item_id == choice.output_y.item_id
+            pairs[frozenset((x, y))] += 1
+            items[choice.output_x.item_id] += 1
+            first[x < y, frozenset((x, y))] += 1
+    assert set(pairs.values()) == {180 // len(PAIRS)}
+    assert set(items.values()) == {20}
+    assert all(abs(first[True, pair] - first[False, pair]) <= 1 for pair in pairs)
+
+
+def test_pairs_dealt_anew_are_asked_and_exported(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    assert CliRunner().invoke(main, ["build", str(path)]).exit_code == 0
+    hand = [DealtPair(system_x="s5", system_y="s0", subject="s0")] * 5
+    hand += [DealtPair(system_x="s1", system_y="s4", subject="s1")]
+    with open_workspace(path) as workspace:
+        stored = workspace.store.assignments
+        drawn = stored.draw("a00002")
+        assert stored.deal(hand * 2, each=6) == 2
+        assert stored.deal(hand * 2, each=6) == 0
+        assert stored.dealt() == {"a00001": hand, "a00002": hand}
+        assignment, key = stored.draw("a00002")
+        assert assignment == drawn[0]
+        assert [key.systems[choice.output_x.label] for choice in assignment.choices] == ["s5"] * 5 + ["s1"]
+        assert {each.assignment_id: each for each in stored.keys()}["a00002"] == key
+        form = workspace.form("a00002")
+        blocks = [block for page in form.pages for block in page.blocks if isinstance(block, ExhibitsBlock)]
+        shown = {exhibit.label: exhibit.text for block in blocks for exhibit in block.exhibits}
+        targets = [each.target for each in form.questions("everybody") if isinstance(each.target, ChoiceTarget)]
+        told = [str(shown[target.label_x]) for target in targets]
+        assert [text.rpartition(" ")[2] for text in told] == ["5."] * 5 + ["1."]
+
+
+def test_the_place_of_decided_pairs_goes_to_the_open_ones() -> None:
+    study = Study.model_validate(tomllib.loads(STUDY + '[stopping]\nrule = "when_decided"\nfreed = "open_pairs"'))
+    pairs = [
+        LivePair(
+            criterion="overall", exposure=None, system_x=x, system_y=y, n=1, mean=None, low=0, high=1,
+            decision="x" if "s0" in (x, y) else None,
+        )
+        for x, y in PAIRS
+    ]  # fmt: skip
+    dealt = list(open_pairs(study, pairs, seed=(1, 2)))
+    assert dealt == list(open_pairs(study, pairs, seed=(1, 2)))
+    count = Counter(frozenset((pair.system_x, pair.system_y)) for pair in dealt)
+    assert set(count) == {frozenset(pair) for pair in PAIRS if "s0" not in pair}
+    assert max(count.values()) - min(count.values()) <= 1
+    first = Counter((pair.system_x, pair.system_y) for pair in dealt)
+    assert all(abs(first[x, y] - first[y, x]) <= 1 for x, y in count)
+    undecided = [replace(pair, decision=None) for pair in pairs]
+    assert list(open_pairs(study, undecided, seed=(1, 2))) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("[likert]\n", "[choices] per_annotator: expected no [spa], rating section or outputs beside it"),
+        ('choices.outputs = "all"', "[choices] per_annotator: expected no [spa], rating section or outputs beside it"),
+        (BEST.replace("top = 2", "top = 6"), "[stopping] top: expected less than the 6 systems, got 6"),
+        (BEST.replace("top = 2\n", ""), "[stopping] epsilon: expected top beside it, got none"),
+        (BEST.replace("epsilon", "#").replace("[stopping]", "choices.ties = true\n[stopping]"), None),
+    ],
+)
+def test_a_design_that_cannot_be_dealt_is_refused(tmp_path: Path, change: str, said: str | None) -> None:
+    path = written(tmp_path, STUDY + change)
+    if said is None:
+        assert load_study(path).stopping.top == 2
+        return
+    with pytest.raises(StudyError) as refused:
+        load_study(path)
+    assert said in str(refused.value)
+
+
+def test_a_live_study_asks_for_the_best_few_and_ends_when_they_are_known(tmp_path: Path) -> None:
+    path = written(tmp_path, STUDY.replace("annotators = 10", "annotators = 60") + BEST)
+    assert CliRunner().invoke(main, ["build", str(path)]).exit_code == 0
+    truth = tmp_path / "truth.toml"
+    truth.write_text("[utilities]\n" + "".join(f"{system} = {1.2 * place}\n" for place, system in enumerate(SYSTEMS)))
+    done = CliRunner().invoke(main, ["simulate", str(path), "--truth", str(truth), "--seed", "1"])
+    assert done.exit_code == 0, done.output
+    status = CliRunner().invoke(main, ["status", str(path)])
+    assert "the best 2 are decided, nobody else needs to be asked" in status.output
+    lines = [line.strip() for line in status.output.splitlines() if "among the best so far" in line]
+    assert [line.partition(":")[0] for line in lines] == ["s5", "s4"]
+    with open_workspace(path) as workspace:
+        people = workspace.store.visits.count_completed()
+        assert 2 <= people < 60
+        assert workspace.store.assignments.dealt()
