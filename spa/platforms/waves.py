@@ -60,11 +60,7 @@ def next_wave(
 
 def describe_wave(state: LiveState | None, wave: Wave) -> str:
     """Return in a line what is decided, and what follows for the places."""
-    if state is None:
-        decided = "no complete answers yet"
-    else:
-        closed = sum(pair.decision is not None for pair in state.pairs)
-        decided = f"{closed} of {len(state.pairs)} comparisons decided by {state.units} annotators"
+    decided = "no answers yet" if state is None else f"{state.outcome} after {state.units} annotators"
     follows = {
         "open": f"next wave: {wave.places} places",
         "enough": "enough: no further place is needed",

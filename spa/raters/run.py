@@ -137,7 +137,7 @@ class RatingRun:
             for group in queue:
                 if self._stopped:
                     return
-                if self._is_enough(group):
+                if await self._is_enough(group):
                     continue
                 whole = False
                 try:
@@ -188,10 +188,11 @@ class RatingRun:
         finally:
             loop.remove_signal_handler(signal.SIGINT)
 
-    def _is_enough(self, group: Sequence[RaterVisitState]) -> bool:
+    async def _is_enough(self, group: Sequence[RaterVisitState]) -> bool:
         """Leave visits out that nobody needs; those that are completed are counted as ever."""
         if self.stopping is None or not any(one.open for one in group):
             return False
+        await asyncio.gather(*self._saving, return_exceptions=True)
         if not self.stopping.is_enough(group[0].visit):
             return False
         open_ = sum(one.open for one in group)

@@ -36,9 +36,7 @@ class RaterStopping:
     def notes(self) -> list[str]:
         """Return a line for each group that is not asked any more."""
         return [
-            f"{name}: enough after {state.units} assignments, "
-            f"{sum(pair.decision is not None for pair in state.pairs)} of {len(state.pairs)} comparisons decided; "
-            "--all asks the rest too"
+            f"{name}: {state.outcome} after {state.units} assignments, which is enough; --all asks the rest too"
             for name, state in self._enough.items()
         ]
 

@@ -75,7 +75,7 @@ def test_hits_are_published_in_waves_with_what_is_open_by_then(bench: Bench, dec
     assert bench.told("advance", "--yes")["reason"] == "under way"
     answer_all(bench, workers)
     dry = bench.run("advance").stdout
-    assert "1 of 2 comparisons decided by 2 annotators; next wave: 2 places" in dry
+    assert "1 of 2 comparisons are decided after 2 annotators; next wave: 2 places" in dry
     assert "this wave $2.40, published so far $2.40, at most $7.20" in dry
     assert "Nothing was published" in dry
     assert len(bench.told("advance", "--yes")["made"]) == 2

@@ -102,9 +102,9 @@ def test_who_answered_elsewhere_needs_no_place() -> None:
 def test_a_line_says_what_is_decided_and_what_follows() -> None:
     state = live_state(units=7, most=25, decided=True)
     assert describe_wave(state, next_wave(state, wave=10, most=25, places=10, completed=7)) == (
-        "1 of 1 comparisons decided by 7 annotators; enough: no further place is needed"
+        "1 of 1 comparisons are decided after 7 annotators; enough: no further place is needed"
     )
-    assert describe_wave(None, Wave(places=3, reason="open")) == "no complete answers yet; next wave: 3 places"
+    assert describe_wave(None, Wave(places=3, reason="open")) == "no answers yet; next wave: 3 places"
 
 
 def test_simulated_annotators_stand_for_people_only_in_rehearsals(monkeypatch: pytest.MonkeyPatch) -> None:
