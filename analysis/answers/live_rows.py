@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.statistics.record import Count, Positive, Record, Share, Source, names_of
-from spa.live import Decision, LivePair, LiveState, live_states
+from spa.live import Decision, LivePair, LiveState, LiveSystem, live_states
 from spa.responses.store import Store
 from spa.study.stopping import rating_scale_width, stopping_facts
 from spa.study.study import Study
@@ -56,6 +56,22 @@ class LivePairRow(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LiveSystemRow(Record):
+    """What was found of one system, where the best few of many were looked for."""
+
+    group: str
+    system: str
+    n: Count
+    score: Share | None
+    """Share of choices won against systems drawn at random."""
+    low: Share
+    """Of the confidence sequence; those of all systems hold together at every look."""
+    high: Share
+    leads: bool
+    """Whether it is among the best."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LiveStudy(Record):
     """The rule of a study that ended when its pairs were decided, and what it decided."""
 
@@ -72,6 +88,9 @@ class LiveStudy(Record):
     """Of ratings: highest less lowest rating; values are (difference / width + 1) / 2."""
     groups: tuple[LiveGroup, ...]
     pairs: tuple[LivePairRow, ...]
+    top: Count | None = None
+    """How many of the systems were looked for as the best; null where pairs were decided."""
+    systems: tuple[LiveSystemRow, ...] = ()
 
 
 def live_study(study: Study, store: Store) -> LiveStudy | None:
@@ -88,16 +107,20 @@ def live_study(study: Study, store: Store) -> LiveStudy | None:
             LiveGroup(group=one.group, units=one.units, excluded=one.excluded, enough=one.enough) for one in states
         ),
         pairs=tuple(_row(one, pair) for one in states for pair in one.pairs),
+        top=facts.get("top"),
+        systems=tuple(
+            LiveSystemRow(group=one.group, **{name: getattr(row, name) for name in names_of(LiveSystem)})
+            for one in states
+            for row in one.systems
+        ),
     )
 
 
-def undecided_pairs(live: LiveStudy, groups: Sequence[str]) -> int:
-    """Return how many pairs the rule would go on asking the first of these groups about."""
+def is_undecided(live: LiveStudy, groups: Sequence[str]) -> bool:
+    """Return whether the rule asks further annotators of the first of these groups that has answered."""
     found = {one.group: one for one in live.groups}
     group = next((found[name] for name in groups if name in found), None)
-    if group is None or group.enough:
-        return 0
-    return sum(row.decision is None for row in live.pairs if row.group == group.group)
+    return group is not None and not group.enough
 
 
 def _row(state: LiveState, pair: LivePair) -> LivePairRow:

@@ -91,7 +91,7 @@ def frozen_plan(store: Store) -> FrozenPlan | None:
 
 
 def deviations(
-    frozen: FrozenPlan, content: Mapping[str, Any], *, annotators: int, undecided: int | None = None
+    frozen: FrozenPlan, content: Mapping[str, Any], *, annotators: int, undecided: bool | None = None
 ) -> list[str]:
     """Say in plain words how what was done differs from what was frozen.
 
@@ -103,9 +103,8 @@ def deviations(
         What :func:`planned` returns for the analysis at hand.
     annotators : int
         People who handed in a form.
-    undecided : int, optional
-        Of a live study: comparisons still open, unless the most annotators have answered. It ends when there are
-        none, so that fewer annotators than planned are no deviation.
+    undecided : bool, optional
+        Of a live study: whether its rule asks further annotators. Fewer than planned are then no deviation.
 
     Returns
     -------
@@ -125,7 +124,7 @@ def deviations(
         found.append("The study was changed: its file, a text, an output or an image is another one than was frozen.")
     planned_annotators = frozen.content["annotators"]
     if undecided:
-        found.append(f"By the stopping rule asking goes on: {undecided} of its comparisons are undecided.")
+        found.append("By the stopping rule asking goes on, as not everything is decided.")
     elif undecided is None and annotators != planned_annotators:
         found.append(f"annotators: planned {planned_annotators}, {annotators} handed in a form.")
     return found

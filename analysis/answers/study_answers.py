@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from analysis.answers.careless import needs_reading
-from analysis.answers.live_rows import LiveStudy, live_study, undecided_pairs
+from analysis.answers.live_rows import LiveStudy, is_undecided, live_study
 from analysis.answers.plan import Plan
 from analysis.answers.preregistration import deviations, frozen_plan, planned_for
 from analysis.answers.study_facts import InterviewAnswer, Preregistration, StudyFacts, facts_of, plan_of
@@ -81,7 +81,7 @@ def _preregistered(workspace: Workspace, live: LiveStudy | None) -> Preregistrat
         return None
     content = planned_for(workspace.study, fingerprint=workspace.store.fingerprint)
     handed_in = sum(visit.completed for visit in workspace.store.visits.of_people())
-    undecided = None if live is None else undecided_pairs(live, ("human", "simulated"))
+    undecided = None if live is None else is_undecided(live, ("human", "simulated"))
     return Preregistration(
         frozen_at=frozen.frozen_at,
         sha256=frozen.sha256,

@@ -125,11 +125,13 @@ def estimate_plans(
     AnalysisError
         Where options contradict one another or the study.
     """
+    from dataclasses import replace
+
     import numpy as np
 
     from analysis.planning.conclusions import reachable_conclusions
     from analysis.planning.plan import assumed, make_plan
-    from analysis.planning.study_design import study_assumptions
+    from analysis.planning.study_design import planned_live_costs, study_assumptions
 
     kind: Kind | None = options["elicitation"]
     seed, annotators = options["seed"], options["annotators"]
@@ -165,6 +167,10 @@ def estimate_plans(
                     done=lambda: bar.update(1),
                 )
             )
+    if path is not None and options["simulations"]:
+        rngs = np.random.default_rng([seed, len(plans)]).spawn(len(plans))
+        costs = [planned_live_costs(study, outputs, one, rng=rng) for one, rng in zip(plans, rngs, strict=True)]
+        plans = [replace(one, live=cost) for one, cost in zip(plans, costs, strict=True)]
     return tuple(plans), seed, conclusions
 
 

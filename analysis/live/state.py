@@ -37,7 +37,7 @@ class LiveHistory:
     Attributes
     ----------
     paths : tuple of tuple of LivePoint
-        One for each of ``state.pairs``, until its decision.
+        One for each of ``state.pairs``, until its decision; none where the best few are looked for.
     """
 
     state: LiveState
@@ -72,6 +72,8 @@ def live_history(study: Study, store: Store, group: str) -> LiveHistory | None:
     if not found:
         return None
     (matrix,) = found
+    if study.stopping.top is not None:
+        return LiveHistory(state=best_few_state(study, matrix, store.assignments.dealt()), paths=())
     looks = sorted(set(np.linspace(1, len(matrix.units), MOST_POINTS).round().astype(int).tolist()))
     paths: dict[int, list[LivePoint]] = {place: [] for place in range(len(matrix.hypotheses))}
     last: dict[int, HypothesisState] = {}

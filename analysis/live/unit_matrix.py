@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
+from analysis.answers.careless import needs_reading
 from analysis.answers.exclusions import apply_exclusions, find_exclusions
 from analysis.answers.groups import group_order
 from analysis.answers.order import Order, order_of
@@ -16,9 +17,13 @@ from analysis.answers.study_facts import plan_of
 from analysis.answers.tables import AnswerTables, Reading, check_frames
 from analysis.live.unit_values import choice_values, preference_values, rating_values
 from analysis.statistics.coding import Floats
+from spa.forms.build import StudyForms
+from spa.forms.form import Form
+from spa.forms.texts import load_texts
 from spa.responses.export import export_tables
 from spa.responses.store import Store
 from spa.responses.tidy_tables import TABLES
+from spa.study.outputs import load_outputs
 from spa.study.stopping import Deciding, deciding_answers, deciding_criteria, deciding_pairs, rating_scale_width
 from spa.study.study import Study
 
@@ -63,16 +68,23 @@ def unit_matrices(study: Study, store: Store, only: str | None = None) -> list[U
     Who is left out is decided by the unit's own answers, by the rules of the plan; of somebody who took part twice the
     first submission counts. Decisions that people took later (reviews) change nothing here.
     """
-    exported = export_tables(store)
-    frames = {name: getattr(exported, name) for name in TABLES if name != "exclusions"}
+    plan = replace(plan_of(study), repeat_submissions="first")
+    of_reading = needs_reading(plan)
+    exported = export_tables(store, form_of=_forms(study, store) if of_reading else None)
+    names = [name for name in TABLES if name != "exclusions"] + ["reading"] * of_reading
+    frames = {name: getattr(exported, name) for name in names}
     answers = deciding_answers(study)
     if frames[answers].is_empty():
         return []
     tables = check_frames(frames, Reading())
-    plan = replace(plan_of(study), repeat_submissions="first")
     completed = store.visits.completion_order()
     groups = [group for group, _ in group_order([tables.answers()[answers]]) if only in (None, group)]
     return [_matrix_of(study, tables, plan, answers, group, completed) for group in groups]
+
+
+def _forms(study: Study, store: Store) -> Callable[[str], Form]:
+    forms = StudyForms(study, load_outputs(study), load_texts(study.language, study.texts))
+    return lambda assignment_id: forms.build(*store.assignments.draw(assignment_id))
 
 
 def _matrix_of(

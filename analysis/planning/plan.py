@@ -20,6 +20,7 @@ from analysis.planning.variance import Components
 from analysis.statistics.coding import Floats
 
 Kind = Literal["spa", "likert"]
+Truth = Literal["all differ", "unequal", "one differs"]
 CHANCE = {"spa": 0.5, "likert": 0.0}
 CURVE_POINTS = 40
 FINEST = 80  # steps of the scale of drawn Likert answers
@@ -155,6 +156,41 @@ class CurvePoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LiveCost:
+    """Expected cost of a study that ends when its pairs are decided, beside the fixed number that finds as much.
+
+    Attributes
+    ----------
+    difference, power : float
+        To be found, and the mean chance that a pair that differs so much is found, by either design.
+    truth : {"all differ", "unequal", "one differs"}
+        Whether every pair differs by ``difference``, by this to ``largest_difference``, or one by this and the others
+        not at all.
+    most : int
+        Annotators at most, such that the power is reached; as all counts, those included who will be excluded.
+    annotators : float
+        Expected until every pair is decided or given up.
+    fixed : int
+        Annotators of a study of fixed size with Holm's correction that has this power.
+    questions, fixed_questions, minutes, fixed_minutes : float or None
+        Of all annotators together; reading that is spared is not counted. ``None`` where unknown.
+    """
+
+    difference: float
+    power: float
+    largest_difference: float
+    truth: Truth
+    studies: int
+    most: int
+    annotators: float
+    fixed: int
+    questions: float | None
+    fixed_questions: float | None
+    minutes: float | None
+    fixed_minutes: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PowerPlan:
     """A whole plan for one elicitation.
 
@@ -168,6 +204,7 @@ class PowerPlan:
     detectable: tuple[Detectable, ...]
     items_floor: tuple[Detectable, ...]
     curve: tuple[CurvePoint, ...]
+    live: tuple[LiveCost, ...] = ()
 
 
 def make_plan(

@@ -15,7 +15,7 @@ from spa.errors import AnalysisError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from analysis.planning.plan import Assumptions, NeedRow, PowerPlan
+    from analysis.planning.plan import Assumptions, LiveCost, NeedRow, PowerPlan
 
 NAMES = {"spa": "SPA", "likert": "Likert"}
 FEWEST = 10  # annotators below which the report tests items instead
@@ -57,6 +57,12 @@ def notes(plan: PowerPlan) -> tuple[str, ...]:
             "The check simulates studies with these answers and tests them as the report will; ± is its standard "
             'error. "Alone": only this pair differs; "all differ": every pair does. '
             "Pairs are simulated independently, which Holm's correction does not need."
+        )
+    if plan.live:
+        lines.append(
+            f'"When decided": {plan.live[0].studies} simulated studies that end when each pair is decided, or given up '
+            "as futile, beside the fixed number that finds the smallest difference as often. Reading that is spared is "
+            "not counted."
         )
     if assumptions.components.item_sd:
         lines.append(
@@ -138,6 +144,7 @@ def _sentences(plan: PowerPlan) -> list[str]:
         price = "" if cost is None else f" ({cost:,.2f} {assumptions.currency})"
         what = found.reason or f"{assumptions.shown(found.difference or 0.0)} or more"
         lines.append(f"{found.annotators:,} annotators{price} find with power {100 * found.power:g} %: {what}.")
+    lines += [_live_line(assumptions, cost) for cost in plan.live]
     for floor in plan.items_floor:
         what = floor.reason or f"{assumptions.shown(floor.difference or 0.0)} or more"
         lines.append(
@@ -145,6 +152,32 @@ def _sentences(plan: PowerPlan) -> list[str]:
             f"power {100 * floor.power:g} %: {what}."
         )
     return lines
+
+
+def _live_line(assumptions: Assumptions, cost: LiveCost) -> str:
+    """Say what ending "when decided" costs beside a fixed number with the same simulated power."""
+    who = {"all differ": "every pair differs", "unequal": "pairs differ", "one differs": "one pair differs"}[cost.truth]
+    where = f"{who} by {_by(assumptions, cost)}"
+    parts = [f"{cost.annotators:,.0f} annotators expected (at most {cost.most:,}) against {cost.fixed:,}"]
+    saved = {"annotators": 1 - cost.annotators / cost.fixed}
+    if cost.questions is not None and cost.fixed_questions:
+        parts.append(f"{cost.questions:,.0f} questions on pairs against {cost.fixed_questions:,.0f}")
+        saved["questions"] = 1 - cost.questions / cost.fixed_questions
+    if cost.minutes is not None and cost.fixed_minutes:
+        parts.append(f"{cost.minutes:,.0f} minutes against {cost.fixed_minutes:,.0f}")
+        saved["minutes"] = 1 - cost.minutes / cost.fixed_minutes
+    said = [f"{abs(100 * share):.0f} % {'fewer' if share > 0 else 'more'} {what}" for what, share in saved.items()]
+    return (
+        f'"When decided", where {where} (power {100 * cost.power:.0f} %): {"; ".join(parts)} of fixed size: '
+        f"{', '.join(said)}."
+    )
+
+
+def _by(assumptions: Assumptions, cost: LiveCost) -> str:
+    ends = sorted({cost.difference, cost.largest_difference})
+    if assumptions.kind == "likert":
+        return f"{' to '.join(f'{end:.3g}' for end in ends)} points"
+    return f"{' to '.join(f'{100 * end:.3g}' for end in ends)} percentage points"
 
 
 def curve_csv(plan: PowerPlan) -> str:

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
-from analysis.planning.plan import Assumptions, Kind, assumed
+import numpy as np
+
+from analysis.planning.live_costs import live_costs, stopping_rule
+from analysis.planning.plan import Assumptions, Kind, LiveCost, PowerPlan, annotators_for, assumed
 from spa.errors import AnalysisError
+from spa.forms.build import StudyForms
+from spa.forms.effort import estimate_effort
+from spa.forms.texts import load_texts
 from spa.study.load import load_study
 from spa.study.outputs import Outputs, load_outputs
+from spa.study.sampling import sample_assignments, study_rng
+from spa.study.stopping import deciding_answers
 from spa.study.study import Study
 
+FORMS = 4  # whose time is estimated, as annotators read different items
 KINDS: tuple[Kind, ...] = ("spa", "likert")
 
 
@@ -52,6 +62,41 @@ def study_design(study: Study, kind: Kind, *, pool: int) -> Assumptions:
         currency=study.people.currency,
         **{"spa": _spa, "likert": _likert}[kind](study),
     )
+
+
+def form_minutes(study: Study, outputs: Outputs) -> float:
+    """Return how long a form takes: what the study says, else the mean estimate of a few forms."""
+    if study.people.minutes is not None:
+        return study.people.minutes
+    forms = StudyForms(study, outputs, load_texts(study.language, study.texts))
+    drawn = sample_assignments(study, outputs, count=FORMS, rng=study_rng(study.seed))
+    return fmean(estimate_effort(forms.build(assignment, key)).minutes for assignment, key in drawn)
+
+
+def planned_live_costs(
+    study: Study, outputs: Outputs, plan: PowerPlan, *, rng: np.random.Generator
+) -> tuple[LiveCost, ...]:
+    """Return what this study costs when it ends as its pairs are decided, for one difference of its plan.
+
+    That is the effect that [stopping] names, or else the middle one of the plan. Nothing of answers that do not decide.
+    """
+    design, rule = plan.assumptions, stopping_rule(study)
+    rows = [row for row in plan.rows if row.need.annotators is not None]
+    if not rows:
+        return ()
+    chosen = rows[len(rows) // 2].need.difference
+    if study.stopping.top is not None:
+        return ()
+    if rule is not None:
+        if deciding_answers(study) != {"spa": "preferences", "likert": "ratings"}[design.kind]:
+            return ()
+        chosen = rule.effect * (1 if design.kind == "spa" else 2 * design.largest)
+    power = min(row.need.power for row in rows)
+    units = annotators_for(design, chosen, power, design.alpha, 0).annotators
+    if units is None:
+        return ()
+    minutes = form_minutes(study, outputs)
+    return live_costs(design, difference=chosen, power=power, units=units, rule=rule, minutes=minutes, rng=rng)
 
 
 def _spa(study: Study) -> dict[str, Any]:

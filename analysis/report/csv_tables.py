@@ -83,6 +83,7 @@ def csv_tables(found: Results) -> dict[str, str]:
     ]
     arrays |= {f"llm_vs_people_{name}": rows for name, rows in (results.get("llm_vs_people") or {}).items()}
     arrays["live"] = (results.get("live") or {}).get("pairs") or []
+    arrays["live_systems"] = (results.get("live") or {}).get("systems") or []
     arrays["explanations"] = results.get("explanations") or []
     return {f"{name}.csv": render_csv(rows) for name, rows in sorted(arrays.items()) if rows}
 

@@ -12,7 +12,7 @@ from analysis.report.document import Block, Column, Fold, Paragraph, Section, Ta
 from analysis.results.live import NOT_UNDER_LOOKING, contradicted, turned_live
 from analysis.results.live_words import decision_words, level_of, live_interval, live_value
 from analysis.results.records import Results
-from analysis.results.words import Names, count, listed, plural, sentence
+from analysis.results.words import Names, count, listed, percent, plural, sentence, share_interval
 from analysis.statistics.record import Source
 
 P_VALUE = re.compile(r"\bp\b")
@@ -22,14 +22,48 @@ MOST_LISTED = 6  # pairs whose estimates later exclusions change
 def live_blocks(results: Results, names: Names, source: Source) -> list[Block]:
     """Return the decisions of a live study; nothing in a section of answers that decided nothing."""
     live = results.live
-    if live is None or live.answers != source or not live.pairs:
+    if live is None or live.answers != source:
         return []
+    if live.top is not None:
+        return _best_few(live, names)
     rows = [_from_leader(row) for row in live.pairs]
     return [
         Paragraph(text=_how_it_ended(live, names)),
         _table(live, rows, names),
         Paragraph(text=_sensitivity(live, rows, names)),
     ]
+
+
+def _best_few(live: LiveStudy, names: Names) -> list[Block]:
+    """Return the systems by their share of wins, and which are the best few."""
+    columns = [
+        Column(title="System"),
+        Column(title="Group"),
+        Column(title="n", explanation="annotators whose choices count for it", numeric=True),
+        Column(title="Share won (%)", explanation="against systems drawn at random, ties half", numeric=True),
+        Column(title=f"{level_of(live)} interval (%)", explanation="of all together, at every look", numeric=True),
+        Column(title=f"Among the best {live.top}"),
+    ]
+    rows = sorted(live.systems, key=lambda row: (row.group, not row.leads, -(row.score or 0)))
+    cells = [
+        [
+            cell(names.system(row.system)),
+            cell(names.group(row.group)),
+            cell(count(row.n)),
+            cell(percent(row.score)),
+            cell(share_interval(row.low, row.high)),
+            cell("yes" if row.leads else "no"),
+        ]
+        for row in rows
+    ]
+    ended = listed([f"{one.units} {names.group(one.group)}{'' if one.enough else ' so far'}" for one in live.groups])
+    text = (
+        f"This study looked for the best {live.top} systems, after every annotator, until they were found: {ended}. "
+        f"The chance of a false answer is at most {100 * live.error_rate:g}%. Later annotators were asked about the "
+        "systems near the border, so that shares of all choices are biased."
+    )
+    table = build_table("live", "The best few", columns, cells, constant=("Group",), csv="live_systems")
+    return [Paragraph(text=text), table]
 
 
 def _from_leader(row: LivePairRow) -> LivePairRow:

@@ -107,7 +107,8 @@ def about_live(results: Results) -> Iterator[WarningRow]:
         own = [row for row in live.pairs if row.group == group.group]
         open_ = sum(row.decision is None for row in own)
         if not group.enough:
-            text = f"{group.group}: by its own rule the study goes on: {open_} of {len(own)} comparisons still open."
+            left = f": {open_} of {len(own)} comparisons still open" if own else ""
+            text = f"{group.group}: by its own rule the study goes on{left}."
             yield WarningRow(kind="not_ended", group=group.group, text=text)
         moved = sum(contradicted(live, row) for row in own)
         if moved:

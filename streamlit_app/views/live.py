@@ -46,8 +46,10 @@ def _live() -> None:
     history, savings = loading.live_history(loading.state(), group)
     _metrics(history.state, savings)
     st.subheader("Decisions")
-    show_counts([_row(history.state, pair) for pair in history.state.pairs])
+    show_counts([*(_row(history.state, pair) for pair in history.state.pairs), *_systems(history.state)])
     st.caption(plain(_how(history.state)))
+    if not history.paths:
+        return
     st.subheader("Confidence over time")
     st.caption(plain(f"{MEANING[history.state.answers]} The band holds the true mean at every look."))
     _charts(history)
@@ -59,7 +61,7 @@ def _units(group: str) -> str:
 
 def _how(state: LiveState) -> str:
     rate = loading.stopping()["error_rate"]
-    end = "Nobody else needs to be asked." if state.enough else "Asking goes on until every pair is decided."
+    end = "Nobody else needs to be asked." if state.enough else "Asking goes on until all is decided."
     return (
         f"{end} The chance of any false decision is at most {100 * rate:g} %, however often this page is looked at. "
         "Means of decided pairs are biased, as asking ended when they were clear."
@@ -67,12 +69,14 @@ def _how(state: LiveState) -> str:
 
 
 def _metrics(state: LiveState, savings: LiveSavings) -> None:
-    decided = sum(pair.decision not in (None, "futile") for pair in state.pairs)
+    decided = f"{sum(pair.decision not in (None, 'futile') for pair in state.pairs):,} of {len(state.pairs):,}"
+    if state.systems:
+        decided = "yes" if state.best_found else "not yet"
     currency = loading.workspace().study.people.currency
     shown = {
         f"Counted {_units(state.group)}": f"{state.units:,} of at most {state.most:,}",
         "Excluded": f"{state.excluded:,}",
-        "Decided": f"{decided:,} of {len(state.pairs):,}",
+        "Decided": decided,
     }
     for title, amount in {
         "Pay so far": savings.spent,
@@ -99,6 +103,21 @@ def _row(state: LiveState, pair: LivePair) -> dict[str, object]:
         "Interval (%)": f"{100 * pair.low:.0f} to {100 * pair.high:.0f}",
         "Decision": decision_words(loading.workspace().study, pair, loading.system_names()),
     }
+
+
+def _systems(state: LiveState) -> list[dict[str, object]]:
+    """Return the rows of a study that looks for the best few, the best so far first."""
+    names = loading.system_names()
+    return [
+        {
+            "System": names[row.system],
+            "n": row.n,
+            "Share won (%)": None if row.score is None else round(100 * row.score, 1),
+            "Interval (%)": f"{100 * row.low:.0f} to {100 * row.high:.0f}",
+            "Among the best": "yes" if row.leads else "no",
+        }
+        for row in sorted(state.systems, key=lambda row: (not row.leads, -(row.score or 0)))
+    ]
 
 
 def _title(state: LiveState, pair: LivePair) -> str:

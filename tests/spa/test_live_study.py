@@ -145,7 +145,7 @@ def test_what_decides_follows_from_the_study(tmp_path: Path, more: str, found: t
         (LIVE + 'criteria = ["hue"]', '[stopping] criteria: expected "meaning" or "overall", got "hue"'),
         (LIVE.replace("least = 2", "least = 7"), "[stopping] least: expected at most 6, the most annotators, got 7"),
         (
-            LIVE.replace("people.annotators = 6", "people = {annotators = 6, per_assignment = 2}"),
+            LIVE.replace("annotators = 6", "annotators = 6, per_assignment = 2"),
             '[stopping] rule = "when_decided": expected [people] per_assignment = 1 and sessions = 1, got more',
         ),
     ],

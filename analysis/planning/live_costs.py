@@ -1,0 +1,179 @@
+"""What a study costs that ends when its pairs are decided, beside one of fixed size with the same simulated power."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from scipy.special import stdtr
+
+from analysis.planning.plan import Assumptions, LiveCost, Truth, answers
+from analysis.planning.simulate import holm_rejects
+from analysis.sequential.replay import replay
+from analysis.sequential.rule import StoppingRule
+from analysis.statistics.coding import Floats
+from spa.forms.effort import SECONDS_A_QUESTION
+from spa.study.stopping import stopping_facts
+from spa.study.study import Study
+
+CELLS = 120_000  # answers simulated for one scenario: half a second
+STUDIES = 300  # at most
+FEWEST = 40  # below which nothing is said
+TIMES = (1.0, 1.5, 2.0, 3.0)  # the difference, of pairs that differ unequally
+LONGEST = 2.5  # times the fixed number that a simulated live study can last
+
+
+def live_costs(
+    assumptions: Assumptions,
+    *,
+    difference: float,
+    power: float,
+    units: int,
+    rule: StoppingRule | None,
+    minutes: float | None,
+    rng: np.random.Generator,
+) -> tuple[LiveCost, ...]:
+    """Simulate live studies in which every pair differs alike, in which they do unequally, and in which only one does.
+
+    Parameters
+    ----------
+    assumptions : Assumptions
+        What the plan takes for granted.
+    difference, power : float
+        To be found; SPA: mean preference minus 0.5; Likert: points.
+    units : int
+        Annotators whom the plan with a fixed number needs.
+    rule : StoppingRule or None
+        The study's own; ``None``: bets planned for the difference.
+    minutes : float or None
+        That one annotator needs for all questions.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    tuple of LiveCost
+        Empty where the answers cannot be drawn, take too long to simulate, or never reach the power.
+    """
+    longest = math.ceil(LONGEST * units * (1 - assumptions.exclusion_rate))
+    studies = min(STUDIES, CELLS // (longest * assumptions.n_tests))
+    try:
+        same, other = (_on_unit_scale(assumptions, value) for value in (0.0, difference))
+        differences = _unequal(assumptions, difference)
+        unequal = [_on_unit_scale(assumptions, value) for value in differences]
+    except ValueError:
+        return ()
+    own = rule or StoppingRule(error_rate=assumptions.fwer, effect=_unit_effect(assumptions, difference), least=10)
+    if studies < FEWEST or longest <= own.least:
+        return ()
+    n_tests = assumptions.n_tests
+    families: dict[Truth, list[tuple[Floats, Floats]]] = {"all differ": [other] * n_tests}
+    if n_tests > 1:
+        families |= {"unequal": unequal, "one differs": [other] + [same] * (n_tests - 1)}
+    found = []
+    for truth, drawn in families.items():
+        smallest = [place for place in range(n_tests) if truth == "all differ" or place % len(set(differences)) == 0]
+        hard = smallest[:1] if truth == "one differs" else smallest
+        size = (studies, longest)
+        values = np.stack([rng.choice(points, size=size, p=chances) for points, chances in drawn], axis=-1)
+        cost = _cost(assumptions, values, hard, replace(own, most=None), power, minutes)
+        if cost is not None:
+            largest = max(differences) if truth == "unequal" else difference
+            found.append(replace(cost, difference=difference, largest_difference=largest, truth=truth))
+    return tuple(found)
+
+
+def _cost(
+    assumptions: Assumptions, values: Floats, hard: list[int], rule: StoppingRule, power: float, minutes: float | None
+) -> LiveCost | None:
+    """Return the cost with the fewest annotators at most that finds what is ``hard`` with the power, if any."""
+    studies, longest, n_tests = values.shape
+    watched = replay(values, rule)
+    right = (watched.decisions == "x")[:, hard]
+    times = np.sort(np.where(right, watched.decided_at[:, hard], longest + 1), axis=None)
+    most = int(times[min(math.ceil(power * times.size), times.size) - 1])
+    if most > longest:
+        return None
+    most = max(most, rule.least)
+    ended = replay(values[:, :most], replace(rule, most=most))
+    closed = np.where(ended.decisions == "", most, ended.decided_at).max(axis=1)
+    reached = float((ended.decisions == "x")[:, hard].mean())
+    fixed = _smallest(lambda n: _holm_power(values[:, :n], hard, assumptions.fwer) >= reached, longest)
+    if fixed is None:
+        return None
+    recruited = 1 / (1 - assumptions.exclusion_rate)
+    directions = assumptions.directions if assumptions.kind == "spa" else None
+    asked = None if directions is None else float(ended.n.sum(axis=1).mean()) * directions * recruited
+    all_asked = None if directions is None else fixed * n_tests * directions * recruited
+    annotators = float(closed.mean()) * recruited
+    spent = None
+    if minutes is not None and asked is not None and directions is not None:
+        spared = annotators * n_tests * directions - asked
+        spent = annotators * minutes - spared * SECONDS_A_QUESTION / 60
+    return LiveCost(
+        difference=0.0,
+        largest_difference=0.0,
+        power=reached,
+        truth="all differ",
+        studies=studies,
+        most=math.ceil(most * recruited),
+        annotators=annotators,
+        fixed=math.ceil(fixed * recruited),
+        questions=asked,
+        fixed_questions=all_asked,
+        minutes=spent,
+        fixed_minutes=None if spent is None or minutes is None else fixed * recruited * minutes,
+    )
+
+
+def _holm_power(values: Floats, hard: list[int], fwer: float) -> float:
+    """Return the mean chance that Holm's t-tests find the differences at these places, in their direction."""
+    n = values.shape[1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = (values.mean(axis=1) - 0.5) / (values.std(axis=1, ddof=1) / math.sqrt(n))
+    found = holm_rejects(2 * stdtr(n - 1, -np.abs(t)), fwer=fwer) & (t > 0)
+    return float(found[:, hard].mean())
+
+
+def _smallest(enough: Callable[[int], bool], most: int) -> int | None:
+    """Return the smallest n from 2 to ``most`` that is enough, where more always are."""
+    low, high = 2, most
+    if not enough(high):
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle + 1, high)
+    return low
+
+
+def stopping_rule(study: Study) -> StoppingRule | None:
+    """Return the rule of a live study; ``None`` of one of fixed size."""
+    facts = stopping_facts(study)
+    if not facts:
+        return None
+    return StoppingRule(**{name: facts[name] for name in ("error_rate", "effect", "margin", "least", "most")})
+
+
+def _on_unit_scale(assumptions: Assumptions, difference: float) -> tuple[Floats, Floats]:
+    points, chances = answers(assumptions, difference)
+    if assumptions.kind == "likert":
+        points = (points / assumptions.largest + 1) / 2
+    return points, chances
+
+
+def _unequal(assumptions: Assumptions, difference: float) -> list[float]:
+    """Return 1, 1.5, 2 and 3 times a difference in turn, as far as answers of this SD can differ."""
+    possible = []
+    for times in TIMES:
+        try:
+            answers(assumptions, difference * times)
+        except ValueError:
+            break
+        possible.append(difference * times)
+    return [possible[place % len(possible)] for place in range(assumptions.n_tests)]
+
+
+def _unit_effect(assumptions: Assumptions, difference: float) -> float:
+    return min(0.49, difference if assumptions.kind == "spa" else difference / assumptions.largest / 2)
