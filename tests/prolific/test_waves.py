@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spa import live
+from spa.cli import main
+from spa.commands.workspace import open_workspace
+from spa.journal import Journal
 from spa.responses.store import Store
 from spa.study.stopping import most_annotators
 from spa.study.study import Study
 from tests.prolific.conftest import Emulator, running
 from tests.prolific.running_study import Running, running_study
+from tests.prolific.studies import study_text
 from tests.prolific.test_crashes import FEW, Killed, dying
+from tests.spa.small_study import write_study
 from tests.spa.test_waves import live_state
 
 LIVE = '[stopping]\nrule = "when_decided"\nleast = 2\nwave = 2\nmost = 6'
@@ -192,3 +199,30 @@ def test_a_wave_is_opened_once_however_often_opening_it_dies(
     study.spa("advance", "--yes")
     assert places_of(study, study_id) == before + 2
     assert [call for call in study.json("journal") if call["outcome"] == "started"] == []
+
+
+@pytest.mark.parametrize(("most", "more"), [(8, ["--share=drops-out=0.2"]), (24, ["--faults"])])
+def test_a_live_study_is_rehearsed_in_waves(tmp_path: Path, most: int, more: list[str]) -> None:
+    """Rewards of 2.50 and a third for each who is paid; the study of fixed size would pay all places."""
+    stopping = f'[stopping]\nrule = "when_decided"\nleast = 4\nwave = 4\neffect = 0.2\nmost = {most}'
+    project = "5f0c1d2e3a4b5c6d7e8f9a0b"
+    text = study_text(top='consent.text = "I."', annotators=6, pay="2.50", project=project, stopping=stopping)
+    study, out = write_study(tmp_path, text), tmp_path / "out"
+    command = ["rehearse", str(study), "--out", str(out), "--seed", "3", "--json", *more]
+    result = CliRunner().invoke(main, command, catch_exceptions=False)
+    assert result.exit_code == 0, result.output + result.stderr
+    found = json.loads(result.stdout)
+    assert 4 <= found["paid"] <= most
+    assert float(found["bill_amount"]) == pytest.approx(found["paid"] * 2.50 * 4 / 3, abs=0.01)
+    assert (found["estimate_amount"], float(found["fixed_amount"])) == ("13.33", pytest.approx(most * 10 / 3, abs=0.01))
+    with open_workspace(out / "study.toml") as workspace:
+        state = live.live_state(workspace.study, workspace.store, "simulated")
+        assert state is not None
+        assert state.enough or found["paid"] == most
+        calls = Journal(workspace.store).every("prolific")
+        opened = [call.facts["places"] for call in calls if call.key.startswith("open places")]
+    assert opened == sorted(set(opened))
+    assert all(4 < places <= most for places in opened)
+    page = (out / "rehearsal.html").read_text()
+    assert f"A study of fixed size, with {most} places" in page
+    assert f"spa prolific advance {study} --every 60 --yes --stop" in page
