@@ -51,8 +51,9 @@ class Invoice:
     def explained(self) -> str:
         """Return why bill and estimate are as they are to one another."""
         if self.most is not None and self.fixed is not None:
-            saved = f"{(self.fixed - self.total) / 100:.2f} {self.currency}"
-            return f"it ended after {self.paid} of at most {self.most} places, {saved} below a study of fixed size"
+            saved = (self.fixed - self.total).quantize(Decimal(1)) / 100
+            less = f"{saved:.2f} {self.currency} below" if saved > 0 else "at the cost of"
+            return f"it ended after {self.paid} of at most {self.most} places, {less} a study of fixed size"
         if self.estimate is None:
             return "there was no estimate to compare it with"
         if self.as_estimated:

@@ -216,6 +216,7 @@ def print_estimate(
     import sys
 
     from spa.journal import Journal
+    from spa.live import is_live
     from spa.raters.estimate import SAMPLE, estimate, spent_before
 
     rater = visits[0].asked.rater if visits else None
@@ -228,7 +229,8 @@ def print_estimate(
     if as_json:
         click.echo(json.dumps({**asdict(found), "currency": prices.currency}, indent=2))
         return
-    click.echo(f"{found.visits} forms to answer, {found.finished} already answered")
+    most = "at most " if is_live(workspace.study) else ""
+    click.echo(f"{most}{found.visits} forms to answer, {found.finished} already answered")
     click.echo(f"  {found.requests:,} requests")
     click.echo(
         f"  about {found.prompt_tokens:,} input tokens, {found.completion_tokens:,} output tokens ({found.basis})"
