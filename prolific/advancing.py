@@ -109,7 +109,13 @@ def open_wave(prolific_study: ProlificStudy, found: Recruitment) -> int:
     if found.closed:
         move_study(prolific_study, SESSION, "START")
         return 0
-    prolific_study.idempotent_calls.execute_call(_opening(prolific_study, found.study.places + found.wave.places))
+    places, assignments = found.study.places + found.wave.places, len(prolific_study.store.assignments)
+    if assignments < places:
+        raise ProlificError(
+            f"{prolific_study.store.name}: expected {places} assignments for so many places, got {assignments}; "
+            f"run `spa build` with --annotators {prolific_study.offer.most}"
+        )
+    prolific_study.idempotent_calls.execute_call(_opening(prolific_study, places))
     return found.wave.places
 
 

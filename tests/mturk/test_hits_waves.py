@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import cycle
@@ -9,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from mturk import records
 from mturk.idempotent_calls import IdempotentMTurkCalls
+from mturk.publishing import Publisher, make_plan
 from spa import live
 from spa.forms.form import Form, PreferenceTarget
 from spa.responses.store import Store
@@ -109,6 +112,22 @@ def test_a_form_that_stands_in_a_hit_never_changes(bench: Bench, decide: Callabl
     with bench.open() as workspace:
         assert workspace.store.visits.count_completed() == 2
     assert [pairs_in(bench, hit_id) for hit_id in open_hits(bench)] == [{frozenset(CHAIN[1])}] * 2
+
+
+def test_a_pair_decided_between_plan_and_publication_is_in_no_hit(bench: Bench) -> None:
+    """A HIT holds the form that answers are read with, whatever the survey server left out meanwhile."""
+    with bench.open() as workspace:
+        records.set_up(workspace.store)
+        plan = make_plan(workspace, bench.settings(), bench.endpoint())
+        workspace.store.assignments.leave_out([CHAIN[0]])
+        calls = IdempotentMTurkCalls(workspace.store, bench.endpoint())
+        made = list(Publisher(workspace, bench.settings(), calls).publish(plan, "small"))
+    for hit_id in made:
+        asked = set(re.findall(r'name="(q\d+)"', bench.emulator.get(hit_id)["Question"]))
+        questions = {question.question_id for question in bench.form_of(hit_id).questions("people")}
+        assert asked
+        assert asked <= questions
+        assert pairs_in(bench, hit_id) == {frozenset(CHAIN[1])}
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])

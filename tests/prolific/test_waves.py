@@ -152,6 +152,21 @@ def test_a_wave_that_cannot_be_paid_is_not_opened(study: Running) -> None:
         assert study.json("advance", yes=True)["opened"] == 2
 
 
+def test_a_wave_without_assignments_is_not_opened(study: Running) -> None:
+    with deciding_after(99):
+        study_id = study.publish()
+        study.path.write_text(study.path.read_text().replace("most = 6", "most = 9"))
+        for _ in range(3):
+            for _ in range(2):
+                study.complete(study_id)
+            refused = study.spa("advance", yes=True, code=None)
+        assert "expected 8 assignments for so many places, got 6; run `spa build` with --annotators 9" in refused.stderr
+        assert places_of(study, study_id) == 6
+        built = CliRunner().invoke(main, ["build", str(study.path), "--annotators", "9"])
+        assert built.exit_code == 0
+        assert study.json("advance", yes=True)["opened"] == 2
+
+
 def test_a_study_of_fixed_size_has_no_waves(tmp_path: Path, fresh_emulator: Emulator) -> None:
     with running_study(tmp_path, fresh_emulator, places=2) as study:
         study_id = study.publish()
