@@ -65,7 +65,7 @@ def read_source(options: DashboardOptions, workspace: Workspace | None) -> Study
     tables = read_tables(
         table_files(Path(options.tables or "")), Reading(mapping=dict(options.renamed), llms=options.llms)
     )
-    return StudyAnswers(tables=tables, plan=Plan(seed=0), facts=None)
+    return StudyAnswers(tables=tables, plan=Plan(seed=0), facts=None, reading=tables.reading)
 
 
 def analyse_answers(found: StudyAnswers) -> Analysed:

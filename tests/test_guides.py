@@ -123,6 +123,20 @@ def test_planning(tmp_path: Path) -> None:
     assert (tmp_path / "datasheet" / "heds-open.txt").read_text()
 
 
+def test_live_studies(tmp_path: Path) -> None:
+    with reader_in(tmp_path) as reader:
+        study = init(reader, table("live.md", "when_decided"))
+
+        def answered(reader: GuideReader) -> None:
+            reader.spa("simulate", study, "--annotators", "6")
+
+        walk(reader, "live.md", before={"spa status": answered})
+    frozen = json.loads((tmp_path / "preregistration.json").read_text())
+    assert (frozen["content"]["stopping"]["rule"], frozen["content"]["stopping"]["most"]) == ("when_decided", 60)
+    report = (tmp_path / "report" / "report.md").read_text()
+    assert "What was decided, and when" in report
+
+
 def test_report_tables_import_and_dashboard(tmp_path: Path) -> None:
     with reader_in(tmp_path) as reader:
         study = init(reader)

@@ -85,14 +85,20 @@ def check_careless(
 
 
 def outputs_seen(reading: pl.DataFrame) -> dict[str, tuple[float, int]]:
-    """Return how many outputs each person saw, and of how many that were shown on measured pages.
+    """Return how many outputs each person saw, and of how many that were shown on measured pages."""
+    return _by_person(
+        seen_of_outputs(reading).group_by("annotator_id").agg(pl.col("seen").sum().cast(pl.Float64), n=pl.len())
+    )
 
-    An output counts once, however many pages show it. It was seen where, on any of them, it was on screen
-    down to 90 % of its height.
+
+def seen_of_outputs(reading: pl.DataFrame) -> pl.DataFrame:
+    """Return each output of each visit once, with the seconds on screen over all pages and whether it was seen.
+
+    It was seen where, on any page, it was on screen down to 90 % of its height.
     """
     seen = (pl.col("seconds") > 0) & (pl.col("scrolled") >= SEEN)
-    outputs = reading.filter(pl.col("system").is_not_null()).group_by(OUTPUT).agg(seen=seen.any())
-    return _by_person(outputs.group_by("annotator_id").agg(pl.col("seen").sum().cast(pl.Float64), n=pl.len()))
+    outputs = reading.filter(pl.col("system").is_not_null())
+    return outputs.group_by(OUTPUT).agg(pl.col("seconds").sum(), seen=seen.any())
 
 
 def reading_speeds(reading: pl.DataFrame) -> dict[str, tuple[float, int]]:

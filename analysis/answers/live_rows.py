@@ -24,6 +24,8 @@ class LiveGroup(Record):
     """Left out while the study ran, by rules on their own answers."""
     enough: bool
     """Whether nobody else needs to be asked."""
+    all_decided: bool
+    """Whether every pair is decided or given up, or the best few are found."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,9 +105,7 @@ def live_study(study: Study, store: Store) -> LiveStudy | None:
         **{name: facts[name] for name in ("answers", "error_rate", "effect", "margin", "least", "most")},
         criteria=tuple(facts["criteria"]),
         scale_width=rating_scale_width(study) if facts["answers"] == "ratings" else None,
-        groups=tuple(
-            LiveGroup(group=one.group, units=one.units, excluded=one.excluded, enough=one.enough) for one in states
-        ),
+        groups=tuple(LiveGroup(**{name: getattr(one, name) for name in names_of(LiveGroup)}) for one in states),
         pairs=tuple(_row(one, pair) for one in states for pair in one.pairs),
         top=facts.get("top"),
         systems=tuple(

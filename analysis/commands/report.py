@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shlex
 from decimal import Decimal, InvalidOperation
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 TABLES = ("preferences", "ratings", "choices", "metrics", "identical_pairs", "annotators", "reading", "exclusions")
 RANKINGS_SHOWN = 24
+GARBAGE = 100_000  # objects between two searches for garbage: results stay, and looking at them anew takes a tenth
 PLAN = (
     "fwer",
     "confidence",
@@ -150,7 +152,7 @@ Examples:
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Random seed, stored with the results.  [0]")
 @click.option("--full", is_flag=True, help="Put the appendix into the report itself.")
-@click.option("--pdf", is_flag=True, help="Write report.pdf too, printed by Chromium, Chrome or Edge.")
+@click.option("--pdf", is_flag=True, help="Write report.pdf and appendix.pdf too, printed by Chromium, Chrome or Edge.")
 @click.option(
     "--browser",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -177,6 +179,7 @@ def report(
     answer). The [analysis] section of a STUDY is its analysis plan; for tables, options set it.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # for small matrices threads mostly wait for each other
+    gc.set_threshold(GARBAGE)
     from analysis.results.analyse import analyse
     from analysis.results.files import to_json
 

@@ -44,6 +44,7 @@ def to_svg(specification: Mapping[str, Any], datasets: Mapping[str, Any], altern
 
     drawing = {**specification, "config": LOOK, "datasets": dict(datasets)}
     svg: str = vl_convert.vegalite_to_svg(drawing)
+    svg = svg.replace(""" aria-label="Title text ''\"""", "")  # says nothing, of an element that has no role
     svg = svg.replace(INK, "currentColor").replace(f'font-family="{DRAWN}"', f'font-family="{FONT}"')
     return svg.replace("<svg ", f'<svg role="img" aria-label={quoteattr(str(clean(alternative)))} ', 1)
 

@@ -320,13 +320,14 @@ def _panel(number: int, places: _Places, axis: Axis, groups: Sequence[str], titl
         return layer("lines", {"type": "point", "opacity": 1, **mark}, known, condition, x=x, color=colour, shape=shape)
 
     interval = {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": colour}
-    layers = [
+    hollow = {line["open"] for line in places.lines}
+    layers = [  # those that show something: each takes time
         words("labels", 0, "label", fontWeight=600),
         layer("lines", {"type": "rule", "strokeWidth": 2}, "isValid(datum.low)", **interval),
-        point("!datum.open", filled=True, size=62),
-        point("datum.open", filled=False, size=52, strokeWidth=1.6),
+        *([point("!datum.open", filled=True, size=62)] if False in hollow else []),
+        *([point("datum.open", filled=False, size=52, strokeWidth=1.6)] if True in hollow else []),
         words("lines", PLOT_WIDTH + 10, "text"),
-        words("groups", PLOT_WIDTH + NUMBER_WIDTH, "who"),
+        *([words("groups", PLOT_WIDTH + NUMBER_WIDTH, "who")] if places.groups else []),
         layer(  # one width for all figures, whatever the names
             "rows", {"type": "rule", "opacity": 0}, x={"value": 0}, x2={"value": WIDTH}
         ),

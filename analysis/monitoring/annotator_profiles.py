@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from analysis.answers.careless import seen_of_outputs
 from analysis.answers.consistency import direction_sums
 from analysis.answers.tables import AnswerTables
 
@@ -42,7 +43,7 @@ class AnnotatorProfile:
     left_share : float or None
         Share of choices, ties half, that the output shown first won.
     outputs_seen : float or None
-        Share of the outputs on the measured pages that were on screen at all.
+        Share of the outputs on the measured pages that were seen, as the rule of careless answering counts it.
     seconds_per_output : float or None
         Median time that an output was on screen, over all pages that show it.
     """
@@ -171,10 +172,7 @@ def _left_shares(table: pl.DataFrame | None) -> pl.DataFrame:
 
 
 def _seen(reading: pl.DataFrame) -> pl.DataFrame:
-    outputs = reading.filter(pl.col("system").is_not_null())
-    each = outputs.group_by("annotator_id", "assignment_id", "item_id", "system", "label", "sample").agg(
-        pl.col("seconds").sum()
-    )
+    each = seen_of_outputs(reading)
     return each.group_by("annotator_id").agg(
-        outputs_seen=(pl.col("seconds") > 0).mean(), seconds_per_output=pl.col("seconds").median()
+        outputs_seen=pl.col("seen").mean(), seconds_per_output=pl.col("seconds").median()
     )

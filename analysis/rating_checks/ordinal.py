@@ -187,10 +187,9 @@ def _fit(counted: Counted, k: int, n_clusters: int) -> tuple[Floats, Floats, Flo
     np.add.at(table, (counted.system, counted.category), counted.n)
     start = logit(np.cumsum(table.sum(axis=0))[:-1] / table.sum())
     estimate = np.concatenate([start, np.zeros(k - 1)])
-    value = _likelihood(table, estimate, n_steps)[0]
+    value, score, hessian = _likelihood(table, estimate, n_steps)
     for _ in range(STEPS):
-        _, score, hessian = _likelihood(table, estimate, n_steps)
-        gradient = np.einsum("sc,scp->p", table, score)
+        gradient = table.ravel() @ score.reshape(table.size, -1)
         try:
             step = np.linalg.solve(hessian, gradient)
         except np.linalg.LinAlgError:
@@ -200,19 +199,19 @@ def _fit(counted: Counted, k: int, n_clusters: int) -> tuple[Floats, Floats, Flo
         size = 1.0
         while size > SMALL:
             tried = estimate - size * step
-            found = _likelihood(table, tried, n_steps)[0] if np.all(np.diff(tried[:n_steps]) > 0) else -np.inf
-            if found >= value - 1e-12 * abs(value):
-                break
+            if np.all(np.diff(tried[:n_steps]) > 0):
+                found = _likelihood(table, tried, n_steps)
+                if found[0] >= value - 1e-12 * abs(value):
+                    break
             size /= 2
         else:
             return None
-        estimate, value = tried, found
+        estimate, (value, score, hessian) = tried, found
         if np.abs(step).max() < SMALL:
             break
     else:
         return None
-    _, score, hessian = _likelihood(table, estimate, n_steps)
-    bread = np.linalg.inv(-hessian)[n_steps:, n_steps:], np.linalg.inv(-hessian)[n_steps:]
+    bread = np.linalg.inv(-hessian)[n_steps:]
     by_cluster = sp.csr_array(
         (counted.n, (counted.cluster, counted.system * (n_steps + 1) + counted.category)),
         shape=(n_clusters, k * (n_steps + 1)),
@@ -221,7 +220,7 @@ def _fit(counted: Counted, k: int, n_clusters: int) -> tuple[Floats, Floats, Flo
     sums = sums[np.lexsort(sums.T)]  # so that the order of the clusters leaves no trace in the last bit
     factor = n_clusters / max(n_clusters - 1, 1)
     covariance = np.zeros((k, k))
-    covariance[1:, 1:] = factor * bread[1] @ (sums.T @ sums) @ bread[1].T
+    covariance[1:, 1:] = factor * bread @ (sums.T @ sums) @ bread.T
     return np.concatenate([[0.0], estimate[n_steps:]]), covariance, estimate[:n_steps], value
 
 
@@ -244,8 +243,14 @@ def _likelihood(table: Floats, estimate: Floats, n_steps: int) -> tuple[float, F
     first = np.diff(slope[:, :, None] * toward, axis=1)
     score = first / chance[:, :, None]
     weight = table / chance
-    turned = bend[:, 1:] * weight, bend[:, :-1] * weight
-    second = np.einsum("sc,scp,scq->pq", turned[0], toward[:, 1:], toward[:, 1:], optimize=True)
-    second -= np.einsum("sc,scp,scq->pq", turned[1], toward[:, :-1], toward[:, :-1], optimize=True)
-    second -= np.einsum("sc,scp,scq->pq", table, score, score, optimize=True)
+    second = _squares(bend[:, 1:] * weight, toward[:, 1:])
+    second -= _squares(bend[:, :-1] * weight, toward[:, :-1])
+    second -= _squares(table, score)
     return float(np.sum(table * np.log(chance))), score, second
+
+
+def _squares(weight: Floats, vectors: Floats) -> Floats:
+    """Add up the products of each (system, category)'s vector with itself, weighted."""
+    rows = vectors.reshape(weight.size, -1)
+    added: Floats = (rows * weight.reshape(-1, 1)).T @ rows
+    return added

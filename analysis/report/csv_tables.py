@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from analysis.report.document import Results
-from analysis.results.files import as_plain
 from analysis.results.findings import rank_of
+from analysis.results.records import Results
+from analysis.statistics.record import fields_of
 from spa.responses.table_files import without_formula
 
 PLAIN = (
@@ -39,73 +39,76 @@ PLAIN = (
     "identical_pairs",
     "interview",
 )
-RATING_PARTS = ("robustness", "respacing", "by_system", "by_variant", "by_annotator")
-NESTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
-WRITTEN: dict[type[Any], Callable[[Any], str]] = {
-    type(None): lambda _: "",
-    bool: lambda value: "true" if value else "false",
-    int: str,
-    float: repr,
-    str: without_formula,
-}
+RATING_PARTS = ("means", "pairs", "robustness", "respacing", "by_system", "by_variant", "by_annotator")
+NESTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=fields_of)
+NUMBERS = {int, float, type(None)}
+TEXTS = {str, type(None)}
 
 
-def csv_tables(found: Results) -> dict[str, str]:
+def csv_tables(results: Results) -> dict[str, str]:
     """Return the text of each table by its file name; arrays without rows are left out.
 
     Numbers are written so that reading them gives the same number; nothing known is an empty field. Texts that a
     spreadsheet would run get an apostrophe in front.
     """
-    results = as_plain(found)
-    arrays: dict[str, Sequence[Mapping[str, Any]]] = {name: results.get(name) or [] for name in PLAIN}
-    rated = results.get("ratings") or {}
-    arrays["ratings_means"], arrays["ratings_pairs"] = rated.get("means") or [], rated.get("pairs") or []
-    arrays |= {f"ratings_{name}": rated.get(name) or [] for name in RATING_PARTS}
-    arrays["choices_pairs"] = (results.get("choices") or {}).get("pairs") or []
+    arrays: dict[str, Sequence[Any]] = {name: getattr(results, name) for name in (*PLAIN, "explanations")}
+    arrays |= {f"ratings_{name}": getattr(results.ratings, name) for name in RATING_PARTS}
+    arrays["choices_pairs"] = results.choices.pairs
     arrays["ties"] = [
-        {**{key: value for key, value in entry.items() if key != "strengths"}, **strength}
-        for entry in results.get("ties") or ()
-        for strength in entry["strengths"] or [dict[str, Any]()]
+        _without(entry, "strengths") | (fields_of(strength) if strength else {})
+        for entry in results.ties
+        for strength in entry.strengths or (None,)
     ]
-    arrays["families"] = [
-        {key: len(value) if key == "untestable" else value for key, value in entry.items()}
-        for entry in results.get("families") or ()
-    ]
+    arrays["families"] = [{**fields_of(entry), "untestable": len(entry.untestable)} for entry in results.families]
     arrays["rankings"] = [
-        {**_identity(entry), "rank": rank, "system": system}
-        for entry in results.get("rankings") or ()
-        for system, rank in rank_of(entry.get("order") or []).items()
+        {"source": entry.source, "group": entry.group, "criterion": entry.criterion, "rank": rank, "system": system}
+        for entry in results.rankings
+        for system, rank in rank_of(entry.order or ()).items()
     ]
     arrays["disagreements"] = [
-        {**{key: value for key, value in entry.items() if key != "verdicts"}, **verdict}
-        for entry in results.get("disagreements") or ()
-        for verdict in entry["verdicts"]
+        _without(entry, "verdicts") | fields_of(verdict)
+        for entry in results.disagreements
+        for verdict in entry.verdicts
     ]
-    arrays |= {f"llm_vs_people_{name}": rows for name, rows in (results.get("llm_vs_people") or {}).items()}
-    arrays["live"] = (results.get("live") or {}).get("pairs") or []
-    arrays["live_systems"] = (results.get("live") or {}).get("systems") or []
-    arrays["explanations"] = results.get("explanations") or []
+    arrays |= {f"llm_vs_people_{name}": rows for name, rows in fields_of(results.llm_vs_people).items()}
+    if results.live is not None:
+        arrays |= {"live": results.live.pairs, "live_systems": results.live.systems}
     return {f"{name}.csv": render_csv(rows) for name, rows in sorted(arrays.items()) if rows}
 
 
-def _identity(entry: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: entry[key] for key in ("source", "group", "criterion")}
+def _without(record: Any, name: str) -> dict[str, Any]:
+    return {key: value for key, value in fields_of(record).items() if key != name}
 
 
-def render_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    r"""Return rows as CSV with a header of all their keys.
+def render_csv(rows: Sequence[Any]) -> str:
+    r"""Return rows, which are records or dicts, as CSV with a header of all their keys.
 
     >>> render_csv([{"mean": 0.1, "verdict": None}])
     'mean,verdict\n0.1,\n'
     """
-    columns = list(dict.fromkeys(key for row in rows for key in row))
+    entries = [row if isinstance(row, Mapping) else fields_of(row) for row in rows]
+    columns = dict.fromkeys(key for entry in entries for key in entry)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows([_field(row.get(column)) for column in columns] for row in rows)
+    writer.writerows(zip(*(_written([entry.get(name) for entry in entries]) for name in columns), strict=True))
     return text.getvalue()
 
 
-def _field(value: Any) -> str:
-    written = WRITTEN.get(type(value))
-    return written(value) if written else NESTED.encode(value)
+def _written(column: Sequence[Any]) -> Sequence[Any]:
+    """Return the fields of a column, whose numbers are written as Python does and texts mostly return."""
+    kinds = {type(value) for value in column}
+    if kinds <= NUMBERS:
+        return column
+    if kinds <= TEXTS:
+        written = {text: _field(text) for text in set(column)}
+        return [written[text] for text in column]
+    return [_field(value) for value in column]
+
+
+def _field(value: Any) -> Any:
+    if isinstance(value, str):
+        return without_formula(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if type(value) in NUMBERS else NESTED.encode(value)

@@ -84,7 +84,7 @@ def _counts(results: Results, names: Names) -> Table:
 def _careless(results: Results, names: Names) -> Table:
     rows = [
         [
-            cell(sentence(rule_name(row.rule))),
+            cell(rule_name(row.rule)),
             cell(f"{BOUNDS[row.rule]} {row.bound:,g}"),
             cell(names.group(row.group)),
             cell(f"{row.annotators:,}"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analysis.answers.live_rows import LivePairRow, LiveStudy
-from analysis.results.words import Names, count, interval, percent, plural, share_interval, signed
+from analysis.results.words import Names, count, interval, listed, percent, plural, share_interval, signed
 
 
 def level_of(live: LiveStudy) -> str:
@@ -43,6 +43,17 @@ def margin_words(live: LiveStudy) -> str:
     if live.scale_width is not None:
         return f"{2 * margin * live.scale_width:g} points"
     return f"{100 * margin:g} percentage points of 50%"
+
+
+def best_few_words(live: LiveStudy, group: str, names: Names) -> str:
+    """Return which are the best few, where these were looked for and are decided."""
+    ended = any(one.group == group and one.all_decided for one in live.groups)
+    leaders = [names.system(row.system) for row in live.systems if row.group == group and row.leads]
+    if not leaders or not ended:
+        return ""
+    return (
+        f"Found to be the best {live.top}, with an error rate of at most {100 * live.error_rate:g}%: {listed(leaders)}."
+    )
 
 
 def live_evidence(live: LiveStudy, row: LivePairRow, names: Names) -> str:

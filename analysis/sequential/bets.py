@@ -10,8 +10,8 @@ import numpy as np
 from analysis.sequential.rule import StoppingRule
 from analysis.statistics.coding import Floats
 
-FRACTIONS = np.array([1.0, 0.5])  # of the planned bet
-SHARES = np.array([0.8, 0.2])  # of the capital on each
+FRACTIONS = np.array([1.0, 0.4, 2.0])  # of the planned bet
+SHARES = np.array([0.7, 0.1, 0.2])  # of the capital on each
 LARGEST = 0.9  # of the capital at stake in one unit: a bet that can lose all ends in ruin
 STEPS = 24  # halvings of [0, 1] by which a limit is found
 CHUNK = 50  # units multiplied before a logarithm is taken, which costs more
@@ -39,7 +39,8 @@ def bets_of(rule: StoppingRule) -> Bets:
     """Return the bets against mean <= 1/2, mean >= 1/2 and, with a margin, mean >= 1/2 + margin, mean <= 1/2 - margin.
 
     The planned bet lambda = d / (sd^2 + d^2) makes the expected log-capital largest, to second order, where the mean
-    lies ``d`` beyond the null: the effect, and for the margin the whole margin. Smaller ones stand beside it.
+    lies ``d`` beyond the null: the effect, and for the margin the whole margin. A smaller and a larger one stand
+    beside it: they cost little, and save what a wrong guess of effect or SD would cost.
 
     References
     ----------
@@ -91,7 +92,7 @@ def log_e_values(log_capital: Floats) -> Floats:
     Waudby-Smith and Ramdas (2024), section 4. Ville, J. (1939). Étude critique de la notion de
     collectif.
 
-    >>> log_e_values(np.log([[2.0, 2.0], [1.0, 6.0]])).round(6).tolist()
+    >>> log_e_values(np.log([[2.0, 2.0, 2.0], [1.0, 5.0, 4.0]])).round(6).tolist()
     [0.693147, 0.693147]
     """
     most = log_capital.max(axis=-1)

@@ -1,8 +1,8 @@
 """Decisions on a family of hypotheses such that the chance of any false one, ever, is bounded.
 
 Which decisions can be false depends on the true mean of a hypothesis: at 1/2 "x" and "y"; elsewhere the wrong
-direction, and beyond the margin "equal" too. A pair lies in one of these states, so a family of k has at most k false
-decisions to guard against, but a pair decided as "x" could still be equal beyond doubt of another test.
+direction, and beyond the margin "equal" too. Exactly one of these states is true of a pair, decided or
+not.
 
 Without a margin the hypotheses are the k means of 1/2. Each set of them is tested by the average of its current
 e-values, an e-value under any dependence, and a hypothesis falls once every set with it has reached 1/error_rate: the
@@ -13,12 +13,14 @@ family wrong directions are measured (``tests/calibration/sequential.md``), not 
 With a margin every combination of the pairs' states (equal to 1/2, above, below) is tested by a weighted average of
 e-values, one a pair: (x + y) / 2 with weight 2; against means above 1/2 the smaller of "y" and "not beyond the
 margin", and its mirror image, with weight ``SIDE``. Every false decision needs that the e-value of the true
-combination reached 1/error_rate: false differences, wrong directions and false equality together stay within it.
+combination reached 1/error_rate: false differences, wrong directions and false equality together stay within it. A pair
+decided as different stays in the combinations, on its side of 1/2, so thresholds fall less than without a margin. Holm
+with a margin is Bonferroni: the weights are equal, and thresholds do not fall.
 
 References
 ----------
 Vovk, V. and Wang, R. (2021). E-values: calibration, combination and applications. Annals of Statistics, 49(3),
-1736-1754, proposition 3.1 (averages) and section 6 (closed testing). Marcus, R., Peritz, E. and Gabriel, K. R.
+1736-1754, proposition 3.1 (averages). Marcus, R., Peritz, E. and Gabriel, K. R.
 (1976). On closed testing procedures. Biometrika, 63(3), 655-660. Finner, H. and Strassburger, K. (2002). The
 partitioning principle. Annals of Statistics, 30(4), 1194-1213. Howard, S. R., Ramdas, A., McAuliffe, J. and Sekhon, J.
 (2021). Time-uniform, nonparametric, nonasymptotic confidence sequences. Annals of Statistics, 49(2), 1055-1080,

@@ -48,7 +48,7 @@ def replay(values: Floats, rule: StoppingRule, *, ask_futile: bool = False) -> R
     --------
     >>> found = replay(np.full((40, 2), [0.8, 0.5]), StoppingRule(effect=0.1))
     >>> found.decisions.tolist(), found.decided_at.tolist()
-    (['x', ''], [14, 0])
+    (['x', ''], [12, 0])
     """
     check_values(values)
     tally = Tally.start(rule, (*values.shape[:-2], values.shape[-1]))

@@ -44,7 +44,7 @@ class StoppingRule:
     least: int = 2
     most: int | None = None
     sd: float = 0.25
-    futility: float = 0.1
+    futility: float = 0.2
     correction: SequentialCorrection = "closed"
 
     def __post_init__(self) -> None:

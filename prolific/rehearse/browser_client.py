@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 MILLISECONDS = 30_000
-SLOWEST_OUTPUT = 600_000  # milliseconds on screen
+SLOWEST_OUTPUT = 600_000  # milliseconds on screen, all of a page
+LOOK = 300  # milliseconds between looks at what is left
 MOST_PAGES = 1_000
 
 
@@ -70,13 +71,24 @@ def _go_on(tab: Tab) -> None:
     """Press the button; where the page asks for outputs first, look at each for as long as it wants."""
     button = tab.locator("form[data-assignment] button.next").last
     button.click()
-    waiting = tab.locator(".unseen-outputs:visible li:not(.done) button")
-    if not waiting.count():
+    if not _is_asking(tab):
         return
-    while left := waiting.count():
-        waiting.first.click()
-        waiting.nth(left - 1).wait_for(state="detached", timeout=SLOWEST_OUTPUT)
+    for _ in range(SLOWEST_OUTPUT // LOOK):
+        if not _is_asking(tab):
+            break
+        tab.locator(".unseen-outputs").evaluate("box => box.querySelector('li:not(.done) button')?.click()")
+        tab.wait_for_timeout(LOOK)
     button.click()
+
+
+def _is_asking(tab: Tab) -> bool:
+    """Say whether the page lists outputs that are still to be looked at."""
+    from playwright.sync_api import Error
+
+    try:
+        return tab.locator(".unseen-outputs:visible li:not(.done) button").count() > 0
+    except Error:  # the page is being left
+        return False
 
 
 def _fill(tab: Tab, question: Question, value: str) -> None:

@@ -305,10 +305,10 @@ def _arrangement(answer: OptionsAnswer) -> str:
 
 def _option_words(option: AnswerOption) -> Markup:
     """Return an option's text; the words after a number stand smaller below it."""
-    number, space, words = option.text.partition(" ")
-    if number != option.value or not space:
+    words = option.text.removeprefix(option.value)
+    if words == option.text or not words.startswith((" ", "（")):
         return escape(option.text)
-    return Markup("{} <small>{}</small>").format(number, words)
+    return Markup("{}{}<small>{}</small>").format(option.value, " " if words[0] == " " else "", words.lstrip(" "))
 
 
 def _image_as_data(exhibit: Exhibit) -> str:

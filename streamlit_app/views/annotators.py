@@ -28,7 +28,10 @@ COLUMNS = {
     "same_answer": ("Same answer", "share of answers that are the most frequent one: 1 is straight-lining"),
     "first_column": ("First column", "mean score of the first column minus that of the others"),
     "left_share": ("Left wins", "share of choices won by the output shown first; 0.5 is no habit"),
-    "outputs_seen": ("Outputs seen", "share of outputs that were on screen; empty where the browser measured nothing"),
+    "outputs_seen": (
+        "Outputs seen",
+        "share of outputs on screen to their end; empty where nothing was measured",
+    ),
     "seconds_per_output": ("Seconds per output", "median time that an output was on screen"),
 }
 DECIMALS = (

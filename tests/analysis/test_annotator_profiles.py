@@ -43,10 +43,10 @@ def test_straight_lining_and_the_first_column_are_seen() -> None:
 
 
 def test_how_outputs_were_seen_by_hand() -> None:
-    """Ann saw x for 2 + 4 seconds on two pages, y for 3, and z never: two of three outputs, 3 seconds at the median."""
-    seen = [("ann", "x", 2.0), ("ann", "y", 3.0), ("ann", "x", 4.0), ("ann", "z", 0.0), ("ann", None, None)]
-    rows = [(who, "human", "a1", "i1", system, system, 1, seconds) for who, system, seconds in seen]
-    names = ["annotator_id", "annotator_kind", "assignment_id", "item_id", "system", "label", "sample", "seconds"]
+    """Ann saw x for 2 + 4 seconds on two pages, y for 3, of z the beginning: two of three, 3 seconds at the median."""
+    seen = [("ann", "x", 2.0), ("ann", "y", 3.0), ("ann", "x", 4.0), ("ann", "z", 1.0), ("ann", None, None)]
+    rows = [("human", "a1", "i1", 1, 0.5 if system == "z" else 1.0, *row) for row in seen for system in row[1:2]]
+    names = ["annotator_kind", "assignment_id", "item_id", "sample", "scrolled", "annotator_id", "system", "seconds"]
     reading = pl.DataFrame(rows, schema=names, orient="row")
     answers = check(ratings=ratings([("ann", "i1", "x", 4), ("ben", "i1", "x", 2)]))
     ann, ben = annotator_profiles(answers, reading)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -18,6 +19,7 @@ from analysis.report.excluded import excluded
 from analysis.results.files import from_plain
 from spa import AnalysisError
 from tests.analysis.answers import check, choices, preferences, ratings, render_report, run
+from tests.calibration.careless import RULES, habits, shares, simulate
 
 Row = tuple[str, str, str, float, float, float, int | None]  # who, page, item, page's and own seconds, scrolled, words
 RATED = ratings([(who, f"i{n}", system, 1 + n % 5) for who in "abc" for n in range(10) for system in "xy"])
@@ -203,3 +205,24 @@ def test_bad_evidence_is_one_line(column: str, value: str, message: str) -> None
     assert message in line
     with pytest.raises(AnalysisError, match="column words is missing"):
         check(ratings=RATED, reading=reading(pages("a", 250)).drop("words"))
+
+
+def test_simulated_habits_are_found_and_honest_fast_readers_are_not() -> None:
+    """Known truth, small; the large table is ``make calibrate``."""
+    rows = {habit.name: habit for habit in habits()}
+
+    def found_share(name: str, number: int) -> dict[str, float]:
+        tables = simulate(rows[name], number, np.random.default_rng(7))
+        return dict(zip(RULES, shares(tables, number), strict=False))
+
+    none = dict.fromkeys(RULES, 0.0)
+    for name, rule in (
+        ("skip outputs", "outputs_seen"),
+        ("race, side by side", "reading_speed"),
+        ("race, a pause", "reading_speed"),
+        ("straight-line", "same_answers"),
+    ):
+        assert found_share(name, 20) == {**none, rule: 1.0}
+    fast = found_share("honest, fast, 5 outputs", 200)
+    assert fast["reading_speed"] < 0.01
+    assert {**fast, "reading_speed": 0.0} == none

@@ -1,4 +1,4 @@
-"""Cases in which a library gives another figure than the right one: why the code is our own (docs/statistics.md)."""
+"""Cases in which a library gives another figure than the right one: why the code is our own (CONTRIBUTING.md)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 ``--peers PYTHON`` names the Python of an environment with evalica, arenakit, statsmodels, krippendorff, pingouin,
 pandas and duckdb, for ratios; ``--irr PYTHON`` that of one with irrCAC, which wants an older scipy;
-``--inspect PYTHON`` that of one with inspect_ai and openai.
+``--inspect PYTHON`` that of one with inspect_ai and openai; ``--ville PYTHON`` that of one with ville.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from tests.benchmarks import (
     bench_local,
     bench_raters,
     bench_report,
+    bench_sequential,
     bench_store,
 )
 from tests.benchmarks.measure import Figure
@@ -58,6 +59,7 @@ def main() -> None:
     parser.add_argument("--peers", metavar="PYTHON", help="Python of an environment with the peers")
     parser.add_argument("--irr", metavar="PYTHON", help="Python of an environment with irrCAC")
     parser.add_argument("--inspect", metavar="PYTHON", help="Python of an environment with inspect_ai and openai")
+    parser.add_argument("--ville", metavar="PYTHON", help="Python of an environment with ville")
     given = parser.parse_args()
     peers = given.peers
     table = Table(title="spa-eval benchmarks")
@@ -84,6 +86,8 @@ def main() -> None:
     for figure in bench_raters.inspect_beside_rater(given.inspect, forms=30, conversation="question"):
         _add(table, figure)
     for figure in bench_correlations.figures():
+        _add(table, figure)
+    for figure in bench_sequential.figures(given.ville):
         _add(table, figure)
     for figure in bench_libraries.figures():
         _add(table, figure)

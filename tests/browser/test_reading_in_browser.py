@@ -6,13 +6,16 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
 
 import pytest
 
+from spa.forms.texts import load_texts
 from spa.server.app import create_app
 from spa.server.http_server import serve_on_loopback
 from tests.browser.chromium import DESK, PHONE, expect, open_browser, open_context
 from tests.browser.test_form_in_browser import WORDS, HandMade
+from tests.conftest import need
 from tests.spa.web_forms import small_form
 
 if TYPE_CHECKING:
@@ -183,3 +186,39 @@ def test_a_script_that_failed_once_is_asked_again(browser: Browser, survey: tupl
         tab.wait_for_timeout(1200)
         tab.click(".next")
         tab.wait_for_url("**/p/p4")
+
+
+def test_a_whole_form_in_a_hit_is_handed_in_when_all_was_seen(browser: Browser, tmp_path: Path) -> None:
+    """Texts of 60 words at 10 seconds for 100 words, each for 6 seconds: pressed at once, the page asks for them."""
+    need("boto3", "defusedxml")
+    from mturk.hit_page import render_hit_page
+
+    site = "https://hits.example"
+    html = render_hit_page(
+        small_form(text=WORDS * 4), load_texts("en", {}), origins=(site,), seconds_per_100_words=10.0
+    )
+    page = tmp_path / "hit.html"
+    page.write_text(html)
+    handed_in = []
+    with open_context(browser, viewport=DESK) as context:
+        tab = context.new_page()
+        tab.route(f"{site}/**", lambda route: (handed_in.append(route.request.post_data), route.fulfill(body="thanks")))
+        tab.goto(f"{page.as_uri()}?assignmentId=A1&turkSubmitTo={site}")
+        for name, value in (("q3", "70"), ("q4", "20")):
+            tab.fill(f"#{name}", value)
+        for name in ("q1", "q2", "q5", "q6"):
+            tab.check(f"#{name}")
+        tab.locator("button[type=submit]").click()
+        lines = tab.locator(LINES)
+        expect(lines.first).to_be_visible()
+        names = lines.all_inner_texts()
+        assert set(names) == {f"Writer {label}, text 1" for label in "ABC"}
+        assert handed_in == []
+        while tab.locator(f"{LINES}:not(.done)").count():
+            tab.locator(".unseen-outputs").evaluate("box => box.querySelector('li:not(.done) button')?.click()")
+            tab.wait_for_timeout(300)
+        tab.locator("button[type=submit]").click()
+        tab.wait_for_url(f"{site}/**")
+    fields = dict(parse_qsl(str(handed_in[0])))
+    sent = json.loads(fields["reading"])["outputs"]
+    assert min(sent[name][1] for name in ("e2", "e3", "e4")) >= 6.0

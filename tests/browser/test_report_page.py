@@ -12,6 +12,7 @@ from analysis.report import write_report
 from analysis.results.files import from_plain
 from tests.analysis.sample_results import full_results
 from tests.browser.chromium import DESK, PHONE, open_browser, open_context
+from tests.conftest import missing_part
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -63,3 +64,18 @@ def test_a_link_into_the_appendix_opens_its_fold(browser: Browser, folder: Path)
         page.get_by_role("link", name="Evidence for").click()
         page.wait_for_url("**/appendix.html#excluded.0")
         assert page.locator("table[data-name=exclusion_evidence]").is_visible()
+
+
+@pytest.mark.parametrize(("size", "scheme"), [(PHONE, "light"), (DESK, "dark")])
+@pytest.mark.parametrize("name", ["report", "appendix"])
+def test_axe_finds_nothing_in_a_report(browser: Browser, folder: Path, size: Any, scheme: Any, name: str) -> None:
+    try:
+        from axe_playwright_python.sync_playwright import Axe
+    except ModuleNotFoundError:
+        missing_part("axe-playwright-python is not installed")
+    with open_context(browser, viewport=size, color_scheme=scheme) as window:
+        page = window.new_page()
+        page.goto((folder / f"{name}.html").as_uri())
+        page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
+        found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []

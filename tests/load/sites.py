@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Callable
@@ -35,11 +36,12 @@ class Site(Protocol):
 
 FORM = re.compile(r'<form method="post" action="(?P<action>[^"]+)"[^>]* data-page="(?P<page>[^"]+)"')
 INPUT = re.compile(r"<input\b[^>]*>")
+OUTPUT = re.compile(r'\bdata-exhibit="([^"]+)" data-seconds="([\d.]+)"')
 ATTRIBUTE = re.compile(r'\b(type|name|value)="([^"]*)"')
 
 
 class Spa:
-    """The survey server of `spa serve`, without script: a post, a redirect, a page."""
+    """The survey server of `spa serve`: a post with the evidence of reading, a redirect, a page."""
 
     def __init__(self, session: aiohttp.ClientSession, url: str, name: str) -> None:
         self.session = session
@@ -49,6 +51,7 @@ class Spa:
         self.page_id = ""
         self.action = ""
         self.offered: dict[str, list[str] | None] = {}
+        self.evidence: dict[str, str] = {}
 
     async def open(self) -> None:
         """Press the button of the open link, or come back to where this person was."""
@@ -75,6 +78,7 @@ class Spa:
             await self._get(self.address)
             return
         token, page_id = urlsplit(self.action).path.split("/")[2], self.page_id
+        answers = answers | self.evidence
         async with self.session.post(self.action, data=answers, allow_redirects=False) as response:
             await response.read()
             if response.status in (400, 422):
@@ -105,6 +109,7 @@ class Spa:
             return
         self.action, self.page_id = urljoin(url, found["action"]), found["page"]
         self.offered = offered_in(text)
+        self.evidence = evidence_of(text)
 
 
 def offered_in(text: str) -> dict[str, list[str] | None]:
@@ -119,6 +124,13 @@ def offered_in(text: str) -> dict[str, list[str] | None]:
         else:
             offered[attributes["name"]] = None
     return offered
+
+
+def evidence_of(text: str) -> dict[str, str]:
+    """Return what a browser adds once every output of a page was on screen for its minimum."""
+    seconds = {exhibit: float(minimum) for exhibit, minimum in OUTPUT.findall(text)}
+    outputs = {exhibit: [0.0, minimum, 1.0] for exhibit, minimum in seconds.items()}
+    return {"reading": json.dumps({"seconds": sum(seconds.values()), "outputs": outputs})} if outputs else {}
 
 
 INSTANCE = re.compile(r'<input id="instance_id"[^>]* value="([^"]+)"')

@@ -151,9 +151,10 @@ class Worker:
             await button.click()
             waiting = frame.locator(".unseen-outputs:visible li:not(.done) button")
             if await waiting.count():
-                while left := await waiting.count():
-                    await waiting.first.click()
-                    await waiting.nth(left - 1).wait_for(state="detached")
+                while await waiting.count():
+                    box = frame.locator(".unseen-outputs")
+                    await box.evaluate("box => box.querySelector('li:not(.done) button')?.click()")
+                    await asyncio.sleep(0.3)
                 await button.click()
             if whole:
                 return

@@ -148,12 +148,15 @@ function askToRead(box, unseen) {
   box.querySelector("ul").replaceChildren(...[...lines].reverse().map(([exhibit, article]) => {
     const line = document.createElement("li");
     const button = document.createElement("button");
+    const caption = article.querySelector(".caption");
     button.type = "button";
-    button.textContent = article.querySelector(".caption").textContent;
+    button.textContent = caption.textContent;
     button.addEventListener("click", () => {
       const tab = tabOf(article);
       if (tab) tab.checked = true;
       article.scrollIntoView({ block: "center" });
+      caption.tabIndex = -1; // a screen reader goes on from here
+      caption.focus({ preventScroll: true });
     });
     line.dataset.of = exhibit;
     line.append(button);

@@ -1,0 +1,235 @@
+"""A live study as it is looked at, reported and preregistered: decisions, not p-values, and what exclusions change."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from analysis.answers.live_rows import LivePairRow, LiveStudy
+from analysis.answers.study_answers import answers_of
+from analysis.live.savings import live_savings
+from analysis.live.state import live_history, live_states
+from analysis.report import render_report
+from analysis.results.analyse import analyse
+from analysis.results.live import NOT_UNDER_LOOKING, contradicted, turned_live, with_fixed_estimates
+from analysis.results.live_words import live_evidence, live_interval, live_value
+from analysis.results.records import Results
+from analysis.results.words import Names
+from spa.commands.workspace import open_workspace
+from spa.forms.effort import SECONDS_A_QUESTION
+from spa.responses.decisions import Decision, add_decision
+from tests.analysis.live_study import STUDY, answer, build
+from tests.spa.rehearsed import spa
+
+BETTER = {("alpha", "gamma"), ("beta", "gamma")}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a study that was preregistered and whose people answered until it ended."""
+    path = build(tmp_path_factory.mktemp("live"))
+    spa("freeze", path, "--out", path.with_name("frozen.json"))
+    answer(path)
+    return path
+
+
+@pytest.fixture
+def copied(finished: Path, tmp_path: Path) -> Path:
+    """Return a copy that a test may change."""
+    return Path(shutil.copytree(finished.parent, tmp_path / "copied")) / finished.name
+
+
+def results_of(path: Path) -> Results:
+    with open_workspace(path, read_only=True) as workspace:
+        found = answers_of(workspace)
+    return analyse(found.tables, found.plan, study=found.facts)
+
+
+@pytest.fixture(scope="module")
+def results(finished: Path) -> Results:
+    return results_of(finished)
+
+
+def test_the_history_ends_in_the_state_and_each_decision_ends_its_path(finished: Path) -> None:
+    with open_workspace(finished, read_only=True) as workspace:
+        (state,) = live_states(workspace.study, workspace.store)
+        history = live_history(workspace.study, workspace.store, "human")
+        assert live_history(workspace.study, workspace.store, "simulated") is None
+    assert history is not None
+    assert history.state == state
+    decided = {(pair.system_x, pair.system_y) for pair in state.pairs if pair.decision == "y"}
+    assert decided == BETTER
+    for pair, path in zip(state.pairs, history.paths, strict=True):
+        assert [point.units for point in path] == sorted({point.units for point in path})
+        last = path[-1]
+        assert last.units == (pair.decided_after or state.units)
+        assert (last.n, last.mean, last.low, last.high) == (pair.n, pair.mean, pair.low, pair.high)
+
+
+def test_status_says_what_is_decided_in_words_and_as_data(finished: Path) -> None:
+    said = spa("status", finished).output
+    state = json.loads(spa("status", finished, "--json").output)["live"][0]
+    assert f"{state['units']} of at most 36 people (1 excluded): 2 of 3 decided" in said
+    found = {(pair["system_x"], pair["system_y"]): pair for pair in state["pairs"]}
+    for x, y in BETTER:
+        assert f"gamma is better, decided after {found[x, y]['decided_after']}" in said
+    assert state["enough"] is True
+
+
+def test_savings_are_the_pay_not_spent_and_the_questions_not_asked(finished: Path) -> None:
+    """Each person is asked both directions of three pairs; what came after the decisions was one pair."""
+    with open_workspace(finished, read_only=True) as workspace:
+        (state,) = live_states(workspace.study, workspace.store)
+        saved = live_savings(workspace, state)
+        forms = [workspace.form(visit.assignment_id) for visit in workspace.store.visits.of_people()]
+    asked = sum(len(list(form.questions("people"))) for form in forms)
+    most = max(len(list(form.questions("people"))) for form in forms)
+    assert saved.people == len(forms) == state.units + 1
+    assert saved.questions == most * len(forms) - asked
+    assert saved.questions > 0
+    assert saved.minutes > 0.9 * saved.questions * SECONDS_A_QUESTION / 60  # and the reading that was spared
+    assert (saved.spent, saved.left) == (2 * saved.people, 2 * (36 - state.units))
+
+
+def test_results_hold_decisions_beside_the_fixed_estimates(results: Results) -> None:
+    assert results.live is not None
+    fixed = {(row.system_x, row.system_y): row for row in results.preferences}
+    for row in results.live.pairs:
+        test = fixed[row.system_x, row.system_y]
+        assert (row.n_kept, row.mean_kept) == (test.n, pytest.approx(test.mean, abs=1e-11))
+        assert (row.n_asked, row.mean_asked) == (row.n_kept, pytest.approx(row.mean_kept, abs=1e-11))
+
+
+def test_the_headline_rests_on_the_decision(results: Results) -> None:
+    assert results.headline is not None
+    (claim,) = results.headline.claims
+    assert (claim.leader, claim.strength, claim.p_adjusted) == ("gamma", "clear", None)
+    assert re.match(r"Decided after \d+ annotators; gamma's mean chance", results.headline.certainty)
+    assert "any false decision is at most 5%" in results.headline.certainty
+    assert "adjusted p" not in results.headline.certainty
+
+
+def test_every_table_of_p_values_says_that_they_do_not_hold(results: Results) -> None:
+    page = render_report(results, full=True)["report.md"].replace("\\", "")
+    sections = re.split(r'<a id="[\w-]+"></a>', page)
+    with_p = [section for section in sections if re.search(r"^\|.*\bp\b.*\|\n\| :?-", section, flags=re.M)]
+    assert len(with_p) >= 2
+    assert all(NOT_UNDER_LOOKING.lower() in section.lower() for section in with_p)
+    assert "What was decided, and when" in page
+    assert "change no estimate" in page
+
+
+def test_a_study_of_fixed_size_says_nothing_of_looking(results: Results) -> None:
+    page = render_report(replace(results, live=None, warnings=(), warning_rows=(), headline=None), full=True)[
+        "report.md"
+    ]
+    assert NOT_UNDER_LOOKING.lower() not in page.lower()
+    assert "What was decided, and when" not in page
+
+
+def test_exclusions_that_came_later_leave_decisions_and_are_told(copied: Path) -> None:
+    with open_workspace(copied) as workspace, workspace.store.transaction() as connection:
+        first = next(iter(workspace.store.visits.of_people()))
+        decision = Decision(
+            submission_id=first.submission_id, action="exclude", reviewer="Ana", decided_at=1.0, note="a guess"
+        )
+        add_decision(connection, decision)
+    found = results_of(copied)
+    assert found.live is not None
+    before = results_of_decisions(copied)
+    assert [row.decision for row in found.live.pairs] == before
+    assert all(row.n_kept == row.n_asked - 1 for row in found.live.pairs if row.n_kept is not None)
+    page = render_report(found, full=True)["report.md"].replace("\\", "")
+    assert "came later change 3 of 3 fixed estimates" in page
+    assert "no decision is contradicted" in page
+
+
+def results_of_decisions(path: Path) -> list[str | None]:
+    with open_workspace(path, read_only=True) as workspace:
+        return [pair.decision for state in live_states(workspace.study, workspace.store) for pair in state.pairs]
+
+
+ROW = LivePairRow(
+    group="human", criterion="overall", exposure=None, system_x="a", system_y="b", n=20, mean=0.75, low=0.5, high=0.9,
+    decision="x", decided_after=20, expected_more=None, n_asked=22, mean_asked=0.7, n_kept=21, mean_kept=0.625,
+)  # fmt: skip
+RATED = LiveStudy(
+    answers="ratings", criteria=("overall",), error_rate=0.05, effect=0.1, margin=0.1, least=10, most=40,
+    scale_width=4.0, groups=(), pairs=(ROW,),
+)  # fmt: skip
+
+
+def test_turning_a_row_twice_gives_it_back() -> None:
+    turned = turned_live(ROW)
+    assert (turned.system_x, turned.decision, turned.mean, turned.mean_kept) == ("b", "y", 0.25, 0.375)
+    assert (turned.low, turned.high) == (pytest.approx(0.1), 0.5)
+    assert turned_live(turned) == replace(ROW, high=pytest.approx(0.9))
+
+
+@pytest.mark.parametrize(
+    ("decision", "kept", "expected"),
+    [("x", 0.6, False), ("x", 0.5, True), ("y", 0.6, True), ("equal", 0.55, False), ("equal", 0.65, True),
+     ("futile", 0.9, False), (None, 0.9, False), ("x", None, False)],
+)  # fmt: skip
+def test_decisions_are_contradicted_by_estimates_elsewhere(decision: str, kept: float | None, expected: bool) -> None:
+    assert contradicted(RATED, replace(ROW, decision=decision, mean_kept=kept)) is expected  # type: ignore[arg-type]
+
+
+def test_ratings_are_told_in_points(results: Results) -> None:
+    """On 1 to 5 the scale is four points wide: 0.75 of it is two points ahead, 0.5 none."""
+    assert live_value(RATED, 0.75) == "+2.00"
+    assert live_interval(RATED, ROW) == "0.00 to 3.20"
+    said = live_evidence(RATED, ROW, Names(results))
+    assert said.startswith("Decided after 20 annotators; a's difference of mean ratings in points against b: 0.00 to")
+    assert "equal within 0.8 points" in live_evidence(RATED, replace(ROW, decision="equal"), Names(results))
+
+
+@pytest.mark.parametrize(("lower", "expected"), [(frozenset(), 0.4375), (frozenset({"overall"}), 0.5625)])
+def test_fixed_estimates_of_ratings_come_onto_the_unit_scale(lower: frozenset[str], expected: float) -> None:
+    """Half a point for b on a scale four points wide is (-0.5 / 4 + 1) / 2 for a; of items nothing is taken."""
+    told: Any = SimpleNamespace(
+        group="human", criterion="overall", system_x="b", system_y="a", unit="annotator", n=30, mean_difference=0.5
+    )
+    (row,) = with_fixed_estimates(RATED, [told], lower).pairs
+    assert (row.n_kept, row.mean_kept) == (30, expected)
+    told.unit = "item"
+    assert with_fixed_estimates(RATED, [told], lower).pairs == (ROW,)
+
+
+def test_the_frozen_plan_holds_the_rule_and_fewer_people_are_no_deviation(finished: Path, results: Results) -> None:
+    frozen = json.loads(finished.with_name("frozen.json").read_text())["content"]["stopping"]
+    expected = {
+        "rule": "when_decided",
+        "answers": "preferences",
+        "criteria": ["overall"],
+        "error_rate": 0.05,
+        "most": 36,
+    }
+    assert {name: frozen[name] for name in expected} == expected
+    assert results.study is not None
+    assert results.study.preregistration is not None
+    assert results.study.preregistration.deviations == ()
+
+
+def test_stopping_early_is_a_deviation(tmp_path: Path) -> None:
+    path = build(tmp_path, STUDY.replace("most = 36", "most = 38"))
+    spa("freeze", path)
+    answer(path, until=lambda people: people == 5)
+    found = results_of(path)
+    assert found.study is not None
+    assert found.study.preregistration is not None
+    assert found.study.preregistration.deviations == (
+        "By the stopping rule asking goes on, as not everything is decided.",
+    )
+    assert found.headline is not None
+    problem = found.headline.problems[0]
+    assert problem.section == "preferences"
+    assert problem.text == "People: by its own rule the study goes on: 3 of 3 comparisons still open."
+    assert found.headline.certainty.startswith("Not decided after 4 annotators")
