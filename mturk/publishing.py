@@ -25,11 +25,15 @@ from mturk.sites import fetch_sites
 from spa.errors import PlatformError, StudyError
 from spa.forms.effort import minutes_of
 from spa.forms.form import Form
+from spa.live import is_live
 from spa.platforms.idempotent_calls import PlatformCall
+from spa.platforms.waves import next_wave
 from spa.responses.reading_evidence import required_seconds
+from spa.study.stopping import most_annotators
 
 if TYPE_CHECKING:
     from spa.commands.workspace import Workspace
+    from spa.study.study import Study
 
 HITS = "hits"  # scope of the journal
 EXISTS = "HitAlreadyExists"
@@ -54,6 +58,8 @@ class PublishingPlan:
     annotators: int  # of the study
     published: int  # places in HITs that were made before
     cost: HitCostEstimate  # of the seats
+    so_far: Decimal  # dollars, of the places published before
+    at_most: Decimal  # dollars, of all places that the study may need
     origins: tuple[str, ...]  # sites that answers may be posted to
     largest_question: int  # bytes of the largest XML looked at; those of the form where it does not fit
     minutes_allowed: float
@@ -78,7 +84,7 @@ def make_plan(
     endpoint : MTurkEndpoint
         Where the HITs go: those published there count.
     annotators : int, optional
-        How many annotators in all; the study's own number where absent.
+        How many annotators in all; where absent the study's own number, of a live study its first wave.
 
     Raises
     ------
@@ -87,19 +93,20 @@ def make_plan(
         into a HIT nor has a survey server.
     """
     reward = reward_of(workspace)
-    annotators = annotators or workspace.study.people.annotators
+    published = records.all_hits(workspace.store, endpoint.origin)
+    annotators = annotators or _annotators(workspace.study, published)
+    most = max(annotators, most_annotators(workspace.study)) if is_live(workspace.study) else annotators
     each = workspace.study.people.per_assignment
     built = workspace.store.assignments.ids()
-    needed = -(-annotators // each)
+    needed = -(-most // each)
     if needed > len(built):
         raise StudyError(
-            f"{workspace.store.name}: expected {needed} assignments for {annotators} annotators, got {len(built)}; "
+            f"{workspace.store.name}: expected {needed} assignments for {most} annotators, got {len(built)}; "
             f"run `spa build` with --annotators {needed}"
         )
-    published = records.all_hits(workspace.store, endpoint.origin)
     origins = origins_of(settings, endpoint)
     form, largest = _choose_form(workspace, settings, origins, built[:needed], published)
-    offered = 0 if form == "html" else sum(_original_size(hit) for hit in published)
+    offered = 0 if form == "html" else offered_places(published)
     if form == "html":
         made = {hit.key for hit in published}
         planned = _seats_with_forms(built, annotators, each, reward, settings)
@@ -111,7 +118,11 @@ def make_plan(
     cost = estimate(
         [seat.assignments for seat in seats], reward, masters=settings.masters, rules=settings.fees, minutes=minutes
     )
+    so_far = sum((hit.max_assignments * (Decimal(hit.reward) + Decimal(hit.fee)) for hit in published), Decimal(0))
+    sizes = (each if form == "html" else workspace.study.stopping.wave, most - annotators)
     return PublishingPlan(
+        so_far=so_far,
+        at_most=so_far + cost.total + _cost_of_waves(sizes, reward, settings),
         form=form,
         seats=seats,
         annotators=annotators,
@@ -168,6 +179,10 @@ class Publisher:
         """Make the HITs one by one and yield their ids."""
         if not plan.seats:
             return
+        fixed = [seat.assignment_id for seat in plan.seats if seat.assignment_id is not None]
+        if fixed and is_live(self.workspace.study):
+            self.workspace.store.assignments.note_published(fixed)
+            self.workspace.forget_forms()
         family_type = ensure_family_type(self.idempotent_calls, family)
         hit_type = self._hit_type(plan, family_type)
         for seat in plan.seats:
@@ -262,6 +277,27 @@ def fetch_hit(endpoint: MTurkEndpoint, hit_id: str) -> Mapping[str, Any]:
     """Return a HIT as the endpoint knows it now."""
     hit: Mapping[str, Any] = fetch(endpoint.reading.get_hit, HITId=hit_id)["HIT"]
     return hit
+
+
+def _annotators(study: Study, published: tuple[records.PublishedHit, ...]) -> int:
+    if not is_live(study):
+        return study.people.annotators
+    first = next_wave(None, wave=study.stopping.wave, most=most_annotators(study), places=0).places
+    return max(first, offered_places(published))
+
+
+def offered_places(published: tuple[records.PublishedHit, ...]) -> int:
+    """Return how many places of the study HITs offer, or offered before they expired."""
+    return sum(_original_size(hit) for hit in published)
+
+
+def _cost_of_waves(sizes: tuple[int, int], reward: Decimal, settings: MTurkTable) -> Decimal:
+    """Return what so many further places cost in HITs of a wave each."""
+    wave, places = sizes
+    waves, rest = divmod(max(places, 0), wave)
+    whole = split(wave, reward, masters=settings.masters, rules=settings.fees) * waves
+    hits = (*whole, *split(rest, reward, masters=settings.masters, rules=settings.fees))
+    return estimate(hits, reward, masters=settings.masters, rules=settings.fees).total
 
 
 def _choose_form(

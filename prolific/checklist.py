@@ -146,14 +146,14 @@ def _time(offer: SessionOffer) -> ChecklistItem:
 def _places(offer: SessionOffer, seen: ChecklistFacts) -> ChecklistItem:
     given = seen.body.get("access_details")
     problem = None
-    if seen.assignments < offer.places * offer.sessions:
+    if seen.assignments < offer.most * offer.sessions:
         problem = (
-            f"{offer.places} places x {offer.sessions} sessions, but the store has room for {seen.assignments}; build "
+            f"{offer.most} places x {offer.sessions} sessions, but the store has room for {seen.assignments}; build "
             "with more annotators"
         )
     elif given is not None and sum(entry["total_allocation"] for entry in given) != offer.places:
         problem = f"the places of [[people.groups]] do not add up to {offer.places}"
-    return _check("places", problem, f"{offer.places}, and assignments for all of them")
+    return _check("places", problem, f"{offer.most}, and assignments for all of them")
 
 
 def _project(seen: ChecklistFacts) -> ChecklistItem:
@@ -169,13 +169,13 @@ def _eligible(offer: SessionOffer, seen: ChecklistFacts) -> ChecklistItem:
     if seen.eligible is None:
         return _line("eligible people", "unknown", "the platform was not asked")
     finding = f"fewer than {FEWEST_COUNTED}" if seen.eligible == 0 else str(seen.eligible)
-    if seen.eligible < COMFORTABLE * offer.places:
+    if seen.eligible < COMFORTABLE * offer.most:
         return _line(
             "eligible people",
             "problem",
-            f"{finding} for {offer.places} places; expected {COMFORTABLE * offer.places}: ask for less",
+            f"{finding} for {offer.most} places; expected {COMFORTABLE * offer.most}: ask for less",
         )
-    return _line("eligible people", "ok", f"{finding} for {offer.places} places")
+    return _line("eligible people", "ok", f"{finding} for {offer.most} places")
 
 
 def _earlier(table: ProlificTable, seen: ChecklistFacts) -> ChecklistItem:

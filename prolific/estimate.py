@@ -22,14 +22,16 @@ OFFLINE_RATES = {  # an hour, of 2026; the platform's own rates are asked for wh
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyCostEstimate:
-    """What all sessions of a study cost; amounts in cents.
+    """What all sessions of a study cost, of a live study its first wave; amounts in cents.
 
-    ``total`` is ``None`` where fees are not known.
+    Totals are ``None`` where fees are not known.
     """
 
     currency: str
     rewards: int
     total: int | None
+    most_rewards: int  # of a live study, should nothing be decided before; else as ``rewards``
+    most_total: int | None
     from_platform: bool
     why_offline: str | None
     completion_bonus: int  # to participants, without fees; part of no other amount
@@ -74,15 +76,18 @@ def make_estimate(
         Seconds since 1970.
     """
     rewards = offer.reward * offer.places * offer.sessions
-    total, balance, rates, problem = _ask(offer, client, workspace_id)
+    most_rewards = offer.reward * offer.most * offer.sessions
+    total, most_total, balance, rates, problem = _ask(offer, client, workspace_id)
     from_platform = total is not None
     if total is None and table.fee_percent is not None:
-        total = round(rewards * (1 + table.fee_percent / 100))
+        total, most_total = (round(one * (1 + table.fee_percent / 100)) for one in (rewards, most_rewards))
     bonus = round(rewards * (table.completion_bonus_percent or 0) / 100)
     return StudyCostEstimate(
         currency=offer.currency,
         rewards=rewards,
         total=total,
+        most_rewards=most_rewards,
+        most_total=most_total,
         from_platform=from_platform,
         why_offline=None if from_platform else (why_offline or problem or "there is no token"),
         completion_bonus=bonus,
@@ -101,6 +106,8 @@ def estimate_facts(estimate: StudyCostEstimate) -> dict[str, Any]:
     amounts = {
         "rewards_amount": estimate.rewards,
         "total_amount": estimate.total,
+        "most_rewards_amount": estimate.most_rewards,
+        "most_total_amount": estimate.most_total,
         "completion_bonus_amount": estimate.completion_bonus,
         "completion_bonus_total_amount": estimate.completion_bonus_total,
         "screened_out_amount": estimate.screened_out,
@@ -145,6 +152,13 @@ def estimate_lines(estimate: StudyCostEstimate, offer: SessionOffer) -> list[str
         lines.append(
             f"cost with fees: unknown (OFFLINE: {estimate.why_offline}; set [prolific] fee_percent for an estimate)"
         )
+    if offer.most > offer.places:
+        most = estimate.most_rewards if estimate.most_total is None else estimate.most_total
+        fees = "without fees" if estimate.most_total is None else "with fees"
+        lines.append(
+            f"this is the first wave; further ones are opened while pairs are undecided: at most {offer.most} places, "
+            f"{money(most, say)} {fees}"
+        )
     if estimate.completion_bonus:
         whole = "" if estimate.everything is None else f"; everything about {money(estimate.everything, say)}"
         lines.append(
@@ -181,19 +195,22 @@ def _hourly_line(estimate: StudyCostEstimate, offer: SessionOffer) -> str:
 
 def _ask(
     offer: SessionOffer, client: Prolific | None, workspace_id: str | None
-) -> tuple[int | None, WorkspaceBalance | None, PayRates | None, str | None]:
+) -> tuple[int | None, int | None, WorkspaceBalance | None, PayRates | None, str | None]:
     """Ask the platform for all that it knows; what it does not tell is ``None``."""
     if client is None:
-        return None, None, None, None
+        return None, None, None, None, None
     problem = None
     total: int | None = None
+    most: int | None = None
     balance: WorkspaceBalance | None = None
     rates: PayRates | None = None
     try:
         total = client.studies.calculate_cost(offer.reward, offer.places) * offer.sessions
+        live = offer.most > offer.places
+        most = client.studies.calculate_cost(offer.reward, offer.most) * offer.sessions if live else total
         if workspace_id is not None:
             balance = client.payments.balance(workspace_id)
             rates = client.payments.pay_rates(workspace_id, offer.currency)
     except ProlificError as error:
         problem = str(error)
-    return total, balance, rates, problem
+    return total, most, balance, rates, problem

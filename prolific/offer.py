@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from prolific.api.money import cents
 from prolific.settings import ProlificTable
 from spa.errors import StudyError
+from spa.live import is_live
+from spa.platforms.waves import next_wave
+from spa.study.stopping import most_annotators
 from spa.study.study import Study
 
 LONGEST_MINUTES = 1439  # under a day
@@ -18,7 +21,8 @@ class SessionOffer:
     """What one session of a study offers."""
 
     title: str
-    places: int
+    places: int  # published with; of a live study those of the first wave
+    most: int  # places in all, at most
     minutes: float  # estimated
     maximum_minutes: float
     reward: int  # cents, for one session
@@ -65,11 +69,18 @@ def offer_of(study: Study, table: ProlificTable, *, file: str) -> SessionOffer:
             problems.append(
                 f"[prolific] minutes: expected a visit that ends within a day, got a limit of {limit:g} minutes"
             )
+    if is_live(study) and table.taskflow:
+        problems.append("[prolific] taskflow: expected false in a live study, which opens places in waves, got true")
     if problems or not pay or not minutes:
         raise StudyError(*(f"{file}: {problem}" for problem in problems))
+    places = most = table.places or study.people.annotators
+    if is_live(study):
+        most = table.places or most_annotators(study)
+        places = next_wave(None, wave=study.stopping.wave, most=most, places=0).places
     return SessionOffer(
         title=table.title or study.title,
-        places=table.places or study.people.annotators,
+        places=places,
+        most=most,
         minutes=minutes,
         maximum_minutes=limit,
         reward=cents(pay),

@@ -77,9 +77,12 @@ def move_study(prolific_study: ProlificStudy, session: int, action: Transition) 
     """Publish, pause, resume or stop a study, unless its state on the platform says that this is done."""
     study_id, key = prolific_study.need_study(session), f"{action}, session {session}"
     studies, calls = prolific_study.platform.studies, prolific_study.idempotent_calls
+    request = {"study_id": study_id, "action": action}
     study = studies.fetch(study_id)
     if _achieved(action, study):
         calls.acknowledge(key, {"status": study.status})
+        if action in ("START", "STOP"):  # between two waves there is nothing to start or stop but the next one
+            calls.record(key, request, status=study.status)
         return study
 
     def send() -> Content:
@@ -92,7 +95,6 @@ def move_study(prolific_study: ProlificStudy, session: int, action: Transition) 
         study = studies.fetch(study_id)
         return {"status": study.status} if _achieved(action, study) else None
 
-    request = {"study_id": study_id, "action": action}
     calls.execute_call(calls.new_call(key, request, send=send, find=find, state_decides=True))
     return study
 
@@ -104,7 +106,8 @@ def _achieved(action: Transition, study: StudyRecord) -> bool:
     if action == "PAUSE":
         return study.status == "PAUSED"
     if action == "START":
-        return study.status == "ACTIVE"
+        full = study.places_taken >= study.places
+        return study.status == "ACTIVE" or (full and study.status in ("AWAITING REVIEW", "COMPLETED"))
     return study.status in ("AWAITING REVIEW", "COMPLETED")
 
 

@@ -79,6 +79,14 @@ class LiveState:
         return self.units >= self.most or self.all_decided
 
     @property
+    def outcome(self) -> str:
+        """What is decided, in words."""
+        if self.systems:
+            return f"the best systems are {'' if self.best_found else 'not '}known"
+        decided = sum(pair.decision is not None for pair in self.pairs)
+        return f"{decided} of {len(self.pairs)} comparisons are decided"
+
+    @property
     def decided(self) -> tuple[Pair, ...]:
         """Pairs of systems that are decided on every criterion and at every exposure."""
         open_ = {(pair.system_x, pair.system_y) for pair in self.pairs if pair.decision is None}

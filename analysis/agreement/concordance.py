@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from analysis.statistics.coding import Floats
 CELLS = 1_000_000  # ranks held at once
 MOST_RANKS = 100_000_000  # that are resampled, in some ten seconds
 TOO_MANY = "no interval: too many answers to resample"
+WHOLE = 0.01  # from an end of the scale, within which a bound says nothing
+TOO_FEW = "no interval: over so few units it would reach from 0 to 1"
 
 
 def kendall_w(
@@ -84,11 +87,15 @@ def kendall_w(
         found = interval_over_units(
             statistic, units, value=mean_rho, confidence=confidence, replicates=replicates, rng=rng
         )
+    ends = (found.low, found.high) if found else (None, None)
+    low, high = (None if end is None else _concordance(end, m) for end in ends)
+    if found and low is not None and high is not None and low <= WHOLE and high >= 1 - WHOLE:
+        low, high, found = None, None, replace(found, low=None, high=None, reason=TOO_FEW)
     return Agreement(
         measure="kendall_w",
         value=_concordance(mean_rho, m),
-        ci_low=None if found is None or found.low is None else max(0.0, _concordance(found.low, m)),
-        ci_high=None if found is None or found.high is None else min(1.0, _concordance(found.high, m)),
+        ci_low=None if low is None else max(0.0, low),
+        ci_high=None if high is None else min(1.0, high),
         n_items=len(table),
         n_annotators=m,
         interval=found.method if found and found.low is not None else None,

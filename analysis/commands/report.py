@@ -152,7 +152,7 @@ Examples:
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Random seed, stored with the results.  [0]")
 @click.option("--full", is_flag=True, help="Put the appendix into the report itself.")
-@click.option("--pdf", is_flag=True, help="Write report.pdf too, printed by Chromium, Chrome or Edge.")
+@click.option("--pdf", is_flag=True, help="Write report.pdf and appendix.pdf too, printed by Chromium, Chrome or Edge.")
 @click.option(
     "--browser",
     type=click.Path(path_type=Path, dir_okay=False),

@@ -104,8 +104,6 @@ def _difference(study: Study, design: Assumptions, *, paired: bool) -> Conclusio
     reason = (
         f"{annotators} annotators find {design.shown(found.difference)} or more with power {100 * POWER:g} %, {tests}"
     )
-    if not stated and study.spa is not None and not study.spa.same_items:
-        reason += "; systems are rated on different items, whose differences add to the spread assumed"
     return Conclusion(question=question, answerable=True, reason=reason, change=change)
 
 

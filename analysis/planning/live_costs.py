@@ -55,8 +55,10 @@ def live_costs(
     Returns
     -------
     tuple of LiveCost
-        Empty where the answers cannot be drawn, take too long to simulate, or never reach the power.
+        Empty where nothing pairs, the answers cannot be drawn, take too long to simulate, or never reach the power.
     """
+    if assumptions.own_items is not None:
+        return ()
     longest = math.ceil(LONGEST * units * (1 - assumptions.exclusion_rate))
     studies = min(STUDIES, CELLS // (longest * assumptions.n_tests))
     try:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial
+from functools import lru_cache, partial
 from itertools import product
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ from analysis.planning.power import expected_power
 from analysis.planning.scale_power import ScaleTest, smallest_need
 from analysis.planning.simulate import FamilySimulation, scale_answers, simulate_family
 from analysis.planning.solve import Detectable, Need, annotators_needed, detectable_difference
+from analysis.planning.unpaired import OwnItems, UnpairedTest, unpaired_detectable, unpaired_need
 from analysis.planning.variance import Components
 from analysis.statistics.coding import Floats
 
@@ -47,6 +48,8 @@ class Assumptions:
         Items of the study, where known.
     points : int
         Points of the Likert scale.
+    own_items : OwnItems or None
+        Likert: how items are dealt where annotators rate other items of each system, so that nothing pairs.
     pay : Decimal or None
         For one completed submission, also of those who are excluded from the analysis.
     """
@@ -61,6 +64,7 @@ class Assumptions:
     directions: int = 1
     pool: int | None = None
     points: int = 5
+    own_items: OwnItems | None = None
     pay: Decimal | None = None
     currency: str = "USD"
 
@@ -259,7 +263,8 @@ def _row(
     lone = need if assumptions.n_tests == 1 else annotators_for(assumptions, difference, power, assumptions.fwer, seed)
     other, reason = None, None
     try:
-        same, other = answers(assumptions, 0.0), answers(assumptions, difference)
+        if assumptions.own_items is None:  # else the need itself was simulated
+            same, other = answers(assumptions, 0.0), answers(assumptions, difference)
     except ValueError as error:
         reason = str(error)
     alone, together = None, None
@@ -284,8 +289,10 @@ def _row(
 def annotators_for(assumptions: Assumptions, difference: float, power: float, alpha: float, seed: int) -> Need:
     """Return the smallest number of annotators that finds a difference at a level, on the scale.
 
-    Where no answers on the scale have such a mean and SD it is that of normal answers.
+    Where no answers on the scale have such a mean and SD, or nothing pairs, it is that of normal answers.
     """
+    if unpaired := _unpaired(assumptions):
+        return unpaired_need(unpaired, difference, power, alpha)
     rate = assumptions.exclusion_rate
     need = annotators_needed(difference, sd=assumptions.sd, alpha=alpha, power=power, exclusion_rate=rate)
     try:
@@ -293,6 +300,17 @@ def annotators_for(assumptions: Assumptions, difference: float, power: float, al
     except ValueError:
         return need
     return smallest_need(scale_test(assumptions, drawn, alpha, seed), need)
+
+
+@lru_cache(maxsize=8)  # its draws serve all differences, powers and levels
+def unpaired_test(components: Components, items: OwnItems, exclusion_rate: float) -> UnpairedTest:
+    """Return the test of ratings of which nothing pairs, with the draws that were made for it."""
+    return UnpairedTest(components=components, items=items, exclusion_rate=exclusion_rate, seed=0)
+
+
+def _unpaired(assumptions: Assumptions) -> UnpairedTest | None:
+    items = assumptions.own_items
+    return None if items is None else unpaired_test(assumptions.components, items, assumptions.exclusion_rate)
 
 
 def scale_test(assumptions: Assumptions, drawn: tuple[Floats, Floats], alpha: float, seed: int) -> ScaleTest:
@@ -307,6 +325,8 @@ def detectable(assumptions: Assumptions, annotators: int, power: float) -> Detec
 
     Null with a reason where no difference that answers with this SD can have is found often enough.
     """
+    if unpaired := _unpaired(assumptions):
+        return unpaired_detectable(unpaired, annotators, power, assumptions.alpha, assumptions.largest)
     formula = detectable_difference(
         annotators,
         sd=assumptions.sd,
@@ -378,6 +398,8 @@ def _curve(
 def _power(assumptions: Assumptions, difference: float) -> Callable[[int], float]:
     """Return power by annotators, on the scale where answers on it have such a mean and SD."""
     alpha, rate = assumptions.alpha, assumptions.exclusion_rate
+    if unpaired := _unpaired(assumptions):
+        return partial(unpaired.power, difference=difference, alpha=alpha)
     try:
         test = scale_test(assumptions, answers(assumptions, difference), alpha, seed=0)
     except ValueError:

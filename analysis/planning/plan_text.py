@@ -18,6 +18,15 @@ if TYPE_CHECKING:
     from analysis.planning.plan import Assumptions, LiveCost, NeedRow, PowerPlan
 
 NAMES = {"spa": "SPA", "likert": "Likert"}
+PAIRED = (
+    '"Reached" is the power of so many annotators whose answers lie on the scale with this mean and SD; one fewer '
+    "reaches less than asked for."
+)
+UNPAIRED = (
+    '"Reached" is simulated: nobody rates two systems on one item, so the report compares the means of all ratings '
+    "(clustered t), which holds for annotators and items like these. Few items limit what any number of annotators can "
+    "find."
+)
 FEWEST = 10  # annotators below which the report tests items instead
 
 
@@ -47,8 +56,7 @@ def notes(plan: PowerPlan) -> tuple[str, ...]:
         f"SD {assumptions.sd:.3g} of one annotator's contribution is an assumption ({assumptions.source}): "
         "twice the SD needs four times the annotators. Replace it with a pilot's (--sd).",
         _family(assumptions),
-        '"Reached" is the power of so many annotators whose answers lie on the scale with this mean and SD; one fewer '
-        "reaches less than asked for.",
+        PAIRED if assumptions.own_items is None else UNPAIRED,
         f"{100 * assumptions.exclusion_rate:g} % are assumed to be excluded at random; they are recruited and paid. "
         "Exclusions that depend on the answers can also shift the mean.",
     ]
@@ -64,7 +72,7 @@ def notes(plan: PowerPlan) -> tuple[str, ...]:
             "as futile, beside the fixed number that finds the smallest difference as often. Reading that is spared is "
             "not counted."
         )
-    if assumptions.components.item_sd:
+    if assumptions.components.item_sd and assumptions.own_items is None:
         lines.append(
             "The test is about annotators and these items. Items' common part does not average out over annotators."
         )

@@ -10,6 +10,7 @@ import numpy as np
 
 from analysis.planning.live_costs import live_costs, stopping_rule
 from analysis.planning.plan import Assumptions, Kind, LiveCost, PowerPlan, annotators_for, assumed
+from analysis.planning.unpaired import OwnItems
 from spa.errors import AnalysisError
 from spa.forms.build import StudyForms
 from spa.forms.effort import estimate_effort
@@ -60,7 +61,7 @@ def study_design(study: Study, kind: Kind, *, pool: int) -> Assumptions:
         pool=pool,
         pay=study.people.pay,
         currency=study.people.currency,
-        **{"spa": _spa, "likert": _likert}[kind](study),
+        **(_spa(study) if kind == "spa" else _likert(study, pool)),
     )
 
 
@@ -110,7 +111,7 @@ def _spa(study: Study) -> dict[str, Any]:
     }
 
 
-def _likert(study: Study) -> dict[str, Any]:
+def _likert(study: Study, pool: int) -> dict[str, Any]:
     if study.likert is None:
         raise ValueError("the study has no [likert]")
     own = study.spa is not None and not study.spa.same_items  # items of each system
@@ -118,10 +119,13 @@ def _likert(study: Study) -> dict[str, Any]:
     shown = "all" if study.single_outputs else getattr(study, study.page_table("likert")).outputs
     compared = len(study.compared)
     pairs = {frozenset(pair) for pair in (*study.pairs, *study.choice_pairs)}  # as the report corrects them
+    n_items = shown if isinstance(shown, int) else rated[shown]
+    dealt = OwnItems(n_items=n_items, dealt=study.items_per_annotator, pool=pool) if own else None
     return {
         "n_tests": (len(pairs) or compared * (compared - 1) // 2) * _criteria(study, "likert"),
-        "n_items": shown if isinstance(shown, int) else rated[shown],
+        "n_items": n_items,
         "points": study.likert.points,
+        "own_items": dealt,
     }
 
 

@@ -36,15 +36,15 @@ def write_report(
     full : bool
         Put everything into the report, which then has no appendix.
     pdf : bool
-        Write the report as PDF too, which Chromium prints.
+        Write report and appendix as PDF too, which Chromium prints.
     browser : Path, optional
         The Chromium to use, where it is not found by itself.
 
     Returns
     -------
     list of Path
-        report.html and report.md, appendix.html and appendix.md, report.pdf, then figures/*.svg and tables/*.csv,
-        tables/*.tex. The same results give the same bytes, of a PDF apart from its date.
+        report.html and report.md, appendix.html and appendix.md, report.pdf and appendix.pdf, then figures/*.svg and
+        tables/*.csv, tables/*.tex. The same results give the same bytes, of a PDF apart from its date.
 
     Raises
     ------
@@ -54,7 +54,8 @@ def write_report(
     command = find_browser(browser) if pdf else ""
     rendered = {name: text.encode("utf-8") for name, text in render_report(results, full=full).items()}
     if pdf:  # all of it before the first file is touched
-        rendered["report.pdf"] = print_pdf(render_html(replace(_report(results, full=full), beside="")), command)
+        for stem, part in _parts(build_document(clean(results)), full=full).items():
+            rendered[f"{stem}.pdf"] = print_pdf(render_html(replace(part, beside="")), command)
     written = []
     for name, content in rendered.items():
         path = folder / name
@@ -84,8 +85,7 @@ def render_report(results: Results, *, only: Collection[str] | None = None, full
     if only is not None:
         kept = tuple(section for section in document.sections if section.id in only)
         document = replace(document, sections=kept)
-    everything = full_report(document)
-    parts = {REPORT: everything} if full else {REPORT: short_report(document), APPENDIX: appendix(document)}
+    everything, parts = full_report(document), _parts(document, full=full)
     return {
         **{f"{stem}.html": render_html(part) for stem, part in parts.items()},
         **{f"{stem}.md": render_markdown(part) for stem, part in parts.items()},
@@ -94,9 +94,8 @@ def render_report(results: Results, *, only: Collection[str] | None = None, full
     }
 
 
-def _report(results: Results, *, full: bool) -> Document:
-    document = build_document(clean(results))
-    return full_report(document) if full else short_report(document)
+def _parts(document: Document, *, full: bool) -> dict[str, Document]:
+    return {REPORT: full_report(document)} if full else {REPORT: short_report(document), APPENDIX: appendix(document)}
 
 
 def _figures(document: Document) -> list[Figure]:

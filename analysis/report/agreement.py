@@ -125,7 +125,8 @@ def _notes(rows: Sequence[AgreementRow]) -> list[str]:
         notes.append(f"With fewer than {FEW_UNITS} units intervals tend to be too narrow.")
     if any(row.n_annotators < FEW_RATERS for row in rows):
         notes.append("With few raters, others like them may agree more or less than these did.")
-    return notes
+    reasons = dict.fromkeys(row.reason for row in rows if row.measure == "kendall_w" and row.value is not None)
+    return notes + [f"Kendall\u2019s W: {reason}." for reason in reasons if reason]
 
 
 def _line(names: Names, rows: Sequence[AgreementRow]) -> list[Cell]:

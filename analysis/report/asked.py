@@ -29,6 +29,7 @@ FORMS = {
     "identical": "the identical form",
     "variant": "a variant of the form",
 }
+BLIND = "No form named a system; annotators saw letters such as A and B, if any."
 ROLES = {"human": "written or made by people", "reference": "reference, shown but not compared", "system": "system"}
 
 
@@ -36,18 +37,20 @@ def asked(results: Results) -> Section | None:
     """Describe the study, the questions and who answered."""
     study, names = results.study, Names(results)
     blocks: list[Block] = []
+    appendix: list[Block] = []
     if study:
-        blocks.append(
-            Paragraph(text="How the study was set up: what annotators were asked, about what, and who they are.")
-        )
-        blocks.append(Terms(items=tuple(_facts(study))))
-        blocks.extend(table for table in (_systems(study, names), _questions(study, names)) if table)
+        told_apart = any(system.role != "system" for system in study.systems)
+        facts = _facts(study) if told_apart else [*_facts(study), *_system_names(study, names)]
+        blocks.append(Terms(items=tuple(facts)))
+        systems = _systems(study, names)
+        (blocks if told_apart else appendix).extend([systems] if systems else [])
+        blocks.extend(table for table in (_questions(study, names),) if table)
     groups = _groups(results, names)
-    if groups:
-        blocks += [groups] if study else [Paragraph(text="Whose answers the files hold."), groups]
-    dropped = (_dropped(study.dropped_items),) if study and study.dropped_items else ()
+    blocks += [groups] if groups else []
+    if study and study.dropped_items:
+        appendix.append(_dropped(study.dropped_items))
     title = "What was asked, and of whom"
-    return Section(id="asked", title=title, blocks=tuple(blocks), appendix=dropped) if blocks else None
+    return Section(id="asked", title=title, blocks=tuple(blocks), appendix=tuple(appendix)) if blocks else None
 
 
 def _money(amount: str) -> str:
@@ -74,6 +77,11 @@ def _facts(study: StudyReport) -> list[tuple[str, str]]:
     return facts
 
 
+def _system_names(study: StudyReport, names: Names) -> list[tuple[str, str]]:
+    shown = listed([names.system(system.id) for system in study.systems])
+    return [("Systems", f"{shown}. {BLIND}")] if shown else []
+
+
 def _systems(study: StudyReport, names: Names) -> Table | None:
     rows = [
         [
@@ -93,7 +101,7 @@ def _systems(study: StudyReport, names: Names) -> Table | None:
         "Systems",
         columns,
         rows,
-        ["No form named a system; annotators saw letters such as A and B, if any."],
+        [BLIND],
     )
 
 

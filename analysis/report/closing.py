@@ -59,6 +59,7 @@ MEANINGS = {
     ("incomplete_answers", "keep"): "count",
 }
 SHOWN = ("fwer", "correction", "family", "unit", "consistency_tau", "seed")  # in the report; the appendix has all
+OF_PREFERENCES = "consistency_tau"  # is not shown where no preference was asked
 APART = ("versions", "inputs")  # shown in another way
 
 SPA_PAPER = """@inproceedings{ethayarajh-jurafsky-2022-authenticity,
@@ -125,10 +126,7 @@ def settings(results: Results) -> Section | None:
     return Section(
         id="settings",
         title="Settings",
-        blocks=(
-            Paragraph(text="What was fixed for this analysis, and what it was made with."),
-            Terms(items=tuple(items[key] for key in SHOWN)),
-        ),
+        blocks=(Terms(items=tuple(items[key] for key in SHOWN if results.preferences or key != OF_PREFERENCES)),),
         appendix=(folded,),
     )
 

@@ -40,9 +40,10 @@ from analysis.results.records import Results
 from analysis.results.words import Names, listed, number, plural, sentence
 from analysis.statistics.record import Source
 
-MOST_LINES = 8  # lines on who agrees
+MOST_LINES = 6  # lines on who agrees
 MOST_TURNED = 3  # reversed pairs named at once
-MOST_RANKINGS = 12  # columns that a reader can still compare
+MOST_RANKINGS = 9  # columns that a reader can still compare
+MOST_DOTS = 30  # of the picture, so that it stays on the first page
 
 
 def headline(results: Results) -> Section | None:
@@ -59,13 +60,15 @@ def headline(results: Results) -> Section | None:
     if discovery_words(results):
         blocks.append(Paragraph(text=discovery_words(results)))
     blocks.extend(_picture(results, names, source, group, criteria[0]))
-    blocks.extend(_others(results, names, source, group, criteria))
+    others, more_others = _others(results, names, source, group, criteria)
+    blocks += others
     cautions = len(set(results.warnings))
     if cautions:
         link = Link(text=plural(cautions, "warning"), target="warnings")
         blocks.append(Links(label="Read before you use these numbers:", items=(link,)))
     ranking = _ranking_table(results, names, criteria)
-    return Section(id="answer", title="The answer", blocks=(*blocks, *([ranking] if ranking else [])))
+    blocks += [ranking] if ranking else []
+    return Section(id="answer", title="The answer", blocks=tuple(blocks), appendix=tuple(more_others))
 
 
 def _picture(results: Results, names: Names, source: Source, group: str, criterion: str) -> list[Block]:
@@ -78,11 +81,11 @@ def _picture(results: Results, names: Names, source: Source, group: str, criteri
     order = sorted(values, key=values.__getitem__, reverse=not low_is_best)
     place = {system: number for number, system in enumerate(order)}
     sorted_rows = [row for row, _ in sorted(rows, key=lambda one: place.get(one[0].system, len(place)))]
-    several = len(first_criteria(results, source)) > 1
+    several, most = len(first_criteria(results, source)) > 1, max(1, MOST_DOTS // len(order))
     drawn = (
-        means_figure(sorted_rows, names, criterion, several)
+        means_figure(sorted_rows, names, criterion, several, most_groups=most)
         if source == "ratings"
-        else strengths_figure(sorted_rows, names, source, criterion)
+        else strengths_figure(sorted_rows, names, source, criterion, most_groups=most)
     )
     figure = drawn if isinstance(drawn, Figure) else next(one for one in drawn.blocks if isinstance(one, Figure))
     what = "Mean ratings" if source == "ratings" else "Strengths"
@@ -97,8 +100,10 @@ def _measured(results: Results, source: Source, criterion: str) -> list[tuple[An
     return [(row, row.strength) for row in results.bradley_terry if (row.source, row.criterion) == (source, criterion)]
 
 
-def _others(results: Results, names: Names, source: Source, group: str, criteria: tuple[str, ...]) -> list[Block]:
-    """Return a line on each other source and group that judged the same pairs."""
+def _others(
+    results: Results, names: Names, source: Source, group: str, criteria: tuple[str, ...]
+) -> tuple[list[Block], list[Block]]:
+    """Return a line on each other source and group that judged the same pairs: those shown, and those for later."""
     base = pair_findings(results, source, group, criteria)
     lines = []
     for other_source, other_group in _columns(results):
@@ -110,15 +115,12 @@ def _others(results: Results, names: Names, source: Source, group: str, criteria
             turned = [_turned(names, key, other[key]) for key in opposite]
             lines.append(_agreement_words(names.source_by_group(other_source, other_group), same, turned, pairs))
     if not lines:
-        return []
+        return [], []
+    question = f"Do the others find the same as {names.source_by_group(source, group)}?"
+    undecided = " Undecided: clear to one of the two only." if any("undecided" in line for line in lines) else ""
     first, rest = tuple(lines[:MOST_LINES]), tuple(lines[MOST_LINES:])
-    blocks: list[Block] = [
-        Paragraph(text=f"Do the others find the same as {names.source_by_group(source, group)}?"),
-        Bullets(items=first),
-    ]
-    if rest:
-        blocks.append(Fold(summary=f"The other {len(rest)}", blocks=(Bullets(items=rest),)))
-    return blocks
+    more: list[Block] = [Fold(summary=f"{question} The other {len(rest)}", blocks=(Bullets(items=rest),))]
+    return [Paragraph(text=f"{question}{undecided}"), Bullets(items=first)], more if rest else []
 
 
 def _turned(names: Names, judged: tuple[str, frozenset[str]], winners: set[str]) -> str:

@@ -49,8 +49,7 @@ def llm_vs_people(results: Results) -> Section | None:
     ]
     if not blocks and not appendix:
         return None
-    opening = Paragraph(text="How far answers of LLMs can stand for those of people, and where they are biased.")
-    return Section(id="llm-vs-people", title="LLMs beside people", blocks=(opening, *blocks), appendix=tuple(appendix))
+    return Section(id="llm-vs-people", title="LLMs beside people", blocks=tuple(blocks), appendix=tuple(appendix))
 
 
 def _stand_in(rows: Sequence[AlternativeAnnotatorRow], names: Names) -> list[Block]:
@@ -67,22 +66,19 @@ def _stand_in(rows: Sequence[AlternativeAnnotatorRow], names: Names) -> list[Blo
     epsilon = tested[0].epsilon
     blocks.append(
         Paragraph(
-            text=f"Each of the {people} is left out in turn, and this one and the LLM are compared with the others: "
-            "who agrees better with them, output by output? Take the outputs on which the one left out does, less "
-            f"those on which the LLM does: if this lead is shown to be below epsilon, here {percent(epsilon)} of all "
-            "outputs, the LLM wins. Epsilon is the head start that the LLM gets as it costs less. It passes if it wins "
+            text=f"Each of the {people} is left out in turn: on which outputs does this one agree better with the "
+            "others, and on which does the LLM? The LLM wins if the first are shown to exceed the second by less than "
+            f"epsilon, here {percent(epsilon)} of all outputs: a head start, as it costs less. It passes if it wins "
             "against at least half of them (Calderon, Reichart and Dror, 2025)."
         )
     )
     blocks.append(Bullets(items=tuple(_sentences(tested, names, people))))
     blocks.append(
         Paragraph(
-            text="A pass is about these outputs, these criteria and people like these, and says that the LLM agrees "
-            "with the group as well as one of its members does. It does not say that the LLM is right, or that it may "
-            "replace all of them; nor does a fail show that the LLM is worse, since few outputs rarely allow a win. "
-            f"Epsilon weighs what an LLM saves against what it may get wrong; it is set in the plan (epsilon), before "
-            f"the answers are seen. The authors suggest {SUGGESTED}. Where an id "
-            "stands for a slot that several people filled, the LLM was compared with a mixture of people."
+            text="A pass says that on outputs and criteria like these the LLM agrees with the group as well as one of "
+            "its members does; not that it is right, or may replace all of them. A fail does not show that it is "
+            "worse: few outputs rarely allow a win. Epsilon is set in the plan, before answers are seen; the authors "
+            f"suggest {SUGGESTED}. Where several people share an id, the LLM was compared with a mixture of them."
         )
     )
     return blocks

@@ -28,8 +28,10 @@ from analysis.results.words import (
 from analysis.statistics.record import Source
 
 UNIT_NOTES = {
-    "annotator": "Each test counts annotators, so its result holds for annotators like these.",
-    "item": "Each test counts items, so its result holds for these annotators only.",
+    frozenset({"annotator"}): "Each test counts annotators, so its result holds for annotators like these.",
+    frozenset({"item"}): "Each test counts items, so its result holds for these annotators only.",
+    frozenset({"annotator", "assignment"}): "Each test counts annotators, of an LLM its forms; its result holds for "
+    "others like these.",
 }
 NOT_EQUAL = "\u201cNo clear\u201d means that the answers do not tell the two apart, not that the two are equal."
 Field: TypeAlias = tuple[Column, Callable[[Any], Cell]]
@@ -81,8 +83,11 @@ def pair_table(
     }[source]
     study = results.study
     same, notes = how_tested(rows)
+    fields = [field for field in fields if field[0].title != "Unit" or "Unit" not in same]
     if study is not None and study.exposures:
         same = (*same, "Outputs read")
+    if len(names.groups) == 1:
+        same = (*same, "Group")
     if source == "ratings" and criterion in names.lower_is_better:
         notes.append("A negative difference speaks for the first system, as lower is better.")
     if any(row.stars for row in rows):
@@ -104,15 +109,16 @@ def pair_table(
 def how_tested(rows: Sequence[PairTest]) -> tuple[tuple[str, ...], list[str]]:
     """Return the columns that need not be shown, and the notes that say the same once."""
     same, notes = [], []
-    units, tests = ({getattr(row, name, "") for row in rows} for name in ("unit", "test"))
-    if len(units) == 1 and units <= UNIT_NOTES.keys():
+    units, tests = (frozenset(getattr(row, name, "") for row in rows) for name in ("unit", "test"))
+    if units in UNIT_NOTES:
         same.append("Unit")
-        notes.append(UNIT_NOTES[str(*units)])
+        notes.append(UNIT_NOTES[units])
+    rated = [row for row in rows if isinstance(row, RatingTest)]
+    clustered = any(row.n_items for row in rated)
     if len(tests) == 1 and tests != {""}:
         same.append("Test")
-        notes.append(f"Test: {str(*tests)}.")
-    rated = [row for row in rows if isinstance(row, RatingTest)]
-    if any(row.n_items for row in rated):
+        notes += [] if clustered else [f"Test: {str(*tests)}."]
+    if clustered:
         notes.append(
             "Clustered t: nobody rated both systems on one item, so the means of all ratings are compared; the result "
             "holds for items like these too."

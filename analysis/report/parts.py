@@ -23,7 +23,8 @@ from analysis.report.document import (
 from analysis.results.words import plural
 
 REPORT, APPENDIX = "report", "appendix"  # stems of the files
-LONGEST = 20  # rows that the report shows of a table
+LONGEST = 20  # rows of a table that the report shows whole
+SHOWN = 12  # rows that it shows of a longer one
 COLUMNS = Section(id="columns", title="What the columns mean")
 FURTHER: dict[str, tuple[str, ...]] = {  # sections of the report, each with the sections of the appendix that say more
     "answer": ("strengths", "comparison"),
@@ -55,7 +56,8 @@ def short_report(document: Document) -> Document:
     for section in sections:
         further = list(FURTHER[section.id])
         if section is sections[-1]:
-            further += [name for name in elsewhere if name not in {*linked, *FURTHER, COLUMNS.id}]
+            here = {one.id for one in sections}
+            further += [name for name in elsewhere if name not in {*linked, *here, COLUMNS.id}]
         links = [
             *_own_links(elsewhere.get(section.id)),
             *(Link(text=elsewhere[name].title, target=name, beside=True) for name in further if name in elsewhere),
@@ -116,12 +118,21 @@ def _tall(block: Block) -> bool:
 
 
 def _own_links(rest: Section | None) -> Iterator[Link]:
-    """Yield a link to each named block of the rest of a section; a heading stands for what follows it."""
+    """Yield a link to each named block of the rest of a section; a heading stands for what follows it.
+
+    A long table is linked as a file, where it is cut.
+    """
     headed = False
     for place, block in enumerate(rest.blocks if rest else ()):
         headed = headed or isinstance(block, Heading)
-        if rest and named(block) and (isinstance(block, Heading) or not headed):
+        if rest and named(block) and not _linked(block) and (isinstance(block, Heading) or not headed):
             yield Link(text=named(block), target=f"{rest.id}.{place}", beside=True)
+
+
+def _linked(block: Block) -> bool:
+    """Say whether a block is the whole of a table that the report cuts, with a link to its file."""
+    inner = block.blocks if isinstance(block, Fold) else ()
+    return bool(inner) and all(isinstance(one, Table) and one.csv and len(one.rows) > LONGEST for one in inner)
 
 
 def _cut(block: Block) -> list[Block]:
@@ -131,9 +142,9 @@ def _cut(block: Block) -> list[Block]:
     if not isinstance(block, Table) or len(block.rows) <= LONGEST:
         return [block]
     weights = block.weights or tuple(float(place) for place in range(len(block.rows)))
-    places = sorted(sorted(range(len(weights)), key=lambda place: weights[place])[:LONGEST])
+    places = sorted(sorted(range(len(weights)), key=lambda place: weights[place])[:SHOWN])
     which = f"those with {block.weighed_by}" if block.weights else "the first"
-    count = f"{LONGEST} of {len(block.rows):,} rows: {which}."
+    count = f"{SHOWN} of {len(block.rows):,} rows: {which}."
     cut = replace(block, rows=tuple(block.rows[place] for place in places), weights=())
     if not block.csv:
         return [replace(cut, notes=(count, *block.notes))]

@@ -45,9 +45,11 @@ def share_figure(rows: Rows, names: Names, source: str, criterion: str, several:
     return _figure(f"{source}-{slug(criterion)}" if several else source, svg, caption, len(drawn))
 
 
-def means_figure(rows: Rows, names: Names, criterion: str, several: bool) -> Figure | Fold:
+def means_figure(
+    rows: Rows, names: Names, criterion: str, several: bool, *, most_groups: int = MOST_GROUPS
+) -> Figure | Fold:
     """Return the figure of mean ratings, folded where it is long."""
-    drawn, left_out = _drawn(rows, names)
+    drawn, left_out = _drawn(rows, names, most_groups)
     svg = means_plot(
         [asdict(row) for row in drawn],
         **_called(drawn, names),
@@ -143,10 +145,12 @@ def directions_figures(rows: Rows, names: Names) -> list[Figure | Fold]:
     return figures
 
 
-def strengths_figure(rows: Rows, names: Names, source: str, criterion: str) -> Figure | Fold:
+def strengths_figure(
+    rows: Rows, names: Names, source: str, criterion: str, *, most_groups: int = MOST_GROUPS
+) -> Figure | Fold:
     """Return the figure of Bradley-Terry strengths of one source, folded where it is long."""
     fitted = [row for row in rows if row.strength is not None]
-    drawn, left_out = _drawn(fitted, names)
+    drawn, left_out = _drawn(fitted, names, most_groups)
     svg = means_plot(
         [{**asdict(row), "mean": row.strength} for row in drawn],
         **_called(drawn, names),
@@ -237,11 +241,11 @@ def _about(names: Names, criterion: str, several: bool) -> str:
     return f": {names.criterion(criterion)}" if several else ""
 
 
-def _drawn(rows: Rows, names: Names) -> tuple[Rows, str]:
+def _drawn(rows: Rows, names: Names, most_groups: int = MOST_GROUPS) -> tuple[Rows, str]:
     """Return the rows of as many groups as can be told apart, people first, and a word on the others."""
     groups = sorted(dict.fromkeys(row.group for row in rows), key=lambda group: KIND_ORDER.get(names.kind(group), 2))
-    kept = set(groups[:MOST_GROUPS])
+    kept = set(groups[: min(most_groups, MOST_GROUPS)])
     drawn = [row for row in rows if row.group in kept]
     if len(groups) == len(kept):
         return drawn, ""
-    return drawn, f" Only the first {len(kept)} of {len(groups)} groups are drawn; the table has all."
+    return drawn, f" Drawn: the first {len(kept)} of {len(groups)} groups; the table has all."

@@ -17,10 +17,11 @@ from analysis.results.words import Names, count, number, percent, plural, senten
 
 SOURCES = ("preferences", "ratings", "choices")
 LONGEST_REASON = 60
-INTRO = (
-    "One row a way of asking. Identical: the LLM read what people read; variant: it read more (a persona, guidelines, "
-    "a reference, or a request to explain), so its answers are to another form. Ways of asking are compared row by "
-    "row; an LLM is compared with people by an identical form."
+INTRO = "One row for each rater and way of asking."
+SAME_FORM = "Every LLM read the form that people read."
+FORMS = (
+    "Identical: the LLM read what people read. Variant: it read more (a persona, guidelines, a reference, or a request "
+    "to explain), so compare LLMs with people by identical forms."
 )
 
 
@@ -37,10 +38,12 @@ def raters(results: Results) -> Section | None:
         own.sort(key=lambda row: criteria.index(row.criterion))
         if any(row.annotator_kind == "llm" for row in own):
             blocks.append(_table(own, names, source))
+    forms = {row.form for row in rows if row.form}
+    intro = f"{INTRO} {SAME_FORM if forms == {'identical'} else FORMS if forms else ''}".strip()
     return Section(
         id="raters",
         title="LLM raters side by side",
-        blocks=(Paragraph(text=INTRO), raters_compared(results, names)),
+        blocks=(Paragraph(text=intro), raters_compared(results, names)),
         appendix=(*blocks, *_by_system(results, rows, names)),
     )
 

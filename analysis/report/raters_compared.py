@@ -14,6 +14,8 @@ from analysis.results.records import Results
 from analysis.results.words import NONE, Names, number, percent, sentence, signed
 from analysis.statistics.record import Source
 
+FORM = 2  # column that is left out where every LLM read the form of people
+
 
 def raters_compared(results: Results, names: Names) -> Table:
     """Return one row a way of asking and rater, people first, then the LLMs that find most often what people find."""
@@ -21,6 +23,7 @@ def raters_compared(results: Results, names: Names) -> Table:
     for row in results.raters:
         by_rater.setdefault((row.source, row.group), []).append(row)
     people = min(names.groups, key=lambda group: KIND_ORDER.get(names.kind(group), 2))
+    same_form = {row.form for row in results.raters} <= {None, "identical"}
     lines = [_line(results, names, source, group, people, rows) for (source, group), rows in by_rater.items()]
     lines.sort(key=lambda line: line[0])
     columns = [
@@ -54,7 +57,15 @@ def raters_compared(results: Results, names: Names) -> Table:
     note = "Of several criteria, verdicts are counted over all and numbers averaged; the appendix has each one."
     caption = "People and LLMs side by side"
     return build_table(
-        "raters_compared", caption, columns, [cells for _, cells in lines], [note], constant=("Asked as",), csv="raters"
+        "raters_compared",
+        caption,
+        columns,
+        [[*cells[:FORM], cell(""), *cells[FORM + 1 :]] if same_form else cells for _, cells in lines],
+        [note],
+        constant=("Asked as",),
+        csv="raters",
+        weights=tuple(map(float, range(len(lines)))),
+        weighed_by="the same verdict on the most pairs",
     )
 
 

@@ -18,7 +18,16 @@ from analysis.report.live import live_blocks
 from analysis.report.pair_tables import level_words, pair_table
 from analysis.report.plots import means_figure
 from analysis.report.spread import spread
-from analysis.results.findings import OVERALL, by_criterion, confidence_words, drawn, figures_words, opened
+from analysis.results.findings import (
+    OVERALL,
+    by_criterion,
+    confidence_words,
+    drawn,
+    figures_words,
+    first_criteria,
+    main_source,
+    opened,
+)
 from analysis.results.headline import MOST_CLAIMS
 from analysis.results.records import Results
 from analysis.results.words import Names, count, interval, number, sentence
@@ -36,16 +45,20 @@ def ratings(results: Results) -> Section | None:
     blocks: list[Block] = [Paragraph(text=f"{intro} {figures_words(criteria)}".strip())]
     blocks += live_blocks(results, names, "ratings")
     several, figured = len(criteria) > 1, drawn(criteria)
+    answered = first_criteria(results, "ratings")[0] if main_source(results) == "ratings" else None  # the first picture
     for criterion in criteria:
         title = sentence(names.directed(criterion))
         means_part: list[Block] = []
         pairs_part: list[Block] = []
+        again: list[Block] = []
         spreads: list[Block] = []
         own_means, own_pairs = means_of.get(criterion, []), pairs_of.get(criterion, [])
         if own_means:
             means_part.append(_means(results, names, own_means, criterion, several))
             if criterion in figured:
-                means_part.append(means_figure(own_means, names, criterion, several))
+                (again if criterion == answered else means_part).append(
+                    means_figure(own_means, names, criterion, several)
+                )
             own_counts = counts_of.get(criterion, [])
             spreads = spread(own_counts, names, criterion, several=several, figures=criterion in figured)
         if own_pairs:
@@ -53,12 +66,12 @@ def ratings(results: Results) -> Section | None:
         head = [Heading(text=title)] if several else []
         if criterion in opened(criteria):
             blocks += [*head, *means_part, *pairs_part]
-            appendix += spreads
+            appendix += [*again, *spreads]
         elif OVERALL not in criteria and len(criteria) <= MOST_CLAIMS and pairs_part:
             blocks += [*head, *pairs_part]
-            appendix.append(Fold(summary=f"{title}: means", blocks=(*means_part, *spreads)))
+            appendix.append(Fold(summary=f"{title}: means", blocks=(*means_part, *again, *spreads)))
         else:
-            parts = (*means_part, *pairs_part, *spreads)
+            parts = (*means_part, *again, *pairs_part, *spreads)
             appendix.append(Fold(summary=f"{title}: means and differences", blocks=parts))
     return Section(id="ratings", title="How single outputs were rated", blocks=tuple(blocks), appendix=tuple(appendix))
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from analysis.report.document import Block, Bullets, Fold, Paragraph, Section
+from analysis.report.document import Block, Bullets, Fold, Section
 from analysis.results.overview import WarningRow
 from analysis.results.records import Results
 from analysis.results.words import Names, listed, plural, sentence
 
-READ = "What must be known before these numbers are used."
 MOST_NAMED = 3  # groups named in one line
 VARIES = re.compile(r"\d+(?:\.\d+)?(?![\w%]| %)|preferences|ratings|choices")
 PLURAL = re.compile(r"s\b")
@@ -31,7 +30,7 @@ def warnings(results: Results) -> Section | None:
     if len(merged) < len(texts):
         lines = tuple(_addressed([group], about, names) for own in kinds.values() for group, about in own)
         each = (Fold(summary=f"Each of the {plural(len(texts), 'warning')}", blocks=(Bullets(items=lines),)),)
-    return Section(id="warnings", title="Warnings", blocks=(Paragraph(text=READ), Bullets(items=merged)), appendix=each)
+    return Section(id="warnings", title="Warnings", blocks=(Bullets(items=merged),), appendix=each)
 
 
 def _parts(row: WarningRow) -> tuple[str, str]:

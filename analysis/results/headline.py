@@ -277,8 +277,7 @@ def _scope(found: Sequence[tuple[HeadlineClaim, PairResult | None]]) -> str:
         least = min(p for row in contradicted if (p := _p_crossed(row)) is not None)
         where = "" if one else f" on {plural(len(contradicted), 'criterion', 'criteria')}"
         return (
-            f"For other annotators and items it is not shown{where} "
-            f"({'' if one else 'smallest '}adjusted {_p(least)} over both)."
+            f"For other annotators and items it is not shown{where} ({'' if one else 'smallest '}crossed {_p(least)})."
         )
     if all(isinstance(row.test, PreferenceTest) for _, row in tests):
         return "It holds for annotators like these, who read these outputs."
@@ -297,19 +296,22 @@ def _stand_in(results: Results, names: Names) -> str:
     if not llms:
         return "Not asked: no LLM answered."
     rows = [row for row in results.llm_vs_people.alternative_annotator if row.group in llms]
-    parts = []
-    for group in dict.fromkeys(row.group for row in rows if row.passes is not None):
-        own = [row for row in rows if row.group == group and row.passes is not None]
-        passed = [names.criterion(row.criterion) for row in own if row.passes]
-        failed = [names.criterion(row.criterion) for row in own if not row.passes]
-        answer = "yes" if not failed else "no" if not passed else "in part"
-        on = f" on {listed(passed)}" if passed and len(passed) <= MOST_CLAIMS else ""
-        but = f"{', but not' if passed else ''} on {listed(failed)}" if failed and len(failed) <= MOST_CLAIMS else ""
-        parts.append(f"{names.group(group)}: {answer}{on}{but}")
-    if parts:
-        more = f"; {plural(len(parts) - MOST_CLAIMS, 'more LLM')} in the report" if len(parts) > MOST_CLAIMS else ""
+    tested: dict[str, list[list[str]]] = {}  # criteria passed and failed
+    for row in rows:
+        if row.passes is not None:
+            tested.setdefault(row.group, [[], []])[not row.passes].append(names.criterion(row.criterion))
+    if tested:
         people = "" if rows[0].people == "human" else " (compared with simulated annotators)"
-        return f"{'; '.join(parts[:MOST_CLAIMS])}{more}{people}."
+        if len(tested) > MOST_CLAIMS:
+            every, none = (sum(not one[place] for one in tested.values()) for place in (1, 0))
+            some = len(tested) - every - none
+            counts = f"{every} pass on every criterion, {some} on some and {none} on none"
+            return f"Of {plural(len(tested), 'LLM')} {counts}{people}."
+        parts = [
+            f"{names.group(group)}: {', '.join(f'{word} on {_named(own)}' for word, own in answers if own)}"
+            for group, answers in ((group, zip(("yes", "no"), own, strict=True)) for group, own in tested.items())
+        ]
+        return f"{'; '.join(parts)}{people}."
     reasons = list(dict.fromkeys(row.reason for row in rows if row.reason))
     why = reasons[0] if reasons else "no people rated or chose the items that the LLM did"
     return f"Cannot be determined: {why.rstrip('.')}."
@@ -331,6 +333,10 @@ def _excluded(results: Results) -> str | None:
     unknown = [f"{rule_name(row.rule)} {row.not_checkable}" for row in results.careless if row.not_checkable]
     kept = f" Kept, as there was too little to judge by: {', '.join(unknown)}." if unknown else ""
     return f"{gone} of {plural(total, 'annotator')}: {', '.join(by_rule)}{several}.{kept} This does not affect pay."
+
+
+def _named(criteria: Sequence[str]) -> str:
+    return listed(criteria) if len(criteria) <= MOST_CLAIMS else plural(len(criteria), "criterion", "criteria")
 
 
 def _problems(results: Results, names: Names) -> Iterator[HeadlineProblem]:

@@ -5,11 +5,16 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from mturk.commands.hit_study import format_time, hit_option, in_progress, open_hit_study, print_result, study_options
 from spa.commands.options import out_folder_option, yes_option
+
+if TYPE_CHECKING:
+    from mturk.collecting import HitCollection
+    from mturk.commands.hit_study import HitStudy
 
 
 @click.command(epilog="Example: spa mturk collect my-study/study.toml --endpoint-url http://127.0.0.1:8470")
@@ -21,21 +26,10 @@ def collect(study: Path, store: str | None, endpoint_url: str | None, everything
     Answers are validated like those of the survey server. An unusable answer is stored as missing, with the reason
     and the original. Annotators who submitted are excluded from the study's other HITs.
     """
-    from mturk.collecting import Collector
-    from mturk.eligibility import find_family_type
     from mturk.hit_status import look
-    from spa.server.app import family_of
 
-    with (
-        open_hit_study(study, store, endpoint_url, changes=True) as hit_study,
-        family_of(hit_study.workspace.study, hit_study.store) or nullcontext() as family,
-    ):
-        collector = Collector(
-            hit_study.workspace, hit_study.endpoint, find_family_type(hit_study.endpoint, hit_study.family), family
-        )
-        steps = collector.collect(everything=everything)
-        list(in_progress(steps, label="collecting", length=collector.count_due(), silent=as_json))
-        found = collector.found
+    with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
+        found = collect_submissions(hit_study, everything=everything, silent=as_json)
         hit_status = look(hit_study.store, hit_study.endpoint)
     facts = asdict(found) | {"earliest_auto_approval": hit_status.earliest_auto_approval}
     lines = [
@@ -52,6 +46,20 @@ def collect(study: Path, store: str | None, endpoint_url: str | None, everything
     if found.gone:
         lines.append(f"{len(found.gone)} HITs no longer exist at the endpoint; their collected answers are kept")
     print_result(lines, facts, as_json=as_json)
+
+
+def collect_submissions(hit_study: HitStudy, *, everything: bool, silent: bool) -> HitCollection:
+    """Collect while a progress bar is shown; return what was found."""
+    from mturk.collecting import Collector
+    from mturk.eligibility import find_family_type
+    from spa.server.app import family_of
+
+    with family_of(hit_study.workspace.study, hit_study.store) or nullcontext() as family:
+        family_type = find_family_type(hit_study.endpoint, hit_study.family)
+        collector = Collector(hit_study.workspace, hit_study.endpoint, family_type, family)
+        steps = collector.collect(everything=everything)
+        list(in_progress(steps, label="collecting", length=collector.count_due(), silent=silent))
+    return collector.found
 
 
 @click.command(epilog="Example: spa mturk export my-study/study.toml --out archive")

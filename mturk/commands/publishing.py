@@ -45,7 +45,8 @@ def publish(
 ) -> None:
     """Publish STUDY as HITs; running it again publishes only those still missing.
 
-    The estimated cost is printed first and compared with the balance.
+    The estimated cost is printed first and compared with the balance. Of a study that ends when its pairs are decided,
+    the first wave is published; spa mturk advance publishes the others.
     """
     from mturk.publishing import Publisher, check_balance, make_plan
 
@@ -185,7 +186,16 @@ def _planned_lines(hit_study: HitStudy, planned: PublishingPlan) -> list[str]:
         f"approved automatically after {hit_study.settings.auto_approval_hours:g} hours",
         *_eligibility_lines(hit_study),
         *_cost_lines(planned.cost),
+        *_most_lines(hit_study, planned),
     ]
+
+
+def _most_lines(hit_study: HitStudy, planned: PublishingPlan) -> list[str]:
+    from spa.live import is_live
+
+    if not is_live(hit_study.workspace.study):
+        return []
+    return [f"this wave ${planned.cost.total}, published so far ${planned.so_far}, at most ${planned.at_most}"]
 
 
 def _eligibility_lines(hit_study: HitStudy) -> list[str]:
@@ -230,6 +240,8 @@ def _planned_facts(planned: PublishingPlan) -> dict[str, Any]:
         "rewards": str(cost.amounts),
         "fees": str(cost.fees),
         "total": str(cost.total),
+        "so_far": str(planned.so_far),
+        "at_most": str(planned.at_most),
         "hourly": None if cost.hourly is None else str(cost.hourly),
     }
 

@@ -13,6 +13,7 @@ COMMANDS = {  # name -> function, in the order of use
     "publish": "prolific.commands.publish:publish",
     "status": "prolific.commands.status:status",
     "collect": "prolific.commands.collect:collect",
+    "advance": "prolific.commands.advance:advance",
     "reconcile": "prolific.commands.collect:reconcile",
     "approve": "prolific.commands.approve:approve",
     "reject": "prolific.commands.reject:reject",

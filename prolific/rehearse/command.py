@@ -78,7 +78,9 @@ def rehearse(*, out: Path, as_json: bool, **options: Any) -> None:
     bill = content["bill"]
     click.echo(f"{content['came']} participants, {bill.paid} submissions paid; {bill.explained}")
     click.echo(
-        f"  estimate {_money(bill.estimate)}, bill {_money(bill.total)} {bill.currency}, bonuses {_money(bill.bonuses)}"
+        f"  {'estimate' if bill.most is None else 'first wave'} {_money(bill.estimate)}, bill {_money(bill.total)} "
+        f"{bill.currency}, bonuses {_money(bill.bonuses)}"
+        + ("" if bill.most is None else f"; of fixed size, with {bill.most} places: {_money(bill.fixed)}")
     )
     click.echo(f"Open {out / 'rehearsal.html'} for details and the remaining steps to the real study")
 
@@ -90,6 +92,7 @@ def _summary(content: Mapping[str, Any]) -> dict[str, Any]:
         "paid": bill.paid,
         "currency": bill.currency,
         "estimate_amount": _amount(bill.estimate),
+        "fixed_amount": None if bill.most is None else _amount(bill.fixed),
         "bill_amount": _amount(bill.total),
         "bonuses_amount": _amount(bill.bonuses),
         "explained": bill.explained,

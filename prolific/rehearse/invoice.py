@@ -19,7 +19,9 @@ class Invoice:
     """Amounts in cents, with fractions where the platform charges some."""
 
     currency: str
-    estimate: int | None  # the platform's calculator, before anything was published
+    estimate: int | None  # the platform's calculator, before anything was published; of a live study its first wave
+    fixed: int | None  # the same for all places that there may be
+    most: int | None  # so many, of a live study
     rewards: Decimal
     fees: Decimal
     tax: Decimal
@@ -40,12 +42,18 @@ class Invoice:
 
     @property
     def as_estimated(self) -> bool:
-        """Whether the bill is the estimate, which is rounded to whole cents once a study."""
+        """Whether the bill is the estimate, which is rounded to whole cents once a study; at most, of a live study."""
+        if self.most is not None:
+            return self.fixed is not None and self.total < self.fixed + 1
         return self.paid == self.places and self.difference is not None and abs(self.difference) < self.studies
 
     @property
     def explained(self) -> str:
         """Return why bill and estimate are as they are to one another."""
+        if self.most is not None and self.fixed is not None:
+            saved = (self.fixed - self.total).quantize(Decimal(1)) / 100
+            less = f"{saved:.2f} {self.currency} below" if saved > 0 else "at the cost of"
+            return f"it ended after {self.paid} of at most {self.most} places, {less} a study of fixed size"
         if self.estimate is None:
             return "there was no estimate to compare it with"
         if self.as_estimated:
@@ -58,7 +66,15 @@ class Invoice:
 
 
 def fetch_invoice(
-    platform_url: str, token: str, study_ids: Iterable[str], *, estimate: int | None, currency: str, places: int
+    platform_url: str,
+    token: str,
+    study_ids: Iterable[str],
+    *,
+    estimate: int | None,
+    fixed: int | None,
+    most: int | None,
+    currency: str,
+    places: int,
 ) -> Invoice:
     """Ask the platform what studies have cost."""
     parts = {"rewards": Decimal(0), "fees": Decimal(0), "tax": Decimal(0)}
@@ -74,7 +90,15 @@ def fetch_invoice(
                 parts[name] += Decimal(str(cost["rewards"][name]["amount"]))
                 bonuses += Decimal(str(cost["bonuses"][name]["amount"]))
     return Invoice(
-        currency=currency, estimate=estimate, bonuses=bonuses, places=places, paid=paid, studies=len(asked), **parts
+        currency=currency,
+        estimate=estimate,
+        fixed=fixed,
+        most=most,
+        bonuses=bonuses,
+        places=places,
+        paid=paid,
+        studies=len(asked),
+        **parts,
     )
 
 

@@ -139,13 +139,15 @@ def _run_servers(wanted: RehearsalOptions, copy: StudyCopy, state: Mapping[str, 
 def _fetch_invoice(rehearsal: ScenarioRunner) -> Invoice:
     """Ask the platform what was paid, beside what was estimated at first."""
     stage, estimate = rehearsal.stage, rehearsal.estimates[0]
-    total = estimate["total_amount"]
+    total, at_most = estimate["total_amount"], estimate["most_total_amount"]
     studies = [crowd.study_id for crowd in rehearsal.crowds]
     return fetch_invoice(
         stage.platform_url,
         TOKEN,
         studies,
         estimate=None if total is None else int(Decimal(total) * 100),
+        fixed=None if at_most is None else int(Decimal(at_most) * 100),
+        most=rehearsal.most,
         currency=estimate["currency"],
         places=sum(int(stage.people.study(study_id)["places"]) for study_id in studies),
     )

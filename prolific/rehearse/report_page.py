@@ -66,6 +66,7 @@ def left_to_do(rehearsal: ScenarioRunner, *, original: Path, filled_in: Sequence
     """Return what has to be done before real people are asked, in order."""
     name = str(original)
     url, prolific = "--public-url https://YOUR-ADDRESS", "spa prolific"
+    fixed = rehearsal.most is None
     own = "Set [prolific] project to the id of your own project; its workspace pays."
     texts = [f"In {name}: {one}." for one in filled_in]
     texts.append(own if filled_in else "Check that [prolific] project is the project that pays.")
@@ -80,8 +81,9 @@ def left_to_do(rehearsal: ScenarioRunner, *, original: Path, filled_in: Sequence
         "Serve the forms where people reach them over https.": f"spa serve {name} {url}",
         "Check costs, pay and checklist again with the platform's own figures.": f"{prolific} plan {name} {url}",
         "Create the draft, and preview it on the platform as a participant sees it.": f"{prolific} create {name} {url}",
-        "Publish a few places first, and check their times and answers before you add more.": "",
-        "Publish.": f"{prolific} publish {name} --yes",
+        **({"Publish a few places first, and check their times and answers before you add more.": ""} if fixed else {}),
+        "Publish." if fixed else "Publish the first wave.": f"{prolific} publish {name} --yes",
+        **({} if fixed else {"Open waves until it is decided.": f"{prolific} advance {name} --every 60 --yes --stop"}),
         "Within 21 days: collect, reconcile, approve. Prolific approves the rest automatically.": (
             f"{prolific} collect {name}"
         ),

@@ -16,6 +16,7 @@ from prolific.rehearse.environment import RehearsalEnvironment
 from prolific.rehearse.participant_traffic import ParticipantTraffic
 from prolific.rehearse.participants import ParticipantPlan
 from prolific.screening import requirements_of
+from spa.live import is_live
 
 ROUNDS = 12  # of replacing those who were asked to return
 CROWD_PER_PLACE = 5  # others on the platform who could take part, so that the count is comfortable
@@ -43,10 +44,14 @@ class ScenarioRunner:
     estimates: list[dict[str, Any]] = field(default_factory=list)
     added_filters: list[str] = field(default_factory=list)  # which the emulator did not know
     asked_back: set[str] = field(default_factory=set)
+    most: int | None = None  # places of a live study at most; None in one of fixed size
+    looks: list[dict[str, Any]] = field(default_factory=list)  # at a live study, before each wave
 
     def play(self) -> None:
         """Go through all of it; what an earlier run has done is found done."""
         with open_prolific_study(self.study, None, None) as prolific_study:
+            if is_live(prolific_study.workspace.study):
+                self.most = prolific_study.offer.most
             sessions, minutes = prolific_study.offer.sessions, prolific_study.offer.minutes
             for one in requirements_of(prolific_study.table):
                 self.added_filters += self.stage.people.offer(one.names, one.choices, one.lowest, one.highest)
@@ -81,10 +86,13 @@ class ScenarioRunner:
             study_id=study_id,
             minutes=minutes,
             progress=lambda taken: self.progress(taken, places),
-            collect=lambda: self._collect(kept=False),
+            collect=lambda: self._collect(kept=False) if self.most is None else self._advance(),
             among=among,
         )
         self.crowds.append(crowd)
+        if self.most is not None:
+            self._play_waves(crowd, self.most)
+            return crowd
         for _ in range(ROUNDS):
             crowd.play()
             self._review(crowd)
@@ -96,6 +104,21 @@ class ScenarioRunner:
             elif status in ("AWAITING REVIEW", "PAUSED"):
                 self.script.run("prolific", "stop", self.study, *which, "--resume")
         return crowd
+
+    def _play_waves(self, crowd: ParticipantTraffic, most: int) -> None:
+        """Let people come wave by wave, until the study is decided or has asked as many as it may."""
+        for _ in range(most + ROUNDS):
+            crowd.play()
+            self._review(crowd)
+            self._advance()
+            last = self.looks[-1]
+            if last["reason"] in ("enough", "most") and not last["at_work"]:
+                break
+
+    def _advance(self) -> None:
+        """Open the next wave of a live study, or stop it once it is decided."""
+        said = self.script.run("prolific", "advance", self.study, "--yes", "--stop", "--json")
+        self.looks.append(json.loads(said))
 
     def _publish(self, url: list[str], which: list[object]) -> None:
         """Go through the checklist, accept what a rehearsal may, and publish."""

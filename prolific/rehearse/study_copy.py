@@ -52,6 +52,8 @@ def copy_study(study_path: Path, *, annotators: int | None, seed: int) -> StudyC
         if study.people.groups:
             raise StudyError(f"{study_path}: [[people.groups]] say how many come; leave --annotators out")
         people["annotators"] = annotators
+    if annotators is not None and "most" in document.get("stopping", {}):
+        document["stopping"]["most"] = annotators
     if "family_store" in people:  # a rehearsal takes nobody's turn in a real study
         people["family_store"] = FAMILY_STORE
     people.pop("completion_url", None)

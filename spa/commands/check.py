@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from spa.commands.workspace import default_store
 from spa.errors import LONGEST_PROBLEM, SpaError, StudyError, shortened
+from spa.live import is_live
+from spa.study.stopping import planned_annotators
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,13 +47,25 @@ class Overview:
 
     @property
     def cost(self) -> Decimal | None:
-        """Pay of all planned annotators, without platform fees."""
-        pay = self.study.people.pay
-        return (
-            None
-            if pay is None
-            else (pay * self.study.people.annotators * self.study.people.sessions).quantize(CENT, ROUND_HALF_UP)
-        )
+        """Pay of all planned annotators, at most those of a live study, without platform fees."""
+        return self._pay_of(planned_annotators(self.study))
+
+    @property
+    def first_wave(self) -> int | None:
+        """Annotators of a live study's first wave; ``None`` in one of fixed size."""
+        most, wave = planned_annotators(self.study), self.study.stopping.wave
+        return min(wave, most) if is_live(self.study) else None
+
+    @property
+    def first_wave_cost(self) -> Decimal | None:
+        """Pay of a live study's first wave, without platform fees."""
+        return None if self.first_wave is None else self._pay_of(self.first_wave)
+
+    def _pay_of(self, annotators: int) -> Decimal | None:
+        people = self.study.people
+        if people.pay is None:
+            return None
+        return (people.pay * annotators * people.sessions).quantize(CENT, ROUND_HALF_UP)
 
     @property
     def hourly_pay(self) -> Decimal | None:
@@ -83,10 +97,12 @@ class Overview:
             "words": self.words,
             "minutes": self.minutes,
             "minutes_told": self.minutes_told,
-            "annotators": study.people.annotators,
+            "annotators": planned_annotators(study),
             "pay": None if study.people.pay is None else str(study.people.pay),
             "currency": study.people.currency,
             "cost": None if self.cost is None else str(self.cost),
+            "first_wave": self.first_wave,
+            "first_wave_cost": None if self.first_wave_cost is None else str(self.first_wave_cost),
             "hourly_pay": None if self.hourly_pay is None else str(self.hourly_pay),
             "raters": [rater.id for rater in study.raters],
             "conclusions": [asdict(one) for one in self.conclusions],
@@ -231,12 +247,15 @@ def _facts(overview: Overview) -> list[tuple[str, str]]:
     facts += [
         ("per annotator", f"{overview.pages} pages, {overview.questions} questions, {overview.words:,} words"),
         ("duration", f"about {overview.minutes:g} minutes{_told_minutes(overview)}"),
-        ("annotators", str(people.annotators)),
+        ("annotators", _annotators(overview)),
     ]
     if overview.cost is not None and overview.hourly_pay is not None:
         times = f" x {people.sessions} sessions" if people.sessions > 1 else ""
-        product = f"{people.annotators}{times} x {people.pay}"
-        cost = f"{overview.cost:,} {people.currency} = {product}, without platform fees"
+        product = f"{planned_annotators(study)}{times} x {people.pay}"
+        cost = f"{overview.cost:,} {people.currency} = {product}"
+        if overview.first_wave_cost is not None:
+            cost = f"at most {cost}, first wave {overview.first_wave_cost:,}"
+        cost += ", without platform fees"
         facts += [("cost", cost), ("hourly pay", f"{overview.hourly_pay:,} {people.currency}")]
     else:
         facts.append(("cost", "unknown: [people] pay is not set"))
@@ -245,6 +264,13 @@ def _facts(overview: Overview) -> list[tuple[str, str]]:
     if study.raters:
         facts.append(("raters", ", ".join(f"{rater.id} ({rater.model})" for rater in study.raters)))
     return facts
+
+
+def _annotators(overview: Overview) -> str:
+    planned = str(planned_annotators(overview.study))
+    if overview.first_wave is None:
+        return planned
+    return f"at most {planned}, in waves of {overview.first_wave}, until every pair is decided"
 
 
 def _told_minutes(overview: Overview) -> str:

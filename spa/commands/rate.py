@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from spa.commands.workspace import Workspace
     from spa.raters.budget import PriceTable, RaterBudget
     from spa.raters.endpoints.endpoint import LLMEndpoint
+    from spa.raters.stopping import RaterStopping
     from spa.raters.summary import Progress, RatingSummary
     from spa.raters.visits import RaterVisit
     from spa.simulation.simulated_annotators import Temperament
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     help="Test again, or skip testing, whether the endpoint supports what the rater uses. [default: test once]",
 )
 @click.option("--limit", type=click.IntRange(min=1), help="Use only this many assignments, for a trial.")
+@click.option("--all", "everything", is_flag=True, help="In a study that ends when its pairs are decided: ask all.")
 @click.option("--only", metavar="ASSIGNMENT", multiple=True, help="Use only the assignment with this id; repeatable.")
 @click.option(
     "--timeout",
@@ -131,6 +133,7 @@ class RateOptions:
     probe: bool | None
     limit: int | None
     only: tuple[str, ...]
+    everything: bool
     timeout: float
     store: str | None
     wait: bool
@@ -156,6 +159,7 @@ def rate_open_visits(
     """Have the rater answer the open visits; return all selected visits and a summary."""
     from spa.commands.rating import budget_of, check_capabilities, choose_variants, open_endpoint, progress_of
     from spa.raters.injection import injection_visits
+    from spa.raters.stopping import stopping_of
     from spa.raters.visits import rater_visits
 
     with configured_rater(workspace, rater, options) as changed:
@@ -170,9 +174,16 @@ def rate_open_visits(
         )
         endpoint = open_endpoint(changed, options.timeout, options.study.parent)
         with progress_of(changed, len(visits), prices.currency, hidden=options.as_json) as progress:
-            several = capabilities.get("several") == "yes"
+            whole = options.everything or options.probe_injection is not None
             summary = run_visits(
-                workspace, visits, endpoint, rater_budget, progress, wait=options.wait, several=several
+                workspace,
+                visits,
+                endpoint,
+                rater_budget,
+                progress,
+                wait=options.wait,
+                several=capabilities.get("several") == "yes",
+                stopping=None if whole else stopping_of(workspace.study, workspace.store),
             )
     summary.endpoint, summary.notes = capabilities, notes + summary.notes
     return visits, summary
@@ -215,6 +226,7 @@ def run_visits(
     *,
     wait: bool,
     several: bool = False,
+    stopping: RaterStopping | None = None,
 ) -> RatingSummary:
     """Answer the visits, by single requests or batch files."""
     from spa.raters.batch import rate_in_batches
@@ -225,10 +237,24 @@ def run_visits(
     prompts = PromptWriter(workspace.texts)
     if isinstance(endpoint, ChatEndpoint) and endpoint.rater.provider == "batch":
         return rate_in_batches(
-            workspace, visits, prompts, endpoint=endpoint, rater_budget=rater_budget, wait=wait, progress=progress
+            workspace,
+            visits,
+            prompts,
+            endpoint=endpoint,
+            rater_budget=rater_budget,
+            wait=wait,
+            progress=progress,
+            stopping=stopping,
         )
     return rate_visits(
-        workspace, visits, prompts, endpoint=endpoint, rater_budget=rater_budget, progress=progress, several=several
+        workspace,
+        visits,
+        prompts,
+        endpoint=endpoint,
+        rater_budget=rater_budget,
+        progress=progress,
+        several=several,
+        stopping=stopping,
     )
 
 

@@ -216,6 +216,7 @@ def print_estimate(
     import sys
 
     from spa.journal import Journal
+    from spa.live import is_live
     from spa.raters.estimate import SAMPLE, estimate, spent_before
 
     rater = visits[0].asked.rater if visits else None
@@ -228,7 +229,8 @@ def print_estimate(
     if as_json:
         click.echo(json.dumps({**asdict(found), "currency": prices.currency}, indent=2))
         return
-    click.echo(f"{found.visits} forms to answer, {found.finished} already answered")
+    most = "at most " if is_live(workspace.study) else ""
+    click.echo(f"{most}{found.visits} forms to answer, {found.finished} already answered")
     click.echo(f"  {found.requests:,} requests")
     click.echo(
         f"  about {found.prompt_tokens:,} input tokens, {found.completion_tokens:,} output tokens ({found.basis})"
@@ -250,7 +252,8 @@ def print_summary(summary: RatingSummary, currency: str, *, as_json: bool) -> No
         click.echo(json.dumps(facts, ensure_ascii=False, indent=2))
         return
     before = f", {summary.finished_before} finished earlier" if summary.finished_before else ""
-    click.echo(f"{summary.rater}: {summary.finished} of {summary.visits} assignments finished{before}")
+    spared = f", {summary.not_needed} not needed" if summary.not_needed else ""
+    click.echo(f"{summary.rater}: {summary.finished} of {summary.visits} assignments finished{before}{spared}")
     click.echo(f"  {summary.answered} questions answered, {sum(summary.missing.values())} missing")
     for reason, questions in summary.missing.most_common():
         click.echo(f"    {questions} x {reason}")

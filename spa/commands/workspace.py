@@ -50,6 +50,11 @@ class Workspace:
         """Return the form of an assignment, with what a way of asking adds; those used last are kept."""
         return self._built(assignment_id, protocol)
 
+    def forget_forms(self) -> None:
+        """Build forms anew from now on: decided pairs may have been left out of their assignments."""
+        self._drawn.clear()
+        object.__setattr__(self, "_built", lru_cache(maxsize=FORMS_KEPT)(self._build))
+
     def expect(self, assignment_ids: Sequence[str]) -> None:
         """Read at once what the forms of these assignments are built from, in the place of those read before."""
         drawn = self.store.assignments.draws(assignment_ids)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import groupby
@@ -25,6 +25,7 @@ from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, mapping, read_bo
 from spa.raters.endpoints.http_endpoint import ChatEndpoint
 from spa.raters.prompt_messages import PromptWriter
 from spa.raters.run import Forms
+from spa.raters.stopping import RaterStopping
 from spa.raters.summary import Progress, RatingSummary
 from spa.raters.visits import KIND as REQUEST
 from spa.raters.visits import RaterVisit, rater_visits, visit_state_of, visit_states
@@ -57,6 +58,7 @@ def rate_in_batches(
     rater_budget: RaterBudget | None = None,
     wait: bool = False,
     progress: Progress | None = None,
+    stopping: RaterStopping | None = None,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> RatingSummary:
     """Collect the results of a rater's batch files, and submit open requests.
@@ -65,7 +67,7 @@ def rate_in_batches(
     ``waiting`` of the summary counts the visits that are under way. Raise PlatformError if the endpoint refuses a file
     or a batch, or cannot be reached; what is known is on record.
     """
-    run = BatchRun(forms, visits, prompts, endpoint, rater_budget or RaterBudget(None), progress)
+    run = BatchRun(forms, visits, prompts, endpoint, rater_budget or RaterBudget(None), progress, stopping)
     return asyncio.run(run.run(wait=wait, sleep=sleep))
 
 
@@ -79,6 +81,7 @@ class BatchRun:
     endpoint: ChatEndpoint
     rater_budget: RaterBudget
     progress: Progress | None
+    stopping: RaterStopping | None
     _journal: Journal = field(init=False)
     _files: BatchFiles = field(init=False)
     summary: RatingSummary = field(init=False)
@@ -108,8 +111,15 @@ class BatchRun:
                     await self._submit()
                 self._report()
                 if not wait or not self._pending_files():
+                    self._note_stopping()
                     return self.summary
                 await sleep(POLL)
+
+    def _note_stopping(self) -> None:
+        if self.stopping is not None:
+            self.summary.notes += self.stopping.notes()
+        if self.summary.later:
+            self.summary.notes.append(f"{self.summary.later} assignments wait for the results of this wave")
 
     def _report(self) -> None:
         under_way = {name.rsplit("|", 2)[0] for file in self._pending_files() for name in file.custom_ids}
@@ -244,9 +254,10 @@ class BatchRun:
 
     def _open_requests(self) -> Iterator[BatchRequest]:
         under_way = {name.rsplit("|", 1)[0] for file in self._pending_files() for name in file.custom_ids}
+        asked = self._begin_wave(under_way)
         for visit_state in visit_states(self.forms.store, self.visits, self.forms.expect):
             visit = visit_state.visit
-            if not visit_state.open:
+            if not visit_state.open or not self._is_asked(visit, asked):
                 continue
             lease, conversation = self._open(visit)
             if conversation.is_over:
@@ -263,6 +274,32 @@ class BatchRun:
                     self.summary.problem = budget_message(visit.asked.rater, self.rater_budget)
                     return
                 yield BatchRequest(lease=lease, turn=turn, request=request, expected=reserved)
+
+    def _begin_wave(self, under_way: Collection[str]) -> dict[str, set[str]]:
+        """Look at what is decided; return the visits under way of each group."""
+        self.summary.not_needed = self.summary.later = 0
+        if self.stopping is None:
+            return {}
+        self.stopping.look_again()
+        names = {name.rsplit("|", 1)[0] for name in under_way}
+        asked: dict[str, set[str]] = {visit.asked.name: set() for visit in self.visits}
+        for visit in self.visits:
+            if visit.submission_id in names:
+                asked[visit.asked.name].add(visit.submission_id)
+        return asked
+
+    def _is_asked(self, visit: RaterVisit, asked: dict[str, set[str]]) -> bool:
+        """Return whether a visit is asked now: in a live study no more than a wave, and none once it is enough."""
+        if self.stopping is None or visit.submission_id in asked[visit.asked.name]:
+            return True
+        if self.stopping.is_enough(visit):
+            self.summary.not_needed += 1
+            return False
+        if len(asked[visit.asked.name]) >= self.stopping.wave:
+            self.summary.later += 1
+            return False
+        asked[visit.asked.name].add(visit.submission_id)
+        return True
 
     async def _send(self, lines: Sequence[BatchRequest]) -> None:
         """Record every request, then upload the file and create its batch."""

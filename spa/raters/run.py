@@ -28,6 +28,7 @@ from spa.raters.endpoints.endpoint import LLMEndpoint, LLMReply, LLMRequest, sam
 from spa.raters.endpoints.failures import LONGEST_WAIT, backoff, failure_message, is_refusal, remedy_for
 from spa.raters.endpoints.rate_limiter import RateLimiter
 from spa.raters.prompt_messages import PromptWriter
+from spa.raters.stopping import RaterStopping
 from spa.raters.summary import Progress, RatingSummary
 from spa.raters.visits import KIND, RaterVisit, RaterVisitState, group_repeats, visit_states
 from spa.responses.batches import BatchedWriter, LoopWriter, Writer
@@ -71,6 +72,7 @@ def rate_visits(
     rater_budget: RaterBudget | None = None,
     progress: Progress | None = None,
     several: bool = False,
+    stopping: RaterStopping | None = None,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     rng: np.random.Generator | None = None,
 ) -> RatingSummary:
@@ -78,6 +80,7 @@ def rate_visits(
 
     ``problem`` of the counts is set where visits were left for a rerun. The endpoint is closed on return; if it gives
     ``several`` answers to one request, repeats without seeds share theirs. Without a budget nothing is counted.
+    ``stopping`` says of whom enough is known in a live study; requests in progress are finished.
     ``progress`` is called with the summary so far after each reply and each visit. ``rng`` draws how long to ``sleep``
     between tries, and nothing else depends on it.
     """
@@ -94,6 +97,7 @@ def rate_visits(
         sleep=sleep,
         rng=np.random.default_rng() if rng is None else rng,
         progress=progress,
+        stopping=stopping,
     )
     return asyncio.run(run.run(visits))
 
@@ -112,6 +116,7 @@ class RatingRun:
     sleep: Callable[[float], Awaitable[None]]
     rng: np.random.Generator
     progress: Progress | None
+    stopping: RaterStopping | None = None
     _failed_visits: int = 0
     _answered: int = 0  # requests of this run
     _stopped: bool = False
@@ -132,6 +137,8 @@ class RatingRun:
             for group in queue:
                 if self._stopped:
                     return
+                if await self._is_enough(group):
+                    continue
                 whole = False
                 try:
                     await self._rate(group)
@@ -146,6 +153,8 @@ class RatingRun:
                     ends = await asyncio.gather(*(work(waiting) for _ in range(self.most)), return_exceptions=True)
             finally:
                 await asyncio.gather(*self._saving, return_exceptions=True)
+            if self.stopping is not None:
+                self.summary.notes += self.stopping.notes()
             if self.summary.unfinished["budget"]:  # reported when all requests in progress are paid
                 self.summary.problem = budget_message(self.rater, self.rater_budget)
             self._report()
@@ -178,6 +187,23 @@ class RatingRun:
             yield
         finally:
             loop.remove_signal_handler(signal.SIGINT)
+
+    async def _is_enough(self, group: Sequence[RaterVisitState]) -> bool:
+        """Leave visits out that nobody needs; those that are completed are counted as ever."""
+        if self.stopping is None or not any(one.open for one in group):
+            return False
+        await asyncio.gather(*self._saving, return_exceptions=True)
+        if not self.stopping.is_enough(group[0].visit):
+            return False
+        open_ = sum(one.open for one in group)
+        self.summary.not_needed += open_
+        self.summary.finished_before += len(group) - open_
+        return True
+
+    def _count_visit(self, conversation: RaterConversation) -> None:
+        self.summary.count_visit(conversation.answers)
+        if self.stopping is not None:
+            self.stopping.count_visit()
 
     def _report(self) -> None:
         self.summary.seconds = time.monotonic() - self._began
@@ -214,7 +240,7 @@ class RatingRun:
     async def _finish(self, conversation: RaterConversation, lease: Lease) -> None:
         await self._save(
             lambda connection: self._complete(connection, conversation, lease),
-            lambda: self.summary.count_visit(conversation.answers),
+            lambda: self._count_visit(conversation),
         )
 
     async def _ask(self, conversations: list[OpenConversation]) -> tuple[list[OpenConversation], str | None]:
@@ -292,7 +318,7 @@ class RatingRun:
             for call, one, (conversation, _) in zip(done, replies, further, strict=True):
                 self.summary.count_request(call.outcome, one, self.rater_budget)
                 if conversation.is_over:
-                    self.summary.count_visit(conversation.answers)
+                    self._count_visit(conversation)
             self.summary.shared += len(done) - 1
             self.summary.cut_prompts += self.rater.provider != "local" and is_cut(request, reply)
 

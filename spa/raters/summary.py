@@ -25,6 +25,8 @@ class RatingSummary:
     finished: int = 0
     answered: int = 0  # questions
     missing: Counter[str] = field(default_factory=Counter)  # reason -> questions
+    not_needed: int = 0  # visits of groups that had answered enough in a live study
+    later: int = 0  # visits that are asked, if at all, once the results of a batch file are known
     waiting: int = 0  # visits with requests in a batch file that is under way
     unfinished: Counter[str] = field(default_factory=Counter)  # outcome -> visits that a rerun asks again
     outcomes: Counter[str] = field(default_factory=Counter)  # of the requests of this run
@@ -62,6 +64,7 @@ class RatingSummary:
 
 def stop_if_unfinished(summary: RatingSummary) -> None:
     """Raise a ``PlatformError`` where visits were left for a rerun."""
-    left = summary.visits - summary.finished - summary.finished_before - summary.waiting
+    done = summary.finished + summary.finished_before + summary.not_needed + summary.later
+    left = summary.visits - done - summary.waiting
     if left:
         raise PlatformError(f"{summary.problem} [{left} of {summary.visits} assignments are not finished]")

@@ -75,6 +75,7 @@ adapted = Table(  # what earlier answers of a live study changed in assignments,
     Column("assignment_id", ForeignKey("assignments.assignment_id"), primary_key=True),
     Column("left_out", Text),  # pairs, JSON: [[system_x, system_y], ...]; or
     Column("dealt", Text),  # in the place of the pairs drawn, JSON: [[system_x, system_y, system asked about], ...]
+    Column("published", Boolean, nullable=False, server_default=false()),  # its form stands on a platform as it is
 )
 
 places = Table(  # apart from the assignments, which are never touched again; see spa.responses.capacity

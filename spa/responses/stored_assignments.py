@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import astuple
 from itertools import islice
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from spa.errors import ResponseError
 from spa.responses.database import CHUNK, Database, note
@@ -134,7 +134,7 @@ class StoredAssignments:
     def leave_out(self, decided: Collection[Pair]) -> int:
         """Leave decided pairs out of every assignment that nobody has begun, and return how many changed.
 
-        The draw itself stays as it is. Forms that were given to anybody never change.
+        The draw itself stays as it is. Forms that were given to anybody, or published, never change.
         """
         pairs = json.dumps(sorted(sorted(pair) for pair in decided), ensure_ascii=False)
         return self._adapt(lambda waiting: [{"assignment_id": each, "left_out": pairs} for each in waiting])
@@ -154,9 +154,11 @@ class StoredAssignments:
     def _adapt(self, change: Callable[[Sequence[str]], list[dict[str, str]]]) -> int:
         """Replace what was adapted of assignments that nobody has begun; returns how many rows are new."""
         begun = select(submissions.c.assignment_id)
+        published = select(adapted.c.assignment_id).where(adapted.c.published)
         with self._database.transaction() as connection:
             lock_leases(connection)
-            free = select(places.c.assignment_id).where(places.c.assignment_id.not_in(begun)).order_by(places.c.number)
+            name = places.c.assignment_id
+            free = select(name).where(name.not_in(begun), name.not_in(published)).order_by(places.c.number)
             rows = change(list(connection.scalars(free)))
             known = {row.assignment_id: (row.left_out, row.dealt) for row in connection.execute(select(adapted))}
             rows = [row for row in rows if known.get(row["assignment_id"]) != (row.get("left_out"), row.get("dealt"))]
@@ -166,6 +168,15 @@ class StoredAssignments:
             if rows:
                 connection.execute(insert(adapted), rows)
         return len(rows)
+
+    def note_published(self, assignment_ids: Sequence[str]) -> None:
+        """Keep assignments as they are from now on: their forms are about to be published where they cannot change."""
+        with self._database.transaction() as connection:
+            lock_leases(connection)
+            for name in assignment_ids:
+                own = adapted.c.assignment_id == name
+                if connection.execute(update(adapted).where(own).values(published=True)).rowcount == 0:
+                    connection.execute(insert(adapted).values(assignment_id=name, published=True))
 
 
 def _as_asked(record: str, key: str, left_out: str | None, dealt: str | None) -> tuple[Assignment, BlindingKey]:

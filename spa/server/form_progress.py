@@ -10,7 +10,6 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 from spa.forms.form import CheckTarget, Exhibit, Form, Page, ScreeningTarget
 from spa.forms.html import Gap, ReadingStep
@@ -46,6 +45,11 @@ REASONS: Mapping[str, str] = {  # why a question was never shown, by the outcome
 Fields = Mapping[str, str]
 
 
+def _sign_nothing(text: str) -> str:
+    """Sign nothing: no field is accepted."""
+    return ""
+
+
 @dataclass(frozen=True)
 class FormProgress:
     """One person's way through one form; ``fields`` are those sent last for each page."""
@@ -55,16 +59,29 @@ class FormProgress:
     fields: Mapping[str, Fields]
     received_at: Mapping[str, float] = field(default_factory=dict)  # seconds since 1970, of the same pages
     seconds_per_100_words: float = 0.0  # least time on screen of an output; 0: none
-    keyed: Callable[[str], str] = field(default=lambda text: "", repr=False, compare=False)  # the store's keyed hash
+    keyed: Callable[[str], str] = field(default=_sign_nothing, repr=False, compare=False)  # the store's keyed hash
     _read: dict[str, tuple[Response | Missing, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def from_payloads(cls, form: Form, lease: Lease, payloads: Iterable[Payload], **reading: Any) -> FormProgress:
+    def from_payloads(
+        cls,
+        form: Form,
+        lease: Lease,
+        payloads: Iterable[Payload],
+        *,
+        seconds_per_100_words: float = 0.0,
+        keyed: Callable[[str], str] = _sign_nothing,
+    ) -> FormProgress:
         """Read the stored payloads; of several for a page the latest counts."""
         sent = {payload.page_id: payload for payload in payloads}
-        fields = {page_id: json.loads(payload.body) for page_id, payload in sent.items()}
-        received_at = {page_id: payload.received_at for page_id, payload in sent.items()}
-        return cls(form=form, lease=lease, fields=fields, received_at=received_at, **reading)
+        return cls(
+            form=form,
+            lease=lease,
+            fields={page_id: json.loads(payload.body) for page_id, payload in sent.items()},
+            received_at={page_id: payload.received_at for page_id, payload in sent.items()},
+            seconds_per_100_words=seconds_per_100_words,
+            keyed=keyed,
+        )
 
     def with_fields(self, page: Page, fields: Fields, *, now: float) -> FormProgress:
         """Return the visit after a page was sent."""

@@ -59,6 +59,11 @@ def rating_scale_width(study: Study) -> float:
     return float(study.likert.points - 1)
 
 
+def planned_annotators(study: Study) -> int:
+    """Return how many annotators a study needs assignments for: of a live study, those that it asks at most."""
+    return study.people.annotators if study.stopping.rule == "fixed" else most_annotators(study)
+
+
 def most_annotators(study: Study) -> int:
     """Return after how many annotators a live study ends undecided."""
     return study.people.annotators if study.stopping.most is None else study.stopping.most

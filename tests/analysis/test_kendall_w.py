@@ -112,3 +112,9 @@ def test_it_stands_in_the_results_and_in_the_report() -> None:
     assert row["value"] == pytest.approx(kendall_w(scores).value, rel=1e-10)
     assert row["ci_low"] < row["value"] < row["ci_high"]
     assert "| W |" in render_report(results)["report.md"]
+
+
+def test_an_interval_over_the_whole_scale_is_left_out() -> None:
+    found = kendall_w([[1, 2], [2, 1], [3, 3]], rng=np.random.default_rng(1))
+    assert (found.ci_low, found.ci_high, found.interval) == (None, None, None)
+    assert found.reason == "no interval: over so few units it would reach from 0 to 1"

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 from click.testing import CliRunner
+from pypdf import PdfReader
 
 from analysis.answers.plan import Plan
 from analysis.report import render_report as render
+from analysis.report import write_report
 from analysis.report.document import (
     Block,
     Bullets,
@@ -26,7 +29,7 @@ from analysis.report.document import (
     Table,
     every_block,
 )
-from analysis.report.parts import FURTHER, LONGEST, appendix, full_report, short_report
+from analysis.report.parts import FURTHER, LONGEST, SHOWN, appendix, full_report, short_report
 from analysis.report.sections import SECTIONS
 from analysis.report.sections import build_document as build
 from analysis.report.terms import _used
@@ -39,6 +42,7 @@ from spa.cli import main
 from tests.analysis.answers import ratings, render_report, run
 from tests.analysis.read_page import Page, read_page
 from tests.analysis.sample_results import full_results, many_results, pair_results
+from tests.browser.chromium import CHROMIUM
 
 MOST_WORDS = 3300
 
@@ -62,6 +66,24 @@ def test_the_report_of_the_demo_can_be_read_in_minutes(demos: tuple[Results, Res
     files = render(demos[0])
     assert 1000 < words(files["report.html"]) < MOST_WORDS
     assert words(render(demos[0], full=True)["report.html"]) > 10_000
+
+
+@pytest.mark.skipif(not Path(CHROMIUM).exists(), reason=f"no browser at {CHROMIUM}")
+def test_the_demo_prints_on_four_pages_and_no_fold_begins_at_the_end_of_one(
+    demos: tuple[Results, Results], tmp_path: Path
+) -> None:
+    write_report(demos[0], tmp_path, pdf=True, browser=Path(CHROMIUM))
+    report, rest = (printed_lines(tmp_path / f"{name}.pdf") for name in ("report", "appendix"))
+    assert len(report) <= 4
+    titles = re.findall("<summary>(.*?)</summary>", (tmp_path / "appendix.html").read_text(encoding="utf-8"))
+    assert len(titles) > 20
+    assert [lines[-1] for lines in rest if any(unescape(title) in lines[-1] for title in titles)] == []
+
+
+def printed_lines(path: Path) -> list[list[str]]:
+    """Return the lines of each page without its number."""
+    pages = [page.extract_text(extraction_mode="layout").splitlines() for page in PdfReader(path).pages]
+    return [[line for line in lines if line.strip() and not re.fullmatch(r"\s*\d+ / \d+\s*", line)] for lines in pages]
 
 
 def test_the_same_demo_gives_the_same_report(demos: tuple[Results, Results]) -> None:
@@ -101,9 +123,17 @@ def test_every_section_belongs_to_the_report_or_is_linked_from_it() -> None:
 @pytest.mark.parametrize("make", [full_results, lambda: many_results(9)])
 @pytest.mark.parametrize("suffix", [".html", ".md"])
 def test_links_between_report_and_appendix_lead_somewhere(make: Any, suffix: str) -> None:
-    files = render_report(make(), full=False)
+    check_links(render_report(make(), full=False), suffix)
+
+
+@pytest.mark.parametrize("suffix", [".html", ".md"])
+def test_links_of_the_demo_lead_somewhere(demos: tuple[Results, Results], suffix: str) -> None:
+    check_links(render(demos[0]), suffix)
+
+
+def check_links(files: dict[str, str], suffix: str) -> None:
     ids = {name: set(re.findall(r'id="([^"]+)"', files[f"{name}{suffix}"])) for name in ("report", "appendix")}
-    pattern = r'href="([^"]*)"' if suffix == ".html" else r"\]\(<([^>]*)>\)"
+    pattern = r'href="([^"]*)"' if suffix == ".html" else r"\]\(<?([^>)]*)>?\)"
     targets = [target for name in ids for target in re.findall(pattern, files[f"{name}{suffix}"])]
     assert any(target.startswith(f"appendix{suffix}#") for target in targets)
     for name in ids:
@@ -140,14 +170,13 @@ def test_a_long_table_shows_the_rows_that_matter_in_their_order() -> None:
     whole = long_table(29)
     section = Section(id="ratings", title="Ratings", blocks=(whole,))
     document = Document(title="", subtitle="", language="en", sections=(section,))
-    (shown, rest, links) = short_report(document).sections[0].blocks
+    (shown, rest) = short_report(document).sections[0].blocks
     assert isinstance(shown, Table)
-    assert {float(row[1].text) for row in shown.rows} == set(map(float, range(LONGEST)))
+    assert {float(row[1].text) for row in shown.rows} == set(map(float, range(SHOWN)))
     assert list(shown.rows) == [row for row in whole.rows if row in shown.rows]
     assert isinstance(rest, Links)
-    assert rest.label == "20 of 29 rows: those with the smallest p. All of them:"
+    assert rest.label == "12 of 29 rows: those with the smallest p. All of them:"
     assert rest.items[0].target == "tables/ratings_pairs.csv"
-    assert isinstance(links, Links)
     (fold,) = appendix(document).sections[0].blocks
     assert isinstance(fold, Fold)
     assert fold.blocks == (whole,)

@@ -15,11 +15,14 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import t as student
 
-from analysis.planning.plan import Assumptions, answers, assumed, scale_test
+from analysis.planning.plan import Assumptions, answers, assumed, scale_test, unpaired_test
 from analysis.planning.scale_power import ScaleTest, smallest_need
 from analysis.planning.simulate import Share
 from analysis.planning.solve import annotators_needed
+from analysis.planning.unpaired import OwnItems, unpaired_need
 from analysis.planning.variance import Components
+from analysis.statistics.clustered_difference import SystemClusters, clustered_t
+from spa.study.balanced_draws import Deck
 
 TOLERATED = 0.005  # of power: below the one asked for, and from the one printed
 BATCH = 2_000_000  # answers in memory
@@ -28,8 +31,10 @@ INTRODUCTION = """# Power of planned studies
 Whether `spa plan` keeps its promise (`make calibrate`): each design is planned, and {runs:,} studies with as many
 annotators, and with one fewer, are drawn answer by answer with another seed. "Formula" is the number of annotators
 that the non-central t distribution alone would say. Alone, a pair that differs is tested at the level of the first
-step of Holm. Of {number} designs, {kept} keep the promise: simulated power is at most {tolerated:g} points below the
-one asked for and at most {tolerated:g} points from the one reached.
+step of Holm. "Own items": annotators rate other items of each system, dealt as assignments are, so nothing pairs; a
+quarter as many studies of normal scores are tested by the report's `clustered_t`, and "formula" takes them for pairs.
+Of {number} designs, {kept} keep the promise: simulated power is at most {tolerated:g} points below the one asked for
+and at most {tolerated:g} points from the one reached.
 
 | design | SD | exclusions | tests | difference | asked | formula | planned | reached | simulated | SE | one fewer |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
@@ -90,6 +95,40 @@ def planned_designs() -> Iterator[PlannedDesign]:
     yield PlannedDesign(assumptions=assumed("likert", n_tests=6), difference=1.0, power=0.8)
 
 
+def unpaired_designs() -> Iterator[PlannedDesign]:
+    """Yield designs in which each system has items of its own: few items and many, one rated or several."""
+    for items, difference, power, n_tests in (
+        (OwnItems(n_items=8, dealt=32, pool=36), 0.8, 0.8, 6),
+        (OwnItems(n_items=4, dealt=8, pool=100), 0.5, 0.9, 1),
+        (OwnItems(n_items=1, dealt=4, pool=100), 0.5, 0.8, 1),
+        (OwnItems(n_items=2, dealt=4, pool=500), 0.5, 0.8, 3),
+    ):
+        design = assumed("likert", n_items=items.n_items, own_items=items, pool=items.pool, n_tests=n_tests)
+        yield PlannedDesign(assumptions=design, difference=difference, power=power)
+
+
+def simulated_unpaired_power(design: PlannedDesign, annotators: int, *, runs: int, rng: np.random.Generator) -> Share:
+    """Deal items, draw every score and count the studies whose clustered t-test finds x above y."""
+    made, items = design.assumptions, design.assumptions.own_items
+    assert items is not None
+    parts, found, k = made.components, 0, items.n_items
+    for _ in range(runs):
+        deck = Deck(range(items.pool), rng)
+        hands = np.array([deck.deal(items.dealt)[: 2 * k] for _ in range(annotators)])
+        who = np.flatnonzero(rng.random(annotators) >= made.exclusion_rate)
+        item, system = hands[who], np.repeat([0, 1], k)
+        score = rng.normal(0, parts.residual_sd, item.shape)
+        score += rng.normal(0, parts.annotator_sd, (len(who), 2))[:, system]
+        score += rng.normal(0, parts.item_sd, (2, items.pool))[system, item]
+        value = score / math.sqrt(2) + np.where(system == 0, design.difference, 0.0)
+        codes = np.broadcast_to(system, item.shape).ravel(), np.repeat(np.arange(len(who)), 2 * k)
+        sums = SystemClusters(codes[0], value.ravel(), codes[1], item.ravel(), scale=made.points)
+        test = clustered_t(sums[0], sums[1], confidence=0.95).test
+        found += test.p_value is not None and test.t is not None and test.p_value <= made.alpha and test.t > 0
+    value_found = found / runs
+    return Share(value=value_found, standard_error=math.sqrt(value_found * (1 - value_found) / runs))
+
+
 def simulated_power(test: ScaleTest, annotators: int, *, runs: int, rng: np.random.Generator) -> Share:
     """Draw every annotator's answer and count the studies whose t-test finds the mean above the null value."""
     found, left = 0, runs
@@ -119,12 +158,22 @@ def check_plan(design: PlannedDesign, *, runs: int, rng: np.random.Generator) ->
         power=design.power,
         exclusion_rate=assumptions.exclusion_rate,
     )
-    test = scale_test(assumptions, answers(assumptions, difference), assumptions.alpha, seed=1)
-    need = smallest_need(test, by_formula)
+    test = None
+    if assumptions.own_items is None:
+        test = scale_test(assumptions, answers(assumptions, difference), assumptions.alpha, seed=1)
+        need = smallest_need(test, by_formula)
+    else:
+        unpaired = unpaired_test(assumptions.components, assumptions.own_items, assumptions.exclusion_rate)
+        need = unpaired_need(unpaired, difference, design.power, assumptions.alpha)
     assert by_formula.annotators is not None
     assert need.annotators is not None
     assert need.reached is not None
-    simulated, fewer = (simulated_power(test, need.annotators - less, runs=runs, rng=rng) for less in (0, 1))
+    simulated, fewer = (
+        simulated_unpaired_power(design, need.annotators - less, runs=runs, rng=rng)
+        if test is None
+        else simulated_power(test, need.annotators - less, runs=runs, rng=rng)
+        for less in (0, 1)
+    )
     return PlannedLine(
         design=design,
         by_formula=by_formula.annotators,
@@ -139,6 +188,10 @@ def write(runs: int, seed: int) -> str:
     """Return the table."""
     rng = np.random.default_rng(seed)
     lines = [check_plan(design, runs=runs, rng=rng) for design in planned_designs()]
+    lines += [
+        check_plan(design, runs=runs // 4, rng=np.random.default_rng([seed, place]))
+        for place, design in enumerate(unpaired_designs())
+    ]
     kept = sum(line.promise_kept for line in lines)
     head = INTRODUCTION.format(runs=runs, number=len(lines), kept=kept, tolerated=100 * TOLERATED)
     return head + "".join(f"{_row(line)}\n" for line in lines)
@@ -150,6 +203,8 @@ def _row(line: PlannedLine) -> str:
     what = f"SPA, {made.directions} direction{'s' if made.directions == 2 else ''}"
     if made.kind == "likert":
         what = f"Likert, {made.points} points, {made.n_items} output{'' if made.n_items == 1 else 's'}"
+    if made.own_items is not None:
+        what += f", own items of {made.own_items.pool}"
     cells = (
         what,
         f"{made.sd:.2f}",

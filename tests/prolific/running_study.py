@@ -134,6 +134,7 @@ def running_study(
     top: str = "",
     people: str = "",
     prolific: str = "",
+    stopping: str = "",
     store: str | None = None,
 ) -> Iterator[Running]:
     """Build a study, serve it, and point the commands at the emulated platform."""
@@ -144,6 +145,7 @@ def running_study(
         people=people,
         project=first_project(emulator),
         prolific=prolific,
+        stopping=stopping,
     )
     path = write_study(folder, text)
     built = CliRunner().invoke(main, ["build", str(path), *_at(store)])

@@ -5,7 +5,9 @@ from __future__ import annotations
 from tests.spa.small_study import BEGINNING, FOR_PEOPLE
 
 
-def study_text(*, top: str, annotators: int, pay: str, project: str, people: str = "", prolific: str = "") -> str:
+def study_text(
+    *, top: str, annotators: int, pay: str, project: str, people: str = "", prolific: str = "", stopping: str = ""
+) -> str:
     """Return a study file; ``top``, ``people`` and ``prolific`` are further lines of these parts of it."""
     return f"""{BEGINNING}\
 criteria = [{{id = "meaning", name = "meaning"}}]
@@ -25,4 +27,5 @@ comparisons = "chain"
 project = "{project}"
 description = "<p>Read and compare short texts.</p>"
 {prolific}
+{stopping}
 """

@@ -76,6 +76,18 @@ def test_check_tells_effort_and_cost(tmp_path: Path) -> None:
     assert told["exposures"] == [1]
 
 
+def test_check_tells_the_cost_of_the_first_wave_and_at_most(tmp_path: Path) -> None:
+    people = '[people]\nannotators = 40\npay = "1.50"\n[stopping]\nrule = "when_decided"\nmost = 60\n'
+    path = write_study(tmp_path, rest=SPA + people)
+    said = " ".join(spa("check", path).stdout.split())
+    assert "at most 60, in waves of 10, until every pair is decided" in said
+    assert "at most 90.00 USD = 60 x 1.50, first wave 15.00, without platform fees" in said
+    told = json.loads(spa("check", path, "--json").stdout)
+    assert (told["annotators"], told["cost"], told["first_wave_cost"]) == (60, "90.00", "15.00")
+    assert "60 assignments" in spa("build", path).stdout
+    assert json.loads(spa("check", tmp_path / "study.toml", "--json").stdout)["first_wave"] == 10
+
+
 def test_check_lists_dropped_items(tmp_path: Path) -> None:
     filters = '[[outputs.filters]]\nfield = "output"\ncontains_none_of = ["X wrote 5"]\n'
     result = spa("check", write_study(tmp_path, outputs=OUTPUTS + filters))

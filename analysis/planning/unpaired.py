@@ -1,0 +1,239 @@
+"""Power of ratings where nothing pairs: each annotator rates other items of one system than of the other."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtr, ndtri, stdtrit
+
+from analysis.planning.power import LEAST, chances_to_stay, t_power
+from analysis.planning.solve import Detectable, Need
+from analysis.planning.variance import Components
+from analysis.statistics.coding import Floats, Ints
+from spa.study.balanced_draws import Deck
+
+MOST = 5_000  # annotators; beyond that items decide
+SCORES = 3_000_000  # drawn at each number of annotators
+FEWEST_DRAWS, MOST_DRAWS = 200, 20_000
+LAYOUTS = 50  # dealings of the items at each number of annotators
+APART = 1.3  # ratio of neighbouring numbers of annotators that are simulated
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnItems:
+    """How items are dealt: each annotator meets ``dealt`` different ones of ``pool`` and rates ``n_items`` a system."""
+
+    n_items: int
+    dealt: int
+    pool: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DrawnErrors:
+    """Of each simulated study: SD of the difference of means, and the standard error and df that its test reckons."""
+
+    sd: Floats
+    error: Floats
+    df: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class UnpairedTest:
+    """The clustered t-test of two systems' mean ratings, found above no difference.
+
+    Attributes
+    ----------
+    components : Components
+        Of the difference of a rating of x and one of y: half of each item and residual variance is one system's.
+    items : OwnItems
+        How items are dealt.
+    exclusion_rate : float
+        Share of the recruited that the analysis leaves out, in [0, 1).
+    seed : int
+        Of the simulation.
+    """
+
+    components: Components
+    items: OwnItems
+    exclusion_rate: float
+    seed: int
+    drawn: dict[int, DrawnErrors] = field(default_factory=dict)
+
+    def standard_error(self, n: int) -> float:
+        """Return the SD of the difference of means with n annotators who stay, averaged over dealings."""
+        made, k = self.components, self.items.n_items
+        each, share = 1 / (n * k), k * (1 - self.exclusion_rate) / self.items.dealt
+        of_items = each * (1 - share) + max(1 / self.items.pool, each * share)  # sum of squared shares of items
+        return math.sqrt((made.annotator_sd**2 + made.residual_sd**2 / k) / n + made.item_sd**2 * of_items)
+
+    def simulated(self, n: int, difference: float, alpha: float) -> float:
+        """Return the power with n annotators who stay, given the simulated standard errors.
+
+        The difference of means is normal and nearly independent of its standard error, so that its chance to exceed
+        the critical value is averaged instead of counted, which takes far fewer studies.
+        """
+        if n not in self.drawn:
+            rng = np.random.default_rng([self.seed, n])
+            self.drawn[n] = draw_errors(self.components, self.items, n, exclusion_rate=self.exclusion_rate, rng=rng)
+        found = self.drawn[n]
+        return float(np.mean(ndtr((difference + stdtrit(found.df, alpha / 2) * found.error) / found.sd)))
+
+    def power(self, annotators: int, difference: float, alpha: float) -> float:
+        """Return the power with so many recruited, averaged over how many stay.
+
+        Between the numbers simulated, the normal quantile of the power is interpolated, less difference / SD.
+        """
+        kept, chances = chances_to_stay(annotators, self.exclusion_rate)
+        likely = (kept >= LEAST) & (chances > 1e-5 * chances.max())
+        kept, chances = kept[likely], chances[likely]
+        if not len(kept):
+            return 0.0
+        nodes = _nodes(int(kept[0]), int(kept[-1]))
+        away = [
+            float(ndtri(np.clip(self.simulated(n, difference, alpha), 1e-12, 1 - 1e-12)))
+            - difference / self.standard_error(n)
+            for n in nodes
+        ]
+        shifts = np.interp(np.log(kept), np.log(nodes), away)
+        effects = np.array([difference / self.standard_error(int(n)) for n in kept])
+        return float(chances @ ndtr(effects + shifts))
+
+
+def _nodes(low: int, high: int) -> list[int]:
+    """Return the numbers to simulate that enclose a range, the same for every range."""
+    grid = [LEAST]
+    while grid[-1] < high:
+        grid.append(max(grid[-1] + 1, round(APART * grid[-1])))
+    first = bisect_left(grid, low)
+    return grid[first if grid[first] == low else first - 1 :]
+
+
+def unpaired_need(test: UnpairedTest, difference: float, power: float, alpha: float) -> Need:
+    """Return the smallest number of annotators that finds a difference; null where the items are too few for any."""
+    pool, item_sd = test.items.pool, test.components.item_sd
+    number = None
+    if not item_sd or t_power(difference / item_sd, pool, alpha=alpha) > power:  # what infinitely many would find
+        number = smallest_number(lambda count: test.power(count, difference, alpha), power)
+    if number is None:
+        reason = f"more than {MOST:,} annotators, or more items than the study's {pool:,}"
+        return Need(difference=difference, power=power, annotators=None, reached=None, reason=reason)
+    reached = test.power(number, difference, alpha)
+    return Need(difference=difference, power=power, annotators=number, reached=reached)
+
+
+def unpaired_detectable(test: UnpairedTest, annotators: int, power: float, alpha: float, largest: float) -> Detectable:
+    """Return the smallest difference, at most ``largest``, that so many annotators find."""
+    if annotators > MOST or test.power(annotators, largest, alpha) < power:
+        reason = f"more than {MOST:,} annotators" if annotators > MOST else "too few annotators for any difference"
+        return Detectable(annotators=annotators, power=power, difference=None, reason=reason)
+    found = brentq(lambda difference: test.power(annotators, difference, alpha) - power, 0.0, largest, xtol=1e-6)
+    return Detectable(annotators=annotators, power=power, difference=float(found))
+
+
+def smallest_number(power: Callable[[int], float], wanted: float) -> int | None:
+    """Return the smallest number of annotators whose power is that asked for, none where ``MOST`` do not reach it."""
+    high = LEAST
+    while power(high) < wanted:
+        if high >= MOST:
+            return None
+        high = min(2 * high, MOST)
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if power(middle) >= wanted else (middle, high)
+    return high
+
+
+def draw_errors(
+    components: Components, items: OwnItems, n: int, *, exclusion_rate: float, rng: np.random.Generator
+) -> DrawnErrors:
+    """Draw studies of n annotators who stay and reckon their standard errors as ``clustered_t`` does.
+
+    Returns
+    -------
+    DrawnErrors
+        Arrays of shape (n_studies,). Scores are normal; time O(studies x annotators x items rated).
+    """
+    runs = int(np.clip(SCORES // (2 * n * items.n_items), FEWEST_DRAWS, MOST_DRAWS)) // LAYOUTS
+    parts = []
+    for _ in range(LAYOUTS):
+        x, y = deal_items(items, n, exclusion_rate=exclusion_rate, rng=rng)
+        scores = draw_scores(components, x, y, items.pool, runs=runs, rng=rng)
+        error, df = standard_errors(*scores, x, y, items.pool)
+        shares = [np.bincount(side.ravel(), minlength=items.pool) / side.size for side in (x, y)]
+        of_items = sum(float(share @ share) for share in shares) / 2
+        own = (components.annotator_sd**2 + components.residual_sd**2 / items.n_items) / n
+        sd = math.sqrt(own + components.item_sd**2 * of_items)
+        parts.append((np.full(runs, sd), error, df))
+    sd_all, error_all, df_all = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return DrawnErrors(sd=sd_all, error=error_all, df=df_all)
+
+
+def deal_items(items: OwnItems, n: int, *, exclusion_rate: float, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """Deal items as assignments do and return those of x and of y by annotator who stays, shape (n, n_items)."""
+    recruited = max(n, round(n / (1 - exclusion_rate)))
+    deck = Deck(range(items.pool), rng)
+    hands = np.array([deck.deal(items.dealt) for _ in range(recruited)])
+    kept = hands[np.sort(rng.choice(recruited, n, replace=False))]
+    return kept[:, : items.n_items], kept[:, items.n_items : 2 * items.n_items]
+
+
+def draw_scores(
+    components: Components, x: Ints, y: Ints, pool: int, *, runs: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Draw scores of two equal systems, shape (runs, n, n_items) each, with these components of their difference."""
+    half, found = math.sqrt(0.5), []
+    for rated in (x, y):
+        scores = half * components.residual_sd * rng.standard_normal((runs, *rated.shape))
+        scores += half * components.annotator_sd * rng.standard_normal((runs, len(rated), 1))
+        scores += half * components.item_sd * rng.standard_normal((runs, pool))[:, rated]
+        found.append(scores)
+    return found[0], found[1]
+
+
+def standard_errors(x_scores: Floats, y_scores: Floats, x: Ints, y: Ints, pool: int) -> tuple[Floats, Floats]:
+    """Return standard errors and df of ``clustered_t`` for many studies of one dealing, in which nothing pairs.
+
+    Parameters
+    ----------
+    x_scores, y_scores : array of float, shape (runs, n, n_items)
+    x, y : array of int, shape (n, n_items)
+        Which items the scores are about; no annotator has an item twice.
+    """
+    n, n_items = x.shape
+    count = n * n_items
+    rests = [(scores - scores.mean(axis=(1, 2), keepdims=True)) / count for scores in (x_scores, y_scores)]
+    by_annotator = rests[0].sum(axis=2) - rests[1].sum(axis=2)
+    of_annotators = np.sum(by_annotator**2, axis=1) / (1 - 1 / n)
+    of_cells = sum(np.sum(rest**2, axis=(1, 2)) for rest in rests) / (1 - 1 / count)
+    sums = []
+    for rest, rated in zip(rests, (x, y), strict=True):
+        order = np.argsort(rated.ravel(), kind="stable")
+        found, first = np.unique(rated.ravel()[order], return_index=True)
+        total = np.zeros((len(rest), pool))
+        total[:, found] = np.add.reduceat(rest.reshape(len(rest), count)[:, order], first, axis=1)
+        sums.append(total)
+    shares = np.stack([np.bincount(rated.ravel(), minlength=pool) / count for rated in (x, y)])
+    seen = shares.sum(axis=0) > 0
+    shares = shares[:, seen]
+    left = 1 - (shares**2).sum(axis=0) / shares.sum(axis=0)
+    squares = (sums[0] - sums[1])[:, seen] ** 2 / left
+    of_items = squares.sum(axis=1)
+    if np.count_nonzero(seen) == 2 * count:  # no item has two annotators
+        return np.sqrt(of_annotators), np.full(len(squares), n - 1.0)
+    variance = np.maximum(of_annotators + of_items - of_cells, np.maximum(of_annotators, of_items))
+    weight = (shares**2).sum(axis=0)
+    part = (shares[0] > 0) + 2 * (shares[1] > 0)
+    denominator = np.zeros(len(squares))
+    for kind in np.unique(part):
+        own = part == kind
+        ratio = (weight[own] ** 2 * left[own]).sum() / (weight[own] * left[own]).sum() ** 2
+        denominator += squares[:, own].sum(axis=1) ** 2 * ratio
+    equal = of_items**2 * (weight**2 * left).sum() / (weight * left).sum() ** 2
+    denominator = np.maximum(denominator, equal) + of_annotators**2 / (n - 1)
+    return np.sqrt(variance), variance**2 / denominator

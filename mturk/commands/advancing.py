@@ -1,0 +1,106 @@
+"""``spa mturk advance``: publish the HITs of a live study wave by wave, until it is decided."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mturk.commands.collecting import collect_submissions
+from mturk.commands.hit_study import in_progress, open_hit_study, print_result, study_options
+from spa.commands.options import Finite, yes_option
+
+if TYPE_CHECKING:
+    from mturk.advancing import Recruitment
+    from mturk.commands.hit_study import HitStudy
+
+
+@click.command(epilog="Example: spa mturk advance my-study/study.toml --every 60 --yes --stop")
+@study_options
+@click.option(
+    "--every", type=Finite(min=5), metavar="SECONDS", help="Repeat at this interval until nobody else is needed."
+)
+@click.option("--stop", "stops", is_flag=True, help="With --yes: expire HITs once nobody else is needed.")
+@yes_option
+def advance(
+    study: Path,
+    store: str | None,
+    endpoint_url: str | None,
+    every: float | None,
+    stops: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Collect the submissions to STUDY and publish the next wave of HITs while pairs are undecided.
+
+    For studies that end when their pairs are decided. A wave is published once all places are taken and at most half
+    a wave of annotators are at work, with forms that leave out what is decided by then. Annotators at work may always
+    submit.
+    """
+    import time
+
+    while True:
+        with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
+            over = _advance(hit_study, stops=stops, yes=yes, as_json=as_json)
+        if every is None or over:
+            break
+        time.sleep(every)
+    if over and not as_json:
+        click.echo(f"Next: spa mturk approve {study}")
+
+
+def _advance(hit_study: HitStudy, *, stops: bool, yes: bool, as_json: bool) -> bool:
+    """Look once and do what follows; return whether the study has ended."""
+    from mturk.advancing import look
+    from mturk.lifetimes import Keeper
+    from mturk.publishing import Publisher, check_balance
+
+    publisher = Publisher(hit_study.workspace, hit_study.settings, hit_study.idempotent_calls)
+    publisher.resolve_interrupted()
+    collect_submissions(hit_study, everything=False, silent=as_json)
+    found = look(hit_study.workspace, hit_study.settings, hit_study.endpoint)
+    if not as_json:
+        print_result(_lines(found), {}, as_json=False)
+    made: list[str] = []
+    expired: list[str] = []
+    if found.wave.places:
+        check_balance(hit_study.endpoint, found.plan.cost.total)
+        if yes:
+            steps = publisher.publish(found.plan, hit_study.family)
+            made += in_progress(steps, label="publishing", length=len(found.plan.seats), silent=as_json)
+    if yes and stops and found.wave.reason == "enough":
+        expired += Keeper(hit_study.idempotent_calls, hit_study.settings).expire(found.places.open_hits)
+    lines = [f"{len(made)} HITs published"] * bool(made)
+    lines += [f"{len(expired)} HITs expired; annotators at work may still submit"] * bool(expired)
+    if found.wave.places and not yes:
+        lines.append("Nothing was published; add --yes to publish the wave.")
+    print_result(lines, _facts(found) | {"made": made, "expired": expired}, as_json=as_json)
+    return found.over
+
+
+def _lines(found: Recruitment) -> list[str]:
+    from spa.platforms.waves import describe_wave
+
+    places, plan = found.places, found.plan
+    return [
+        f"{places.places} places, {places.completed} completed, {places.at_work} at work, {places.free} free",
+        f"  {describe_wave(found.state, found.wave)}",
+        f"  cost with fees: this wave ${plan.cost.total}, published so far ${plan.so_far}, at most ${plan.at_most}",
+    ]
+
+
+def _facts(found: Recruitment) -> dict[str, Any]:
+    places, plan = found.places, found.plan
+    return {
+        "places": places.places,
+        "completed": places.completed,
+        "at_work": places.at_work,
+        "free": places.free,
+        "next": found.wave.places,
+        "reason": found.wave.reason,
+        "currency": "USD",
+        "wave": str(plan.cost.total),
+        "so_far": str(plan.so_far),
+        "at_most": str(plan.at_most),
+    }

@@ -1,0 +1,160 @@
+"""A live study goes on: what came is collected, and the next wave of places is opened while pairs are undecided."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from prolific.api.problems import ProlificError
+from prolific.api.records import ACTIVE, AWAITING_REVIEW, PAID, RESERVED, StudyRecord
+from prolific.collecting import collect
+from prolific.prolific_study import ProlificStudy
+from prolific.publishing import move_study
+from spa.journal import STARTED, JournalEntry
+from spa.live import LiveState
+from spa.platforms.idempotent_calls import DONE, Content, PlatformCall
+from spa.platforms.waves import Wave, check_live, next_wave, people_state
+
+SESSION = 1  # the only one of a live study
+AT_WORK = frozenset({RESERVED, ACTIVE, "PROCESSING"})
+COMPLETED = PAID | {AWAITING_REVIEW}
+KEY = "open places up to "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recruitment:
+    """Where a live study stands on the platform; costs in cents, with fees."""
+
+    study: StudyRecord
+    state: LiveState | None
+    wave: Wave
+    completed: int
+    at_work: int
+    cost: int  # of the wave
+    so_far: int  # of the places that are open
+    at_most: int
+
+    @property
+    def free(self) -> int:
+        """How many open places nobody has taken."""
+        return max(0, self.study.places - self.completed - self.at_work)
+
+    @property
+    def closed(self) -> bool:
+        """Whether free places wait for the study to be started again: they were returned after it was full."""
+        return self.study.status == "AWAITING REVIEW" and self.free > 0 and self.wave.reason == "under way"
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is left to wait for: nobody else is needed or may come, and nobody is at work."""
+        return self.wave.reason in ("enough", "most") and not self.at_work
+
+
+def look(prolific_study: ProlificStudy) -> Recruitment:
+    """Collect what came and return where the study stands; opens nothing.
+
+    Raises
+    ------
+    StudyError
+        If the study is of fixed size.
+    ProlificError
+        If it is not published, or paused.
+    """
+    check_live(prolific_study.workspace.study)
+    _resolve_interrupted(prolific_study)
+    statuses = [record.status for record in collect(prolific_study, SESSION).records]
+    studies = prolific_study.platform.studies
+    study = studies.fetch(prolific_study.need_study(SESSION))
+    if study.draft:
+        raise ProlificError(f"{prolific_study.file}: not published yet; run `spa prolific publish`")
+    completed, at_work = (sum(status in which for status in statuses) for which in (COMPLETED, AT_WORK))
+    local = prolific_study.access is not None and prolific_study.access.local
+    state = people_state(prolific_study.workspace.study, prolific_study.store, rehearsed=local)
+    most = max(prolific_study.offer.most, study.places)
+    wave = next_wave(
+        state,
+        wave=prolific_study.workspace.study.stopping.wave,
+        most=most,
+        places=study.places,
+        completed=completed,
+        at_work=at_work,
+    )
+    return Recruitment(
+        study=study,
+        state=state,
+        wave=wave,
+        completed=completed,
+        at_work=at_work,
+        cost=studies.calculate_cost(study.reward, wave.places) if wave.places else 0,
+        so_far=studies.calculate_cost(study.reward, study.places),
+        at_most=studies.calculate_cost(study.reward, most),
+    )
+
+
+def open_wave(prolific_study: ProlificStudy, found: Recruitment) -> int:
+    """Open the next wave, or let people take places that were returned; returns how many places are open more.
+
+    Raises
+    ------
+    ProlificError
+        If the study was paused or stopped by hand, or the platform refuses, as with too little money.
+    """
+    if not (found.wave.places or found.closed):
+        return 0
+    if _stopped_by_hand(prolific_study, found.study):
+        raise ProlificError(
+            f"{prolific_study.file}: the study was paused or stopped while pairs were undecided, so that no wave is "
+            "opened; resume it with `spa prolific stop --resume` or on Prolific, or leave it closed"
+        )
+    if found.closed:
+        move_study(prolific_study, SESSION, "START")
+        return 0
+    places, assignments = found.study.places + found.wave.places, len(prolific_study.store.assignments)
+    if assignments < places:
+        raise ProlificError(
+            f"{prolific_study.store.name}: expected {places} assignments for so many places, got {assignments}; "
+            f"run `spa build` with --annotators {prolific_study.offer.most}"
+        )
+    prolific_study.idempotent_calls.execute_call(_opening(prolific_study, places))
+    return found.wave.places
+
+
+def close(prolific_study: ProlificStudy, found: Recruitment) -> bool:
+    """Stop recruitment where nobody else is needed and places are free; returns whether it was stopped now."""
+    if found.wave.reason != "enough" or not found.free or found.study.status not in ("ACTIVE", "PAUSED"):
+        return False
+    move_study(prolific_study, SESSION, "STOP")
+    return True
+
+
+def _stopped_by_hand(prolific_study: ProlificStudy, study: StudyRecord) -> bool:
+    moves = [f"{action}, session {SESSION}" for action in ("START", "STOP")]
+    done = [
+        call.key for call in prolific_study.idempotent_calls.entries() if call.key in moves and call.outcome == DONE
+    ]
+    return study.status == "PAUSED" or (study.status != "ACTIVE" and done[-1:] == moves[1:])
+
+
+def _opening(prolific_study: ProlificStudy, places: int) -> PlatformCall:
+    """Return the call that raises the places of the study to a number; sent again it opens none."""
+    study_id, studies = prolific_study.need_study(SESSION), prolific_study.platform.studies
+    body = {"total_available_places": places}
+
+    def send() -> Content:
+        return {"places": studies.change(study_id, body).places}
+
+    def find(entry: JournalEntry) -> Content | None:
+        there = studies.fetch(study_id).places
+        return {"places": there} if there >= places else None
+
+    calls = prolific_study.idempotent_calls
+    return calls.new_call(f"{KEY}{places}", {"study_id": study_id, **body}, send=send, find=find, state_decides=True)
+
+
+def _resolve_interrupted(prolific_study: ProlificStudy) -> None:
+    """Find out what became of waves whose opening was interrupted."""
+    calls = prolific_study.idempotent_calls
+    for entry in calls.entries():
+        if entry.outcome == STARTED and entry.key.startswith(KEY):
+            places = int(json.loads(entry.request)["total_available_places"])
+            calls.resolve_call(_opening(prolific_study, places), entry)

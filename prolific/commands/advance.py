@@ -1,0 +1,115 @@
+"""``spa prolific advance``: open the places of a live study wave by wave, until it is decided."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from prolific.commands.shared import announce, json_option, print_json, study_options, yes_option
+from spa.commands.options import Finite
+
+if TYPE_CHECKING:
+    from prolific.advancing import Recruitment
+    from prolific.prolific_study import ProlificStudy
+
+
+@click.command(epilog="Example: spa prolific advance my-study/study.toml --every 60 --yes --stop")
+@study_options
+@click.option(
+    "--every", type=Finite(min=5), metavar="SECONDS", help="Repeat at this interval until nobody else is needed."
+)
+@click.option("--stop", "stops", is_flag=True, help="With --yes: stop recruitment once nobody else is needed.")
+@yes_option("Open the next wave and reserve its money")
+@json_option
+def advance(
+    study: Path,
+    store: str | None,
+    endpoint_url: str | None,
+    every: float | None,
+    stops: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Collect the submissions to STUDY and open the next wave of places while pairs are undecided.
+
+    For studies that end when their pairs are decided. A wave is opened once all places are taken and at most half a
+    wave of participants are at work. Participants at work may always finish and are paid.
+    """
+    import time
+
+    from prolific.api.problems import Unanswered, Unreachable
+    from prolific.prolific_study import open_prolific_study
+
+    over = False
+    while not over:
+        try:
+            with open_prolific_study(study, store, endpoint_url, alone=True, announce=announce) as prolific_study:
+                over = _advance(prolific_study, stops=stops, yes=yes, as_json=as_json)
+        except (Unanswered, Unreachable) as error:
+            if every is None:
+                raise
+            announce(f"{error}; trying again in {every:g} seconds")
+        if every is None:
+            break
+        if not over:
+            time.sleep(every)
+    if over and not as_json:
+        click.echo(f"Next: spa prolific approve {study}")
+
+
+def _advance(prolific_study: ProlificStudy, *, stops: bool, yes: bool, as_json: bool) -> bool:
+    """Look once and do what follows; return whether the study has ended."""
+    from prolific.advancing import close, look, open_wave
+
+    found = look(prolific_study)
+    if not as_json:
+        _print_found(prolific_study, found)
+    opened = open_wave(prolific_study, found) if yes else 0
+    stopped = yes and stops and close(prolific_study, found)
+    if as_json:
+        print_json(_facts(prolific_study, found) | {"opened": opened, "stopped": stopped})
+    elif opened:
+        click.echo(f"opened: {opened} places, {found.study.places + opened} in all")
+    elif stopped:
+        click.echo("recruitment is stopped; participants at work may finish and are paid")
+    elif not yes and (found.wave.places or found.closed):
+        click.echo("Nothing was opened; add --yes to open the wave.")
+    return found.over
+
+
+def _print_found(prolific_study: ProlificStudy, found: Recruitment) -> None:
+    from prolific.api.money import money
+    from spa.platforms.waves import describe_wave
+
+    currency = prolific_study.offer.currency
+    click.echo(
+        f"{found.study.status}: {found.study.places} places, {found.completed} completed, {found.at_work} at work, "
+        f"{found.free} free"
+    )
+    click.echo(f"  {describe_wave(found.state, found.wave)}")
+    click.echo(
+        f"  cost with fees: this wave {money(found.cost, currency)}, places so far {money(found.so_far, currency)}, "
+        f"at most {money(found.at_most, currency)} (Prolific's calculator)"
+    )
+    if found.closed:
+        click.echo("  places were returned after the study was full; with --yes it is started again to fill them")
+
+
+def _facts(prolific_study: ProlificStudy, found: Recruitment) -> dict[str, Any]:
+    from prolific.api.money import json_amount
+
+    return {
+        "status": found.study.status,
+        "places": found.study.places,
+        "completed": found.completed,
+        "at_work": found.at_work,
+        "free": found.free,
+        "next": found.wave.places,
+        "reason": found.wave.reason,
+        "currency": prolific_study.offer.currency,
+        "wave_amount": json_amount(found.cost),
+        "so_far_amount": json_amount(found.so_far),
+        "at_most_amount": json_amount(found.at_most),
+    }

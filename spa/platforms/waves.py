@@ -1,0 +1,85 @@
+"""How many places of a live study a platform opens, and when: a wave at a time, while pairs are open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from spa import live
+from spa.errors import StudyError
+from spa.live import LiveState
+from spa.study.study import Study
+
+if TYPE_CHECKING:
+    from spa.responses.store import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wave:
+    """What is to be done now.
+
+    ``reason`` is "open" (``places`` are to be opened), "enough" (nobody else needs to be asked), "under way" (people
+    are still wanted or at work in places that are open), or "most" (no more places may be opened).
+    """
+
+    places: int
+    reason: Literal["open", "enough", "under way", "most"]
+
+
+def next_wave(
+    state: LiveState | None, *, wave: int, most: int, places: int, completed: int = 0, at_work: int = 0
+) -> Wave:
+    """Return how many places to open now.
+
+    A wave is opened once every place is taken and at most half a wave of people are at work: nobody waits for the
+    slowest, and no more than a wave of people are asked whose answers are not known yet.
+
+    Parameters
+    ----------
+    state : LiveState or None
+        What is decided; ``None`` while nobody has answered.
+    wave : int
+        Places of a wave.
+    most : int
+        Places that the platform may open in all.
+    places : int
+        Opened so far, less those that nobody can take any more.
+    completed, at_work : int
+        Of these, completed, and held by people who may still complete them.
+    """
+    if state is not None and state.enough:
+        return Wave(places=0, reason="enough")
+    if completed + at_work < places or 2 * at_work > wave:
+        return Wave(places=0, reason="under way")
+    if places >= most:
+        return Wave(places=0, reason="under way" if at_work else "most")
+    needed = most if state is None else state.most - state.units - at_work
+    more = min(wave - at_work, most - places, needed)
+    return Wave(places=more, reason="open") if more > 0 else Wave(places=0, reason="under way")
+
+
+def describe_wave(state: LiveState | None, wave: Wave) -> str:
+    """Return in a line what is decided, and what follows for the places."""
+    decided = "no answers yet" if state is None else f"{state.outcome} after {state.units} annotators"
+    follows = {
+        "open": f"next wave: {wave.places} places",
+        "enough": "enough: no further place is needed",
+        "under way": "the open places are still being filled or worked on",
+        "most": "no place may be opened any more: all that were planned are completed; raise [stopping] most to go on",
+    }
+    return f"{decided}; {follows[wave.reason]}"
+
+
+def people_state(study: Study, store: Store, *, rehearsed: bool = False) -> LiveState | None:
+    """Return the state of those whom platforms bring: people, or in a rehearsal simulated annotators."""
+    groups = ("human", "simulated") if rehearsed else ("human",)
+    states = live.live_states(study, store)
+    return next((state for group in groups for state in states if state.group == group), None)
+
+
+def check_live(study: Study) -> None:
+    """Refuse a study of fixed size: it has no waves."""
+    if not live.is_live(study):
+        raise StudyError(
+            '[stopping] rule: expected "when_decided", got "fixed"; a fixed study is published whole, not in waves'
+        )

@@ -1,0 +1,77 @@
+"""Power of ratings where nothing pairs: the report's own test, studies drawn score by score, few items."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from analysis.planning.plan import assumed, detectable, unpaired_test
+from analysis.planning.unpaired import OwnItems, UnpairedTest, deal_items, draw_scores, standard_errors, unpaired_need
+from analysis.planning.variance import Components
+from analysis.statistics.clustered_difference import SystemClusters, clustered_t
+from tests.calibration.planning import PlannedDesign, simulated_unpaired_power
+
+PARTS = Components(annotator_sd=0.5, item_sd=0.8, residual_sd=1.25)
+FEW, ONE, MANY = (
+    OwnItems(n_items=8, dealt=32, pool=36),
+    OwnItems(n_items=1, dealt=4, pool=100),
+    OwnItems(n_items=2, dealt=8, pool=1000),
+)
+
+
+def planned(items: OwnItems) -> UnpairedTest:
+    return unpaired_test(PARTS, items, 0.1)
+
+
+@pytest.mark.parametrize("items", [FEW, ONE, MANY])
+def test_standard_errors_are_those_of_the_test_of_the_report(items: OwnItems) -> None:
+    rng = np.random.default_rng(1)
+    rated = deal_items(items, 24, exclusion_rate=0.1, rng=rng)
+    scores = draw_scores(PARTS, *rated, items.pool, runs=5, rng=rng)
+    errors, df = standard_errors(*scores, *rated, items.pool)
+    n, k = rated[0].shape
+    system, annotator = np.repeat([0, 1], n * k), np.tile(np.repeat(np.arange(n), k), 2)
+    item = np.concatenate([rated[0].ravel(), rated[1].ravel()])
+    for x, y, error, freedom in zip(*scores, errors, df, strict=True):
+        value = np.concatenate([x.ravel(), y.ravel()])
+        sums = SystemClusters(system, value, annotator, item, scale=5.0)
+        test = clustered_t(sums[0], sums[1], confidence=0.95).test
+        assert test.t is not None
+        assert (x.mean() - y.mean()) / test.t == pytest.approx(error, rel=1e-9)
+        assert test.df == pytest.approx(freedom, rel=1e-9)
+
+
+def test_power_is_that_of_studies_drawn_score_by_score() -> None:
+    design = assumed("likert", n_items=4, own_items=replace(FEW, n_items=4, dealt=8), pool=36)
+    drawn = simulated_unpaired_power(
+        PlannedDesign(assumptions=design, difference=0.8, power=0.8), 20, runs=3000, rng=np.random.default_rng(3)
+    )
+    assert design.own_items is not None
+    assert planned(design.own_items).power(20, 0.8, 0.05) == pytest.approx(drawn.value, abs=4 * drawn.standard_error)
+
+
+@pytest.mark.parametrize(("items", "difference"), [(FEW, 0.8), (MANY, 0.8)])
+def test_the_number_needed_is_the_smallest(items: OwnItems, difference: float) -> None:
+    test = planned(items)
+    need = unpaired_need(test, difference, 0.8, 0.05)
+    assert need.annotators is not None
+    assert need.reached == test.power(need.annotators, difference, 0.05) >= 0.8
+    assert test.power(need.annotators - 1, difference, 0.05) < 0.8
+    counts = [test.power(count, difference, 0.05) for count in range(2, 40)]
+    assert counts == sorted(counts)
+
+
+def test_more_annotators_do_not_make_up_for_few_items() -> None:
+    need = unpaired_need(planned(FEW), 0.3, 0.8, 0.05)
+    assert need.annotators is None
+    assert need.reason == "more than 5,000 annotators, or more items than the study's 36"
+
+
+def test_the_difference_that_can_be_detected_is_detected_with_that_power() -> None:
+    design = assumed("likert", n_items=8, own_items=FEW, pool=36)
+    found = detectable(design, 24, 0.8)
+    assert found.difference is not None
+    assert planned(FEW).power(24, found.difference, 0.05) == pytest.approx(0.8, abs=1e-4)
+    assert detectable(design, 2, 0.9).reason == "too few annotators for any difference"

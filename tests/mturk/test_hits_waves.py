@@ -1,0 +1,167 @@
+"""A live study as HITs: published in waves, each once, with forms that leave out what is decided by then."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import cycle
+from pathlib import Path
+
+import pytest
+
+from mturk import records
+from mturk.idempotent_calls import IdempotentMTurkCalls
+from mturk.publishing import Publisher, make_plan
+from spa import live
+from spa.forms.form import Form, PreferenceTarget
+from spa.responses.store import Store
+from spa.study.study import Study
+from tests.mturk.emulated import Emulator
+from tests.mturk.studies import STUDY, Bench, make_bench
+from tests.mturk.test_hits_exactly_once import Killed
+from tests.mturk.test_hits_exactly_once import kill_at as kill_at
+from tests.spa.test_waves import live_state
+
+LIVE = f'{STUDY}\n[stopping]\nrule = "when_decided"\nleast = 2\nwave = 2\n'
+CHAIN = (("beta", "alpha"), ("gamma", "beta"))
+
+
+@pytest.fixture
+def decide(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return a switch: each pair is decided once so many people have completed."""
+
+    def patch(*after: int) -> None:
+        def states(study: Study, store: Store) -> tuple[live.LiveState, ...]:
+            units = store.visits.count_completed()
+            (pair,) = live_state(units=units, most=6).pairs
+            pairs = tuple(
+                replace(pair, system_x=x, system_y=y, decision="x" if units >= people else None)
+                for (x, y), people in zip(CHAIN, cycle(after), strict=False)
+            )
+            return (replace(live_state(units=units, most=6), pairs=pairs),) if units else ()
+
+        monkeypatch.setattr(live, "live_states", states)
+
+    return patch
+
+
+@pytest.fixture
+def bench(tmp_path: Path, emulated: Emulator, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    monkeypatch.setitem(IdempotentMTurkCalls.__init__.__kwdefaults__, "sleep", lambda seconds: None)
+    return make_bench(tmp_path, emulated, annotators=6, text=LIVE)
+
+
+def pairs_in(bench: Bench, hit_id: str) -> set[frozenset[str]]:
+    form: Form = bench.form_of(hit_id)
+    with bench.open() as workspace:
+        systems = workspace.store.assignments.key(form.assignment_id).systems
+    targets = [one.target for one in form.questions("people") if isinstance(one.target, PreferenceTarget)]
+    return {frozenset((systems[target.label_x], systems[target.label_y])) for target in targets}
+
+
+def open_hits(bench: Bench) -> list[str]:
+    return [hit["HITId"] for hit in bench.hits() if hit["NumberOfAssignmentsAvailable"]]
+
+
+def answer_all(bench: Bench, workers: Iterator[str]) -> None:
+    for hit_id in open_hits(bench):
+        bench.answer(hit_id, next(workers))
+
+
+def test_hits_are_published_in_waves_with_what_is_open_by_then(bench: Bench, decide: Callable[..., None]) -> None:
+    decide(2, 5)
+    workers = iter(bench.emulator.workers(6, country="US"))
+    planned = bench.told("publish", "--yes")
+    assert (len(planned["made"]), planned["total"], planned["at_most"]) == (2, "2.40", "7.20")
+    assert bench.told("publish", "--yes")["made"] == []
+    assert bench.told("advance", "--yes")["reason"] == "under way"
+    answer_all(bench, workers)
+    dry = bench.run("advance").stdout
+    assert "1 of 2 comparisons are decided after 2 annotators; next wave: 2 places" in dry
+    assert "this wave $2.40, published so far $2.40, at most $7.20" in dry
+    assert "Nothing was published" in dry
+    assert len(bench.told("advance", "--yes")["made"]) == 2
+    second = {frozenset(CHAIN[1])}
+    assert [pairs_in(bench, hit_id) for hit_id in open_hits(bench)] == [second] * 2
+    answer_all(bench, workers)
+    assert bench.told("advance", "--yes")["next"] == 2
+    bench.answer(open_hits(bench)[0], next(workers))  # five: all is decided, and one place is free
+    ended = bench.told("advance", "--yes")
+    assert (ended["reason"], ended["made"], ended["expired"], ended["free"]) == ("enough", [], [], 1)
+    assert len(bench.told("advance", "--yes", "--stop")["expired"]) == 1
+    assert bench.told("advance")["free"] == 0
+    assert open_hits(bench) == [] or bench.told("status")["available"] == 1
+    assert bench.told("collect")["problems"] == 0
+    assert bench.told("approve", "--yes")["approved"] == 5
+
+
+def test_a_form_that_stands_in_a_hit_never_changes(bench: Bench, decide: Callable[..., None]) -> None:
+    """The second of the first wave answers when the first pair is decided already."""
+    decide(1, 9)
+    workers = iter(bench.emulator.workers(6, country="US"))
+    bench.run("publish", "--yes")
+    first, second = open_hits(bench)
+    whole = {frozenset(pair) for pair in CHAIN}
+    bench.answer(first, next(workers))
+    assert bench.told("advance", "--yes")["reason"] == "under way"  # leaves the decided pair out of further forms
+    assert pairs_in(bench, second) == whole
+    bench.answer(second, next(workers))
+    bench.run("advance", "--yes")
+    assert bench.told("collect")["problems"] == 0
+    with bench.open() as workspace:
+        assert workspace.store.visits.count_completed() == 2
+    assert [pairs_in(bench, hit_id) for hit_id in open_hits(bench)] == [{frozenset(CHAIN[1])}] * 2
+
+
+def test_a_pair_decided_between_plan_and_publication_is_in_no_hit(bench: Bench) -> None:
+    """A HIT holds the form that answers are read with, whatever the survey server left out meanwhile."""
+    with bench.open() as workspace:
+        records.set_up(workspace.store)
+        plan = make_plan(workspace, bench.settings(), bench.endpoint())
+        workspace.store.assignments.leave_out([CHAIN[0]])
+        calls = IdempotentMTurkCalls(workspace.store, bench.endpoint())
+        made = list(Publisher(workspace, bench.settings(), calls).publish(plan, "small"))
+    for hit_id in made:
+        asked = set(re.findall(r'name="(q\d+)"', bench.emulator.get(hit_id)["Question"]))
+        questions = {question.question_id for question in bench.form_of(hit_id).questions("people")}
+        assert asked
+        assert asked <= questions
+        assert pairs_in(bench, hit_id) == {frozenset(CHAIN[1])}
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_kill_while_a_wave_is_published_makes_each_hit_once(
+    bench: Bench, decide: Callable[..., None], kill_at: Callable[[str, str], None], moment: str
+) -> None:
+    """The rest of a wave that broke off is opened with the next one."""
+    decide(9, 9)
+    workers = iter(bench.emulator.workers(6, country="US"))
+    bench.run("publish", "--yes")
+    answer_all(bench, workers)
+    kill_at("create_hit_with_hit_type", moment)
+    with pytest.raises(Killed):
+        bench.run("advance", "--yes")
+    assert len(bench.hits()) == (2 if moment == "before" else 3)
+    assert bench.told("advance", "--yes")["made"] == []  # the interrupted one is made, or found, and has a free place
+    assert len(bench.hits()) == 3
+    answer_all(bench, workers)
+    assert len(bench.told("advance", "--yes")["made"]) == 2
+    assert len({hit["RequesterAnnotation"] for hit in bench.hits()}) == len(bench.hits()) == 5
+    assert bench.told("status")["unfinished_calls"] == 0
+
+
+def test_no_more_hits_than_planned_at_most(bench: Bench, decide: Callable[..., None]) -> None:
+    decide(9, 9)
+    workers = iter(bench.emulator.workers(6, country="US"))
+    bench.run("publish", "--yes")
+    for published in (2, 4, 6):
+        assert len(bench.hits()) == published
+        answer_all(bench, workers)
+        last = bench.told("advance", "--yes", "--every", "5") if published == 6 else bench.told("advance", "--yes")
+    assert (last["reason"], last["next"]) == ("enough", 0)
+
+
+def test_a_study_of_fixed_size_has_no_waves(tmp_path: Path, emulated: Emulator) -> None:
+    bench = make_bench(tmp_path, emulated)
+    assert '[stopping] rule: expected "when_decided", got "fixed"' in bench.run("advance", code=1).stderr
