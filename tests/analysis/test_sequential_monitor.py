@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from analysis.sequential.monitor import Monitor
 from analysis.sequential.replay import replay
@@ -138,3 +140,15 @@ def test_values_that_are_none_are_refused(values: list[float], message: str) -> 
 def test_rules_that_make_no_sense_are_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(changes))):
         replace(RULE, **changes)
+
+
+@given(seed=st.integers(0, 2**32 - 1), margin=st.sampled_from([None, 0.1]), k=st.integers(1, 5))
+def test_the_interval_of_a_decided_pair_leaves_no_difference_out(seed: int, margin: float | None, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    monitor = Monitor.start(StoppingRule(effect=0.1, margin=margin), k)
+    for _ in range(40):
+        monitor = monitor.after(rng.beta(4, 1.5, k))
+    for state in monitor.states:
+        assert state.low <= state.mean <= state.high
+        assert state.decision != "x" or state.low > 0.5 - 1e-6
+        assert state.decision != "y" or state.high < 0.5 + 1e-6
