@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.sequential.futility import futile
 from analysis.sequential.monitor import Monitor
 from analysis.sequential.replay import replay
 from analysis.sequential.rule import StoppingRule
@@ -94,6 +95,13 @@ def test_futile_is_advice_that_further_answers_take_back() -> None:
     assert going_on.states[0].decision == "x"
     unjudged = watched(np.concatenate([np.tile([0.3, 0.7], 20), np.ones(20)])[:, None], RULE)
     assert going_on.states[0].e_value == unjudged.states[0].e_value
+
+
+def test_a_study_that_starts_as_barely_futile_finds_the_effect_in_a_fifth_of_runs() -> None:
+    log_e = np.zeros((1, 2))
+    most = next(n for n in range(2, 100) if not futile(log_e, np.zeros(1, dtype=np.int64), replace(RULE, most=n))[0])
+    values = preferences(np.random.default_rng(5), (2000, most, 1), np.array([0.6]))
+    assert (replay(values, RULE).decisions == "x").mean() == pytest.approx(RULE.futility, abs=0.07)
 
 
 def test_futility_moves_no_decision_of_others() -> None:
