@@ -20,7 +20,7 @@ from spa.study.balanced_draws import Deck
 MOST = 5_000  # annotators; beyond that items decide
 SCORES = 3_000_000  # drawn at each number of annotators
 FEWEST_DRAWS, MOST_DRAWS = 200, 20_000
-LAYOUTS = 10  # dealings of the items at each number of annotators
+LAYOUTS = 50  # dealings of the items at each number of annotators
 APART = 1.3  # ratio of neighbouring numbers of annotators that are simulated
 
 
