@@ -38,14 +38,18 @@ def advance(
     a wave of annotators are at work, with forms that leave out what is decided by then. Annotators at work may always
     submit.
     """
-    import time
+    from spa.errors import PlatformError
+    from spa.platforms.waves import look_until_over
+    from spa.responses.run_lock import AlreadyRunning
 
-    while True:
+    def look() -> bool:
         with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
-            over = _advance(hit_study, stops=stops, yes=yes, as_json=as_json)
-        if every is None or over:
-            break
-        time.sleep(every)
+            return _advance(hit_study, stops=stops, yes=yes, as_json=as_json)
+
+    def announce(text: str) -> None:
+        click.echo(text, err=True)
+
+    over = look_until_over(look, every=every, passing=(PlatformError, AlreadyRunning), announce=announce)
     if over and not as_json:
         click.echo(f"Next: spa mturk approve {study}")
 
