@@ -1,0 +1,47 @@
+"""The page of a live study: only there, with a decision and a chart for each pair, also on a phone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.analysis.live_study import answer, build
+from tests.dashboard.conftest import Dashboard, started
+from tests.dashboard.looking import expect, photograph, visit
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+    from playwright.sync_api import Page as Tab
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("dashboard-live")]
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
+    path = build(tmp_path_factory.mktemp("live"))
+    answer(path)
+    with started(path) as running:
+        yield running
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_decisions_charts_and_money_are_shown(browser: Browser, live: Dashboard, width: int, tmp_path: Path) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 1000})
+    visit(page, live, "live")
+    expect(page.get_by_text("gamma is better, decided after").first).to_be_visible()
+    expect(page.locator("[data-testid=stVegaLiteChart] canvas, [data-testid=stVegaLiteChart] svg")).to_have_count(3)
+    expect(page.get_by_text("Nobody else needs to be asked.")).to_be_visible()
+    expect(page.get_by_text("Questions spared")).to_be_visible()
+    expect(page.get_by_text("GBP").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    photograph(page, tmp_path / f"live-{width}.png")
+    page.close()
+
+
+def test_a_study_of_fixed_size_has_no_such_page(tab: Tab, dashboard: Dashboard) -> None:
+    visit(tab, dashboard, "")
+    expect(tab.get_by_role("link", name="Annotators")).to_be_visible()
+    assert tab.get_by_role("link", name="Live").count() == 0
