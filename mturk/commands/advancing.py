@@ -12,7 +12,7 @@ from mturk.commands.hit_study import in_progress, open_hit_study, print_result, 
 from spa.commands.options import Finite, yes_option
 
 if TYPE_CHECKING:
-    from mturk.advancing import Recruitment
+    from mturk.advancing import HitRecruitment
     from mturk.commands.hit_study import HitStudy
 
 
@@ -83,7 +83,7 @@ def _advance(hit_study: HitStudy, *, stops: bool, yes: bool, as_json: bool) -> b
     return found.over
 
 
-def _lines(found: Recruitment) -> list[str]:
+def _lines(found: HitRecruitment) -> list[str]:
     from spa.platforms.waves import describe_wave
 
     places, plan = found.places, found.plan
@@ -94,7 +94,7 @@ def _lines(found: Recruitment) -> list[str]:
     ]
 
 
-def _facts(found: Recruitment) -> dict[str, Any]:
+def _facts(found: HitRecruitment) -> dict[str, Any]:
     places, plan = found.places, found.plan
     return {
         "places": places.places,
