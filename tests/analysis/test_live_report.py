@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from analysis.answers.live_rows import LivePairRow, LiveStudy
+from analysis.answers.live_rows import LiveGroup, LivePairRow, LiveStudy, LiveSystemRow
 from analysis.answers.study_answers import answers_of
 from analysis.live.savings import live_savings
 from analysis.live.state import live_history, live_states
 from analysis.report import render_report
 from analysis.results.analyse import analyse
 from analysis.results.live import NOT_UNDER_LOOKING, contradicted, turned_live, with_fixed_estimates
-from analysis.results.live_words import live_evidence, live_interval, live_value
+from analysis.results.live_words import best_few_words, live_evidence, live_interval, live_value
 from analysis.results.records import Results
 from analysis.results.words import Names
 from spa.commands.workspace import open_workspace
@@ -189,6 +189,28 @@ def test_ratings_are_told_in_points(results: Results) -> None:
     said = live_evidence(RATED, ROW, Names(results))
     assert said.startswith("Decided after 20 annotators; a's difference of mean ratings in points against b: 0.00 to")
     assert "equal within 0.8 points" in live_evidence(RATED, replace(ROW, decision="equal"), Names(results))
+
+
+def test_the_best_few_are_named_once_they_are_found(results: Results) -> None:
+    systems = tuple(
+        LiveSystemRow(
+            group="human", system=name, n=20, score=score, low=score - 0.2, high=score + 0.2, leads=score > 0.5
+        )
+        for name, score in (("alpha", 0.3), ("beta", 0.4), ("gamma", 0.75))
+    )
+    found = LiveGroup(group="human", units=30, excluded=0, enough=True, all_decided=True)
+    live = replace(RATED, answers="preferences", scale_width=None, pairs=(), top=1, systems=systems, groups=(found,))
+    assert best_few_words(live, "human", Names(results)).endswith(
+        "the best 1, with an error rate of at most 5%: gamma."
+    )
+    at_most = replace(live, groups=(replace(found, all_decided=False),))
+    assert best_few_words(at_most, "human", Names(results)) == ""
+    page = render_report(replace(results, live=live), full=True)["report.md"]
+    assert re.findall(r"^\| (\w+) \| 20 \| ([\d.]+)% \|.*\| (yes|no) \|$", page, flags=re.M) == [
+        ("gamma", "75.0", "yes"),
+        ("beta", "40.0", "no"),
+        ("alpha", "30.0", "no"),
+    ]
 
 
 @pytest.mark.parametrize(("lower", "expected"), [(frozenset(), 0.4375), (frozenset({"overall"}), 0.5625)])
