@@ -37,7 +37,7 @@ class PublishedPlaces:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recruitment:
+class HitRecruitment:
     """Where a live study stands at an endpoint."""
 
     places: PublishedPlaces
@@ -51,7 +51,7 @@ class Recruitment:
         return self.wave.reason in ("enough", "most") and not self.places.at_work
 
 
-def look(workspace: Workspace, settings: MTurkTable, endpoint: MTurkEndpoint) -> Recruitment:
+def look(workspace: Workspace, settings: MTurkTable, endpoint: MTurkEndpoint) -> HitRecruitment:
     """Return where a live study stands, and plan its next wave; what was handed in must be collected.
 
     Decided pairs are left out of the forms that no HIT holds yet.
@@ -78,7 +78,7 @@ def look(workspace: Workspace, settings: MTurkTable, endpoint: MTurkEndpoint) ->
         completed=found.completed,
         at_work=found.at_work,
     )
-    return Recruitment(
+    return HitRecruitment(
         places=found,
         state=state,
         wave=wave,

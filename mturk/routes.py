@@ -85,6 +85,7 @@ class HitAdapter:
             person=workerId,
             external_id=name,
             minutes_allowed=minutes_allowed(self.context.study, self.settings, self._first_form()),
+            has_place=True,
         )
 
     def hand_in(self, visit: PersonVisit, outcome: Outcome) -> Response:

@@ -151,6 +151,7 @@ class ProlificAdapter:
             session=session,
             group=mine[0].name if mine else None,
             minutes_allowed=self.offer.maximum_minutes,
+            has_place=True,
         )
 
     def _verify_again(self, visit: PersonVisit) -> None:

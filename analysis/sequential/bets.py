@@ -100,7 +100,7 @@ def log_e_values(log_capital: Floats) -> Floats:
     return found
 
 
-def confidence_limits(values: Floats, rule: StoppingRule, *, error_rate: float) -> tuple[Floats, Floats]:
+def confidence_limits(values: Floats, rule: StoppingRule, *, error_rate: float | Floats) -> tuple[Floats, Floats]:
     """Return a confidence sequence's current limits: the means that no bet refutes.
 
     The lower limit is the largest m at which the capital betting on a larger mean is 2 / ``error_rate`` or more, the
@@ -113,7 +113,7 @@ def confidence_limits(values: Floats, rule: StoppingRule, *, error_rate: float) 
         In [0, 1]; NaN = not asked.
     rule : StoppingRule
         Names effect and SD for the bets.
-    error_rate : float
+    error_rate : float or array of float, shape (k,)
         Of each confidence sequence.
 
     Returns

@@ -31,7 +31,8 @@ class HypothesisState:
     mean : float or None
         Of their values, in [0, 1]; above 1/2 speaks for x. ``None`` without units.
     low, high : float
-        Confidence sequence: all of the family hold their means at every moment together with 1 - ``error_rate``.
+        Confidence sequence at the level that a decision on this hypothesis needed: each holds its mean at every moment
+        with 1 - ``error_rate`` or more, and one that is decided leaves 1/2 out.
     e_value : float
         Current evidence against a mean of 1/2, two-sided.
     p_value : float
@@ -65,6 +66,8 @@ class Monitor:
     tally : Tally
     used : tuple of array of float, shape (k,)
         Values of each unit; NaN = not asked, or after the decision.
+    needed : array of float, shape (k,)
+        Half of the capital on the better side that decides, or decided, each hypothesis.
 
     Examples
     --------
@@ -78,12 +81,13 @@ class Monitor:
     rule: StoppingRule
     tally: Tally
     used: tuple[Floats, ...]
+    needed: Floats
 
     @classmethod
     def start(cls, rule: StoppingRule, k: int) -> Monitor:
         """Return the monitor of ``k`` hypotheses before the first unit."""
         check_whole("k", k, least=1)
-        return cls(rule=rule, tally=Tally.start(rule, (k,)), used=())
+        return cls(rule=rule, tally=Tally.start(rule, (k,)), used=(), needed=np.full(k, k / rule.error_rate))
 
     def after(self, values: Floats) -> Monitor:
         """Return the monitor after one more unit.
@@ -103,14 +107,18 @@ class Monitor:
             raise ValueError(f"values must have shape {self.tally.n.shape}, got {given.shape}")
         check_values(given)
         used = np.where(self.tally.decided, np.nan, given)
-        return Monitor(rule=self.rule, tally=self.tally.after(used, self.rule), used=(*self.used, used))
+        tally = self.tally.after(used, self.rule)
+        lost = np.exp(np.minimum(tally.log_e[:, :2].min(axis=-1), LOG_MOST)) / 2  # by the side that bet wrongly
+        needed = thresholds(tally.log_e, tally.peak, self.rule).two_sided - lost
+        needed = np.where(self.tally.decided, self.needed, np.maximum(needed, 1 / self.rule.error_rate))
+        return Monitor(rule=self.rule, tally=tally, used=(*self.used, used), needed=needed)
 
     @property
     def states(self) -> tuple[HypothesisState, ...]:
         """The hypotheses in their order."""
         tally = self.tally
         values = np.array(self.used).reshape(-1, len(tally.n))
-        low, high = confidence_limits(values, self.rule, error_rate=self.rule.error_rate / len(tally.n))
+        low, high = confidence_limits(values, self.rule, error_rate=1 / self.needed)
         more = self._expected_more(values)
         e_values = np.exp(np.minimum(two_sided(tally.log_e), LOG_MOST))
         p_values = np.exp(-two_sided_peak(tally.peak))

@@ -12,7 +12,7 @@ from mturk.commands.hit_study import in_progress, open_hit_study, print_result, 
 from spa.commands.options import Finite, yes_option
 
 if TYPE_CHECKING:
-    from mturk.advancing import Recruitment
+    from mturk.advancing import HitRecruitment
     from mturk.commands.hit_study import HitStudy
 
 
@@ -38,14 +38,18 @@ def advance(
     a wave of annotators are at work, with forms that leave out what is decided by then. Annotators at work may always
     submit.
     """
-    import time
+    from spa.errors import PlatformError
+    from spa.platforms.waves import look_until_over
+    from spa.responses.run_lock import AlreadyRunning
 
-    while True:
+    def look() -> bool:
         with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
-            over = _advance(hit_study, stops=stops, yes=yes, as_json=as_json)
-        if every is None or over:
-            break
-        time.sleep(every)
+            return _advance(hit_study, stops=stops, yes=yes, as_json=as_json)
+
+    def announce(text: str) -> None:
+        click.echo(text, err=True)
+
+    over = look_until_over(look, every=every, passing=(PlatformError, AlreadyRunning), announce=announce)
     if over and not as_json:
         click.echo(f"Next: spa mturk approve {study}")
 
@@ -79,7 +83,7 @@ def _advance(hit_study: HitStudy, *, stops: bool, yes: bool, as_json: bool) -> b
     return found.over
 
 
-def _lines(found: Recruitment) -> list[str]:
+def _lines(found: HitRecruitment) -> list[str]:
     from spa.platforms.waves import describe_wave
 
     places, plan = found.places, found.plan
@@ -90,7 +94,7 @@ def _lines(found: Recruitment) -> list[str]:
     ]
 
 
-def _facts(found: Recruitment) -> dict[str, Any]:
+def _facts(found: HitRecruitment) -> dict[str, Any]:
     places, plan = found.places, found.plan
     return {
         "places": places.places,

@@ -37,24 +37,17 @@ def advance(
     For studies that end when their pairs are decided. A wave is opened once all places are taken and at most half a
     wave of participants are at work. Participants at work may always finish and are paid.
     """
-    import time
-
     from prolific.api.problems import Unanswered, Unreachable
     from prolific.prolific_study import open_prolific_study
+    from spa.platforms.waves import look_until_over
+    from spa.responses.run_lock import AlreadyRunning
 
-    over = False
-    while not over:
-        try:
-            with open_prolific_study(study, store, endpoint_url, alone=True, announce=announce) as prolific_study:
-                over = _advance(prolific_study, stops=stops, yes=yes, as_json=as_json)
-        except (Unanswered, Unreachable) as error:
-            if every is None:
-                raise
-            announce(f"{error}; trying again in {every:g} seconds")
-        if every is None:
-            break
-        if not over:
-            time.sleep(every)
+    def look() -> bool:
+        with open_prolific_study(study, store, endpoint_url, alone=True, announce=announce) as prolific_study:
+            return _advance(prolific_study, stops=stops, yes=yes, as_json=as_json)
+
+    passing = (Unanswered, Unreachable, AlreadyRunning)
+    over = look_until_over(look, every=every, passing=passing, announce=announce)
     if over and not as_json:
         click.echo(f"Next: spa prolific approve {study}")
 

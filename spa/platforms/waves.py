@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from spa import live
-from spa.errors import StudyError
+from spa.errors import SpaError, StudyError
 from spa.live import LiveState
 from spa.study.study import Study
 
@@ -68,6 +70,33 @@ def describe_wave(state: LiveState | None, wave: Wave) -> str:
         "most": "no place may be opened any more: all that were planned are completed; raise [stopping] most to go on",
     }
     return f"{decided}; {follows[wave.reason]}"
+
+
+def look_until_over(
+    look: Callable[[], bool],
+    *,
+    every: float | None,
+    passing: tuple[type[SpaError], ...],
+    announce: Callable[[str], None],
+    sleep: Callable[[float], None] = time.sleep,
+) -> bool:
+    """Look once, or every so many seconds until the study has ended; returns whether it has.
+
+    After a first look that succeeded, errors that may pass by themselves are announced, and looking goes on.
+    """
+    seen = False
+    while True:
+        try:
+            over = look()
+            seen = True
+        except passing as error:
+            if every is None or not seen:
+                raise
+            over = False
+            announce(f"{error}; looking again in {every:g} seconds")
+        if every is None or over:
+            return over
+        sleep(every)
 
 
 def people_state(study: Study, store: Store, *, rehearsed: bool = False) -> LiveState | None:

@@ -16,6 +16,10 @@ from spa.responses.database import parse_target
 Connect = Callable[[], AbstractContextManager[Connection]]
 
 
+class AlreadyRunning(ResponseError):
+    """Another process works on the store in the same way."""
+
+
 @contextmanager
 def exclusive_run(store_name: str, name: str, connect: Connect | None = None, *, what: str = "rater") -> Iterator[None]:
     """Hold a lock while a rater runs, or ``what`` else has this name; it is freed when the process dies.
@@ -25,8 +29,10 @@ def exclusive_run(store_name: str, name: str, connect: Connect | None = None, *,
 
     Raises
     ------
+    AlreadyRunning
+        If another process runs it on this store.
     ResponseError
-        If another process runs it on this store, or no file can be made beside it.
+        If no file can be made beside it.
     """
     store = parse_target(store_name).path
     if store is None:
@@ -70,8 +76,8 @@ def _advisory_lock(store_name: str, name: str, connect: Connect | None, what: st
             connection.commit()
 
 
-def _running(store_name: str, name: str, what: str) -> ResponseError:
-    return ResponseError(
+def _running(store_name: str, name: str, what: str) -> AlreadyRunning:
+    return AlreadyRunning(
         f"{store_name}: {what} {name!r} is running on this store already, and two runs would pay twice; "
         "wait for the other run, or stop it and start again"
     )

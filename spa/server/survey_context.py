@@ -87,11 +87,13 @@ class SurveyContext:
         session: int = 1,
         group: str | None = None,
         minutes_allowed: float | None = None,
+        has_place: bool = False,
     ) -> Response:
         """Admit a person whom the platform has verified; the parameters are those of ``StoredVisits.admit``.
 
-        ``minutes_allowed`` defaults to the study's. With an ``external_id`` a visit waits in reserve if every place
-        is taken but not all are completed.
+        Whoever ``has_place``, given by the platform before they came, also comes in when a live study has decided
+        everything. ``minutes_allowed`` defaults to the study's. With an ``external_id`` a visit waits in reserve if
+        every place is taken but not all are completed.
 
         Returns
         -------
@@ -114,7 +116,7 @@ class SurveyContext:
                 minutes_allowed=self.study.people.minutes_allowed if minutes_allowed is None else minutes_allowed,
                 annotator_kind=self.annotator_kind,
                 overbook=external_id is not None,
-                rules=self.rules,
+                rules=replace(self.rules, closed=False) if has_place else self.rules,
                 now=now,
             )
         except AdmissionRefused as refusal:

@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from analysis.sequential.futility import futile
 from analysis.sequential.monitor import Monitor
 from analysis.sequential.replay import replay
 from analysis.sequential.rule import StoppingRule
@@ -94,6 +97,13 @@ def test_futile_is_advice_that_further_answers_take_back() -> None:
     assert going_on.states[0].e_value == unjudged.states[0].e_value
 
 
+def test_a_study_that_starts_as_barely_futile_finds_the_effect_in_a_fifth_of_runs() -> None:
+    log_e = np.zeros((1, 2))
+    most = next(n for n in range(2, 100) if not futile(log_e, np.zeros(1, dtype=np.int64), replace(RULE, most=n))[0])
+    values = preferences(np.random.default_rng(5), (2000, most, 1), np.array([0.6]))
+    assert (replay(values, RULE).decisions == "x").mean() == pytest.approx(RULE.futility, abs=0.07)
+
+
 def test_futility_moves_no_decision_of_others() -> None:
     values = preferences(np.random.default_rng(3), (200, 70, 5), np.array([0.5, 0.6, 0.65, 0.7, 0.8]))
     judged, not_judged = (replay(values, rule, ask_futile=True) for rule in (replace(RULE, most=70), RULE))
@@ -138,3 +148,15 @@ def test_values_that_are_none_are_refused(values: list[float], message: str) -> 
 def test_rules_that_make_no_sense_are_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(changes))):
         replace(RULE, **changes)
+
+
+@given(seed=st.integers(0, 2**32 - 1), margin=st.sampled_from([None, 0.1]), k=st.integers(1, 5))
+def test_the_interval_of_a_decided_pair_leaves_no_difference_out(seed: int, margin: float | None, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    monitor = Monitor.start(StoppingRule(effect=0.1, margin=margin), k)
+    for _ in range(40):
+        monitor = monitor.after(rng.beta(4, 1.5, k))
+    for state in monitor.states:
+        assert state.low <= state.mean <= state.high
+        assert state.decision != "x" or state.low > 0.5 - 1e-6
+        assert state.decision != "y" or state.high < 0.5 + 1e-6

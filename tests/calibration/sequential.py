@@ -37,9 +37,9 @@ REPLAYS = """
 ## Published ratings again
 
 People's mean ratings of an item as the units, in {orders:,} random orders: what is found holds for these annotators
-and further items. Planned: half a point, SD one point. "median item": after how many items a pair was decided. The
-last columns are shares of pairs: decided for the other system than by Holm's paired t-tests over all items, decided
-live only, decided by all items only.
+and further items. Planned: half a point, SD one point. "fixed": pairs that Holm's paired t-tests over all items decide;
+"live": those decided live, on average; "median item": after how many items. The last columns are shares of pairs:
+decided live for the other system, live only, over all items only.
 
 """
 

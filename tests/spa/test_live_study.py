@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from fastapi import FastAPI
+from fastapi.responses import Response
 from fastapi.testclient import TestClient
 
 from spa import live
@@ -18,6 +20,7 @@ from spa.forms.form import Form, PreferenceTarget
 from spa.live import Decision, LivePair, LiveState
 from spa.responses.store import Store
 from spa.server.app import create_app
+from spa.server.survey_context import SurveyContext
 from spa.study.load import load_study
 from spa.study.stopping import deciding_answers, deciding_criteria, deciding_pairs, most_annotators
 from spa.study.study import Study
@@ -70,6 +73,14 @@ def pairs_of(workspace: Workspace, form: Form, assignment_id: str) -> set[frozen
     return {frozenset((systems[target.label_x], systems[target.label_y])) for target in targets}
 
 
+def platform(app: FastAPI, context: SurveyContext) -> None:
+    """Admit people to whom a platform has given a place."""
+
+    @app.get("/platform")
+    def enter(person: str) -> Response:
+        return context.admit(source="platform", person=person, external_id=person, has_place=True)
+
+
 def answer(workspace: Workspace, client: TestClient, number: int) -> set[frozenset[str]]:
     """Let a person come and answer everything; returns the pairs that the form asked about."""
     token = workspace.store.tokens()[number]
@@ -85,12 +96,14 @@ def test_later_forms_leave_out_what_is_decided_and_nobody_comes_once_all_is(
 ) -> None:
     first, second = (frozenset(pair) for pair in CHAIN)
     decide({CHAIN[0]: 2, CHAIN[1]: 4})
-    with workspace, TestClient(create_app(workspace)) as client:
+    with workspace, TestClient(create_app(workspace, adapters=[platform])) as client:
         early = workspace.store.tokens()[5]
         client.get(f"/a/{early}")  # has the whole form, and keeps it
         assert [answer(workspace, client, number) for number in range(4)] == [{first, second}] * 2 + [{second}] * 2
         refused = client.get(f"/a/{workspace.store.tokens()[4]}")
         assert refused.status_code == 410
+        at_work = client.get("/platform?person=p1", follow_redirects=False)  # whose place is paid for
+        assert at_work.status_code == 303
         kept = client.get(f"/a/{early}")
         assert kept.status_code == 200
         lease = lease_assignment(workspace.store, workspace.store.keyed(early), source="link", annotator_kind="human")

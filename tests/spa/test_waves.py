@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spa import live
+from spa.errors import PlatformError, StudyError
 from spa.live import Decision, LivePair, LiveState
-from spa.platforms.waves import Wave, describe_wave, next_wave, people_state
+from spa.platforms.waves import Wave, describe_wave, look_until_over, next_wave, people_state
 from spa.responses.store import Store
 from spa.study.study import Study
 
@@ -105,6 +106,31 @@ def test_a_line_says_what_is_decided_and_what_follows() -> None:
         "1 of 1 comparisons are decided after 7 annotators; enough: no further place is needed"
     )
     assert describe_wave(None, Wave(places=3, reason="open")) == "no answers yet; next wave: 3 places"
+
+
+def test_looking_goes_on_past_errors_that_pass_but_not_from_the_first() -> None:
+    said: list[str] = []
+    waits: list[float] = []
+
+    def look_at(*found: bool | Exception, every: float | None = 5.0) -> bool:
+        coming = iter(found)
+
+        def look() -> bool:
+            one = next(coming)
+            if isinstance(one, Exception):
+                raise one
+            return one
+
+        passing = (PlatformError,)
+        return look_until_over(look, every=every, passing=passing, announce=said.append, sleep=waits.append)
+
+    assert look_at(False, PlatformError("gone"), False, True)
+    assert (said, waits) == (["gone; looking again in 5 seconds"], [5.0] * 3)
+    assert not look_at(False, every=None)
+    with pytest.raises(PlatformError, match="at once"):
+        look_at(PlatformError("at once"), True)
+    with pytest.raises(StudyError):
+        look_at(False, StudyError("for good"), True)
 
 
 def test_simulated_annotators_stand_for_people_only_in_rehearsals(monkeypatch: pytest.MonkeyPatch) -> None:
