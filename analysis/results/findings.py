@@ -114,8 +114,10 @@ def confidence_words(results: Results) -> str:
 
 
 def main_source(results: Results) -> Source | None:
-    """Return the source that the headline speaks of: SPA, else choices, else ratings."""
+    """Return the source that the headline speaks of: what decides a live study; SPA, else choices, else ratings."""
     tests = tests_by_source(results)
+    if results.live is not None and tests[results.live.answers]:
+        return results.live.answers
     return next((source for source in SOURCES if tests[source]), None)
 
 
@@ -127,8 +129,10 @@ def main_group(results: Results, source: Source) -> str:
 
 
 def first_criteria(results: Results, source: Source) -> tuple[str, ...]:
-    """Return "overall" alone where it was asked, else every criterion."""
+    """Return what decides a live study; "overall" alone where it was asked, else every criterion."""
     criteria = tuple(dict.fromkeys(test.criterion for test in tests_by_source(results)[source]))
+    if results.live is not None and results.live.answers == source:
+        return tuple(criterion for criterion in criteria if criterion in results.live.criteria)
     return (OVERALL,) if OVERALL in criteria else criteria
 
 

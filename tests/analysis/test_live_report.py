@@ -18,6 +18,7 @@ from analysis.live.savings import live_savings
 from analysis.live.state import live_history, live_states
 from analysis.report import render_report
 from analysis.results.analyse import analyse
+from analysis.results.findings import first_criteria, main_source
 from analysis.results.live import NOT_UNDER_LOOKING, contradicted, turned_live, with_fixed_estimates
 from analysis.results.live_words import best_few_words, live_evidence, live_interval, live_value
 from analysis.results.records import Results
@@ -114,6 +115,17 @@ def test_the_headline_rests_on_the_decision(results: Results) -> None:
     assert re.match(r"Decided after \d+ annotators; gamma's mean chance", results.headline.certainty)
     assert "any false decision is at most 5%" in results.headline.certainty
     assert "adjusted p" not in results.headline.certainty
+
+
+def test_the_headline_speaks_of_what_decides(results: Results) -> None:
+    row = results.preferences[0]
+    other = replace(results, preferences=(row, replace(row, criterion="wit")))
+    assert first_criteria(other, "preferences") == ("overall",)
+    assert results.live is not None
+    live = replace(results.live, criteria=("wit",))
+    assert first_criteria(replace(other, live=live), "preferences") == ("wit",)
+    assert main_source(replace(results, live=replace(live, answers="ratings"))) == "preferences"  # nobody rated
+    assert main_source(results) == "preferences"
 
 
 def test_every_table_of_p_values_says_that_they_do_not_hold(results: Results) -> None:
