@@ -42,7 +42,7 @@ class LivePairRow(Record):
     mean: Share | None
     """Of these; biased away from 0.5 where the decision ended the asking."""
     low: Share
-    """Of the confidence sequence, which holds at every look; of all pairs together at 1 - error_rate."""
+    """Of the confidence sequence, which holds at every look, at the level that a decision needs."""
     high: Share
     decision: Decision | None
     """Null: open."""

@@ -99,8 +99,7 @@ def _table(live: LiveStudy, rows: list[LivePairRow], names: Names) -> Table:
         Column(title="Mean", explanation="biased where a decision ended the asking", numeric=True),
         Column(
             title=f"{level_of(live)} interval{unit}",
-            explanation="holds at every look and for all pairs together; a decision needs less, so that a decided "
-            "pair's may still hold no difference",
+            explanation="holds at every look, at the level that a decision on the pair needs",
             numeric=True,
         ),
         Column(title="Decision"),

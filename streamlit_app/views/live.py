@@ -51,9 +51,7 @@ def _live() -> None:
     if not history.paths:
         return
     st.subheader("Confidence over time")
-    st.caption(
-        plain(f"{MEANING[history.state.answers]} The bands hold all true means at every look; a decision needs less.")
-    )
+    st.caption(plain(f"{MEANING[history.state.answers]} Each band holds the true mean at every look."))
     _charts(history)
 
 
