@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 from typing import NoReturn
 
 from spa.files import json_object, unique_keys
@@ -57,16 +58,23 @@ def parse_exposure(text: str, page: Page) -> PageExposure:
     ValueError
         If it is anything else, names an output that is not on the page, or holds a number out of bounds.
     """
+    exposure = _parsed(text)
+    if not exposure.outputs.keys() <= {exhibit.exhibit_id for exhibit in outputs_of(page)}:
+        raise ValueError("expected outputs of the page only")
+    return exposure
+
+
+@lru_cache(MOST_CACHED)  # read again with every later page of the visit
+def _parsed(text: str) -> PageExposure:
     if len(text) > LONGEST:
         raise ValueError(f"expected at most {LONGEST} characters, got {len(text)}")
     found = json_object(text, _DECODER)
     if set(found) != {"seconds", "outputs"} or not isinstance(found["outputs"], dict):
         raise ValueError("expected an object with seconds and outputs")
     seconds = _number(found["seconds"], MOST_SECONDS)
-    known = {exhibit.exhibit_id for exhibit in outputs_of(page)}
     outputs = {}
     for exhibit_id, values in found["outputs"].items():
-        if exhibit_id not in known or not isinstance(values, list) or len(values) != 3:
+        if not isinstance(values, list) or len(values) != 3:
             raise ValueError("expected three numbers for each output of the page")
         first_seen, on_screen, scrolled = values
         outputs[exhibit_id] = OutputExposure(
@@ -74,7 +82,7 @@ def parse_exposure(text: str, page: Page) -> PageExposure:
             seconds=_number(on_screen, seconds),
             scrolled=_number(scrolled, 1.0),
         )
-    return PageExposure(seconds=seconds, outputs=outputs)
+    return PageExposure(seconds=seconds, outputs=MappingProxyType(outputs))
 
 
 def outputs_of(page: Page, *, repeated: bool = True) -> tuple[Exhibit, ...]:
