@@ -22,7 +22,7 @@ from spa.server.survey_context import SurveyContext
 from tests.browser.chromium import DESK, PHONE, open_browser
 from tests.conftest import missing_part
 from tests.reading_evidence import evidence_of
-from tests.spa.small_study import STUDY, raw_answer, write_study
+from tests.spa.small_study import PEOPLE, STUDY, raw_answer, write_study
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -54,7 +54,7 @@ def whole_study(language: str) -> str:
     text = STUDY.replace('criteria = [{id = "meaning", name = "meaning", against_source = true}]\n', "")
     text = text.replace("likert.identical_pairs = 1\n", 'likert = {criteria = ["meaning"], identical_pairs = 1}\n')
     meaning = '[[criteria]]\nid = "meaning"\nname = "meaning"\nagainst_source = true\n'
-    text = text.replace("people.annotators = 6\n", "")
+    text = text.replace(f"{PEOPLE}\n", "")
     text += '[[interview]]\nid = "comments"\nquestion = "Anything else?"\n'
     before, _, after = text.partition("[spa]")
     scales, _, criteria = EVERYTHING.partition("[[criteria]]")

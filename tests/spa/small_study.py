@@ -31,9 +31,10 @@ question = "Choose the word that is a colour."
 options = ["table", "green"]
 expected = "green"
 """
+PEOPLE = "people = {annotators = 6, seconds_per_100_words = 0}"
 STUDY = f"""{BEGINNING}\
 criteria = [{{id = "meaning", name = "meaning", against_source = true}}]
-people = {{annotators = 6, seconds_per_100_words = 0}}
+{PEOPLE}
 likert.identical_pairs = 1
 
 [spa]

@@ -13,11 +13,11 @@ from spa.forms.form import Page
 from spa.responses.leases import Lease
 from spa.server.app import create_app
 from tests.spa.served_pages import ReadPage
-from tests.spa.small_study import STUDY
+from tests.spa.small_study import PEOPLE, STUDY
 from tests.spa.test_server import Place, build, code_on, finish, opened
 
 CONSENT = 'consent.text = "Take part **freely**."\n'
-OPEN_TABLE = STUDY.replace("people = {annotators = 6, seconds_per_100_words = 0}", "people.seconds_per_100_words = 0")
+OPEN_TABLE = STUDY.replace(PEOPLE, "people.seconds_per_100_words = 0")
 GROUPED = (
     OPEN_TABLE.replace('options = ["Yes", "No"]', 'options = ["Yes", "Partly", "No"]').replace(
         'eligible = ["Yes"]', 'eligible = ["Yes", "Partly"]'

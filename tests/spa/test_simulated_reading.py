@@ -20,7 +20,7 @@ from spa.study.load import load_study
 from spa.study.outputs import load_outputs
 from spa.study.warnings import study_warnings
 from tests.spa.hand_made import hand_made
-from tests.spa.small_study import STUDY, write_study
+from tests.spa.small_study import PEOPLE, STUDY, write_study
 from tests.spa.web_forms import small_form
 
 TRUTH = TrueUtilities(utilities={"good": 0.5, "poor": -0.5})
@@ -89,7 +89,7 @@ def test_each_habit_is_found_by_its_rule_from_form_to_analysis(
     tmp_path: Path, trait: str | None, rule: str | None
 ) -> None:
     """Over the real server: pages, store, table of reading, rules."""
-    path = write_study(tmp_path, STUDY.replace("people.annotators = 6", f"people.annotators = 6\n{RULES}"))
+    path = write_study(tmp_path, STUDY.replace(PEOPLE, f"people.annotators = 6\n{RULES}"))
     truth = tmp_path / "truth.toml"
     systems = [system.id for system in load_study(path).compared]
     lines = [f'"{system}" = 0.{place}' for place, system in enumerate(systems)]
@@ -114,7 +114,7 @@ def test_each_habit_is_found_by_its_rule_from_form_to_analysis(
     ],
 )
 def test_check_explains_rules_that_cannot_apply(tmp_path: Path, lines: str, words: str | None) -> None:
-    path = write_study(tmp_path, STUDY.replace("people.annotators = 6", f"people.annotators = 6\n{lines}"))
+    path = write_study(tmp_path, STUDY.replace(PEOPLE, f"people.annotators = 6\n{lines}"))
     study = load_study(path)
     found = [line for line in study_warnings(study, load_outputs(study)) if line.startswith("[analysis] m")]
     assert [words in line for line in found if words] == ([True] if words else [])

@@ -3,6 +3,7 @@
 "use strict";
 
 (() => {
+  const script = document.currentScript?.src; // costs the server least
   const form = document.querySelector("form[data-page]");
   const action = form?.getAttribute("action");
   const KEPT = "answers:"; // names of what the browser keeps
@@ -57,7 +58,7 @@
   async function isReachable() {
     if (self.origin === "null") return true; // a frame that may not ask
     try {
-      return (await fetch("/health", { cache: "no-store", signal: AbortSignal.timeout(PATIENCE) })).ok;
+      return (await fetch(script, { method: "HEAD", cache: "no-store", signal: AbortSignal.timeout(PATIENCE) })).ok;
     } catch {
       return false;
     }
