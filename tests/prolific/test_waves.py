@@ -184,8 +184,7 @@ def crashing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running
     ):
         workspace = emulator.api.get("/api/v1/workspaces/").json()["results"][0]["id"]
         emulator.people.do("POST", "wallet/", {"workspace_id": workspace, "pay_in": 10_000_000})
-        with deciding_after(10_000):
-            yield study, study.publish()
+        yield study, study.publish()
 
 
 @FEW
@@ -197,23 +196,24 @@ def test_a_wave_is_opened_once_however_often_opening_it_dies(
     crashing: tuple[Running, str], deaths: list[Any], fault: str | None
 ) -> None:
     study, study_id = crashing
-    before = places_of(study, study_id)
-    while (seen := study.emulator.api.get(f"/api/v1/studies/{study_id}/").json())["places_taken"] < before:
-        assert seen["status"] == "ACTIVE"
-        study.complete(study_id)
-    if fault is not None:
-        study.emulator.people.plan("UpdateStudy", fault)
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        for point, moment in deaths:
-            with dying(monkeypatch, point, moment):
-                try:
-                    study.spa("advance", "--yes", code=None)
-                except Killed:
-                    pass
-    study.spa("advance", "--yes", code=None)
-    study.spa("advance", "--yes")
-    assert places_of(study, study_id) == before + 2
-    assert [call for call in study.json("journal") if call["outcome"] == "started"] == []
+    with deciding_after(10_000):
+        before = places_of(study, study_id)
+        while (seen := study.emulator.api.get(f"/api/v1/studies/{study_id}/").json())["places_taken"] < before:
+            assert seen["status"] == "ACTIVE"
+            study.complete(study_id)
+        if fault is not None:
+            study.emulator.people.plan("UpdateStudy", fault)
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            for point, moment in deaths:
+                with dying(monkeypatch, point, moment):
+                    try:
+                        study.spa("advance", "--yes", code=None)
+                    except Killed:
+                        pass
+        study.spa("advance", "--yes", code=None)
+        study.spa("advance", "--yes")
+        assert places_of(study, study_id) == before + 2
+        assert [call for call in study.json("journal") if call["outcome"] == "started"] == []
 
 
 @pytest.mark.parametrize(("most", "more"), [(8, ["--share=drops-out=0.2"]), (24, ["--faults"])])
