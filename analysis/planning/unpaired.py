@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,7 +15,6 @@ from analysis.planning.power import LEAST, chances_to_stay, t_power
 from analysis.planning.solve import Detectable, Need
 from analysis.planning.variance import Components
 from analysis.statistics.coding import Floats, Ints
-from spa.study.balanced_draws import Deck
 
 MOST = 5_000  # annotators; beyond that items decide
 SCORES = 3_000_000  # drawn at each number of annotators
@@ -161,8 +160,7 @@ def draw_errors(
     """
     runs = int(np.clip(SCORES // (2 * n * items.n_items), FEWEST_DRAWS, MOST_DRAWS)) // LAYOUTS
     parts = []
-    for _ in range(LAYOUTS):
-        x, y = deal_items(items, n, exclusion_rate=exclusion_rate, rng=rng)
+    for x, y in deal_items(items, n, layouts=LAYOUTS, exclusion_rate=exclusion_rate, rng=rng):
         scores = draw_scores(components, x, y, items.pool, runs=runs, rng=rng)
         error, df = standard_errors(*scores, x, y, items.pool)
         shares = [np.bincount(side.ravel(), minlength=items.pool) / side.size for side in (x, y)]
@@ -174,13 +172,37 @@ def draw_errors(
     return DrawnErrors(sd=sd_all, error=error_all, df=df_all)
 
 
-def deal_items(items: OwnItems, n: int, *, exclusion_rate: float, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    """Deal items as assignments do and return those of x and of y by annotator who stays, shape (n, n_items)."""
+def deal_items(
+    items: OwnItems, n: int, *, layouts: int, exclusion_rate: float, rng: np.random.Generator
+) -> Iterator[tuple[Ints, Ints]]:
+    """Deal items as assignments do and yield those of x and of y by annotator who stays, shape (n, n_items)."""
     recruited = max(n, round(n / (1 - exclusion_rate)))
-    deck = Deck(range(items.pool), rng)
-    hands = np.array([deck.deal(items.dealt) for _ in range(recruited)])
-    kept = hands[np.sort(rng.choice(recruited, n, replace=False))]
-    return kept[:, : items.n_items], kept[:, items.n_items : 2 * items.n_items]
+    for hands in deal_hands(items.pool, items.dealt, recruited, layouts=layouts, rng=rng):
+        kept = hands[np.sort(rng.choice(recruited, n, replace=False))]
+        yield kept[:, : items.n_items], kept[:, items.n_items : 2 * items.n_items]
+
+
+def deal_hands(pool: int, dealt: int, hands: int, *, layouts: int, rng: np.random.Generator) -> Ints:
+    """Deal hands as :class:`~spa.study.balanced_draws.Deck` does, from several decks at once.
+
+    Returns
+    -------
+    array of int, shape (layouts, hands, dealt)
+        Each item in as many hands as any other, to within one; no hand has one twice.
+    """
+    found = np.empty((layouts, hands, dealt), dtype=np.int64)
+    left = np.empty((layouts, 0), dtype=np.int64)
+    for hand in range(hands):
+        own = left[:, :dealt]
+        left = left[:, own.shape[1] :]
+        if own.shape[1] < dealt:  # what the hand has comes later in the new deck
+            deck = rng.permuted(np.tile(np.arange(pool), (layouts, 1)), axis=1)
+            new, missing = ~(deck[:, :, None] == own[:, None, :]).any(axis=2), dealt - own.shape[1]
+            taken = new & (np.cumsum(new, axis=1) <= missing)
+            deck = np.take_along_axis(deck, np.argsort(~taken, axis=1, kind="stable"), axis=1)
+            own, left = np.concatenate([own, deck[:, :missing]], axis=1), deck[:, missing:]
+        found[:, hand] = own
+    return found
 
 
 def draw_scores(

@@ -67,16 +67,27 @@ def run(app: ASGIApp, *listeners: Listener, ready: Callable[[], object] = lambda
     Parameters
     ----------
     ready : callable
-        Called once an interrupt ends the server: while modules are imported it could be lost, and leave the lock of
+        Called once the server handles interrupts: one that falls into an import could be lost, and leave the lock of
         imports taken.
     **more
         Of :func:`server_config`.
     """
-    config = server_config(app, **more)
-    config.load()
+    server = _Server(server_config(app, **more), ready)
     with suppress(KeyboardInterrupt):
-        ready()
-        uvicorn.Server(config).run(sockets=[listener.socket for listener in listeners])
+        server.run(sockets=[listener.socket for listener in listeners])
+
+
+class _Server(uvicorn.Server):
+    """A server that tells when it has started and handles interrupts."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], object]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, within the handlers of signals that ``serve`` installs."""
+        await super().startup(sockets)
+        self._ready()
 
 
 def run_workers(
@@ -88,8 +99,9 @@ def run_workers(
     """
     config = server_config(make_app, factory=True, workers=workers, own_logs=own_logs)
     with suppress(KeyboardInterrupt):
+        supervisor = Multiprocess(config, sockets=[listener.socket])  # handles interrupts from here on
         ready()
-        Multiprocess(config, sockets=[listener.socket]).run()
+        supervisor.run()
 
 
 @contextmanager

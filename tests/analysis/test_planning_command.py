@@ -19,6 +19,13 @@ from analysis.commands.plan import plan
 from analysis.planning.solve import annotators_needed
 
 
+@pytest.fixture(autouse=True)
+def few_studies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Simulate few live studies, whose numbers are tested elsewhere."""
+    monkeypatch.setattr("analysis.planning.live_costs.STUDIES", 40)
+    monkeypatch.setattr("analysis.planning.unpaired.LAYOUTS", 10)
+
+
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from spa.commands.init import write_example

@@ -6,9 +6,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from analysis.planning.plan import assumed, detectable, unpaired_test
-from analysis.planning.unpaired import OwnItems, UnpairedTest, deal_items, draw_scores, standard_errors, unpaired_need
+from analysis.planning.unpaired import (
+    OwnItems,
+    UnpairedTest,
+    deal_hands,
+    deal_items,
+    draw_scores,
+    standard_errors,
+    unpaired_need,
+)
 from analysis.planning.variance import Components
 from analysis.statistics.clustered_difference import SystemClusters, clustered_t
 from tests.calibration.planning import PlannedDesign, simulated_unpaired_power
@@ -28,7 +38,7 @@ def planned(items: OwnItems) -> UnpairedTest:
 @pytest.mark.parametrize("items", [FEW, ONE, MANY])
 def test_standard_errors_are_those_of_the_test_of_the_report(items: OwnItems) -> None:
     rng = np.random.default_rng(1)
-    rated = deal_items(items, 24, exclusion_rate=0.1, rng=rng)
+    (rated,) = deal_items(items, 24, layouts=1, exclusion_rate=0.1, rng=rng)
     scores = draw_scores(PARTS, *rated, items.pool, runs=5, rng=rng)
     errors, df = standard_errors(*scores, *rated, items.pool)
     n, k = rated[0].shape
@@ -39,7 +49,7 @@ def test_standard_errors_are_those_of_the_test_of_the_report(items: OwnItems) ->
         sums = SystemClusters(system, value, annotator, item, scale=5.0)
         test = clustered_t(sums[0], sums[1], confidence=0.95).test
         assert test.t is not None
-        assert (x.mean() - y.mean()) / test.t == pytest.approx(error, rel=1e-9)
+        assert (x.mean() - y.mean()) / test.t == pytest.approx(error, rel=1e-8)
         assert test.df == pytest.approx(freedom, rel=1e-9)
 
 
@@ -75,3 +85,14 @@ def test_the_difference_that_can_be_detected_is_detected_with_that_power() -> No
     assert found.difference is not None
     assert planned(FEW).power(24, found.difference, 0.05) == pytest.approx(0.8, abs=1e-4)
     assert detectable(design, 2, 0.9).reason == "too few annotators for any difference"
+
+
+@given(pool=st.integers(1, 9), dealt=st.integers(1, 9), hands=st.integers(1, 12), seed=st.integers(0, 99))
+def test_hands_are_dealt_as_assignments_are(pool: int, dealt: int, hands: int, seed: int) -> None:
+    assume(dealt <= pool)
+    found = deal_hands(pool, dealt, hands, layouts=3, rng=np.random.default_rng(seed))
+    assert found.shape == (3, hands, dealt)
+    for layout in found:
+        assert all(len(set(hand)) == dealt for hand in layout.tolist())
+        for last in range(1, hands + 1):
+            assert np.ptp(np.bincount(layout[:last].ravel(), minlength=pool)) <= 1

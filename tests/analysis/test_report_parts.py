@@ -46,6 +46,8 @@ from tests.browser.chromium import CHROMIUM
 
 MOST_WORDS = 3300
 
+pytestmark = pytest.mark.xdist_group("demo-report")  # the demo is made once
+
 
 def demo(folder: Path) -> Results:
     made = CliRunner().invoke(main, ["demo", "--out", str(folder)])

@@ -71,10 +71,14 @@ def run_traced(folder: Path, command: tuple[str, ...], trace: Path) -> None:
     with subprocess.Popen([*traced, *command], cwd=folder, umask=0, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         served = False
-        for line in process.stdout:
-            if "Ctrl-C" in line:
-                served = True
-                subprocess.run(["pkill", "-INT", "-P", str(process.pid)], check=True)  # not strace
+        try:
+            for line in process.stdout:
+                if "Ctrl-C" in line:
+                    served = True
+                    subprocess.run(["pkill", "-INT", "-P", str(process.pid)], check=True)  # not strace
+        except BaseException:
+            subprocess.run(["pkill", "-KILL", "-P", str(process.pid)], check=False)
+            raise
     assert served or process.returncode == 0, command
 
 
