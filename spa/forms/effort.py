@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil
 
 from spa.forms.form import ExhibitsBlock, Form
@@ -22,6 +23,7 @@ SECONDS_A_QUESTION = 8.0
 SECONDS_AN_IMAGE = 6.0
 SECONDS_A_PAGE = 3.0
 
+MOST_COUNTED = 4096  # texts
 _CJK = re.compile(f"[{CJK}]")
 _WORD = re.compile(rf"(?:(?![{CJK}])\w)+(?:['’\-](?:(?![{CJK}])\w)+)*")
 
@@ -72,6 +74,7 @@ def whole_minutes(study: Study, form: Form) -> int:
     return ceil(minutes_of(study, form))
 
 
+@lru_cache(MOST_COUNTED)  # outputs are counted on every page that shows them
 def count_words(text: str) -> int:
     """Count the words of a text, and each Chinese or Japanese character as one.
 

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import NoReturn
 
 from spa.files import json_object, unique_keys
-from spa.forms import effort
+from spa.forms.effort import count_words
 from spa.forms.form import Exhibit, ExhibitsBlock, Page
 from spa.forms.texts import READING_TEXTS, Texts
 from spa.study.study import Study
@@ -23,7 +23,7 @@ READING = "reading"  # the field; no question is called so
 LONGEST = 50_000  # characters; an output takes about 30
 MOST_SECONDS = 90 * 24 * 3600.0  # how long a link is remembered
 IMAGE_SECONDS = 1.0  # least time on screen, where there is one for texts
-MOST_CACHED = 4096  # texts
+MOST_CACHED = 4096  # pieces of evidence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,5 +128,4 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"expected JSON, got {name}")
 
 
-count_words = lru_cache(MOST_CACHED)(effort.count_words)
 _DECODER = json.JSONDecoder(object_pairs_hook=unique_keys, parse_constant=_refuse_constant)

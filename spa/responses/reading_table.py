@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from spa.forms.effort import count_words
 from spa.forms.form import Exhibit, Form, Page
 from spa.responses.payloads import Payload
-from spa.responses.reading_evidence import READING, PageExposure, count_words, outputs_of, parse_exposure
+from spa.responses.reading_evidence import READING, PageExposure, outputs_of, parse_exposure
 
 
 def with_evidence(payloads: tuple[Payload, ...]) -> dict[str, str]:

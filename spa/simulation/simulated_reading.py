@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spa.forms.effort import count_words
 from spa.forms.form import Exhibit, ExhibitsBlock, Form, Page
-from spa.responses.reading_evidence import IMAGE_SECONDS, count_words, minimum_seconds, outputs_of
+from spa.responses.reading_evidence import IMAGE_SECONDS, minimum_seconds, outputs_of
 
 RACING_WORDS_PER_MINUTE = 1500.0  # nobody reads so fast
 NOISE = 0.3  # standard deviation of the log pace from one output to the next

@@ -131,6 +131,7 @@ def test_annotators_raters_report_and_plan_open(tab: Tab, dashboard: Dashboard) 
 
 def test_a_download_holds_no_formula(tab: Tab, dashboard: Dashboard, tmp_path: Path) -> None:
     visit(tab, dashboard, "report")
+    settled(tab)
     with tab.expect_download() as waiting:
         tab.get_by_role("button", name="Tables (CSV, LaTeX)").click()
     waiting.value.save_as(tmp_path / "tables.zip")

@@ -189,6 +189,7 @@ def test_what_raters_failed_at_can_be_read(tab: Tab, dashboard: Dashboard, tmp_p
 
 def test_the_report_is_taken_away_with_its_datasheet(tab: Tab, dashboard: Dashboard, tmp_path: Path) -> None:
     visit(tab, dashboard, "report")
+    settled(tab)  # a click while the page is drawn is lost
     with tab.expect_download() as waiting:
         tab.get_by_role("button", name="Results (JSON)").click()
     waiting.value.save_as(tmp_path / "results.json")

@@ -13,7 +13,8 @@ from analysis.answers.exclusions import find_exclusions
 from analysis.answers.study_answers import answers_of
 from spa.cli import main
 from spa.commands.workspace import open_workspace
-from spa.responses.reading_evidence import count_words, outputs_of, parse_exposure, unseen_outputs
+from spa.forms.effort import count_words
+from spa.responses.reading_evidence import outputs_of, parse_exposure, unseen_outputs
 from spa.simulation.simulated_annotators import SimulatedAnnotator, Temperament
 from spa.simulation.true_utilities import TrueUtilities
 from spa.study.load import load_study
