@@ -23,7 +23,7 @@ from spa.commands.workspace import open_workspace
 from spa.forms.texts import load_texts
 from spa.server.app import create_app
 from spa.server.http_server import serve_on_loopback
-from tests.browser.chromium import DESK, PHONE, expect, open_browser, open_context
+from tests.browser.chromium import DESK, PHONE, expect, open_context
 from tests.browser.test_form_in_browser import WORDS, HandMade
 from tests.spa.small_study import raw_answer, write_study
 from tests.spa.store_steps import save_payload
@@ -36,12 +36,6 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 UNSENT = "Not sent yet: no connection. Your answers are kept."
 KEPT = "() => [localStorage, sessionStorage].flatMap(Object.keys).filter((name) => name.startsWith('answers:'))"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_browser() as found:
-        yield found
 
 
 @pytest.fixture

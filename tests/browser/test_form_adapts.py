@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from spa.forms.texts import load_texts
 from spa.server.app import create_app
 from spa.server.http_server import serve_on_loopback
 from spa.server.preview import create_preview
-from tests.browser.chromium import PHONE, expect, open_browser, open_context
+from tests.browser.chromium import PHONE, expect, open_context
 from tests.browser.test_form_in_browser import WORDS, HandMade
 from tests.browser.test_reading_in_browser import to_reading
 from tests.spa.web_forms import small_form
@@ -34,12 +33,6 @@ UNCLEAR_FOCUS = """() => {
     return shown && outlined ? null : one.outerHTML;
 }"""
 STYLE = "(one, [pseudo, name]) => getComputedStyle(one, pseudo)[name]"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_browser() as found:
-        yield found
 
 
 @pytest.mark.parametrize("size", [*ZOOMED, {"width": 1280, "height": 360}])

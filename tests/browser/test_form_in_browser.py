@@ -21,7 +21,7 @@ from spa.server.http_server import serve_on_loopback
 from spa.server.preview import create_preview
 from spa.study.assignment import Assignment, BlindingKey
 from spa.study.study import OutputFiles, People, Study, System
-from tests.browser.chromium import DESK, PHONE, expect, open_browser, open_context
+from tests.browser.chromium import DESK, PHONE, expect, open_context
 from tests.spa.store_steps import lease_assignment, save_payload
 from tests.spa.web_forms import HOSTILE, small_form
 
@@ -59,12 +59,6 @@ class HandMade:
     def form(self, assignment_id: str) -> Form:
         """Return the form under the name of an assignment."""
         return replace(self.made, assignment_id=assignment_id)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_browser() as found:
-        yield found
 
 
 @pytest.fixture

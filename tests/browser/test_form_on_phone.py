@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from spa.forms.texts import load_texts
 from spa.server.http_server import serve_on_loopback
 from spa.server.preview import create_preview
-from tests.browser.chromium import DESK, PHONE, expect, open_browser, open_context
+from tests.browser.chromium import DESK, PHONE, expect, open_context
 from tests.spa.test_build_form import MEANING, forms_of
 from tests.spa.web_forms import small_form
 from tests.strategies import small_study
@@ -25,12 +24,6 @@ COUNT = {
     "options": [{"text": text, "score": score} for score, text in enumerate(("2 or more", "1", "0"))],
 }
 TOP_OF_BAR = "document.querySelector('.buttons').getBoundingClientRect().top"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_browser() as found:
-        yield found
 
 
 @pytest.mark.parametrize("language", ["en", "ar"])

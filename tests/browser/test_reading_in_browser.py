@@ -13,7 +13,7 @@ import pytest
 from spa.forms.texts import load_texts
 from spa.server.app import create_app
 from spa.server.http_server import serve_on_loopback
-from tests.browser.chromium import DESK, PHONE, expect, open_browser, open_context
+from tests.browser.chromium import DESK, PHONE, expect, open_context
 from tests.browser.test_form_in_browser import WORDS, HandMade
 from tests.conftest import need
 from tests.spa.web_forms import small_form
@@ -24,12 +24,6 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 LINES = ".unseen-outputs li"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_browser() as found:
-        yield found
 
 
 @pytest.fixture

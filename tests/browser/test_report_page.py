@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ import pytest
 from analysis.report import write_report
 from analysis.results.files import from_plain
 from tests.analysis.sample_results import full_results
-from tests.browser.chromium import DESK, PHONE, open_browser, open_context
+from tests.browser.chromium import DESK, PHONE, open_context
 from tests.conftest import missing_part
 
 if TYPE_CHECKING:
@@ -23,12 +22,6 @@ HIDDEN = """() => [...document.querySelectorAll(".stacked td, tbody th")].filter
 }).map(field => field.textContent)"""
 VERDICTS = """() => [...document.querySelectorAll("td[data-label=Verdict]")].filter(
     field => field.checkVisibility()).map(field => getComputedStyle(field, "::before").content)"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_browser() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from spa.server.app import create_app
 from spa.server.http_server import serve_on_loopback
 from spa.server.preview import create_preview
 from spa.server.survey_context import SurveyContext
-from tests.browser.chromium import DESK, PHONE, open_browser
+from tests.browser.chromium import DESK, PHONE
 from tests.conftest import missing_part
 from tests.reading_evidence import evidence_of
 from tests.spa.small_study import PEOPLE, STUDY, raw_answer, write_study
@@ -68,12 +67,6 @@ def mount(app: FastAPI, context: SurveyContext) -> None:
     @app.get("/notice/{name}", response_model=None)
     def show(name: str) -> Response:
         return context.notice(name, link="/")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_browser() as found:
-        yield found
 
 
 @pytest.mark.parametrize(("language", "scheme"), [("en", "light"), ("ar", "dark")])

@@ -18,7 +18,7 @@ from spa.commands.workspace import open_workspace
 from spa.server.app import create_app
 from spa.server.http_server import listen
 from spa.server.survey_context import installed_adapters
-from tests.browser.chromium import PHONE, expect, open_browser, open_context
+from tests.browser.chromium import PHONE, expect, open_context
 from tests.browser.worker_browser import signed_in
 from tests.conftest import missing_part
 from tests.mturk.lab import Lab, open_lab, serving
@@ -34,12 +34,6 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 SHOTS = os.environ.get("WORKER_SITE_SHOTS")  # a folder for pictures of every page, to be looked at
 PAGES = ("/hits?all=1", "/work", "/history", "/earnings", "/messages", "/qualifications", "/account")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_browser() as found:
-        yield found
 
 
 @pytest.fixture

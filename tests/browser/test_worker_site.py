@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from spa.server.http_server import serve_on_loopback
-from tests.browser.chromium import expect, open_browser, open_context
+from tests.browser.chromium import expect, open_context
 from tests.browser.worker_browser import accepted, signed_in
 from tests.browser.worker_pages import (
     WITH_FILE_FIELD,
@@ -28,12 +28,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page as Tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_browser() as found:
-        yield found
 
 
 @pytest.fixture
