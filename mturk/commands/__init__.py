@@ -11,7 +11,7 @@ COMMANDS = {  # name -> function, in the order of use
     "publish": "mturk.commands.publishing:publish",
     "status": "mturk.commands.publishing:status",
     "collect": "mturk.commands.collecting:collect",
-    "advance": "mturk.commands.advancing:advance",
+    "advance": "mturk.commands.advance:advance",
     "approve": "mturk.commands.reviewing:approve",
     "reject": "mturk.commands.reviewing:reject",
     "bonus": "mturk.commands.reviewing:bonus",

@@ -9,7 +9,7 @@ import click
 
 from mturk.commands.collecting import collect_submissions
 from mturk.commands.hit_study import in_progress, open_hit_study, print_result, study_options
-from spa.commands.options import Finite, yes_option
+from spa.commands.options import every_option, yes_option
 
 if TYPE_CHECKING:
     from mturk.advancing import HitRecruitment
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 @click.command(epilog="Example: spa mturk advance my-study/study.toml --every 60 --yes --stop")
 @study_options
-@click.option(
-    "--every", type=Finite(min=5), metavar="SECONDS", help="Repeat at this interval until nobody else is needed."
-)
+@every_option("nobody else is needed")
 @click.option("--stop", "stops", is_flag=True, help="With --yes: expire HITs once nobody else is needed.")
 @yes_option
 def advance(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from prolific.commands.shared import announce, json_option, print_json, study_options, yes_option
-from spa.commands.options import Finite
+from spa.commands.options import every_option
 
 if TYPE_CHECKING:
     from prolific.advancing import Recruitment
@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 @click.command(epilog="Example: spa prolific advance my-study/study.toml --every 60 --yes --stop")
 @study_options
-@click.option(
-    "--every", type=Finite(min=5), metavar="SECONDS", help="Repeat at this interval until nobody else is needed."
-)
+@every_option("nobody else is needed")
 @click.option("--stop", "stops", is_flag=True, help="With --yes: stop recruitment once nobody else is needed.")
 @yes_option("Open the next wave and reserve its money")
 @json_option

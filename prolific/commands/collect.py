@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from prolific.commands.shared import json_option, print_json, study_options
-from spa.commands.options import Finite
+from spa.commands.options import every_option
 
 if TYPE_CHECKING:
     from prolific.collecting import SessionReconciliation
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 @click.command(epilog="Example: spa prolific collect my-study/study.toml --every 60")
 @study_options
-@click.option(
-    "--every", type=Finite(min=5), metavar="SECONDS", help="Repeat at this interval until the study is completed."
-)
+@every_option("the study is completed")
 @json_option
 def collect(study: Path, store: str | None, endpoint_url: str | None, every: float | None, as_json: bool) -> None:
     """Update STUDY from Prolific: verify participants, free abandoned places and compare submissions.

@@ -71,6 +71,12 @@ def seed_option(default: int) -> Callable[[Command], Command]:
     )
 
 
+def every_option(until: str) -> Callable[[Command], Command]:
+    """Return ``--every`` of a command that looks again and again until something has happened."""
+    text = f"Repeat at this interval until {until}."
+    return click.option("--every", type=Finite(min=5), metavar="SECONDS", help=text)
+
+
 def out_folder_option(text: str, *, required: bool = False) -> Callable[[Command], Command]:
     """Return ``--out`` for a folder."""
     return click.option("--out", type=NEW_FOLDER, required=required, help=text)
