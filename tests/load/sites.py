@@ -36,6 +36,7 @@ class Site(Protocol):
 
 FORM = re.compile(r'<form method="post" action="(?P<action>[^"]+)"[^>]* data-page="(?P<page>[^"]+)"')
 INPUT = re.compile(r"<input\b[^>]*>")
+MEASURED = ' data-reading="'
 OUTPUT = re.compile(r'\bdata-exhibit="([^"]+)" data-seconds="([\d.]+)"')
 ATTRIBUTE = re.compile(r'\b(type|name|value)="([^"]*)"')
 
@@ -127,10 +128,12 @@ def offered_in(text: str) -> dict[str, list[str] | None]:
 
 
 def evidence_of(text: str) -> dict[str, str]:
-    """Return what a browser adds once every output of a page was on screen for its minimum."""
+    """Return what a browser adds to every page of a study that measures, once each output was on screen long enough."""
+    if MEASURED not in text:
+        return {}
     seconds = {exhibit: float(minimum) for exhibit, minimum in OUTPUT.findall(text)}
     outputs = {exhibit: [0.0, minimum, 1.0] for exhibit, minimum in seconds.items()}
-    return {"reading": json.dumps({"seconds": sum(seconds.values()), "outputs": outputs})} if outputs else {}
+    return {"reading": json.dumps({"seconds": sum(seconds.values()), "outputs": outputs})}
 
 
 INSTANCE = re.compile(r'<input id="instance_id"[^>]* value="([^"]+)"')
