@@ -62,6 +62,7 @@ class UnpairedTest:
     exclusion_rate: float
     seed: int
     drawn: dict[int, DrawnErrors] = field(default_factory=dict)
+    bounds: dict[tuple[int, float], Floats] = field(default_factory=dict)  # errors times critical t, at a level
 
     def standard_error(self, n: int) -> float:
         """Return the SD of the difference of means with n annotators who stay, averaged over dealings."""
@@ -80,7 +81,9 @@ class UnpairedTest:
             rng = np.random.default_rng([self.seed, n])
             self.drawn[n] = draw_errors(self.components, self.items, n, exclusion_rate=self.exclusion_rate, rng=rng)
         found = self.drawn[n]
-        return float(np.mean(ndtr((difference + stdtrit(found.df, alpha / 2) * found.error) / found.sd)))
+        if (n, alpha) not in self.bounds:
+            self.bounds[n, alpha] = stdtrit(found.df, alpha / 2) * found.error
+        return float(np.mean(ndtr((difference + self.bounds[n, alpha]) / found.sd)))
 
     def power(self, annotators: int, difference: float, alpha: float) -> float:
         """Return the power with so many recruited, averaged over how many stay.
