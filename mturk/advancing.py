@@ -12,7 +12,7 @@ from mturk.replies import pages
 from mturk.settings import MTurkTable
 from spa.errors import PlatformError
 from spa.live import LiveState, narrow
-from spa.platforms.waves import Wave, check_live, next_wave, people_state
+from spa.platforms.waves import Wave, check_live, next_wave
 from spa.study.stopping import most_annotators
 
 if TYPE_CHECKING:
@@ -67,9 +67,8 @@ def look(workspace: Workspace, settings: MTurkTable, endpoint: MTurkEndpoint) ->
     found = published_places(workspace.store, endpoint)
     if not found.places:
         raise PlatformError(f"{endpoint.origin}: expected HITs of this study, got none; run `spa mturk publish`")
-    narrow(workspace.study, workspace.store)
+    state = narrow(workspace.study, workspace.store)
     workspace.forget_forms()
-    state = people_state(workspace.study, workspace.store)
     wave = next_wave(
         state,
         wave=workspace.study.stopping.wave,
