@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.live.next_pairs import best_few_state, open_pairs
+from analysis.live.rule import stopping_rule
 from analysis.live.unit_matrix import UnitMatrix, unit_matrices
 from analysis.sequential.monitor import HypothesisState, Monitor
-from analysis.sequential.rule import StoppingRule
 from spa.live import LivePair, LiveState
 from spa.responses.store import Store
-from spa.study.stopping import most_annotators, stopping_facts
+from spa.study.stopping import most_annotators
 from spa.study.study import Study
 
 MOST_POINTS = 60  # of one history; more cannot be told apart on a small chart
@@ -88,12 +88,6 @@ def live_history(study: Study, store: Store, group: str) -> LiveHistory | None:
     )
 
 
-def rule_of(study: Study) -> StoppingRule:
-    """Return the rule of a study's table [stopping]; ratings are compared on the scale mapped to [0, 1]."""
-    facts = stopping_facts(study)
-    return StoppingRule(**{name: facts[name] for name in ("error_rate", "effect", "margin", "least", "most")})
-
-
 def _last(study: Study, matrix: UnitMatrix) -> Iterator[tuple[int, HypothesisState]]:
     for _, place, state in _replayed(study, matrix, [len(matrix.units)]):
         yield place, state
@@ -101,7 +95,9 @@ def _last(study: Study, matrix: UnitMatrix) -> Iterator[tuple[int, HypothesisSta
 
 def _replayed(study: Study, matrix: UnitMatrix, looks: Iterable[int]) -> Iterator[tuple[int, int, HypothesisState]]:
     """Yield units so far, place of the hypothesis and its state, after the given numbers of units."""
-    shown, rule = set(looks), rule_of(study)
+    shown, rule = set(looks), stopping_rule(study)
+    if rule is None:
+        raise ValueError("expected a live study, got one of fixed size")
     for family in matrix.families:
         monitor = Monitor.start(rule, len(family))
         for units in range(len(matrix.units) + 1):

@@ -15,8 +15,6 @@ from analysis.sequential.replay import replay
 from analysis.sequential.rule import StoppingRule
 from analysis.statistics.coding import Floats
 from spa.forms.effort import SECONDS_A_QUESTION
-from spa.study.stopping import stopping_facts
-from spa.study.study import Study
 
 CELLS = 120_000  # answers simulated for one scenario: half a second
 STUDIES = 300  # at most
@@ -148,14 +146,6 @@ def _smallest(enough: Callable[[int], bool], most: int) -> int | None:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle + 1, high)
     return low
-
-
-def stopping_rule(study: Study) -> StoppingRule | None:
-    """Return the rule of a live study; ``None`` of one of fixed size."""
-    facts = stopping_facts(study)
-    if not facts:
-        return None
-    return StoppingRule(**{name: facts[name] for name in ("error_rate", "effect", "margin", "least", "most")})
 
 
 def _on_unit_scale(assumptions: Assumptions, difference: float) -> tuple[Floats, Floats]:

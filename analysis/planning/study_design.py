@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from analysis.planning.live_costs import live_costs, stopping_rule
+from analysis.live.rule import stopping_rule
+from analysis.planning.live_costs import live_costs
 from analysis.planning.plan import Assumptions, Kind, LiveCost, PowerPlan, annotators_for, assumed
 from analysis.planning.unpaired import OwnItems
 from spa.errors import AnalysisError
