@@ -11,7 +11,7 @@ from analysis.sequential.top_k import BordaCounts, TopRule, next_comparisons, to
 from analysis.statistics.coding import Floats
 from spa.live import LivePair, LiveState, LiveSystem
 from spa.study.narrowing import DealtPair
-from spa.study.stopping import most_annotators, stopping_facts
+from spa.study.stopping import planned_annotators, stopping_facts
 from spa.study.study import Study
 
 AHEAD = 50  # assignments dealt at once: as many people may come before the next one completes
@@ -64,7 +64,7 @@ def best_few_state(study: Study, matrix: UnitMatrix, dealt: Mapping[str, Sequenc
         answers=matrix.answers,
         units=units,
         excluded=matrix.excluded,
-        most=most_annotators(study),
+        most=planned_annotators(study),
         systems=tuple(
             LiveSystem(
                 system=system,

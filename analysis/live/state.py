@@ -13,7 +13,7 @@ from analysis.live.unit_matrix import UnitMatrix, unit_matrices
 from analysis.sequential.monitor import HypothesisState, Monitor
 from spa.live import LivePair, LiveState
 from spa.responses.store import Store
-from spa.study.stopping import most_annotators
+from spa.study.stopping import planned_annotators
 from spa.study.study import Study
 
 MOST_POINTS = 60  # of one history; more cannot be told apart on a small chart
@@ -135,7 +135,7 @@ def _state(study: Study, matrix: UnitMatrix, states: dict[int, HypothesisState])
         answers=matrix.answers,
         units=len(matrix.units),
         excluded=matrix.excluded,
-        most=most_annotators(study),
+        most=planned_annotators(study),
         pairs=tuple(pairs),
         next_pairs=tuple(open_pairs(study, pairs, seed=(study.seed, len(matrix.units)))),
     )

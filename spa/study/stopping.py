@@ -49,7 +49,7 @@ def stopping_facts(study: Study) -> dict[str, Any]:
         return {}
     error_rate = study.analysis.fwer if study.stopping.error_rate is None else study.stopping.error_rate
     filled = {"answers": deciding_answers(study), "criteria": list(deciding_criteria(study))}
-    return study.stopping.model_dump() | filled | {"error_rate": error_rate, "most": most_annotators(study)}
+    return study.stopping.model_dump() | filled | {"error_rate": error_rate, "most": planned_annotators(study)}
 
 
 def rating_scale_width(study: Study) -> float:
@@ -60,10 +60,5 @@ def rating_scale_width(study: Study) -> float:
 
 
 def planned_annotators(study: Study) -> int:
-    """Return how many annotators a study needs assignments for: of a live study, those that it asks at most."""
-    return study.people.annotators if study.stopping.rule == "fixed" else most_annotators(study)
-
-
-def most_annotators(study: Study) -> int:
-    """Return after how many annotators a live study ends undecided."""
+    """Return how many annotators are planned: of a live study, after how many it ends undecided."""
     return study.people.annotators if study.stopping.most is None else study.stopping.most

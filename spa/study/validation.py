@@ -9,7 +9,13 @@ from typing import get_args
 
 from spa.study.annotator_validation import panel_problems, people_problems, rater_problems
 from spa.study.problems import StudyProblem, find, nearest, quote, repeated, unfit_system
-from spa.study.stopping import deciding_answers, deciding_criteria, deciding_elicitation, kinds_asked, most_annotators
+from spa.study.stopping import (
+    deciding_answers,
+    deciding_criteria,
+    deciding_elicitation,
+    kinds_asked,
+    planned_annotators,
+)
 from spa.study.study import (
     OVERALL,
     Elicitation,
@@ -394,7 +400,7 @@ def _stopping(study: Study) -> Iterator[StudyProblem]:
         do = 'set [choices] per_annotator, or freed = "shorter": nobody is asked about the same pair twice'
         yield find("[stopping] freed", '"shorter" unless pairs are dealt', '"open_pairs"', do, "choices")
     yield from _top(study)
-    most = most_annotators(study)
+    most = planned_annotators(study)
     if given.least > most:
         yield find(
             "[stopping] least", f"at most {most}, the most annotators", str(given.least), "lower it or raise most"

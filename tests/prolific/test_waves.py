@@ -18,7 +18,7 @@ from spa.cli import main
 from spa.commands.workspace import open_workspace
 from spa.journal import Journal
 from spa.responses.store import Store
-from spa.study.stopping import most_annotators
+from spa.study.stopping import planned_annotators
 from spa.study.study import Study
 from tests.prolific.conftest import Emulator, running
 from tests.prolific.running_study import Running, running_study
@@ -36,7 +36,7 @@ def deciding_after(people: int) -> Iterator[None]:
 
     def states(study: Study, store: Store) -> tuple[live.LiveState, ...]:
         units = store.visits.count_completed()
-        return (live_state(units=units, most=most_annotators(study), decided=units >= people),) if units else ()
+        return (live_state(units=units, most=planned_annotators(study), decided=units >= people),) if units else ()
 
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(live, "live_states", states)

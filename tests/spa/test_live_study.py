@@ -22,7 +22,7 @@ from spa.responses.store import Store
 from spa.server.app import create_app
 from spa.server.survey_context import SurveyContext
 from spa.study.load import load_study
-from spa.study.stopping import deciding_answers, deciding_criteria, deciding_pairs, most_annotators
+from spa.study.stopping import deciding_answers, deciding_criteria, deciding_pairs, planned_annotators
 from spa.study.study import Study
 from tests.spa.small_study import STUDY, SYSTEMS, answer_form, write_study
 from tests.spa.store_steps import complete, lease_assignment
@@ -47,7 +47,7 @@ def state_after(study: Study, store: Store, decided: dict[tuple[str, str], int])
         for x, y in CHAIN
     )  # fmt: skip
     return LiveState(
-        group="human", answers="preferences", units=units, excluded=0, most=most_annotators(study), pairs=pairs
+        group="human", answers="preferences", units=units, excluded=0, most=planned_annotators(study), pairs=pairs
     )
 
 
@@ -145,7 +145,12 @@ def test_a_study_of_fixed_size_has_no_state(tmp_path: Path) -> None:
 )
 def test_what_decides_follows_from_the_study(tmp_path: Path, more: str, found: tuple[object, ...]) -> None:
     study = load_study(write_study(tmp_path, LIVE + more))
-    assert (deciding_answers(study), deciding_criteria(study), deciding_pairs(study), most_annotators(study)) == found
+    assert (
+        deciding_answers(study),
+        deciding_criteria(study),
+        deciding_pairs(study),
+        planned_annotators(study),
+    ) == found
 
 
 @pytest.mark.parametrize(
