@@ -7,7 +7,7 @@ from analysis.report.cells import cell
 from analysis.report.document import Block, Bullets, Column, Fold, Paragraph, Section, Table, build_table
 from analysis.results.findings import confidence_words
 from analysis.results.records import Results
-from analysis.results.words import Names, count, interval, number, p_words, plural, sentence
+from analysis.results.words import SPACE, Names, count, interval, number, p_value, plural, sentence
 
 ABOUT = (
     "Annotators put outputs of one item in order, best first. The Plackett-Luce model takes an ordering as one choice "
@@ -97,9 +97,11 @@ def _reliance(names: Names, row: OrderSummary, results: Results) -> str:
     if row.place_effect is None or row.place_p is None:
         parts.append(f"Effect of the place on the page not tested: {row.place_reason}.")
     else:
+        text = p_value(row.place_p)
+        p_words = f"p{SPACE}{text}" if text.startswith("<") else f"p{SPACE}={SPACE}{text}"
         parts.append(
             f"For each place further down the page an output falls by {number(row.place_effect)} ranks "
-            f"({confidence_words(results)} {interval(row.place_ci_low, row.place_ci_high)}, {p_words(row.place_p).removeprefix('adjusted ')})."
+            f"({confidence_words(results)} {interval(row.place_ci_low, row.place_ci_high)}, {p_words})."
         )
     return " ".join(parts)
 
