@@ -63,6 +63,16 @@ class RatingTarget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SpanTarget:
+    """The errors of one output."""
+
+    label: str
+    item_id: str
+    sample: int
+    criterion: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceTarget:
     """Which of two outputs of one item is better."""
 
@@ -109,12 +119,13 @@ class ConfirmationTarget:
 class ExplanationTarget:
     """Why an answer was given; ``of`` is what that answer is about."""
 
-    of: PreferenceTarget | RatingTarget | ChoiceTarget
+    of: PreferenceTarget | RatingTarget | SpanTarget | ChoiceTarget
 
 
 Target = (
     PreferenceTarget
     | RatingTarget
+    | SpanTarget
     | ChoiceTarget
     | CheckTarget
     | ScreeningTarget
@@ -172,7 +183,17 @@ class TextAnswer:
     required: bool = True
 
 
-Answer = NumberAnswer | OptionsAnswer | ConfirmAnswer | TextAnswer
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpansAnswer:
+    """Stretches of ``text``, each with a severity, or "no errors"; the score of a severity is what one error counts."""
+
+    text: str  # of the output, as shown
+    severities: tuple[AnswerOption, ...]  # lightest first
+    categories: tuple[str, ...]
+    no_errors: str  # what the box says
+
+
+Answer = NumberAnswer | OptionsAnswer | ConfirmAnswer | TextAnswer | SpansAnswer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,7 +230,7 @@ class Question:
     def criterion(self) -> str | None:
         """The criterion asked about; ``None`` of screening, consent and attention checks."""
         match self.target:
-            case PreferenceTarget() | RatingTarget() | ChoiceTarget():
+            case PreferenceTarget() | RatingTarget() | SpanTarget() | ChoiceTarget():
                 return self.target.criterion
             case ExplanationTarget():
                 return self.target.of.criterion

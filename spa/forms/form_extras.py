@@ -20,6 +20,7 @@ from spa.forms.form import (
     PreferenceTarget,
     Question,
     RatingTarget,
+    SpanTarget,
     TextAnswer,
     TextBlock,
 )
@@ -100,7 +101,7 @@ def _explained(
     for block in blocks:
         if (
             not isinstance(block, Question)
-            or not isinstance(block.target, PreferenceTarget | RatingTarget | ChoiceTarget)
+            or not isinstance(block.target, PreferenceTarget | RatingTarget | SpanTarget | ChoiceTarget)
             or block.target in explained
         ):
             yield block

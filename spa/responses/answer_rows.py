@@ -20,6 +20,7 @@ from spa.forms.form import (
     PreferenceTarget,
     RatingTarget,
     ScreeningTarget,
+    SpanTarget,
     Target,
 )
 from spa.responses.leases import PROBE, condition_from_json
@@ -32,6 +33,7 @@ KINDS: dict[str, type[Target]] = {
     "preference": PreferenceTarget,
     "rating": RatingTarget,
     "choice": ChoiceTarget,
+    "spans": SpanTarget,
     "check": CheckTarget,
     "screening": ScreeningTarget,
     "confirmation": ConfirmationTarget,

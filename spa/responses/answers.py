@@ -16,7 +16,17 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from spa.forms.form import Answer, AnswerOption, ConfirmAnswer, NumberAnswer, OptionsAnswer, Question, TextAnswer
+from spa.forms.form import (
+    Answer,
+    AnswerOption,
+    ConfirmAnswer,
+    NumberAnswer,
+    OptionsAnswer,
+    Question,
+    SpansAnswer,
+    TextAnswer,
+)
+from spa.forms.spans import UnusableSpans, field_names, read_spans, sent_spans, spans_schema
 from spa.responses.submission import Missing, Response
 
 NO_ANSWER = "no answer"
@@ -60,12 +70,12 @@ def payload_from_pairs(pairs: Iterable[tuple[str, object]]) -> dict[str, object]
 
 def parse_answers(questions: Iterable[Question], payload: Mapping[str, object]) -> tuple[Response | Missing, ...]:
     """Parse a payload into one ``Response`` or ``Missing`` a question, in the order of the questions."""
-    return tuple([parse_answer(question, payload.get(question.question_id)) for question in questions])
+    return tuple([parse_answer(question, sent_spans(question, payload)) for question in questions])
 
 
 def unknown_keys(questions: Iterable[Question], payload: Mapping[str, object]) -> tuple[str, ...]:
     """Return the fields of a payload that answer none of the questions, in the order sent."""
-    known = {question.question_id for question in questions}
+    known = {name for question in questions for name in (question.question_id, *field_names(question))}
     return tuple(name for name in payload if name not in known)
 
 
@@ -144,6 +154,11 @@ def _read(answer: Answer, raw: object) -> float | str:
             return _read_number(answer, raw)
         case OptionsAnswer():
             return _read_option(answer, raw)
+        case SpansAnswer():
+            try:
+                return read_spans(answer, raw)
+            except UnusableSpans as reason:
+                raise UnreadableAnswer(str(reason)) from None
         case ConfirmAnswer():
             if raw is True or (isinstance(raw, str) and _bare(raw) == CONFIRMED):
                 return CONFIRMED
@@ -262,3 +277,5 @@ def _schema_of(answer: Answer) -> dict[str, Any]:
             return {"type": "boolean", "const": True}
         case TextAnswer():
             return {"type": "string"}
+        case SpansAnswer():
+            return spans_schema(answer)

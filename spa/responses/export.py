@@ -23,7 +23,9 @@ from spa.forms.form import (
     PreferenceTarget,
     RatingTarget,
     ScreeningTarget,
+    SpanTarget,
 )
+from spa.forms.spans import NO_ERRORS, MarkedSpan, spans_from_json
 from spa.responses.answers import NO_ANSWER
 from spa.responses.decisions import Decision, read_visit_decisions
 from spa.responses.reading_table import exposure_rows, with_evidence
@@ -38,6 +40,7 @@ from spa.responses.tidy_tables import (
     PREFERENCES,
     RATINGS,
     READING,
+    SPANS,
     Tables,
 )
 
@@ -129,6 +132,7 @@ class _Gathered:
         self.preferences: list[tuple[object, ...]] = []
         self.ratings: list[tuple[object, ...]] = []
         self.choices: list[tuple[object, ...]] = []
+        self.spans: list[tuple[object, ...]] = []
         self.identical_pairs: list[tuple[object, ...]] = []
         self.annotators: dict[str, Annotator] = {}
 
@@ -153,6 +157,8 @@ class _Gathered:
                     rows, cells = self.ratings, _rating(target, value, hidden)
                 case ChoiceTarget() as target:
                     rows, cells = self.choices, _choice(target, value, hidden.systems)
+                case SpanTarget() as target:
+                    rows, cells = self.spans, ()
                 case _:
                     annotator.note(answer)
                     if isinstance(answer.target, CheckTarget) and answer.target.kind == "identical_pair":
@@ -162,7 +168,9 @@ class _Gathered:
                     continue
             level = answer.level if isinstance(answer, Missing) else None
             read = _read(answer, submission.asked)
-            rows.append((*who, *cells, *condition, *read, explained.get(target), reason, level, *visit, complete))
+            end = (*condition, *read, explained.get(target), reason, level, *visit, complete)
+            several = _spans(target, value, hidden) if isinstance(target, SpanTarget) else [cells]
+            rows += [(*who, *cells, *end) for cells in several]
 
     def _exposures(self, submission: Submission, hidden: AssignmentLabels) -> Iterable[tuple[object, ...]]:
         if self._form_of is None or submission.annotator_kind == "llm":
@@ -193,6 +201,7 @@ class _Gathered:
             preferences=frame(self.preferences, PREFERENCES),
             ratings=frame(self.ratings, RATINGS),
             choices=frame(self.choices, CHOICES),
+            spans=frame(self.spans, SPANS),
             identical_pairs=frame(self.identical_pairs, IDENTICAL_PAIRS),
             annotators=frame(rows, {**ANNOTATORS, **dict.fromkeys(columns, pl.String)}),
             exclusions=exclusions,
@@ -244,7 +253,7 @@ def _read(answer: Response | Missing, condition: RaterCondition | None) -> tuple
 
 def _explanations(
     answers: Iterable[Response | Missing],
-) -> dict[PreferenceTarget | RatingTarget | ChoiceTarget, str | None]:
+) -> dict[PreferenceTarget | RatingTarget | SpanTarget | ChoiceTarget, str | None]:
     """Return what was written about an answer, by what that answer is about."""
     return {
         answer.target.of: _printable(str(answer.value))
@@ -269,6 +278,23 @@ def _rating(target: RatingTarget, value: object, hidden: AssignmentLabels) -> tu
         target.label,
         hidden.positions.get(target.label),
     )
+
+
+def _spans(target: SpanTarget, value: object, hidden: AssignmentLabels) -> list[tuple[object, ...]]:
+    """Return a row an error; one row where none was marked, or nothing was answered."""
+    output = target.item_id, hidden.systems[target.label], target.criterion
+    shown = "spans", target.sample, target.label, hidden.positions.get(target.label)
+    if not isinstance(value, str):
+        return [(*output, *(None,) * 8, *shown)]
+    marked = spans_from_json(value)
+    if not marked.spans:
+        return [(*output, *(None,) * 6, NO_ERRORS, marked.characters, *shown)]
+    return [(*output, *_span(span), marked.characters, *shown) for span in marked.spans]
+
+
+def _span(span: MarkedSpan) -> tuple[object, ...]:
+    reason, text = _printable(span.reason), _printable(span.text)
+    return span.start, span.end, text, span.severity, span.weight, span.category, reason
 
 
 def _identical_pair(target: CheckTarget, value: object) -> tuple[object, ...]:

@@ -44,6 +44,29 @@ RATINGS = {
     **MISSING,
     **VISIT,
 }
+SPANS = {  # one row a marked error; an answer without any has one row of its own
+    **WHO,
+    "item_id": pl.String,
+    "system": pl.String,
+    "criterion": pl.String,
+    "start": pl.Int64,  # code points of the output's text, half-open
+    "end": pl.Int64,
+    "text": pl.String,
+    "severity": pl.String,
+    "weight": pl.Float64,
+    "category": pl.String,
+    "reason": pl.String,  # why an error has no place; "no errors" where none was marked
+    "characters": pl.Int64,  # of the output's text
+    "elicitation": pl.String,
+    "sample": pl.Int64,
+    "label": pl.String,
+    "position": pl.Int64,
+    **ASKED,
+    **READ,
+    "explanation": pl.String,
+    **MISSING,
+    **VISIT,
+}
 CHOICES = {
     **WHO,
     "item_id": pl.String,
@@ -120,10 +143,11 @@ class Tables:
     annotators: pl.DataFrame
     exclusions: pl.DataFrame  # decided by reviewers
     identical_pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=IDENTICAL_PAIRS))
+    spans: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SPANS))
     reading: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=READING))
 
     @property
     def files(self) -> dict[str, pl.DataFrame]:
-        """The tables to write, by name: those of an analysis, and the evidence of reading where there is any."""
-        names = (*TABLES, "reading") if not self.reading.is_empty() else TABLES
+        """The tables to write, by name; marked errors and evidence of reading only where there are any."""
+        names = (*TABLES, *(name for name in ("spans", "reading") if not getattr(self, name).is_empty()))
         return {name: getattr(self, name) for name in names}

@@ -15,7 +15,8 @@ from urllib.parse import urljoin, urlsplit
 import httpx2
 
 from spa.errors import ResponseError
-from spa.forms.form import ConfirmAnswer, Form, NumberAnswer, OptionsAnswer, Page, TextAnswer
+from spa.forms.form import ConfirmAnswer, Form, NumberAnswer, OptionsAnswer, Page, SpansAnswer, TextAnswer
+from spa.forms.spans import field_names
 from spa.responses.reading_evidence import READING
 
 THREADS = 4
@@ -138,12 +139,13 @@ def fill_in(served: ServedForm, form: Form, answers: Mapping[str, str]) -> dict[
     if page is None or form.assignment_id != served.assignment_id:
         raise ResponseError(f"{place}: expected a page of the form of {form.assignment_id}, which has no such page")
     question_ids = [question.question_id for question in page.questions]
-    if set(served.offered) != set(question_ids):
+    offered = offered_by(page)
+    if set(served.offered) != set(offered):
         raise ResponseError(
             f"{place}: expected fields for {', '.join(question_ids) or 'no question'}, "
             f"got {', '.join(served.offered) or 'none'}; the page does not ask what the form asks"
         )
-    for name, values in offered_by(page).items():
+    for name, values in offered.items():
         if served.offered[name] != values:
             raise ResponseError(f"{place}, {name}: expected the values {values}, got {served.offered[name]}")
     measured = {READING: answers[page.page_id]} if served.measured and page.page_id in answers else {}
@@ -157,6 +159,9 @@ def offered_by(page: Page) -> dict[str, list[str] | None]:
         match question.answer:
             case NumberAnswer() | TextAnswer():
                 offered[question.question_id] = None
+            case SpansAnswer():
+                *lists, none = field_names(question)
+                offered |= {**dict.fromkeys((question.question_id, *lists)), none: ["yes"]}
             case OptionsAnswer(options=options):
                 offered[question.question_id] = [option.value for option in options]
             case ConfirmAnswer():

@@ -21,9 +21,9 @@ from spa.study.raters import Rater
 from spa.study.toml_table import Ident, Text, TomlTable, added
 
 OVERALL = "overall"  # the criterion that asks for the preference as a whole; never computed
-Elicitation = Literal["spa", "likert", "continuous", "categories", "choices"]  # the tables that ask
+Elicitation = Literal["spa", "likert", "continuous", "categories", "spans", "choices"]  # the tables that ask
 Amount = Annotated[Decimal, Field(ge=0, le=1_000_000)]  # of money, in major units
-RatingTable = Literal["likert", "continuous", "categories"]  # those that rate single outputs
+RatingTable = Literal["likert", "continuous", "categories", "spans"]  # those that rate single outputs
 Balance = Literal["counterbalanced", "fixed"]
 Shown = Literal["first", "all"] | Annotated[int, Field(ge=1)]
 
@@ -151,6 +151,18 @@ class Categories(RatingSection):
     """Count or category answers: every criterion that has ``options``."""
 
 
+class Spans(RatingSection):
+    """Errors marked in one output with their severity, then a rating from 0 to 100 (ESA, Kocmi et al. 2024)."""
+
+    criteria: tuple[Ident, ...] | None = None  # None: one question about all errors
+    severities: Annotated[tuple[Text, ...], Field(min_length=1, max_length=9)] = ("minor", "major")  # lightest first
+    weights: tuple[Annotated[float, Field(ge=0)], ...] | None = None  # of the severities; None: 1, 5, 25, ... as in MQM
+    categories: Annotated[tuple[Text, ...], Field(max_length=30)] = ()  # kinds of errors, each of which may be named
+    score: bool = True  # whether a rating from 0 to 100 follows
+    low: Text | None = None  # words at its ends; the locale's where absent
+    high: Text | None = None
+
+
 class Choices(TomlTable):
     """Which of two outputs of one item is better."""
 
@@ -259,6 +271,7 @@ class Study(TomlTable):
     likert: Likert | None = None
     continuous: Continuous | None = None
     categories: Categories | None = None
+    spans: Spans | None = added(None)
     choices: Choices | None = None
     design: Design = Design()
     instructions: Words = Words()  # the locale's preset where empty
@@ -358,10 +371,12 @@ class Study(TomlTable):
 
     def criteria_of(self, elicitation: Elicitation) -> tuple[str, ...]:
         """Criteria ids that an elicitation asks about, "overall" last; none where its section is absent."""
-        section: Spa | Likert | Continuous | Categories | Choices | None = getattr(self, elicitation)
+        section: Spa | Likert | Continuous | Categories | Spans | Choices | None = getattr(self, elicitation)
         if section is None:
             return ()
         named = section.criteria
+        if isinstance(section, Spans):
+            return named or (OVERALL,)
         if named is None:
             named = tuple(one.id for one in self.criteria if bool(one.options) == (elicitation == "categories"))
         overall = isinstance(section, Spa | Likert | Continuous | Choices) and section.overall

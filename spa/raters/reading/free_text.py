@@ -16,9 +16,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
-from spa.forms.form import NumberAnswer, OptionsAnswer, PreferenceTarget, Question, TextAnswer
+from spa.forms.form import NumberAnswer, OptionsAnswer, PreferenceTarget, Question, SpansAnswer, TextAnswer
 from spa.raters.reading import phrases
-from spa.raters.reading.json_replies import SeveralObjects, UnreadableReply, find_payload
+from spa.raters.reading.json_replies import SeveralObjects, UnreadableReply, find_list, find_payload
 from spa.raters.reading.named_options import WINS, chosen_options
 from spa.study.raters import Reading
 
@@ -70,6 +70,11 @@ def read_free_text(question: Question, text: str, *, reading: Reading) -> str:
     answer = question.answer
     if isinstance(answer, TextAnswer):
         return text
+    if isinstance(answer, SpansAnswer):
+        try:
+            return find_list(text)
+        except UnreadableReply as problem:
+            raise UnreadableText(str(problem)) from problem
     if not isinstance(answer, NumberAnswer | OptionsAnswer):
         raise TypeError(f"no free text answers {type(answer).__name__}")
     plain = _plain(OWN_MARK.sub(" ", text))
