@@ -41,8 +41,8 @@ def answers_of(workspace: Workspace, *, with_reading: bool = False) -> StudyAnsw
     plan = plan_of(workspace.study)
     of_reading = needs_reading(plan)
     exported = export_tables(workspace.store, form_of=workspace.form if with_reading or of_reading else None)
-    frames = {name: getattr(exported, name) for name in (*TABLES, *(["reading"] if of_reading else []))}
-    if all(frames[name].is_empty() for name in ANSWERS):
+    frames = {name: getattr(exported, name) for name in (*TABLES, "spans", *(["reading"] if of_reading else []))}
+    if all(frames[name].is_empty() for name in (*ANSWERS, "spans")):
         raise AnalysisError(
             f"{workspace.store.name}: the store holds no answers yet; collect some (spa serve, rate or simulate)"
         )

@@ -9,7 +9,7 @@ from typing import Any
 from analysis.answers.live_rows import LiveStudy
 from analysis.answers.plan import Plan, parse_expectations
 from analysis.statistics.record import Count, Record, names_of
-from spa.forms.form import ChoiceTarget, Form, PreferenceTarget, RatingTarget
+from spa.forms.form import ChoiceTarget, Form, PreferenceTarget, RatingTarget, SpanTarget
 from spa.forms.markdown import render_emphasis
 from spa.study.study import Study
 
@@ -137,7 +137,13 @@ def facts_of(
     exposures: tuple[int, ...] = ()
     if spa is not None:
         exposures = spa.exposure_study.exposures if spa.exposure_study is not None else (spa.exposure,)
-    asked = {"spa": spa, "likert": study.likert, "continuous": study.continuous, "category": study.categories}
+    asked = {
+        "spa": spa,
+        "likert": study.likert,
+        "continuous": study.continuous or (study.spans if study.spans is not None and study.spans.score else None),
+        "category": study.categories,
+        "spans": study.spans,
+    }
     ways = tuple(name for name, section in {**asked, "choice": study.choices}.items() if section is not None)
     return StudyFacts(
         id=study.id,
@@ -205,6 +211,8 @@ def _questions(form: Form) -> tuple[StudyQuestion, ...]:
             found.setdefault(("spa", target.criterion), question.text)
         elif isinstance(target, RatingTarget):
             found.setdefault((target.elicitation, target.criterion), question.text)
+        elif isinstance(target, SpanTarget):
+            found.setdefault(("spans", target.criterion), question.text)
         elif isinstance(target, ChoiceTarget):
             found.setdefault(("choice", target.criterion), question.text)
     return tuple(
