@@ -20,17 +20,8 @@ if TYPE_CHECKING:
     from analysis.answers.tables import AnswerTables
     from analysis.results.records import Results
 
-TABLES = (
-    "preferences",
-    "ratings",
-    "choices",
-    "metrics",
-    "identical_pairs",
-    "annotators",
-    "reading",
-    "exclusions",
-    "spans",
-)
+ANSWERS = ("preferences", "ratings", "choices", "spans")
+TABLES = (*ANSWERS, "metrics", "identical_pairs", "annotators", "reading", "exclusions")
 RANKINGS_SHOWN = 24
 GARBAGE = 100_000  # objects between two searches for garbage: results stay, and looking at them anew takes a tenth
 PLAN = (

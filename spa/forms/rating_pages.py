@@ -117,7 +117,8 @@ def _rating_questions(
     """Return the question about a criterion, with that for the reason where the study asks for one."""
     named = None if view.study.single_outputs else output.label
     if elicitation == "spans":
-        return span_questions(view, output, criterion, named)
+        scored = _overall(view, named) if criterion == OVERALL else _about(view, named, criterion)
+        return span_questions(view, output, criterion, scored)
     text, answer, reason = view.text_cache.cached(
         ("rating", elicitation, named, criterion), lambda: _wording(view, elicitation, named, criterion)
     )

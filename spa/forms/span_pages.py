@@ -14,7 +14,7 @@ from spa.study.study import OVERALL
 MQM_WEIGHTS = tuple(5.0**place for place in range(9))  # minor 1, major 5 (Freitag et al. 2021, table 4)
 
 
-def span_questions(view: AssignmentView, output: ShownOutput, criterion: str, label: str | None) -> list[Question]:
+def span_questions(view: AssignmentView, output: ShownOutput, criterion: str, scored: str) -> list[Question]:
     """Return the question that has errors of an output marked, and the rating from 0 to 100 that follows.
 
     Parameters
@@ -25,15 +25,17 @@ def span_questions(view: AssignmentView, output: ShownOutput, criterion: str, la
         Its text is marked as it is shown.
     criterion : str
         Which errors; "overall" for all.
-    label : str or None
-        Of the output where the form names it.
+    scored : str
+        What the rating asks.
     """
     section = view.study.spans
     if section is None:
         raise ValueError("errors are marked where a study has [spans]")
-    system = view.say("unnamed_caption") if label is None else view.system(label)
-    named = "" if criterion == OVERALL else view.criterion(criterion).name
-    asked = view.say("spans_criterion" if named else "spans_overall", system=system, criterion=named)
+    errors = SpanTarget(label=output.label, item_id=output.item_id, sample=output.sample, criterion=criterion)
+    if criterion == OVERALL:
+        asked = view.say("spans_overall")
+    else:
+        asked = view.say("spans_criterion", criterion=view.criterion(criterion).name)
     weights = zip(section.severities, section.weights or MQM_WEIGHTS, strict=False)
     answer = SpansAnswer(
         text=view.output(output).text,
@@ -41,10 +43,8 @@ def span_questions(view: AssignmentView, output: ShownOutput, criterion: str, la
         categories=section.categories,
         no_errors=view.say("spans_none"),
     )
-    errors = SpanTarget(label=output.label, item_id=output.item_id, sample=output.sample, criterion=criterion)
     questions = [Question(question_id="", text=asked, answer=answer, target=errors)]
     if section.score:
-        scored = view.say("spans_score_criterion" if named else "spans_score", system=system, criterion=named)
         scale = scales.zero_to_hundred(view, "spans", section.low, section.high)
         target = RatingTarget(
             label=output.label,

@@ -25,7 +25,7 @@ _DISPENSABLE = frozenset(
         *READING_TEXTS,
         *("page.span_hint", "page.span_lines", "page.span_category", "page.span_remove", "page.span_marked"),
         *("form.instructions_spans", "form.spans_overall", "form.spans_criterion", "form.spans_none"),
-        *("form.spans_score", "form.spans_score_criterion", "form.prompt_spans", "form.prompt_span_categories"),
+        *("form.prompt_spans", "form.prompt_span_categories"),
     }
 )
 _RIGHT_TO_LEFT = frozenset({"ar", "arc", "ckb", "dv", "fa", "he", "ks", "ps", "sd", "syr", "ug", "ur", "yi"})
