@@ -31,14 +31,14 @@ def order(report: Path, source: str, criterion: str = "overall") -> list[list[st
     return next(found)
 
 
-def annotators(name: str, wanted: int = 8) -> Step:
-    """Let the study of ``spa init`` want fewer annotators than its 24: the computer has less to do."""
+def annotators(name: str, wanted: int = 8, planned: int = 24) -> Step:
+    """Let the study of ``spa init`` want fewer annotators than are planned: the computer has less to do."""
 
     def change(reader: GuideReader) -> None:
         study = reader.folder / name / "study.toml"
         text = study.read_text()
-        assert "annotators = 24" in text
-        study.write_text(text.replace("annotators = 24", f"annotators = {wanted}"))
+        assert f"annotators = {planned}" in text
+        study.write_text(text.replace(f"annotators = {planned}", f"annotators = {wanted}"))
 
     return change
 
@@ -201,3 +201,12 @@ def test_the_reproduction_of_published_ratings(tmp_path: Path, shared_data: Path
         shutil.copy(shared_data / "sottana" / "simplification_ratings.csv", tmp_path)
         walk(reader, "reproductions.md")
     assert "| Alpha, people | 1.00 | 1.00 | 0.63 |" in (tmp_path / "report" / "appendix.md").read_text()
+
+
+def test_error_spans(tmp_path: Path) -> None:
+    with reader_in(tmp_path) as reader:
+        walk(reader, "spans.md", before={"spa build": annotators("my-spans", 6, planned=12)})
+    for report in ("report", "report-of-tables"):
+        found = json.loads((tmp_path / report / "results.json").read_text())
+        assert {row["measure"] for row in found["spans"]["agreement"]} >= {"span_f1", "alpha_u"}
+        assert len(order(tmp_path / report, "ratings", "weighted errors")) == 3

@@ -42,7 +42,7 @@ def answers_of(workspace: Workspace, *, with_reading: bool = False) -> StudyAnsw
     of_reading = needs_reading(plan)
     exported = export_tables(workspace.store, form_of=workspace.form if with_reading or of_reading else None)
     frames = {name: getattr(exported, name) for name in (*TABLES, *(["reading"] if of_reading else []))}
-    if all(frames[name].is_empty() for name in ANSWERS):
+    if all(frames[name].is_empty() for name in (*ANSWERS, "spans")):
         raise AnalysisError(
             f"{workspace.store.name}: the store holds no answers yet; collect some (spa serve, rate or simulate)"
         )

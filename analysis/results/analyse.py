@@ -36,6 +36,7 @@ from analysis.results.live import with_fixed_estimates
 from analysis.results.rater_table import rater_table
 from analysis.results.records import SCHEMA, ChoiceResults, RatingResults, Results
 from analysis.results.warnings import warn
+from analysis.spans.rows import SpanResults, span_results
 from analysis.statistics.record import rounded
 
 
@@ -140,6 +141,7 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
         disagreements=tuple(find_disagreements(tests.findings)),
         warnings=(),
         conventions=tuple(conventions(plan)),
+        spans=_spans(ready),
         live=_live(ready, tests),
     )
 
@@ -158,6 +160,13 @@ def _live(ready: AnalysisInput, tests: ComparisonResults) -> LiveStudy | None:
     if live is None:
         return None
     return with_fixed_estimates(live, getattr(tests, live.answers), ready.plan.lower_is_better)
+
+
+def _spans(ready: AnalysisInput) -> SpanResults | None:
+    spans, order = ready.tables.spans, ready.orders.get("ratings")
+    if spans is None or order is None:
+        return None
+    return span_results(apply_exclusions(spans, ready.exclusions), order.groups, order.systems, ready.plan)
 
 
 def _rating_results(ready: AnalysisInput, tests: ComparisonResults) -> RatingResults:

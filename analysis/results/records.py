@@ -35,6 +35,7 @@ from analysis.results.conventions import Convention
 from analysis.results.headline_rows import Headline
 from analysis.results.overview import CarelessCount, ExclusionRow, Group, MissingCount, Settings, WarningRow
 from analysis.results.rater_rows import RaterRow
+from analysis.spans.rows import SpanResults
 from analysis.statistics.rank_orders import Ranking
 from analysis.statistics.record import Record, names_of
 from analysis.strengths.rows import SystemStrength
@@ -139,6 +140,8 @@ class Results(Record):
     warning_rows: tuple[WarningRow, ...] = ()
     """The warnings with their kind and group, in the same order."""
     conventions: tuple[Convention, ...]
+    spans: SpanResults | None = None
+    """Errors marked in outputs; null where nobody was asked to. Their counts are ratings as well."""
     live: LiveStudy | None = None
     """What a study decided that was looked at after every annotator; null in one of fixed size."""
     headline: Headline | None = None
