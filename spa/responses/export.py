@@ -25,7 +25,7 @@ from spa.forms.form import (
     ScreeningTarget,
 )
 from spa.responses.answers import NO_ANSWER
-from spa.responses.decisions import Decision, read_visit_decisions
+from spa.responses.decisions import Decision
 from spa.responses.reading_table import exposure_rows, with_evidence
 from spa.responses.store import Store
 from spa.responses.submission import Missing, RaterCondition, Response, Submission
@@ -40,6 +40,7 @@ from spa.responses.tidy_tables import (
     READING,
     Tables,
 )
+from spa.responses.two_reviewers import read_visit_decisions
 
 
 @dataclass(frozen=True, slots=True)
