@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from analysis.agreement.reviewers import ReviewAgreement, review_agreement
 from analysis.agreement.rows import agreement_of_judgements, agreement_of_ratings
 from analysis.answers.exclusions import careless_checks
 from analysis.answers.groups import people_of
@@ -99,6 +100,7 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
         groups=tuple(overview.groups(ready.answers, ready.groups, ready.exclusions, ready.study)),
         exclusions=tuple(overview.exclusion_rows(ready.exclusions)),
         careless=overview.careless_counts(careless_checks(ready.tables, plan, ready.exclusions), plan),
+        reviewers=_reviewers(ready),
         missing=tuple(overview.missing(ready.answers, orders)),
         preferences=tuple(tests.preferences),
         preference_directions=tuple(tests.directions),
@@ -143,6 +145,11 @@ def _live(ready: AnalysisInput, tests: ComparisonResults) -> LiveStudy | None:
     if live is None:
         return None
     return with_fixed_estimates(live, getattr(tests, live.answers), ready.plan.lower_is_better)
+
+
+def _reviewers(ready: AnalysisInput) -> tuple[ReviewAgreement, ...]:
+    log = ready.study.decisions if ready.study else ()
+    return tuple(review_agreement(log, confidence=ready.plan.confidence)) if log else ()
 
 
 def _rating_results(ready: AnalysisInput, tests: ComparisonResults) -> RatingResults:

@@ -72,7 +72,14 @@ class VisitDecisions:
     exclusion: Decision | None = None  # None: the visit counts
     bonuses: tuple[Decision, ...] = ()
     messages: tuple[Decision, ...] = ()
+    inclusion: Decision | None = None  # the decision that the visit counts, if there was one
     unsettled: bool = False  # of two reviewers, one has not decided on pay yet, or they differ
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """All of them."""
+        single = (self.payment, self.exclusion, self.inclusion)
+        return (*(each for each in single if each is not None), *self.bonuses, *self.messages)
 
 
 def parse_amount(text: str) -> Decimal:
@@ -156,6 +163,7 @@ def _in_force(visit: str, own: list[Decision]) -> VisitDecisions:
         submission_id=visit,
         payment=payment,
         exclusion=counting if counting is not None and counting.action == "exclude" else None,
+        inclusion=counting if counting is not None and counting.action == "include" else None,
         bonuses=tuple(each for each in own if each.action == "bonus"),
         messages=tuple(each for each in own if each.action == "message"),
     )

@@ -91,6 +91,19 @@ EXCLUSIONS = {
     "rule": pl.String,
     "evidence": pl.String,
 }
+DECISIONS = {  # of two reviewers, one row an entry of their log
+    **WHO,
+    "number": pl.Int64,
+    "reviewer": pl.String,
+    "decided_at": pl.String,
+    "action": pl.String,
+    "rule": pl.String,
+    "note": pl.String,
+    "amount": pl.String,
+    "undoes": pl.Int64,
+    "independent": pl.Int64,
+    "stands": pl.Int64,
+}
 READING = {  # one row an output on a page of a person's form; a page without outputs has one row
     **WHO,
     "page": pl.String,
@@ -121,9 +134,10 @@ class Tables:
     exclusions: pl.DataFrame  # decided by reviewers
     identical_pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=IDENTICAL_PAIRS))
     reading: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=READING))
+    decisions: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=DECISIONS))
 
     @property
     def files(self) -> dict[str, pl.DataFrame]:
-        """The tables to write, by name: those of an analysis, and the evidence of reading where there is any."""
-        names = (*TABLES, "reading") if not self.reading.is_empty() else TABLES
-        return {name: getattr(self, name) for name in names}
+        """The tables to write, by name: those of an analysis, and the others where there is anything in them."""
+        more = [name for name in ("reading", "decisions") if not getattr(self, name).is_empty()]
+        return {name: getattr(self, name) for name in (*TABLES, *more)}

@@ -188,6 +188,8 @@ def decide(connection: Connection, decision: Decision) -> int:
 
 def _check_role(decision: Decision, log: list[Decision]) -> None:
     place = f"decision on {decision.submission_id!r}"
+    if decision.reviewer.startswith(PROGRAM):
+        raise ResponseError(f"{place}: expected the name of a person, got {decision.reviewer!r}")
     for each in log:
         if each.number == decision.undoes and each.reviewer != decision.reviewer:
             raise ResponseError(f"{place}: expected an undo of your own decision, got number {each.number}, not yours")
