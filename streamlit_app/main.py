@@ -92,7 +92,9 @@ def main() -> None:
     st.session_state[PAGES_KEY] = dict(zip(offered, pages, strict=True))
     chosen = st.navigation([*pages, by_name], position="top")
     try:
-        st.caption(plain(loading.workspace().study.title if loading.has_store() else loading.options().tables))
+        title = loading.workspace().study.title if loading.has_store() else loading.options().tables
+        who = st.session_state.get(REVIEWER)
+        st.caption(plain(f"{title} ({who} decides)" if who else title))
         if named():
             chosen.run()
     except SpaError as error:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from analysis.agreement.reviewers import ReviewAgreement, review_agreement
 from analysis.report.excluded import QUESTIONS
-from analysis.results.words import interval, number
+from analysis.results.words import interval, number, sentence
 from spa.responses.two_reviewers import Review, reviews_of
 from streamlit_app import loading
 from streamlit_app.queue import address
@@ -62,7 +62,7 @@ def _agreement(row: ReviewAgreement) -> dict[str, object]:
 
 
 def _reasons(rows: list[ReviewAgreement]) -> list[str]:
-    return [f"{QUESTIONS[row.question]}: {row.reason}." for row in rows if row.reason]
+    return [sentence(f"{QUESTIONS[row.question]}: {row.reason}.") for row in rows if row.reason]
 
 
 def _conflicts(reviews: list[Review]) -> None:

@@ -105,7 +105,8 @@ def _choose(kept: list[ReviewEntry], blind: bool) -> ReviewEntry:
         if selected and st.session_state.get("picked") != selected:
             place = selected[0]
         st.session_state["picked"] = selected
-    keys = "j next, k previous" + (", a approve, x leave out, u undo" if loading.reviewer() else "")
+    keep = ", i keep in" if loading.two_reviewers() else ""
+    keys = "j next, k previous" + (f", a approve, x leave out{keep}, u undo" if loading.reviewer() else "")
     told.caption(f"{place + 1:,} of {len(ids):,}. Keys: {keys}")
     st.session_state[CHOSEN] = ids[place]
     return kept[place]
