@@ -10,6 +10,7 @@ import json
 import re
 import shutil
 import tomllib
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 
