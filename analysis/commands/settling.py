@@ -24,7 +24,7 @@ GROUPS = r"\n\[\[people\.groups\]\]\n(?:[a-z]+ = .*\n)+"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judgements:
+class ReviewerAnswers:
     """What one reviewer answered, and when the form was handed in."""
 
     reviewer: str
@@ -51,7 +51,7 @@ def settle_review(study: Path, third: Path | None, out: Path, store: str | None)
     from spa.responses.table_files import write_table
 
     with open_workspace(study, store, read_only=True) as workspace:
-        first, second = two_of(judgements_of(workspace), str(study))
+        first, second = two_of(answers_of_reviewers(workspace), str(study))
         rows = {} if third is None else thirds(third)
         table = settled(first, second, rows)
         conflicts = table.filter(status="conflict")["item_id"].unique(maintain_order=True).to_list()
@@ -67,7 +67,7 @@ def settle_review(study: Path, third: Path | None, out: Path, store: str | None)
         click.echo(f"Next, for a third person: spa check {out / THIRD / 'study.toml'}")
 
 
-def judgements_of(workspace: Workspace) -> list[Judgements]:
+def answers_of_reviewers(workspace: Workspace) -> list[ReviewerAnswers]:
     """Return the answers of each person who completed the form, in the order in which they did."""
     from datetime import UTC, datetime
 
@@ -86,11 +86,11 @@ def judgements_of(workspace: Workspace) -> list[Judgements]:
             places = own.select("item_id", "system", "criterion").iter_rows()
             at = datetime.fromtimestamp(visit.completed_at, UTC).isoformat(timespec="seconds")
             name = groups[visit.annotator_id] or visit.annotator_id
-            found.append(Judgements(reviewer=name, at=at, scores=dict(zip(places, own["score"], strict=True))))
+            found.append(ReviewerAnswers(reviewer=name, at=at, scores=dict(zip(places, own["score"], strict=True))))
     return found
 
 
-def two_of(found: list[Judgements], name: str) -> tuple[Judgements, Judgements]:
+def two_of(found: list[ReviewerAnswers], name: str) -> tuple[ReviewerAnswers, ReviewerAnswers]:
     """Return the two reviewers; an ``AnalysisError`` where there are not two."""
     if len(found) != 2:
         raise AnalysisError(f"{name}: expected the complete answers of two reviewers, got those of {len(found)}")
@@ -102,13 +102,15 @@ def thirds(study: Path) -> dict[Place, tuple[str, str, float]]:
     from spa.commands.workspace import open_workspace
 
     with open_workspace(study, read_only=True) as workspace:
-        found = judgements_of(workspace)
+        found = answers_of_reviewers(workspace)
     if len(found) != 1:
         raise AnalysisError(f"{study}: expected the complete answers of one person, got those of {len(found)}")
     return {place: (found[0].reviewer, found[0].at, score) for place, score in found[0].scores.items()}
 
 
-def settled(first: Judgements, second: Judgements, third: dict[Place, tuple[str, str, float]]) -> pl.DataFrame:
+def settled(
+    first: ReviewerAnswers, second: ReviewerAnswers, third: dict[Place, tuple[str, str, float]]
+) -> pl.DataFrame:
     """Return one row an answer that both gave: both answers, the third's where they differ, and what stands."""
     import polars as pl
 
@@ -131,7 +133,7 @@ def settled(first: Judgements, second: Judgements, third: dict[Place, tuple[str,
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def agreement_lines(first: Judgements, second: Judgements) -> list[str]:
+def agreement_lines(first: ReviewerAnswers, second: ReviewerAnswers) -> list[str]:
     """Return, by criterion, the agreement of two reviewers."""
     from analysis.agreement import cohen_kappa, gwet_ac1
     from analysis.results.words import interval, number

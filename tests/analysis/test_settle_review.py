@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from statsmodels.stats.inter_rater import cohens_kappa, to_table
 
-from analysis.commands.settling import agreement_lines, judgements_of, two_of
+from analysis.commands.settling import agreement_lines, answers_of_reviewers, two_of
 from spa.commands.workspace import open_workspace
 from spa.errors import SpaError
 from tests.spa.rehearsed import built_example, spa
@@ -58,7 +58,7 @@ def test_two_judge_everything_and_a_third_settles_what_they_differ_on(reviewed: 
 
 def test_kappa_is_that_of_statsmodels(reviewed: Path) -> None:
     with open_workspace(reviewed) as workspace:
-        first, second = two_of(judgements_of(workspace), "review")
+        first, second = two_of(answers_of_reviewers(workspace), "review")
     places = [place for place in first.scores if place[2] == "agreement"]
     pairs = np.array([[first.scores[place], second.scores[place]] for place in places], dtype=int)
     known = cohens_kappa(to_table(pairs)[0], return_results=False)
@@ -68,6 +68,6 @@ def test_kappa_is_that_of_statsmodels(reviewed: Path) -> None:
 
 def test_one_reviewer_alone_cannot_be_settled(reviewed: Path) -> None:
     with open_workspace(reviewed) as workspace:
-        found = judgements_of(workspace)
+        found = answers_of_reviewers(workspace)
     with pytest.raises(SpaError, match="review: expected the complete answers of two reviewers, got those of 1"):
         two_of(found[:1], "review")
