@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from spa.commands.workspace import Workspace
 
 Place = tuple[str, str, str]  # item, system, criterion
+Answer = tuple[str, str, float]  # reviewer, time, score
 THIRD = "third"  # folder of the new study
 GROUPS = r"\n\[\[people\.groups\]\]\n(?:[a-z]+ = .*\n)+"
 
@@ -97,7 +98,7 @@ def two_of(found: list[ReviewerAnswers], name: str) -> tuple[ReviewerAnswers, Re
     return found[0], found[1]
 
 
-def thirds(study: Path) -> dict[Place, tuple[str, str, float]]:
+def thirds(study: Path) -> dict[Place, Answer]:
     """Return what a third answered on each conflict: name, time and score."""
     from spa.commands.workspace import open_workspace
 
