@@ -30,6 +30,7 @@ ORDER = (
     "export",
     "report",
     "review-explanations",
+    "settle-review",
     "forget",
     "demo",
 )

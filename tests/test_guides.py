@@ -10,6 +10,7 @@ import json
 import re
 import shutil
 import tomllib
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 
@@ -190,9 +191,23 @@ def test_the_study_file(tmp_path: Path) -> None:
 def test_llm_raters(tmp_path: Path) -> None:
     with reader_in(tmp_path) as reader:
         init(reader)
-        walk(reader, "llm-raters.md", before={"spa build": annotators(STUDY, 2)})
+
+        def answered(study: str) -> Callable[[GuideReader], None]:
+            def answer(reader: GuideReader) -> None:
+                for command in ("build", "simulate"):
+                    reader.spa(command, tmp_path / study / "study.toml")
+
+            return answer
+
+        steps = {
+            "spa build": annotators(STUDY, 2),
+            "spa settle-review two/study.toml --out": answered("two"),
+            "spa settle-review two/study.toml --third": answered("settled/third"),
+        }
+        walk(reader, "llm-raters.md", before=steps)
         reader.spa("build", tmp_path / "review-study" / "study.toml")
     groups = {row["group"] for row in json.loads((tmp_path / "report" / "results.json").read_text())["raters"]}
+    assert set(pl.read_csv(tmp_path / "settled-by-three" / "settled.csv")["status"]) == {"agreed", "adjudicated"}
     assert groups == {f"chhun/{way}" for way in ("rating", "explanation", "guidelines", "reference")}
 
 

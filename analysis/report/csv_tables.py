@@ -16,6 +16,7 @@ from spa.responses.table_files import without_formula
 PLAIN = (
     "groups",
     "exclusions",
+    "reviewers",
     "missing",
     "preferences",
     "preference_directions",

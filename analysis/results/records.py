@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from analysis.agreement.reviewers import ReviewAgreement
 from analysis.agreement.rows import AgreementRow, AnnotatorPairRow
 from analysis.answers.live_rows import LiveStudy
 from analysis.answers.study_facts import InterviewAnswer, StudyReport
@@ -82,6 +83,8 @@ class Results(Record):
     exclusions: tuple[ExclusionRow, ...]
     careless: tuple[CarelessCount, ...] = ()
     """Declared rules of careless answering; empty where the plan declares none."""
+    reviewers: tuple[ReviewAgreement, ...] = ()
+    """Agreement of two reviewers of the same submissions; empty where one decides."""
     missing: tuple[MissingCount, ...]
     """Answers that could not be used, counted before exclusions."""
     preferences: tuple[PreferenceTest, ...]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -29,7 +30,7 @@ from spa.forms.form import (
 )
 from spa.forms.spans import NO_ERRORS, MarkedSpan, spans_from_json
 from spa.responses.answers import NO_ANSWER
-from spa.responses.decisions import Decision, read_visit_decisions
+from spa.responses.decisions import Decision, read_decisions
 from spa.responses.orders import ranks_of
 from spa.responses.reading_table import exposure_rows, with_evidence
 from spa.responses.store import Store
@@ -38,6 +39,7 @@ from spa.responses.tidy_tables import (
     ANNOTATORS,
     ASKED,
     CHOICES,
+    DECISIONS,
     EXCLUSIONS,
     IDENTICAL_PAIRS,
     ORDERS,
@@ -47,6 +49,7 @@ from spa.responses.tidy_tables import (
     SPANS,
     Tables,
 )
+from spa.responses.two_reviewers import read_visit_decisions, reviews_of, settled_decisions, two_decide
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +126,8 @@ def export_tables(
     partial = list(incomplete)
     for submission in partial:
         gathered.add(submission, unblinded[submission.assignment_id], complete=False)
-    return gathered.tables(with_complete=bool(partial), exclusions=_decided(store))
+    tables = gathered.tables(with_complete=bool(partial), exclusions=_decided(store))
+    return replace(tables, decisions=_log_of_two(store))
 
 
 class _Gathered:
@@ -344,6 +348,34 @@ def _decided(store: Store) -> pl.DataFrame:
         if (visit := lease.submission_id) in left_out
     ]
     return pl.DataFrame(rows, schema=EXCLUSIONS, orient="row")
+
+
+def _log_of_two(store: Store) -> pl.DataFrame:
+    """Return the log where two reviewers decide: which entries stand, and which were made without seeing another's."""
+    with store.reading() as connection:
+        log = read_decisions(connection) if two_decide(connection) else []
+    independent = {each.number for review in reviews_of(log) for each in review.independent or ()}
+    stands = {each.number for standing in settled_decisions(log).values() for each in standing.decisions}
+    visits = {lease.submission_id: lease for lease in (store.visits.leases() if log else ())}
+    rows = [
+        (
+            visits[each.submission_id].annotator_id,
+            visits[each.submission_id].annotator_kind,
+            visits[each.submission_id].assignment_id,
+            each.number,
+            _printable(each.reviewer),
+            datetime.fromtimestamp(each.decided_at, UTC).isoformat(timespec="seconds"),
+            each.action,
+            _printable(each.rule),
+            _printable(each.note),
+            None if each.amount is None else str(each.amount),
+            each.undoes,
+            int(each.number in independent),
+            int(each.number in stands),
+        )
+        for each in log
+    ]
+    return pl.DataFrame(rows, schema=DECISIONS, orient="row")
 
 
 def _evidence(decision: Decision) -> str | None:
