@@ -30,6 +30,7 @@ ORDER = (
     "export",
     "report",
     "review-explanations",
+    "contamination",
     "forget",
     "demo",
 )
