@@ -29,6 +29,7 @@ ORDER = (
     "import",
     "export",
     "report",
+    "explanations",
     "review-explanations",
     "contamination",
     "forget",
