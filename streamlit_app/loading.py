@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import time
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
@@ -13,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from spa.commands.workspace import Workspace, default_store
+from spa.commands.review import ERRORS
+from spa.commands.workspace import Workspace, default_store, open_workspace
 from spa.errors import AnalysisError
 from spa.platforms.review import unpaid_bonuses
 from spa.responses.decisions import Decision, add_decision, read_decisions
@@ -27,6 +29,7 @@ from streamlit_app.options import DashboardOptions
 
 if TYPE_CHECKING:
     from analysis.answers.study_answers import StudyAnswers
+    from analysis.explanations.exploration import Exploration
     from analysis.live.savings import LiveSavings
     from analysis.live.state import LiveHistory
     from analysis.monitoring.annotator_profiles import AnnotatorProfile
@@ -47,6 +50,7 @@ class Started:
     background: BackgroundAnalysis
 
 
+_exploring = ThreadPoolExecutor(max_workers=1, thread_name_prefix="explanations")
 _started: list[Started] = []  # one, of the process that serves
 
 
@@ -128,6 +132,24 @@ def rater_calls(state: str) -> CallIndex:
     """Return how the calls to LLMs ended and where they are, by rater; tables hold none."""
     ready: CallIndex | None = _started[0].background.take("calls", state)
     return ready or findings.count_calls(_started[0].workspace)
+
+
+@st.cache_resource(show_spinner=False, max_entries=2)
+def exploration(state: str) -> Future[Exploration]:
+    """Begin to explore what raters and people wrote, in a thread of its own, and return what will hold the result."""
+    return _exploring.submit(findings.explore_texts, analysed(state), options())
+
+
+@st.cache_resource(show_spinner="Reading the review\N{HORIZONTAL ELLIPSIS}", max_entries=1, ttl=60)
+def errors_reviewed(state: str) -> Section | None:
+    """Return how often people found each kind of error in explanations; ``None`` where nobody looked."""
+    review = options().review
+    if review is not None:
+        of_review = DashboardOptions(study=review)
+        with open_workspace(of_review.path, read_only=True) as opened:
+            return findings.write_section(findings.analyse_answers(findings.read_source(of_review, opened)), "shares")
+    asked = {row.criterion for row in analysed(state).results.category_shares}
+    return section(state, "shares") if set(ERRORS) <= asked else None
 
 
 @st.cache_data(show_spinner=False, max_entries=200)

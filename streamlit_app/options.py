@@ -25,6 +25,8 @@ class DashboardOptions:
     store: str | None = None
     reviewer: str | None = None
     token: str | None = None
+    review: str | None = None  # the study in which people judged this one's explanations
+    embedding: str | None = None  # folder with the model that embeds explanations
 
     @property
     def path(self) -> Path:

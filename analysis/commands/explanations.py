@@ -28,15 +28,21 @@ def explanations(study: Path, store: str | None, model: Path | None, seed: int, 
     """
     import numpy as np
 
+    from analysis.answers.input import prepare_input
     from analysis.answers.study_answers import answers_of
+    from analysis.descriptives.explanations import explanations_of
     from analysis.explanations.exploration import explore
-    from analysis.explanations.study import texts_of
+    from analysis.explanations.texts import explained_texts, names_of_criteria
     from analysis.report.csv_tables import render_csv
     from spa.commands.workspace import open_workspace
     from spa.files import write_text
 
     with open_workspace(study, store, read_only=True) as workspace:
-        texts, names, language = texts_of(answers_of(workspace))
+        answers = answers_of(workspace)
+    ready, facts = prepare_input(answers.tables, answers.plan, answers.facts), answers.facts
+    texts = explained_texts(explanations_of(ready.kept, ready.orders), facts.interview if facts else ())
+    names = names_of_criteria(texts, facts)
+    language = workspace.study.language
     found = explore(texts, names, rng=np.random.default_rng(seed), language=language, model=model)
     tables = {"keywords": found.keywords, "separation": found.separations, "map": found.map_rows()}
     for name, rows in tables.items():

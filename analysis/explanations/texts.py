@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from analysis.answers.study_facts import InterviewAnswer
+    from analysis.answers.study_facts import InterviewAnswer, StudyReport
     from analysis.descriptives.explanations import ExplanationRow
 
 LEAST_STEM, ENDING = 4, 3  # letters of a name that are looked for at least, and those at its end that may differ
@@ -63,6 +63,12 @@ def explained_texts(rows: Iterable[ExplanationRow], interview: Iterable[Intervie
         for row in interview
     ]
     return [one for one in found if one.text.strip()]
+
+
+def names_of_criteria(texts: Iterable[ExplainedText], study: StudyReport | None) -> list[str]:
+    """Return the names and ids of criteria, which an embedding must not see."""
+    asked = [name for one in (study.criteria if study else ()) for name in (one.id, one.name or one.id)]
+    return list(dict.fromkeys([*asked, *(one.criterion for one in texts)]))
 
 
 def masked(text: str, names: Sequence[str]) -> str:
