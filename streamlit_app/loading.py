@@ -5,7 +5,6 @@ from __future__ import annotations
 import hmac
 import time
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
@@ -23,7 +22,7 @@ from spa.responses.store import Store
 from spa.responses.visits import PersonVisit
 from spa.study.stopping import stopping_facts
 from streamlit_app import findings
-from streamlit_app.background_analysis import BackgroundAnalysis
+from streamlit_app.background_analysis import EXPLORATION, BackgroundAnalysis, begin
 from streamlit_app.findings import Analysed
 from streamlit_app.options import DashboardOptions
 
@@ -50,7 +49,6 @@ class Started:
     background: BackgroundAnalysis
 
 
-_exploring = ThreadPoolExecutor(max_workers=1, thread_name_prefix="explanations")
 _started: list[Started] = []  # one, of the process that serves
 
 
@@ -135,9 +133,21 @@ def rater_calls(state: str) -> CallIndex:
 
 
 @st.cache_resource(show_spinner=False, max_entries=2)
-def exploration(state: str) -> Future[Exploration]:
-    """Begin to explore what raters and people wrote, in a thread of its own, and return what will hold the result."""
-    return _exploring.submit(findings.explore_texts, analysed(state), options())
+def _exploring(state: str) -> BackgroundAnalysis:
+    """Begin to explore what raters and people wrote, in a process of its own, which compiles for long."""
+    return begin(options(), EXPLORATION)
+
+
+def is_explored(state: str) -> bool:
+    """Return whether the exploration of texts, begun at the first call, has ended."""
+    return _exploring(state).has(EXPLORATION)
+
+
+@st.cache_resource(show_spinner="Reading what was written\N{HORIZONTAL ELLIPSIS}", max_entries=2)
+def exploration(state: str) -> Exploration:
+    """Return keywords, separation and map of what raters and people wrote; refuse less than two texts."""
+    ready: Exploration | None = _exploring(state).take(EXPLORATION, state)
+    return ready or findings.explore_texts(analysed(state), options())
 
 
 @st.cache_resource(show_spinner="Reading the review\N{HORIZONTAL ELLIPSIS}", max_entries=1, ttl=60)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -35,18 +34,15 @@ def show() -> None:
     if part == ERRORS and errors:
         show_sections({errors.id: errors})
         return
-    coming = loading.exploration(state)
-    if not coming.done():
-        _wait(coming)
-    elif part == MAP:
-        _map(coming.result(), names)
-    else:
-        _keywords(coming.result(), names)
+    if not loading.is_explored(state):
+        _wait(state)
+        return
+    (_map if part == MAP else _keywords)(loading.exploration(state), names)
 
 
-@st.fragment(run_every=1)
-def _wait(coming: Future[Exploration]) -> None:
-    if coming.done():
+@st.fragment(run_every=2)
+def _wait(state: str) -> None:
+    if loading.is_explored(state):
         st.rerun()
     st.info("Reading what was written\N{HORIZONTAL ELLIPSIS}", icon="spinner")
 

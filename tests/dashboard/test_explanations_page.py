@@ -24,20 +24,31 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page as Tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("dashboard-explanations")]
+UMAP = """
+class UMAP:  # the real one compiles for half a minute
+    def __init__(self, **settings):
+        pass
+
+    def fit_transform(self, vectors):
+        return vectors[:, :2]
+"""
 CHART = "[data-testid=stVegaLiteChart]"
 
 
 @pytest.fixture(scope="module")
 def explained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
-    need("sklearn", "umap")
+    need("sklearn")
     folder = tmp_path_factory.mktemp("explained")
     path = explained_study(folder / "study")
     review = folder / "review" / "study.toml"
     spa("review-explanations", path, "--rater", "judge", "--number", "4", "--readers", "2", "--out", review.parent)
     spa("build", review)
     answer(review, 2)
-    with started(path, "--review", str(review)) as running:
-        yield running
+    (folder / "umap.py").write_text(UMAP)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("PYTHONPATH", str(folder))
+        with started(path, "--review", str(review)) as running:
+            yield running
 
 
 def click_on_a_point(page: Tab) -> None:
