@@ -20,6 +20,7 @@ from analysis.answers.columns import (
     OPTIONAL,
     OVERALL,
     READING_COLUMNS,
+    REQUIRED_SPANS,
     Check,
     Scale,
     rows_named,
@@ -28,6 +29,7 @@ from analysis.answers.conversion import Frame, mapping_problems, polars_of
 from analysis.answers.groups import with_groups
 from analysis.answers.orderings import with_implied_choices
 from analysis.answers.reading import RawTable, read_raw, tidy_frame
+from analysis.answers.span_tables import check_spans, error_counts
 from analysis.statistics.checks import LARGEST
 from analysis.statistics.coding import code, fold
 from analysis.statistics.record import Record
@@ -39,6 +41,7 @@ REQUIRED = {
     "identical_pairs": ("annotator_id", "criterion", "score", "expected"),
     "annotators": ("annotator_id",),
     "reading": READING_COLUMNS,
+    "spans": REQUIRED_SPANS,
     "exclusions": ("annotator_id", "rule"),
 }
 CODED = ("ratings",)  # tables that may be long: their strings are categories
@@ -53,7 +56,14 @@ PLANNED_RULES = (  # the plan's own; no table may name one
     "ended_early",
     *CARELESS_RULES,
 )
-PREFERRED_ELICITATIONS = ("spa", "likert", "continuous", "category", "choice")  # the first keeps the criterion's name
+PREFERRED_ELICITATIONS = (
+    "spa",
+    "likert",
+    "continuous",
+    "category",
+    "spans",
+    "choice",
+)  # the first keeps the criterion's name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +92,7 @@ class AnswerTables:
     metrics: pl.DataFrame | None = None
     identical_pairs: pl.DataFrame | None = None
     annotators: pl.DataFrame | None = None
+    spans: pl.DataFrame | None = None  # marked errors, whose counts stand among the ratings
     reading: pl.DataFrame | None = None  # how each output was seen on each page
     exclusions: pl.DataFrame | None = None  # who leaves by a decision taken outside of the plan's rules
     inputs: tuple[InputFile, ...] = ()
@@ -194,6 +205,8 @@ def _check_all(raw: Mapping[str, RawTable], reading: Reading, problems: list[str
             _check_metrics(check)
         elif kind == "identical_pairs":
             _check_identical_pairs(check)
+        elif kind == "spans":
+            check_spans(check)
         elif kind == "reading":
             _check_reading(check)
         elif kind == "exclusions":
@@ -204,11 +217,23 @@ def _check_all(raw: Mapping[str, RawTable], reading: Reading, problems: list[str
         checked[kind] = check.frame
     if problems:
         raise AnalysisError(*problems)
+    if "spans" in checked:
+        checked["ratings"] = _with_counts(checked.get("ratings"), checked["spans"])
     if not any(kind in checked for kind in ANSWERS):
-        raise AnalysisError("no answers: expected at least one table of preferences, ratings, choices or orders")
+        expected = "at least one table of preferences, ratings, choices, orders or spans"
+        raise AnalysisError(f"no answers: expected {expected}")
     grouped = with_implied_choices(with_groups(checked, reading.llms))
     inputs = [InputFile(table=kind, file=Path(raw[kind].place).name, sha256=raw[kind].sha256) for kind in sorted(raw)]
     return AnswerTables(**grouped, inputs=tuple(inputs), scales=reading.scales)
+
+
+def _with_counts(ratings: pl.DataFrame | None, spans: pl.DataFrame) -> pl.DataFrame:
+    """Add to the ratings the counts of marked errors."""
+    frame = tidy_frame(error_counts(spans), "spans table", {}, KNOWN["ratings"], coded=True)
+    check = Check(frame.with_row_index("row", offset=1), "spans table")
+    _check_answers(check, "ratings", Reading())
+    counts = check.frame
+    return counts if ratings is None else _named_by_elicitation(pl.concat([ratings, counts], how="diagonal_relaxed"))
 
 
 def _check_answers(check: Check, kind: str, reading: Reading) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from analysis.answers.tables import AnswerTables
     from analysis.results.records import Results
 
-ANSWERS = ("preferences", "ratings", "choices", "orders")
+ANSWERS = ("preferences", "ratings", "choices", "orders", "spans")
 TABLES = (*ANSWERS, "metrics", "identical_pairs", "annotators", "reading", "exclusions")
 RANKINGS_SHOWN = 24
 GARBAGE = 100_000  # objects between two searches for garbage: results stay, and looking at them anew takes a tenth
@@ -79,6 +79,7 @@ Examples:
 @click.option("--ratings", type=FILE, help="Ratings of single outputs.")
 @click.option("--choices", type=FILE, help="Pairwise choices.")
 @click.option("--orders", type=FILE, help="Outputs put in order: one row per output, with its rank.")
+@click.option("--spans", type=FILE, help="Errors marked in outputs, one row per error.")
 @click.option("--metrics", type=FILE, help="Automatic metrics.")
 @click.option("--identical-pairs", type=FILE, help="Ratings of outputs that equal their source.")
 @click.option("--annotators", type=FILE, help="One row per annotator: screening, checks, submissions.")

@@ -32,6 +32,7 @@ FURTHER: dict[str, tuple[str, ...]] = {  # sections of the report, each with the
     "preregistration": (),
     "excluded": (),
     "preferences": ("preference-checks",),
+    "spans": (),
     "ratings": ("robustness", "agreement", "rating-details", "shares", "identical-pairs"),
     "choices": (),
     "orders": (),

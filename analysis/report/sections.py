@@ -31,6 +31,7 @@ from analysis.report.ratings import ratings
 from analysis.report.robustness import robustness
 from analysis.report.shares import shares
 from analysis.report.side_by_side import side_by_side
+from analysis.report.spans import spans
 from analysis.report.strengths import strengths
 from analysis.report.terms import glossary
 from analysis.report.warnings import warnings
@@ -45,6 +46,7 @@ SECTIONS: dict[str, SectionMaker] = {  # by id, in the order of the report
     "preferences": preferences,
     "preference-checks": preference_checks,
     "ratings": ratings,
+    "spans": spans,
     "shares": shares,
     "identical-pairs": identical_pairs,
     "choices": choices,

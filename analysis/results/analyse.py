@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from analysis.agreement.reviewers import ReviewAgreement, review_agreement
 from analysis.agreement.rows import agreement_of_judgements, agreement_of_ratings
 from analysis.answers.exclusions import apply_exclusions, careless_checks
 from analysis.answers.groups import people_of
@@ -36,6 +37,7 @@ from analysis.results.live import with_fixed_estimates
 from analysis.results.rater_table import rater_table
 from analysis.results.records import SCHEMA, ChoiceResults, RatingResults, Results
 from analysis.results.warnings import warn
+from analysis.spans.rows import SpanResults, span_results
 from analysis.statistics.record import rounded
 
 
@@ -102,6 +104,7 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
         groups=tuple(overview.groups(ready.answers, ready.groups, ready.exclusions, ready.study)),
         exclusions=tuple(overview.exclusion_rows(ready.exclusions)),
         careless=overview.careless_counts(careless_checks(ready.tables, plan, ready.exclusions), plan),
+        reviewers=_reviewers(ready),
         missing=tuple(overview.missing(ready.answers, orders)),
         preferences=tuple(tests.preferences),
         preference_directions=tuple(tests.directions),
@@ -140,6 +143,7 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
         disagreements=tuple(find_disagreements(tests.findings)),
         warnings=(),
         conventions=tuple(conventions(plan)),
+        spans=_spans(ready),
         live=_live(ready, tests),
     )
 
@@ -158,6 +162,18 @@ def _live(ready: AnalysisInput, tests: ComparisonResults) -> LiveStudy | None:
     if live is None:
         return None
     return with_fixed_estimates(live, getattr(tests, live.answers), ready.plan.lower_is_better)
+
+
+def _spans(ready: AnalysisInput) -> SpanResults | None:
+    spans, order = ready.tables.spans, ready.orders.get("ratings")
+    if spans is None or order is None:
+        return None
+    return span_results(apply_exclusions(spans, ready.exclusions), order.groups, order.systems, ready.plan)
+
+
+def _reviewers(ready: AnalysisInput) -> tuple[ReviewAgreement, ...]:
+    log = ready.study.decisions if ready.study else ()
+    return tuple(review_agreement(log, confidence=ready.plan.confidence)) if log else ()
 
 
 def _rating_results(ready: AnalysisInput, tests: ComparisonResults) -> RatingResults:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from analysis.agreement.reviewers import ReviewAgreement
 from analysis.agreement.rows import AgreementRow, AnnotatorPairRow
 from analysis.answers.live_rows import LiveStudy
 from analysis.answers.study_facts import InterviewAnswer, StudyReport
@@ -35,6 +36,7 @@ from analysis.results.conventions import Convention
 from analysis.results.headline_rows import Headline
 from analysis.results.overview import CarelessCount, ExclusionRow, Group, MissingCount, Settings, WarningRow
 from analysis.results.rater_rows import RaterRow
+from analysis.spans.rows import SpanResults
 from analysis.statistics.rank_orders import Ranking
 from analysis.statistics.record import Record, names_of
 from analysis.strengths.rows import SystemStrength
@@ -81,6 +83,8 @@ class Results(Record):
     exclusions: tuple[ExclusionRow, ...]
     careless: tuple[CarelessCount, ...] = ()
     """Declared rules of careless answering; empty where the plan declares none."""
+    reviewers: tuple[ReviewAgreement, ...] = ()
+    """Agreement of two reviewers of the same submissions; empty where one decides."""
     missing: tuple[MissingCount, ...]
     """Answers that could not be used, counted before exclusions."""
     preferences: tuple[PreferenceTest, ...]
@@ -139,6 +143,8 @@ class Results(Record):
     warning_rows: tuple[WarningRow, ...] = ()
     """The warnings with their kind and group, in the same order."""
     conventions: tuple[Convention, ...]
+    spans: SpanResults | None = None
+    """Errors marked in outputs; null where nobody was asked to. Their counts are ratings as well."""
     live: LiveStudy | None = None
     """What a study decided that was looked at after every annotator; null in one of fixed size."""
     headline: Headline | None = None
