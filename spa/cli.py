@@ -28,6 +28,7 @@ ORDER = (
     "rehearse",
     "import",
     "export",
+    "metrics",
     "report",
     "review-explanations",
     "forget",
