@@ -35,6 +35,7 @@ FURTHER: dict[str, tuple[str, ...]] = {  # sections of the report, each with the
     "ratings": ("robustness", "agreement", "rating-details", "shares", "identical-pairs"),
     "choices": (),
     "expected": (),
+    "metrics": (),
     "raters": ("calibration", "explanations"),
     "llm-vs-people": ("correlations",),
     "warnings": (),
