@@ -37,7 +37,8 @@ def chrf(texts: Texts, settings: Settings) -> list[Scores]:
     """
     from sacrebleu.metrics import CHRF
 
-    return [_scores("chrf", CHRF(), CHRF(), texts, higher_is_better=True)]
+    measure = CHRF()
+    return [_scores("chrf", measure, measure, texts, higher_is_better=True)]
 
 
 def ter(texts: Texts, settings: Settings) -> list[Scores]:
@@ -60,5 +61,5 @@ def _scores(name: str, alone: Any, together: Any, texts: Texts, *, higher_is_bet
     pairs = zip(texts.outputs, texts.references, strict=True)
     values = [float(alone.sentence_score(text, list(refs)).score) for text, refs in pairs]
     corpus = float(together.corpus_score(list(texts.outputs), streams).score)
-    signature = f"sacrebleu|{together.get_signature()}"
+    signature = f"sacrebleu|{together.get_signature()}" + ("" if alone is together else "|outputs:eff:yes")
     return Scores(metric=name, values=values, corpus=corpus, higher_is_better=higher_is_better, signature=signature)
