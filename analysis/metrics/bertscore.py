@@ -63,11 +63,13 @@ class _Model:
 
     def __init__(self, settings: Settings) -> None:
         import torch
+        import transformers
         from transformers import AutoModel, AutoTokenizer
 
         path = settings.bertscore_model
         if path is None:
             raise AnalysisError("expected --bertscore-model FOLDER with a model on this machine, got none")
+        transformers.utils.logging.disable_progress_bar()  # the command has its own
         try:
             self.tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
             self.model = AutoModel.from_pretrained(path, local_files_only=True).eval()

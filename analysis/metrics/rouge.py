@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.metadata import version
 
 from analysis.metrics.scores import Scores, Settings, Texts, mean
@@ -20,9 +21,12 @@ def rouge(texts: Texts, settings: Settings) -> list[Scores]:
     Lin, C.-Y. (2004). ROUGE: a package for automatic evaluation of summaries. Text Summarization Branches Out, 74-81.
     Sottana, A. et al. (2023). Evaluation Metrics in the Era of GPT-4. EMNLP, section 3.1.
     """
-    from rouge_score.rouge_scorer import RougeScorer
+    from rouge_score import rouge_scorer
+    from rouge_score.tokenizers import DefaultTokenizer
 
-    scorer = RougeScorer(KINDS, use_stemmer=False)
+    # Its logger would close what stands for stderr now once that is another stream; it never closes the process's own.
+    rouge_scorer.logging.get_absl_handler().python_handler.stream = sys.__stderr__
+    scorer = rouge_scorer.RougeScorer(KINDS, tokenizer=DefaultTokenizer(use_stemmer=False))
     found = [scorer.score_multi(refs, text) for text, refs in zip(texts.outputs, texts.references, strict=True)]
     signature = f"rouge-score|version:{version('rouge-score')}|measure:F1|stem:no|refs:best"
     by_kind = {kind: [100 * float(one[kind].fmeasure) for one in found] for kind in KINDS}
