@@ -62,7 +62,7 @@ class DealtPair:
 
     system_x: str
     system_y: str
-    subject: str
+    subject: str | None  # None: both
 
 
 def redealt(key: BlindingKey, assignment: Assignment, pairs: Sequence[DealtPair]) -> BlindingKey:

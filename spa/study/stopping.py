@@ -43,6 +43,11 @@ def deciding_pairs(study: Study) -> tuple[tuple[str, str], ...]:
     return study.pairs if answers == "preferences" else study.choice_pairs
 
 
+def ranks_systems(study: Study) -> bool:
+    """Return whether a live study looks for the best few of many systems or for their order, instead of pairs."""
+    return study.stopping.top is not None or study.stopping.order
+
+
 def stopping_facts(study: Study) -> dict[str, Any]:
     """Return [stopping] with what it leaves to other tables of the study filled in; nothing in one of fixed size."""
     if study.stopping.rule == "fixed":
