@@ -68,7 +68,6 @@ def look(workspace: Workspace, settings: MTurkTable, endpoint: MTurkEndpoint) ->
     if not found.places:
         raise PlatformError(f"{endpoint.origin}: expected HITs of this study, got none; run `spa mturk publish`")
     state = narrow(workspace.study, workspace.store)
-    workspace.forget_forms()
     wave = next_wave(
         state,
         wave=workspace.study.stopping.wave,

@@ -182,7 +182,6 @@ class Publisher:
         fixed = [seat.assignment_id for seat in plan.seats if seat.assignment_id is not None]
         if fixed and is_live(self.workspace.study):
             self.workspace.store.assignments.note_published(fixed)
-            self.workspace.forget_forms()
         family_type = ensure_family_type(self.idempotent_calls, family)
         hit_type = self._hit_type(plan, family_type)
         for seat in plan.seats:

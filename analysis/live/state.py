@@ -48,8 +48,7 @@ def live_states(study: Study, store: Store) -> list[LiveState]:
     """Return the state of each group that has answered; who counts, and in which order: :func:`unit_matrices`."""
     matrices = unit_matrices(study, store)
     if ranks_systems(study):
-        dealt = store.assignments.dealt()
-        return [systems_state(study, matrix, dealt) for matrix in matrices]
+        return [systems_state(study, matrix, store.assignments.dealt(matrix.respondents)) for matrix in matrices]
     return [_state(study, matrix, dict(_last(study, matrix))) for matrix in matrices]
 
 
@@ -73,7 +72,8 @@ def live_history(study: Study, store: Store, group: str) -> LiveHistory | None:
         return None
     (matrix,) = found
     if ranks_systems(study):
-        return LiveHistory(state=systems_state(study, matrix, store.assignments.dealt()), paths=())
+        dealt = store.assignments.dealt(matrix.respondents)
+        return LiveHistory(state=systems_state(study, matrix, dealt), paths=())
     looks = sorted(set(np.linspace(1, len(matrix.units), MOST_POINTS).round().astype(int).tolist()))
     paths: dict[int, list[LivePoint]] = {place: [] for place in range(len(matrix.hypotheses))}
     last: dict[int, HypothesisState] = {}

@@ -23,6 +23,7 @@ from spa.forms.texts import load_texts
 from spa.responses.export import export_tables
 from spa.responses.store import Store
 from spa.responses.tidy_tables import TABLES
+from spa.study.narrowing import Respondents
 from spa.study.outputs import load_outputs
 from spa.study.stopping import Deciding, deciding_answers, deciding_criteria, deciding_pairs, rating_scale_width
 from spa.study.study import Study
@@ -48,6 +49,8 @@ class UnitMatrix:
         Places of the hypotheses that share an error rate.
     values : array of float, shape (n_units, n_hypotheses)
         In [0, 1], above 0.5 where system_x is better; NaN = not asked.
+    respondents : {"people", "llm"}
+        Whose forms they were.
     excluded : int
         Annotators who are left out.
     """
@@ -59,6 +62,7 @@ class UnitMatrix:
     hypotheses: tuple[Hypothesis, ...]
     families: tuple[list[int], ...]
     values: Floats
+    respondents: Respondents
     excluded: int
 
 
@@ -116,6 +120,7 @@ def _matrix_of(
         hypotheses=hypotheses,
         families=(list(range(len(hypotheses))),) if plan.family == "all" else tuple(families),
         values=_matrix(_values(study, answers, kept, order_of(table, [group], None)), names, hypotheses),
+        respondents="llm" if llm else "people",
         excluded=len({row.annotator_id for row in exclusions if row.assignment_id is None}),
     )
 
