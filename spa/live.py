@@ -1,7 +1,7 @@
 """Live studies: which pairs are decided so far, what is asked of the next annotator, and when it is enough.
 
-The analysis decides; a package that does registers a function of study and store under ``spa.live``. What it returns
-follows from the answers in the store alone, so that nothing has to be kept and a killed process loses nothing.
+The analysis decides; a package that does registers a function of study, store and tables under ``spa.live``. What it
+returns follows from the answers in the store alone, so that nothing has to be kept and a killed process loses nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from spa.errors import StudyError
 
 if TYPE_CHECKING:
     from spa.responses.store import Store
+    from spa.responses.tidy_tables import Tables
     from spa.study.narrowing import DealtPair, Pair
     from spa.study.stopping import Deciding
     from spa.study.study import Study
@@ -154,14 +155,17 @@ def is_live(study: Study) -> bool:
     return study.stopping.rule == "when_decided"
 
 
-def live_states(study: Study, store: Store) -> tuple[LiveState, ...]:
-    """Return what is decided by now, for each group that has answered; nothing in a study of fixed size."""
+def live_states(study: Study, store: Store, exported: Tables | None = None) -> tuple[LiveState, ...]:
+    """Return what is decided by now, for each group that has answered; nothing in a study of fixed size.
+
+    ``exported``: all tables of the store, where somebody has them already.
+    """
     if not is_live(study):
         return ()
     points = entry_points(group=GROUP)
     if not points:
         raise StudyError('[stopping] rule = "when_decided" needs the analysis package, which is not installed')
-    return tuple(state for point in points for state in point.load()(study, store))
+    return tuple(state for point in points for state in point.load()(study, store, exported))
 
 
 def live_state(study: Study, store: Store, group: str) -> LiveState | None:

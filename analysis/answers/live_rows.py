@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from analysis.statistics.record import Count, Positive, Record, Share, Source, names_of
 from spa.live import Decision, LivePair, LiveState, LiveSystem, live_states
 from spa.responses.store import Store
+from spa.responses.tidy_tables import Tables
 from spa.study.stopping import ranks_systems, rating_scale_width, stopping_facts
 from spa.study.study import Study
 
@@ -102,12 +103,12 @@ class LiveStudy(Record):
     systems: tuple[LiveSystemRow, ...] = ()
 
 
-def live_study(study: Study, store: Store) -> LiveStudy | None:
-    """Return what a live study has decided; nothing of a study of fixed size."""
+def live_study(study: Study, store: Store, exported: Tables) -> LiveStudy | None:
+    """Return what a live study has decided by all tables of its store; nothing of a study of fixed size."""
     facts = stopping_facts(study)
     if not facts:
         return None
-    states = live_states(study, store)
+    states = live_states(study, store, exported)
     return LiveStudy(
         **{name: facts[name] for name in ("answers", "error_rate", "effect", "margin", "least", "most")},
         criteria=tuple(facts["criteria"]),

@@ -54,7 +54,7 @@ def answers_of(workspace: Workspace, *, with_reading: bool = False) -> StudyAnsw
         fingerprint=workspace.store.fingerprint,
     )
     interview = tuple(_interview(workspace.study, exported.annotators))
-    live = live_study(workspace.study, workspace.store)
+    live = live_study(workspace.study, workspace.store, exported)
     facts = replace(facts, preregistration=_preregistered(workspace, live), interview=interview, live=live)
     reading = exported.reading if with_reading else None
     return StudyAnswers(tables=check_frames(frames, Reading()), plan=plan, facts=facts, reading=reading)

@@ -13,6 +13,7 @@ from analysis.live.unit_matrix import UnitMatrix, unit_matrices
 from analysis.sequential.monitor import HypothesisState, Monitor
 from spa.live import LivePair, LiveState
 from spa.responses.store import Store
+from spa.responses.tidy_tables import Tables
 from spa.study.stopping import planned_annotators, ranks_systems
 from spa.study.study import Study
 
@@ -44,9 +45,9 @@ class LiveHistory:
     paths: tuple[tuple[LivePoint, ...], ...]
 
 
-def live_states(study: Study, store: Store) -> list[LiveState]:
+def live_states(study: Study, store: Store, exported: Tables | None = None) -> list[LiveState]:
     """Return the state of each group that has answered; who counts, and in which order: :func:`unit_matrices`."""
-    matrices = unit_matrices(study, store)
+    matrices = unit_matrices(study, store, exported=exported)
     if ranks_systems(study):
         return [systems_state(study, matrix, store.assignments.dealt(matrix.respondents)) for matrix in matrices]
     return [_state(study, matrix, dict(_last(study, matrix))) for matrix in matrices]

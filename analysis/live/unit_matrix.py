@@ -22,7 +22,7 @@ from spa.forms.form import Form
 from spa.forms.texts import load_texts
 from spa.responses.export import export_tables
 from spa.responses.store import Store
-from spa.responses.tidy_tables import TABLES
+from spa.responses.tidy_tables import TABLES, Tables
 from spa.study.narrowing import Respondents
 from spa.study.outputs import load_outputs
 from spa.study.stopping import Deciding, deciding_answers, deciding_criteria, deciding_pairs, rating_scale_width
@@ -66,7 +66,9 @@ class UnitMatrix:
     excluded: int
 
 
-def unit_matrices(study: Study, store: Store, only: str | None = None) -> list[UnitMatrix]:
+def unit_matrices(
+    study: Study, store: Store, only: str | None = None, *, exported: Tables | None = None
+) -> list[UnitMatrix]:
     """Return the values of each group that has answered, from the completed answers of a store.
 
     Who is left out is decided by the unit's own answers, by the rules of the plan; of somebody who took part twice the
@@ -74,7 +76,8 @@ def unit_matrices(study: Study, store: Store, only: str | None = None) -> list[U
     """
     plan = replace(plan_of(study), repeat_submissions="first")
     of_reading = needs_reading(plan)
-    exported = export_tables(store, form_of=_forms(study, store) if of_reading else None)
+    if exported is None:
+        exported = export_tables(store, form_of=_forms(study, store) if of_reading else None)
     names = [name for name in TABLES if name != "exclusions"] + ["reading"] * of_reading
     frames = {name: getattr(exported, name) for name in names}
     answers = deciding_answers(study)

@@ -65,5 +65,10 @@ def rating_scale_width(study: Study) -> float:
 
 
 def planned_annotators(study: Study) -> int:
-    """Return how many annotators are planned: of a live study, after how many it ends undecided."""
+    """Return how many annotators are planned: of a live study, after how many that count it ends undecided."""
     return study.people.annotators if study.stopping.most is None else study.stopping.most
+
+
+def planned_places(study: Study) -> int:
+    """Return how many people may take part and be paid: in a live study those in excess replace the excluded."""
+    return max(study.people.annotators, planned_annotators(study))

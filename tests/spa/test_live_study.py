@@ -58,7 +58,9 @@ def state_after(study: Study, store: Store, decided: dict[tuple[str, str], int])
 @pytest.fixture
 def decide(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[tuple[str, str], int]], None]:
     def patch(decided: dict[tuple[str, str], int]) -> None:
-        monkeypatch.setattr(live, "live_states", lambda study, store: (state_after(study, store, decided),))
+        monkeypatch.setattr(
+            live, "live_states", lambda study, store, exported=None: (state_after(study, store, decided),)
+        )
 
     return patch
 
