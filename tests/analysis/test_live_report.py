@@ -47,6 +47,15 @@ def copied(finished: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(finished.parent, tmp_path / "copied")) / finished.name
 
 
+def test_the_store_is_read_once_for_answers_and_decisions(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("analysis.live.unit_matrix.export_tables")
+    with open_workspace(finished, read_only=True) as workspace:
+        facts = answers_of(workspace).facts
+    assert facts is not None
+    assert facts.live is not None
+    assert facts.live.groups[0].units
+
+
 def results_of(path: Path) -> Results:
     with open_workspace(path, read_only=True) as workspace:
         found = answers_of(workspace)

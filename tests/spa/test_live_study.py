@@ -25,7 +25,7 @@ from spa.server.app import create_app
 from spa.server.survey_context import SurveyContext
 from spa.study.load import load_study
 from spa.study.narrowing import Respondents
-from spa.study.stopping import deciding_answers, deciding_criteria, deciding_pairs, planned_annotators
+from spa.study.stopping import deciding_answers, deciding_criteria, deciding_pairs, planned_annotators, planned_places
 from spa.study.study import Study
 from tests.spa.hand_made import ASKED
 from tests.spa.small_study import STUDY, SYSTEMS, answer_form, write_study
@@ -181,6 +181,7 @@ def test_what_decides_follows_from_the_study(tmp_path: Path, more: str, found: t
         deciding_pairs(study),
         planned_annotators(study),
     ) == found
+    assert planned_places(study) == 6  # excluded people are replaced while there are places
 
 
 @pytest.mark.parametrize(

@@ -147,6 +147,6 @@ def test_the_excluded_are_replaced_until_the_places_are_used_up_which_a_line_say
     assert next_wave(state, wave=10, most=30, places=25, completed=25) == Wave(places=3, reason="open")
     used_up = next_wave(state, wave=10, most=25, places=25, completed=25)
     assert describe_wave(state, used_up) == (
-        "0 of 1 comparisons are decided after 22 annotators; no place may be opened any more: all that were planned are "
-        "completed, 3 of them by people who are excluded; raise [people] annotators to go on"
+        "0 of 1 comparisons are decided after 22 annotators; no place may be opened any more: all that were planned "
+        "are completed, 3 of them by people who are excluded; raise [people] annotators to go on"
     )
