@@ -52,7 +52,7 @@ class UnitMatrix:
     respondents : {"people", "llm"}
         Whose forms they were.
     excluded : int
-        Annotators who are left out.
+        Annotators (of an LLM assignments) that are left out.
     """
 
     group: str
@@ -101,7 +101,6 @@ def _matrix_of(
     exclusions = find_exclusions(own, plan)
     table = own.answers()[answers]
     criteria = deciding_criteria(study)
-    kept = apply_exclusions(table, exclusions).filter(pl.col("criterion").cast(pl.String).is_in(criteria))
     llm = "llm" in table["annotator_kind"].cast(pl.String).unique().to_list()
     name = pl.concat_str("annotator_id", "assignment_id", separator="/") if llm else pl.col("annotator_id")
     visits = pl.DataFrame(
@@ -110,7 +109,9 @@ def _matrix_of(
         orient="row",
     )
     strings = pl.col("annotator_id", "assignment_id").cast(pl.String)
-    kept = kept.with_columns(strings).join(visits, on=["annotator_id", "assignment_id"]).with_columns(name.alias(UNIT))
+    answered = table.filter(pl.col("criterion").cast(pl.String).is_in(criteria)).with_columns(strings)
+    answered = answered.join(visits, on=["annotator_id", "assignment_id"]).with_columns(name.alias(UNIT))
+    kept = apply_exclusions(answered, exclusions)
     units = kept.group_by(UNIT).agg(pl.col("completed", "assignment_id").sort_by("completed").first()).sort("completed")
     hypotheses = tuple(_hypotheses(study, answers, criteria))
     families = [[n for n, one in enumerate(hypotheses) if one[0] == criterion] for criterion in criteria]
@@ -124,7 +125,9 @@ def _matrix_of(
         families=(list(range(len(hypotheses))),) if plan.family == "all" else tuple(families),
         values=_matrix(_values(study, answers, kept, order_of(table, [group], None)), names, hypotheses),
         respondents="llm" if llm else "people",
-        excluded=len({row.annotator_id for row in exclusions if row.assignment_id is None}),
+        excluded=answered[UNIT].n_unique() - len(names)
+        if llm
+        else len({row.annotator_id for row in exclusions if row.assignment_id is None}),
     )
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from analysis.answers.live_rows import LivePairRow, LiveStudy
+from analysis.answers.live_rows import LiveGroup, LivePairRow, LiveStudy
 from analysis.report.cells import cell
 from analysis.report.document import Block, Column, Fold, Paragraph, Section, Table, build_table
 from analysis.results.live import NOT_UNDER_LOOKING, contradicted, turned_live
@@ -59,7 +59,7 @@ def _ranking(live: LiveStudy, names: Names) -> list[Block]:
         ]
         for row in rows
     ]
-    ended = listed([f"{one.units} {names.group(one.group)}{'' if one.enough else ' so far'}" for one in live.groups])
+    ended = listed([f"{_units(one, names)}{'' if one.enough else ' so far'}" for one in live.groups])
     sought, asked, title = f"the best {live.top} systems", "the systems near the border", "The best few"
     if live.order:
         sought = f"an order of the systems, none before one that wins {100 * (live.epsilon or 0):g} points more"
@@ -71,6 +71,11 @@ def _ranking(live: LiveStudy, names: Names) -> list[Block]:
     )
     table = build_table("live", title, columns, cells, constant=("Group",), csv="live_systems")
     return [Paragraph(text=text), table]
+
+
+def _units(group: LiveGroup, names: Names) -> str:
+    forms = "forms by " if names.kind(group.group) == "llm" else ""
+    return f"{group.units} {forms}{names.group(group.group)}"
 
 
 def _from_leader(row: LivePairRow) -> LivePairRow:
@@ -86,7 +91,7 @@ def _how_it_ended(live: LiveStudy, names: Names) -> str:
         decided = sum(row.decision is not None for row in own) - futile
         gone = f" ({group.excluded} excluded)" if group.excluded else ""
         given_up = f", {futile} given up as futile" if futile else ""
-        parts.append(f"{decided} of {len(own)}{given_up}, after {group.units} {names.group(group.group)}{gone}")
+        parts.append(f"{decided} of {len(own)}{given_up}, after {_units(group, names)}{gone}")
     return (
         "This study was looked at after every annotator: a pair was asked about until it was decided, with at most "
         f"{live.most} annotators. Decided: {'; '.join(parts)}. The chance of any false decision is at most "

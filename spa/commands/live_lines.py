@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 UNITS = {"human": "people", "simulated": "simulated annotators"}
 
 
+def units_of(group: str) -> str:
+    """Return what is counted of a group: people, or an LLM's forms."""
+    return UNITS.get(group, f"forms by {group}")
+
+
 def live_lines(study: Study, state: LiveState) -> list[str]:
     """Return a line on the group, then one for each pair: its confidence interval and its decision."""
     if state.systems:
@@ -25,8 +30,7 @@ def live_lines(study: Study, state: LiveState) -> list[str]:
         found = f"{decided} of {len(state.pairs)} decided" + (f", {futile} futile" if futile else "")
     goes_on = "nobody else needs to be asked" if state.enough else "asking goes on"
     gone = f" ({state.excluded} excluded)" if state.excluded else ""
-    units = UNITS.get(state.group, f"forms by {state.group}")
-    head = f"{state.units} of at most {state.most} {units}{gone}: {found}, {goes_on}"
+    head = f"{state.units} of at most {state.most} {units_of(state.group)}{gone}: {found}, {goes_on}"
     names = {system.id: system.name or system.id for system in study.systems}
     if state.systems:
         return [

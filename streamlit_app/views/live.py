@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from spa.commands.live_lines import UNITS, progress_words
+from spa.commands.live_lines import UNITS, progress_words, units_of
 from spa.live import rank_words, ranked
 from streamlit_app import loading
 from streamlit_app.rendering import plain, show_counts, show_metrics
@@ -43,7 +43,7 @@ def _live() -> None:
         return
     group = groups[0]
     if len(groups) > 1:
-        group = st.segmented_control("Answers of", groups, default=groups[0], format_func=_units, required=True)
+        group = st.segmented_control("Answers of", groups, default=groups[0], format_func=_name, required=True)
     history, savings = loading.live_history(loading.state(), group)
     _metrics(history.state, savings)
     st.subheader("Decisions")
@@ -56,7 +56,7 @@ def _live() -> None:
     _charts(history)
 
 
-def _units(group: str) -> str:
+def _name(group: str) -> str:
     return UNITS.get(group, group)
 
 
@@ -75,7 +75,7 @@ def _metrics(state: LiveState, savings: LiveSavings) -> None:
         decided = "yes" if state.systems_decided else "not yet"
     currency = loading.workspace().study.people.currency
     shown = {
-        f"Counted {_units(state.group)}": f"{state.units:,} of at most {state.most:,}",
+        f"Counted {units_of(state.group)}": f"{state.units:,} of at most {state.most:,}",
         "Excluded": f"{state.excluded:,}",
         "Decided": decided,
     }
@@ -150,7 +150,7 @@ def _chart(state: LiveState, pair: LivePair, path: tuple[LivePoint, ...]) -> Non
     x = {
         "field": "units",
         "type": "quantitative",
-        "title": _units(state.group),
+        "title": units_of(state.group),
         "scale": {"domain": [0, max(state.units, 10)]},
         "axis": {"grid": False, "tickMinStep": 1, "tickCount": 5},
     }
