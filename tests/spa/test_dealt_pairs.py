@@ -20,7 +20,8 @@ from analysis.results.analyse import analyse
 from spa.cli import main
 from spa.commands.workspace import open_workspace
 from spa.errors import StudyError
-from spa.forms.form import ChoiceTarget, ExhibitsBlock
+from spa.forms.form import ChoiceTarget, ExhibitsBlock, OptionsAnswer
+from spa.forms.prompt import render_prompt
 from spa.live import LivePair
 from spa.study.load import load_study
 from spa.study.narrowing import DealtPair
@@ -78,6 +79,24 @@ def test_pairs_items_and_sides_are_balanced_and_labels_tell_of_no_system(tmp_pat
     assert set(pairs.values()) == {180 // len(PAIRS)}
     assert set(items.values()) == {20}
     assert all(abs(first[True, pair] - first[False, pair]) <= 1 for pair in pairs)
+
+
+def test_every_page_shows_text_a_and_text_b_and_the_instructions_say_so(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    assert CliRunner().invoke(main, ["build", str(path)]).exit_code == 0
+    with open_workspace(path) as workspace:
+        form = workspace.form("a00001")
+    said = str(render_prompt(form))
+    blocks = [block for page in form.pages for block in page.blocks]
+    shown = [[one.caption for one in block.exhibits] for block in blocks if isinstance(block, ExhibitsBlock)]
+    asked = [each for each in form.questions("everybody") if isinstance(each.target, ChoiceTarget)]
+    options = [
+        [one.text for one in each.answer.options[:2]] for each in asked if isinstance(each.answer, OptionsAnswer)
+    ]
+    assert shown == options == [["Text A", "Text B"]] * 6
+    assert len({each.target.label_x for each in asked if isinstance(each.target, ChoiceTarget)}) == 6
+    assert "pairs of texts" in said
+    assert "System" not in said
 
 
 def test_pairs_dealt_anew_are_asked_and_exported(tmp_path: Path) -> None:
