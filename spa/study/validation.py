@@ -421,7 +421,7 @@ def _stopping(study: Study) -> Iterator[StudyProblem]:
     if given.freed == "open_pairs" and not (deciding_answers(study) == "choices" and study.deals_pairs):
         do = 'set [choices] per_annotator, or freed = "shorter": nobody is asked about the same pair twice'
         yield find("[stopping] freed", '"shorter" unless pairs are dealt', '"open_pairs"', do, "choices")
-    yield from _ranking(study)
+    yield from _systems_ranked(study)
     most = planned_annotators(study)
     if given.least > most:
         yield find(
@@ -432,7 +432,7 @@ def _stopping(study: Study) -> Iterator[StudyProblem]:
         yield find(place, "[people] per_assignment = 1 and sessions = 1", "more", do)
 
 
-def _ranking(study: Study) -> Iterator[StudyProblem]:
+def _systems_ranked(study: Study) -> Iterator[StudyProblem]:
     """Yield what keeps a live study from ranking systems: it draws each form's pairs by the answers before."""
     given, place = study.stopping, f"[stopping] {'order' if study.stopping.order else 'top'}"
     if not ranks_systems(study):
