@@ -145,10 +145,10 @@ def test_the_place_of_decided_pairs_goes_to_the_open_ones() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ("[likert]\n", "[choices] per_annotator: expected no [spa], [ranking], rating section or outputs beside it"),
+        ("[likert]\n", "[choices] per_annotator: expected no [spa], [ranking], rating section"),
         (
             'choices.outputs = "all"',
-            "[choices] per_annotator: expected no [spa], [ranking], rating section or outputs beside it",
+            "[choices] per_annotator: expected no [spa], [ranking], rating section",
         ),
         (BEST.replace("top = 2", "top = 6"), "[stopping] top: expected less than the 6 systems, got 6"),
         (BEST + "order = true", "[stopping] order: expected no top beside it, got 2"),
