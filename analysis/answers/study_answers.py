@@ -68,7 +68,7 @@ def answers_of(workspace: Workspace, *, with_reading: bool = False, metrics: Pat
         fingerprint=workspace.store.fingerprint,
     )
     interview = tuple(_interview(workspace.study, exported.annotators))
-    live = live_study(workspace.study, workspace.store)
+    live = live_study(workspace.study, workspace.store, exported)
     with workspace.store.reading() as connection:
         decisions = tuple(read_decisions(connection)) if two_decide(connection) else ()
     preregistration = _preregistered(workspace, live)
