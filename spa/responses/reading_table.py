@@ -9,7 +9,7 @@ from typing import Any
 from spa.forms.effort import count_words
 from spa.forms.form import Exhibit, Form, Page
 from spa.responses.payloads import Payload
-from spa.responses.reading_evidence import READING, PageExposure, outputs_of, parse_exposure
+from spa.responses.reading_evidence import READING, PageExposure, parse_exposure
 
 
 def with_evidence(payloads: tuple[Payload, ...]) -> dict[str, str]:
@@ -39,7 +39,7 @@ def exposure_rows(
             exposure = parse_exposure(evidence[page.page_id], page)
         except ValueError:  # refused when it came
             continue
-        for exhibit in outputs_of(page) or (None,):
+        for exhibit in page.outputs or (None,):
             yield _row(page, exposure, exhibit, systems, positions)
 
 

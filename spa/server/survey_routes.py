@@ -272,7 +272,7 @@ class SurveyRoutes:
         in_steps = visit.in_steps(page) and not script
         measured = visit.seconds_per_100_words and not in_steps
         state = PageState(
-            answers=visit.fields.get(page.page_id, {}),
+            answers=visit.fields(page),
             gaps=visit.gaps(page) if mark_gaps else {},
             minutes=self._minutes_of(visit) if page is visit.form.pages[0] else None,
             unseen=visit.unseen(page) if mark_gaps else (),
