@@ -80,7 +80,9 @@ class SurveyRoutes:
     def routes(self) -> list[Route]:
         """Return plain Starlette routes: FastAPI's overhead would exceed the work itself."""
         open_link = [Route("/", self.show_start, methods=["GET"]), Route("/", self.start, methods=["POST"])]
-        return [
+        return [  # the most frequent first, as they are tried in this order
+            Route("/a/{token}/p/{page_id}", self.show_page, methods=["GET"]),
+            Route("/a/{token}/p/{page_id}", self.submit_page, methods=["POST"]),
             *([] if self.context.links_only else open_link),
             Route("/health", self.report_health, methods=["GET"]),
             Route("/static/{name}", self.show_asset, methods=["GET"]),
@@ -88,8 +90,6 @@ class SurveyRoutes:
             Route("/a/{token}/done", self.show_end, methods=["GET"]),
             Route("/a/{token}/next", self.begin_session, methods=["POST"]),
             Route("/a/{token}/image/{exhibit_id}", self.show_image, methods=["GET"]),
-            Route("/a/{token}/p/{page_id}", self.show_page, methods=["GET"]),
-            Route("/a/{token}/p/{page_id}", self.submit_page, methods=["POST"]),
         ]
 
     async def show_start(self, request: Request) -> Response:
