@@ -171,16 +171,16 @@ class SurveyRoutes:
         if go == "stay":
             return Response(status_code=HTTPStatus.NO_CONTENT)
         if result.ended:
-            return to(f"/a/{token}/done")
+            return _onward(request, f"/a/{token}/done")
         if go == "back":
-            return to(f"/a/{token}/p/{visit.neighbour(page, -1).page_id}")
+            return _onward(request, f"/a/{token}/p/{visit.neighbour(page, -1).page_id}")
         if not visit.is_left(page):
             if go == "step" and visit.step_is_done(page):
                 return to(f"/a/{token}/p/{page.page_id}")
             return self._render(request, visit, page, mark_gaps=True)
         last = page is visit.form.pages[-1]
         self._recent.put(token, visit)
-        return to(f"/a/{token}/p/{(visit.due if last else visit.neighbour(page, 1)).page_id}")
+        return _onward(request, f"/a/{token}/p/{(visit.due if last else visit.neighbour(page, 1)).page_id}")
 
     async def show_end(self, request: Request) -> Response:
         """Show the outcome and its code, or redirect to the study's or the platform's completion page."""
@@ -284,6 +284,11 @@ class SurveyRoutes:
             action=f"{base}/p/{page.page_id}", image=lambda exhibit: f"{base}/image/{exhibit.exhibit_id}"
         )
         return page_response(visit.form, page, self.texts, addresses=addresses, state=state)
+
+
+def _onward(request: Request, address: str) -> Response:
+    """Lead to a page: a browser's form by a redirect, the page's script by the address, which it opens itself."""
+    return JSONResponse({"next": address}) if request.headers.get("accept") == "application/json" else to(address)
 
 
 class RecentVisits:
