@@ -73,6 +73,7 @@
       if (!declines(waiting)) keep("localStorage", keptName, Object.fromEntries(fields()));
     };
     const lose = () => {
+      if (!mayAsk) return;
       lost = true;
       sent = -1;
       keepFields();
@@ -118,7 +119,9 @@
       keepFields();
     };
     const leave = () => {
-      if (sent !== changes && !lost && !passes) sendDraft({ keepalive: true }).catch(lose);
+      if (sent === changes || lost || passes) return;
+      if (mayAsk) sendDraft({ keepalive: true }).catch(lose);
+      else if (navigator.sendBeacon(`${action}?go=stay`, fields())) sent = changes;
     };
     form.addEventListener("change", note);
     form.addEventListener("input", note);
