@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from analysis.statistics.record import Count, Positive, Record, Share, Source, names_of
 from spa.live import Decision, LivePair, LiveState, LiveSystem, live_states
-from spa.responses.store import Store
-from spa.study.stopping import rating_scale_width, stopping_facts
-from spa.study.study import Study
+
+if TYPE_CHECKING:
+    from spa.responses.store import Store
+    from spa.study.study import Study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +99,8 @@ class LiveStudy(Record):
 
 def live_study(study: Study, store: Store) -> LiveStudy | None:
     """Return what a live study has decided; nothing of a study of fixed size."""
+    from spa.study.stopping import rating_scale_width, stopping_facts
+
     facts = stopping_facts(study)
     if not facts:
         return None
