@@ -40,7 +40,7 @@ def fit(ranks: Floats, cluster: Ints | None = None, **more: Any) -> PlackettLuce
 
 
 def by_choix(orders: list[list[int]]) -> Floats:
-    found: Floats = choix.opt_rankings(len(SYSTEMS), orders, tol=1e-12)
+    found: Floats = choix.ilsr_rankings(len(SYSTEMS), orders, max_iter=1000, tol=1e-10)
     return found - found.mean()
 
 
