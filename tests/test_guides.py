@@ -124,6 +124,13 @@ def test_planning(tmp_path: Path) -> None:
     assert (tmp_path / "datasheet" / "heds-open.txt").read_text()
 
 
+def test_rankings(tmp_path: Path) -> None:
+    with reader_in(tmp_path) as reader:
+        walk(reader, "rankings.md", before={"spa build": annotators("my-rankings", 6)})
+    (found,) = json.loads((tmp_path / "report" / "results.json").read_text())["orders"]
+    assert found["n_orderings"] == 24
+
+
 def test_live_studies(tmp_path: Path) -> None:
     with reader_in(tmp_path) as reader:
         study = init(reader, table("live.md", "when_decided"))
