@@ -144,7 +144,8 @@ def _find(text: str, quote: object, occurrence: object) -> tuple[int | None, int
     which = 1 if len(starts) == 1 and occurrence is None else _whole(occurrence)
     if which is None or not 1 <= which <= len(starts):
         said = "" if occurrence is None else f", got occurrence {_short(occurrence)}"
-        return None, None, quote, f"stands {len(starts)} times in the text{said}"
+        times = "once" if len(starts) == 1 else f"{len(starts)} times"
+        return None, None, quote, f"stands {times} in the text{said}"
     start = starts[which - 1]
     return start, start + len(quote), quote, None
 
