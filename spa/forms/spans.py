@@ -53,6 +53,11 @@ def spans_from_json(value: str) -> MarkedText:
     return MarkedText(characters=record["characters"], spans=tuple(MarkedSpan(**span) for span in record["spans"]))
 
 
+def has_unplaced(value: str | None) -> bool:
+    """Tell whether an answer holds a quote that is not in the text, and so may hold anything."""
+    return value is not None and any(span.start is None for span in spans_from_json(value).spans)
+
+
 def field_names(question: Question) -> tuple[str, ...]:
     """Return the fields of a page without script: a list of quotes a severity, and the box for no errors."""
     if not isinstance(question.answer, SpansAnswer):
