@@ -9,7 +9,7 @@ from typing import Any
 from analysis.answers.live_rows import LiveStudy
 from analysis.answers.plan import Plan, parse_expectations
 from analysis.statistics.record import Count, Record, names_of
-from spa.forms.form import ChoiceTarget, Form, PreferenceTarget, RatingTarget, SpanTarget
+from spa.forms.form import ChoiceTarget, Form, PreferenceTarget, RankingTarget, RatingTarget, SpanTarget
 from spa.forms.markdown import render_emphasis
 from spa.study.study import Study
 
@@ -143,8 +143,10 @@ def facts_of(
         "continuous": study.continuous or (study.spans if study.spans is not None and study.spans.score else None),
         "category": study.categories,
         "spans": study.spans,
+        "choice": study.choices,
+        "ranking": study.ranking,
     }
-    ways = tuple(name for name, section in {**asked, "choice": study.choices}.items() if section is not None)
+    ways = tuple(name for name, section in asked.items() if section is not None)
     return StudyFacts(
         id=study.id,
         title=study.title,
@@ -215,6 +217,8 @@ def _questions(form: Form) -> tuple[StudyQuestion, ...]:
             found.setdefault(("spans", target.criterion), question.text)
         elif isinstance(target, ChoiceTarget):
             found.setdefault(("choice", target.criterion), question.text)
+        elif isinstance(target, RankingTarget):
+            found.setdefault(("ranking", target.criterion), question.text)
     return tuple(
         StudyQuestion(elicitation=way, criterion=criterion, text=render_emphasis(text).striptags())
         for (way, criterion), text in found.items()

@@ -18,6 +18,7 @@ ASKED = {
     "category": "Each output is put into one of a few categories, each with its score.",
     "spans": "Error spans: the errors of each output are marked, each with its severity.",
     "choice": "Choice: which of two outputs is better?",
+    "ranking": "Ranking: several outputs of one item are put in order, best first; ties are allowed.",
 }
 SHORT = {
     "spa": "SPA",
@@ -26,6 +27,7 @@ SHORT = {
     "category": "Categories",
     "spans": "Error spans",
     "choice": "Choices",
+    "ranking": "Rankings",
 }
 FORMS = {
     "identical": "the identical form",

@@ -85,6 +85,16 @@ class ChoiceTarget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RankingTarget:
+    """Which of several outputs of one item is best, which comes next, ..."""
+
+    labels: tuple[str, ...]  # in the order of the page
+    item_id: str
+    samples: tuple[int, ...]  # of the same outputs
+    criterion: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckTarget:
     """A question with a right answer; ``expected`` is never rendered."""
 
@@ -119,7 +129,7 @@ class ConfirmationTarget:
 class ExplanationTarget:
     """Why an answer was given; ``of`` is what that answer is about."""
 
-    of: PreferenceTarget | RatingTarget | SpanTarget | ChoiceTarget
+    of: PreferenceTarget | RatingTarget | SpanTarget | ChoiceTarget | RankingTarget
 
 
 Target = (
@@ -127,6 +137,7 @@ Target = (
     | RatingTarget
     | SpanTarget
     | ChoiceTarget
+    | RankingTarget
     | CheckTarget
     | ScreeningTarget
     | InterviewTarget
@@ -169,6 +180,16 @@ class OptionsAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OrderAnswer:
+    """Options from best to worst: a rank for each, 1 = best, equal ranks are ties.
+
+    ``options`` stand in the order of the page; the value of each is its label. See :mod:`spa.responses.orders`.
+    """
+
+    options: tuple[AnswerOption, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConfirmAnswer:
     """A box to tick; the only accepted answer is "yes"."""
 
@@ -193,7 +214,7 @@ class SpansAnswer:
     no_errors: str  # what the box says
 
 
-Answer = NumberAnswer | OptionsAnswer | ConfirmAnswer | TextAnswer | SpansAnswer
+Answer = NumberAnswer | OptionsAnswer | OrderAnswer | ConfirmAnswer | TextAnswer | SpansAnswer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,10 +248,23 @@ class Question:
     target: Target
 
     @property
+    def fields(self) -> dict[str, str]:
+        """The fields in which a page sends the answer: one for each label of an order, else the question's own.
+
+        Marked errors have, for pages without script, one more for each severity, by its number, and "none".
+        """
+        if isinstance(self.answer, OrderAnswer):
+            return {option.value: f"{self.question_id}-{option.value}" for option in self.answer.options}
+        if isinstance(self.answer, SpansAnswer):
+            more = (*(str(number + 1) for number in range(len(self.answer.severities))), "none")
+            return {"": self.question_id, **{name: f"{self.question_id}-{name}" for name in more}}
+        return {"": self.question_id}
+
+    @property
     def criterion(self) -> str | None:
         """The criterion asked about; ``None`` of screening, consent and attention checks."""
         match self.target:
-            case PreferenceTarget() | RatingTarget() | SpanTarget() | ChoiceTarget():
+            case PreferenceTarget() | RatingTarget() | SpanTarget() | ChoiceTarget() | RankingTarget():
                 return self.target.criterion
             case ExplanationTarget():
                 return self.target.of.criterion
@@ -248,7 +282,16 @@ class Page:
 
     page_id: str  # "p1", ...
     kind: Literal[
-        "consent", "screening", "instructions", "reading", "comparison", "rating", "choice", "check", "interview"
+        "consent",
+        "screening",
+        "instructions",
+        "reading",
+        "comparison",
+        "rating",
+        "choice",
+        "ranking",
+        "check",
+        "interview",
     ]
     audience: Audience
     title: str

@@ -28,6 +28,7 @@ from spa.forms.form import (
     Form,
     NumberAnswer,
     OptionsAnswer,
+    OrderAnswer,
     Page,
     PageBlock,
     Question,
@@ -295,6 +296,8 @@ def _kind_of(block: object) -> str:
             return "free_text"
         case SpansAnswer():
             return "spans"
+        case OrderAnswer():
+            return "order"
         case _:
             return "confirm"
 

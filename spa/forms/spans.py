@@ -14,7 +14,6 @@ from typing import Any
 from spa.forms.form import Question, SpansAnswer
 
 NO_ERRORS = "no errors"
-NONE_FIELD = "none"
 
 
 class UnusableSpans(Exception):
@@ -58,20 +57,12 @@ def has_unplaced(value: str | None) -> bool:
     return value is not None and any(span.start is None for span in spans_from_json(value).spans)
 
 
-def field_names(question: Question) -> tuple[str, ...]:
-    """Return the fields of a page without script: a list of quotes a severity, and the box for no errors."""
-    if not isinstance(question.answer, SpansAnswer):
-        return ()
-    numbers = range(1, len(question.answer.severities) + 1)
-    return tuple(f"{question.question_id}-{part}" for part in (*numbers, NONE_FIELD))
-
-
 def sent_spans(question: Question, payload: Mapping[str, object]) -> object:
     """Return what a payload holds for a question about errors: its field, or those of a page without script."""
     sent = payload.get(question.question_id)
     if sent or not isinstance(question.answer, SpansAnswer) or sent == []:
         return sent
-    *lists, none = (str(payload.get(name, "")) for name in field_names(question))
+    _, *lists, none = (str(payload.get(name, "")) for name in question.fields.values())
     quoted = [
         {"quote": line.strip(), "severity": severity.value}
         for severity, lines in zip(question.answer.severities, lists, strict=True)
@@ -194,7 +185,7 @@ def quoted_lines(question: Question, answers: Mapping[str, str]) -> QuotedLines:
     if not isinstance(question.answer, SpansAnswer):
         raise TypeError("only errors of an output are marked")
     severities = [one.value for one in question.answer.severities]
-    *names, box = field_names(question)
+    _, *names, box = question.fields.values()
     given = sent_spans(question, answers)
     try:
         spans = spans_from_json(read_spans(question.answer, given)).spans if given else ()

@@ -18,6 +18,7 @@ from spa.forms.form import (
     ExplanationTarget,
     InterviewTarget,
     PreferenceTarget,
+    RankingTarget,
     RatingTarget,
     ScreeningTarget,
     SpanTarget,
@@ -34,6 +35,7 @@ KINDS: dict[str, type[Target]] = {
     "rating": RatingTarget,
     "choice": ChoiceTarget,
     "spans": SpanTarget,
+    "ranking": RankingTarget,
     "check": CheckTarget,
     "screening": ScreeningTarget,
     "confirmation": ConfirmationTarget,
@@ -83,6 +85,8 @@ def _target_of(record: dict[str, Any]) -> Target:
         record["eligible"] = tuple(record["eligible"])
     if target_type is ExplanationTarget:
         record["of"] = _target_of(record["of"])
+    if target_type is RankingTarget:
+        record |= {name: tuple(record[name]) for name in ("labels", "samples")}
     return target_type(**record)
 
 

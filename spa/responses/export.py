@@ -7,7 +7,7 @@ Beside what an analysis needs, a row says what the annotator saw
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -21,6 +21,7 @@ from spa.forms.form import (
     Form,
     InterviewTarget,
     PreferenceTarget,
+    RankingTarget,
     RatingTarget,
     ScreeningTarget,
     SpanTarget,
@@ -28,6 +29,7 @@ from spa.forms.form import (
 from spa.forms.spans import NO_ERRORS, MarkedSpan, spans_from_json
 from spa.responses.answers import NO_ANSWER
 from spa.responses.decisions import Decision, read_visit_decisions
+from spa.responses.orders import ranks_of
 from spa.responses.reading_table import exposure_rows, with_evidence
 from spa.responses.store import Store
 from spa.responses.submission import Missing, RaterCondition, Response, Submission
@@ -37,6 +39,7 @@ from spa.responses.tidy_tables import (
     CHOICES,
     EXCLUSIONS,
     IDENTICAL_PAIRS,
+    ORDERS,
     PREFERENCES,
     RATINGS,
     READING,
@@ -133,6 +136,7 @@ class _Gathered:
         self.ratings: list[tuple[object, ...]] = []
         self.choices: list[tuple[object, ...]] = []
         self.spans: list[tuple[object, ...]] = []
+        self.orders: list[tuple[object, ...]] = []
         self.identical_pairs: list[tuple[object, ...]] = []
         self.annotators: dict[str, Annotator] = {}
 
@@ -159,6 +163,8 @@ class _Gathered:
                     rows, cells = self.choices, _choice(target, value, hidden.systems)
                 case SpanTarget() as target:
                     rows, cells = self.spans, ()
+                case RankingTarget() as target:
+                    rows, cells = self.orders, ()
                 case _:
                     annotator.note(answer)
                     if isinstance(answer.target, CheckTarget) and answer.target.kind == "identical_pair":
@@ -168,9 +174,13 @@ class _Gathered:
                     continue
             level = answer.level if isinstance(answer, Missing) else None
             read = _read(answer, submission.asked)
-            end = (*condition, *read, explained.get(target), reason, level, *visit, complete)
-            several = _spans(target, value, hidden) if isinstance(target, SpanTarget) else [cells]
-            rows += [(*who, *cells, *end) for cells in several]
+            rest = (*condition, *read, explained.get(target), reason, level, *visit, complete)
+            several = [cells]
+            if isinstance(target, RankingTarget):
+                several = list(_order(target, value, hidden.systems))
+            elif isinstance(target, SpanTarget):
+                several = _spans(target, value, hidden)
+            rows += [(*who, *each, *rest) for each in several]
 
     def _exposures(self, submission: Submission, hidden: AssignmentLabels) -> Iterable[tuple[object, ...]]:
         if self._form_of is None or submission.annotator_kind == "llm":
@@ -202,6 +212,7 @@ class _Gathered:
             ratings=frame(self.ratings, RATINGS),
             choices=frame(self.choices, CHOICES),
             spans=frame(self.spans, SPANS),
+            orders=frame(self.orders, ORDERS),
             identical_pairs=frame(self.identical_pairs, IDENTICAL_PAIRS),
             annotators=frame(rows, {**ANNOTATORS, **dict.fromkeys(columns, pl.String)}),
             exclusions=exclusions,
@@ -253,7 +264,7 @@ def _read(answer: Response | Missing, condition: RaterCondition | None) -> tuple
 
 def _explanations(
     answers: Iterable[Response | Missing],
-) -> dict[PreferenceTarget | RatingTarget | SpanTarget | ChoiceTarget, str | None]:
+) -> dict[PreferenceTarget | RatingTarget | SpanTarget | ChoiceTarget | RankingTarget, str | None]:
     """Return what was written about an answer, by what that answer is about."""
     return {
         answer.target.of: _printable(str(answer.value))
@@ -316,6 +327,14 @@ def _choice(target: ChoiceTarget, value: object, systems: dict[str, str]) -> tup
         x,
         y,
     )
+
+
+def _order(target: RankingTarget, value: object, systems: dict[str, str]) -> Iterator[tuple[object, ...]]:
+    """Yield a row for each output of an ordering, in the order of the page."""
+    ranks = ranks_of(value) if isinstance(value, str) else {}
+    for position, (label, sample) in enumerate(zip(target.labels, target.samples, strict=True), start=1):
+        rank = ranks.get(label)
+        yield target.item_id, systems[label], target.criterion, rank, "ranking", sample, label, position
 
 
 def _decided(store: Store) -> pl.DataFrame:

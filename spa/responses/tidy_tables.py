@@ -85,6 +85,22 @@ CHOICES = {
     **MISSING,
     **VISIT,
 }
+ORDERS = {  # one row an output of an ordering
+    **WHO,
+    "item_id": pl.String,
+    "system": pl.String,
+    "criterion": pl.String,
+    "rank": pl.Int64,  # 1 = best; tied outputs share the lowest
+    "elicitation": pl.String,
+    "sample": pl.Int64,
+    "label": pl.String,
+    "position": pl.Int64,  # on the page, from 1
+    **ASKED,
+    **READ,
+    "explanation": pl.String,
+    **MISSING,
+    **VISIT,
+}
 IDENTICAL_PAIRS = {  # ratings of outputs that equal their source
     **WHO,
     "pair": pl.String,
@@ -130,7 +146,8 @@ READING = {  # one row an output on a page of a person's form; a page without ou
     "scrolled": pl.Float64,
     **VISIT,
 }
-TABLES = ("preferences", "ratings", "choices", "identical_pairs", "annotators", "exclusions")  # an analysis takes these
+# an analysis takes these
+TABLES = ("preferences", "ratings", "choices", "orders", "identical_pairs", "annotators", "exclusions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,10 +161,11 @@ class Tables:
     exclusions: pl.DataFrame  # decided by reviewers
     identical_pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=IDENTICAL_PAIRS))
     spans: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SPANS))
+    orders: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=ORDERS))
     reading: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=READING))
 
     @property
     def files(self) -> dict[str, pl.DataFrame]:
-        """The tables to write, by name; marked errors and evidence of reading only where there are any."""
-        names = (*TABLES, *(name for name in ("spans", "reading") if not getattr(self, name).is_empty()))
-        return {name: getattr(self, name) for name in names}
+        """Tables to write, by name: those of an analysis; orders, marked errors and the evidence of reading if any."""
+        absent = [name for name in ("orders", "spans", "reading") if getattr(self, name).is_empty()]
+        return {name: getattr(self, name) for name in (*TABLES, "spans", "reading") if name not in absent}
