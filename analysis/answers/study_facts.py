@@ -11,6 +11,7 @@ from analysis.answers.plan import Plan, parse_expectations
 from analysis.statistics.record import Count, Record, names_of
 from spa.forms.form import ChoiceTarget, Form, PreferenceTarget, RankingTarget, RatingTarget, SpanTarget
 from spa.forms.markdown import render_emphasis
+from spa.responses.decisions import Decision
 from spa.study.study import Study
 
 
@@ -106,11 +107,12 @@ class InterviewAnswer(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyFacts(StudyReport):
-    """What a report says of the study, the direction of its pairs, what people said at its end, what was decided."""
+    """What a report says of the study, the direction of its pairs, what people said at its end and what was decided."""
 
     pairs: tuple[tuple[str, str], ...] = ()
     interview: tuple[InterviewAnswer, ...] = ()
     live: LiveStudy | None = None
+    decisions: tuple[Decision, ...] = ()  # the log, where two reviewers decide
 
     def reported(self) -> StudyReport:
         """Return the facts that stand in results.json under ``study``."""

@@ -6,7 +6,7 @@ renderers walk the same list, so what they say and ask is the same text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -125,11 +125,14 @@ class ConfirmationTarget:
     confirmation: Literal["consent", "instructions"]
 
 
+ExplainedTarget = PreferenceTarget | RatingTarget | SpanTarget | ChoiceTarget | RankingTarget
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplanationTarget:
     """Why an answer was given; ``of`` is what that answer is about."""
 
-    of: PreferenceTarget | RatingTarget | SpanTarget | ChoiceTarget | RankingTarget
+    of: ExplainedTarget
 
 
 Target = (
@@ -249,16 +252,17 @@ class Question:
 
     @property
     def fields(self) -> dict[str, str]:
-        """The fields in which a page sends the answer: one for each label of an order, else the question's own.
+        """The fields in which a page sends the answer, by what each holds.
 
-        Marked errors have, for pages without script, one more for each severity, by its number, and "none".
+        A rank for each label of an order; of errors, what the script found (""), else the quotes of each severity (its
+        number, from 1) and whether there are "none"; of all others the question's own.
         """
+        parts: Iterable[object] = ("",)
         if isinstance(self.answer, OrderAnswer):
-            return {option.value: f"{self.question_id}-{option.value}" for option in self.answer.options}
-        if isinstance(self.answer, SpansAnswer):
-            more = (*(str(number + 1) for number in range(len(self.answer.severities))), "none")
-            return {"": self.question_id, **{name: f"{self.question_id}-{name}" for name in more}}
-        return {"": self.question_id}
+            parts = (option.value for option in self.answer.options)
+        elif isinstance(self.answer, SpansAnswer):
+            parts = ("", *range(1, len(self.answer.severities) + 1), "none")
+        return {str(part): f"{self.question_id}-{part}" if part else self.question_id for part in parts}
 
     @property
     def criterion(self) -> str | None:

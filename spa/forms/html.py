@@ -294,10 +294,10 @@ def _kind_of(block: object) -> str:
             return "options"
         case TextAnswer():
             return "free_text"
-        case SpansAnswer():
-            return "spans"
         case OrderAnswer():
             return "order"
+        case SpansAnswer():
+            return "spans"
         case _:
             return "confirm"
 

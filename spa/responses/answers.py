@@ -82,7 +82,7 @@ def unknown_keys(questions: Iterable[Question], payload: Mapping[str, object]) -
 
 
 def _sent(question: Question, payload: Mapping[str, object]) -> object:
-    """Return what arrived for a question: of an order, which a page sends in several fields, these by their labels."""
+    """Return what arrived for a question, of which a page may send parts in several fields."""
     if isinstance(question.answer, SpansAnswer):
         return sent_spans(question, payload)
     raw = payload.get(question.question_id)
@@ -166,13 +166,13 @@ def _read(answer: Answer, raw: object) -> float | str:
             return _read_number(answer, raw)
         case OptionsAnswer():
             return _read_option(answer, raw)
+        case OrderAnswer():
+            return _read_order(answer, raw)
         case SpansAnswer():
             try:
                 return read_spans(answer, raw)
             except UnusableSpans as reason:
                 raise UnreadableAnswer(str(reason)) from None
-        case OrderAnswer():
-            return _read_order(answer, raw)
         case ConfirmAnswer():
             if raw is True or (isinstance(raw, str) and _bare(raw) == CONFIRMED):
                 return CONFIRMED

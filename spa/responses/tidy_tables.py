@@ -130,6 +130,19 @@ EXCLUSIONS = {
     "rule": pl.String,
     "evidence": pl.String,
 }
+DECISIONS = {  # of two reviewers, one row an entry of their log
+    **WHO,
+    "number": pl.Int64,
+    "reviewer": pl.String,
+    "decided_at": pl.String,
+    "action": pl.String,
+    "rule": pl.String,
+    "note": pl.String,
+    "amount": pl.String,
+    "undoes": pl.Int64,
+    "independent": pl.Int64,
+    "stands": pl.Int64,
+}
 READING = {  # one row an output on a page of a person's form; a page without outputs has one row
     **WHO,
     "page": pl.String,
@@ -147,7 +160,8 @@ READING = {  # one row an output on a page of a person's form; a page without ou
     **VISIT,
 }
 # an analysis takes these
-TABLES = ("preferences", "ratings", "choices", "orders", "identical_pairs", "annotators", "exclusions")
+TABLES = ("preferences", "ratings", "choices", "orders", "spans", "identical_pairs", "annotators", "exclusions")
+MORE = ("reading", "decisions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,12 +174,13 @@ class Tables:
     annotators: pl.DataFrame
     exclusions: pl.DataFrame  # decided by reviewers
     identical_pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=IDENTICAL_PAIRS))
-    spans: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SPANS))
     orders: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=ORDERS))
+    spans: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SPANS))
     reading: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=READING))
+    decisions: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=DECISIONS))
 
     @property
     def files(self) -> dict[str, pl.DataFrame]:
-        """Tables to write, by name: those of an analysis; orders, marked errors and the evidence of reading if any."""
-        absent = [name for name in ("orders", "spans", "reading") if getattr(self, name).is_empty()]
-        return {name: getattr(self, name) for name in (*TABLES, "spans", "reading") if name not in absent}
+        """The tables to write, by name: those of an analysis, and some only where there is anything in them."""
+        absent = [name for name in ("orders", "spans", *MORE) if getattr(self, name).is_empty()]
+        return {name: getattr(self, name) for name in (*TABLES, *MORE) if name not in absent}

@@ -239,10 +239,10 @@ def in_prose(form: Form, answers: dict[str, object]) -> str:
         answer = answer_of[name]
         if isinstance(answer, TextAnswer):
             sentences.append(str(value))
-        elif isinstance(answer, SpansAnswer):
-            sentences.append(json.dumps(value))
         elif isinstance(answer, OrderAnswer) and isinstance(value, dict):
             sentences.append(f"My answer is {order_of(value)}.")
+        elif isinstance(answer, SpansAnswer):
+            sentences.append(json.dumps(value))
         elif isinstance(answer, OptionsAnswer) and not isinstance(value, int):
             sentences.append(next(option.text for option in answer.options if option.value == value))
         else:

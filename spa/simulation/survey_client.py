@@ -149,10 +149,9 @@ def fill_in(served: ServedForm, form: Form, answers: Mapping[str, str]) -> dict[
     if page is None or form.assignment_id != served.assignment_id:
         raise ResponseError(f"{place}: expected a page of the form of {form.assignment_id}, which has no such page")
     offered = offered_by(page)
-    fields = list(offered)
-    if set(served.offered) != set(fields):
+    if set(served.offered) != set(offered):
         raise ResponseError(
-            f"{place}: expected fields for {', '.join(fields) or 'no question'}, "
+            f"{place}: expected fields for {', '.join(offered) or 'no question'}, "
             f"got {', '.join(served.offered) or 'none'}; the page does not ask what the form asks"
         )
     for name, values in offered.items():

@@ -72,13 +72,13 @@ def read_free_text(question: Question, text: str, *, reading: Reading) -> str:
     answer = question.answer
     if isinstance(answer, TextAnswer):
         return text
+    if isinstance(answer, OrderAnswer):
+        return _one_order(question, text)
     if isinstance(answer, SpansAnswer):
         try:
             return find_list(text)
         except UnreadableReply as problem:
             raise UnreadableText(str(problem)) from problem
-    if isinstance(answer, OrderAnswer):
-        return _one_order(question, text)
     if not isinstance(answer, NumberAnswer | OptionsAnswer):
         raise TypeError(f"no free text answers {type(answer).__name__}")
     plain = _plain(OWN_MARK.sub(" ", text))
