@@ -189,6 +189,32 @@ def test_quotes_without_a_place_count_and_leave_agreement_alone() -> None:
     assert sum(row.n_unplaced for row in after.spans.counts if row.severity is None) == 1
 
 
+def test_a_small_table_by_hand() -> None:
+    none = (None, None, None, "no errors", 10)
+    found = results(
+        table(
+            [
+                ("a", "i1", "x", 0, 4, "minor", None, 10),
+                ("b", "i1", "x", 2, 6, "major", None, 10),
+                *((who, "i1", "y", *none) for who in "ab"),
+                ("a", "i2", "x", 0, 2, "major", None, 10),
+                ("b", "i2", "x", *none),
+            ]
+        )
+    )
+    value = {measure: row.value for measure, row in agreement(found).items()}
+    assert (value["span_f1"], value["span_f1_severity"]) == (0.5, pytest.approx(1 / 3))  # of 1/2 or 0, 1 and 0
+    marks = [[(0, 4, 1), (20, 22, 2)], [(2, 6, 2)]]  # the three texts end to end
+    assert value["alpha_u"] == pytest.approx(alpha(marks, 30))
+    means = {(row.criterion, row.system): row.mean for row in found.ratings.means}
+    assert means == {
+        ("errors", "x"): 0.75,
+        ("errors", "y"): 0.0,
+        ("weighted errors", "x"): 2.75,
+        ("weighted errors", "y"): 0.0,
+    }
+
+
 def test_people_and_llms_are_compared_pair_by_pair() -> None:
     frame = simulated(1, 1, annotators=2, items=3)
     both = check_frames(

@@ -16,7 +16,7 @@ from spa.commands.workspace import open_workspace
 from spa.forms.form import AnswerOption, Form, Question, RatingTarget, SpansAnswer, SpanTarget
 from spa.forms.html import PageState, render_page
 from spa.forms.prompt import answer_format
-from spa.forms.spans import MarkedSpan, quoted_lines, spans_from_json
+from spa.forms.spans import MarkedSpan, has_unplaced, quoted_lines, spans_from_json
 from spa.forms.texts import load_texts
 from spa.raters.reading.free_text import UnreadableText, read_free_text
 from spa.responses.answers import answer_schema, parse_answer, parse_answers, unknown_keys
@@ -24,7 +24,8 @@ from spa.responses.export import export_tables
 from spa.responses.submission import Missing, Response
 from spa.simulation.simulated_spans import marked_errors, quoted, true_errors, words_of
 from tests.spa.test_build_form import forms_of
-from tests.strategies import small_study
+from tests.spa.test_form_equality import check_one_form
+from tests.strategies import HOSTILE, outputs_of, small_study
 
 TEXT = "A 🦆 swam. The duck is a duck, <b>said</b> نعم."
 ANSWER = SpansAnswer(
@@ -154,6 +155,12 @@ def test_without_script_a_box_says_no_errors_and_contradicts_a_list() -> None:
     assert (shown.lines, shown.none) == (("swam", ""), True)
 
 
+def test_only_a_quote_without_a_place_may_hold_anything() -> None:
+    answers = [parse_answer(QUESTION, [{"quote": quote, "severity": "minor"}]) for quote in ("swam", "my name")]
+    values = [answer.value for answer in answers if isinstance(answer, Response)]
+    assert [has_unplaced(str(value)) for value in values] + [has_unplaced(None)] == [False, True, False]
+
+
 def test_a_reply_in_prose_holds_one_list() -> None:
     text = 'I see [one] error: [{"quote": "swam", "severity": "minor"}]'
     assert marked(read_free_text(QUESTION, text, reading="strict"))[0].start == 4
@@ -201,6 +208,13 @@ def test_a_page_escapes_the_text_and_a_prompt_says_how_to_quote() -> None:
     assert "&lt;b&gt;</textarea>" in html
     said = answer_format([question], texts)
     assert '"severity" is one of "minor", "major". "category" is added: one of "fluency".' in said
+
+
+@pytest.mark.parametrize("language", ["en", "zh", "ar"])
+def test_page_and_prompt_say_the_same(language: str) -> None:
+    study = small_study(language=language, spa=None, spans={"outputs": "all", "categories": ["<b>fluency</b>"]})
+    for form in forms_of(study, outputs_of(study, texts=HOSTILE), 2):
+        check_one_form(form)
 
 
 @pytest.mark.parametrize(
