@@ -125,7 +125,7 @@ class Posting:
 
     @property
     def _hashes(self) -> str:
-        digests = (hashlib.sha256(script.encode()).digest() for script in (asset_text("form.js"), self.script))
+        digests = (hashlib.sha256(script.encode()).digest() for script in (*_scripts(True), self.script))
         return " ".join(f"'sha256-{base64.b64encode(digest).decode('ascii')}'" for digest in digests)
 
 
@@ -223,7 +223,7 @@ def render_whole(
             preview=posting is None and answers is None, answers=answers or {}, minimum_seconds=minimum_seconds
         ),
         style=Markup(asset_text("form.css")),  # our own files
-        script=Markup(asset_text("form.js")),
+        scripts=[Markup(text) for text in _scripts(any(map(_marks_errors, form.pages)))],
         posting=posting,
     )
 
@@ -284,6 +284,15 @@ def _questions_from(blocks: tuple[PageBlock, ...]) -> tuple[TextBlock | Question
     while questions and isinstance(questions[-1], TextBlock):
         questions.pop()
     return tuple(questions)
+
+
+def _marks_errors(page: Page) -> bool:
+    return any(isinstance(question.answer, SpansAnswer) for question in page.questions)
+
+
+def _scripts(spans: bool) -> tuple[str, ...]:
+    """Return the scripts of a page, of which the second is for marking errors."""
+    return tuple(asset_text(name) for name in ("form.js", *(("spans.js",) if spans else ())))
 
 
 def _kind_of(block: object) -> str:
@@ -387,6 +396,7 @@ def _environment() -> Environment:
         "arrangement": _arrangement,
         "words": _option_words,
         "quoted": quoted_lines,
+        "marks_errors": _marks_errors,
         "segments": _segments,
         "is_long": lambda exhibit: len(exhibit.text) > LONG_ITEM,
     }
