@@ -16,7 +16,7 @@ from statsmodels.stats.multitest import multipletests
 
 from analysis import Plan, Reading, check_frames, read_tables
 from analysis.metrics.compute import KINDS, ComputedMetrics, compute_metrics
-from analysis.metrics.scores import Settings
+from analysis.metrics.scores import MetricSettings
 from analysis.report import render_report
 from analysis.results.analyse import analyse
 from analysis.results.records import Results
@@ -38,7 +38,7 @@ def study_with(folder: Path, references: str = REFERENCES, *, replace: tuple[str
 
 def computed(path: Path, *names: str, **more: Any) -> ComputedMetrics:
     study = load_study(path)
-    return compute_metrics(study, load_outputs(study), names, Settings(language=study.language), **more)
+    return compute_metrics(study, load_outputs(study), names, MetricSettings(language=study.language), **more)
 
 
 def spa(*words: str | Path) -> Result:
