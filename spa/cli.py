@@ -30,7 +30,10 @@ ORDER = (
     "export",
     "metrics",
     "report",
+    "explanations",
     "review-explanations",
+    "settle-review",
+    "contamination",
     "forget",
     "demo",
 )

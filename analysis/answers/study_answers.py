@@ -16,8 +16,10 @@ from analysis.answers.study_facts import InterviewAnswer, Preregistration, Study
 from analysis.answers.tables import ANSWERS, AnswerTables, Reading, check_frames
 from spa.commands.workspace import Workspace
 from spa.errors import AnalysisError
+from spa.responses.decisions import read_decisions
 from spa.responses.export import export_tables
 from spa.responses.tidy_tables import TABLES
+from spa.responses.two_reviewers import two_decide
 from spa.study.study import Study
 
 METRICS = "metrics.csv"
@@ -54,7 +56,7 @@ def answers_of(workspace: Workspace, *, with_reading: bool = False, metrics: Pat
     of_reading = needs_reading(plan)
     exported = export_tables(workspace.store, form_of=workspace.form if with_reading or of_reading else None)
     frames = {name: getattr(exported, name) for name in (*TABLES, *(["reading"] if of_reading else []))}
-    if all(frames[name].is_empty() for name in ANSWERS):
+    if all(frames[name].is_empty() for name in (*ANSWERS, "spans")):
         raise AnalysisError(
             f"{workspace.store.name}: the store holds no answers yet; collect some (spa serve, rate or simulate)"
         )
@@ -66,8 +68,11 @@ def answers_of(workspace: Workspace, *, with_reading: bool = False, metrics: Pat
         fingerprint=workspace.store.fingerprint,
     )
     interview = tuple(_interview(workspace.study, exported.annotators))
-    live = live_study(workspace.study, workspace.store)
-    facts = replace(facts, preregistration=_preregistered(workspace, live), interview=interview, live=live)
+    live = live_study(workspace.study, workspace.store, exported)
+    with workspace.store.reading() as connection:
+        decisions = tuple(read_decisions(connection)) if two_decide(connection) else ()
+    preregistration = _preregistered(workspace, live)
+    facts = replace(facts, preregistration=preregistration, interview=interview, live=live, decisions=decisions)
     reading = exported.reading if with_reading else None
     tables = check_frames(frames, Reading(), files=metric_files(metrics or metrics_beside(workspace.study)))
     return StudyAnswers(tables=tables, plan=plan, facts=facts, reading=reading)
