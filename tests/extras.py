@@ -86,6 +86,7 @@ def without_extras(env: Environment) -> None:
         "mturk": ("mturk", "serve", "lab.sqlite"),
         "postgres": ("build", STUDY, "--store", "postgresql://127.0.0.1:1/study"),
         "openapi": ("prolific", "emulate", "--openapi", "openapi.json"),
+        "explanations": ("explanations", STUDY, "--out", "explored"),
     }.items():
         env.spa(*words, fails_with=f'".[{extra}]"')
 
@@ -124,6 +125,20 @@ def openapi(env: Environment) -> None:
     env.serve("prolific", "emulate", "--openapi", "openapi.json")
 
 
+def explanations(env: Environment, said: str = "terms of highest TF-IDF") -> None:
+    """Let a rater explain, and explore what it wrote."""
+    (env.folder / "judge.toml").write_text('id = "judge"\nmodel = "simulated-rater"\nexplain = "after"\n')
+    env.spa("rate", STUDY, "--rater", "judge.toml", "--simulate", "--limit", "2")
+    told = env.spa("explanations", STUDY, "--out", "explored")
+    assert "UMAP of TF-IDF" in told, told
+    assert said in told, told
+
+
+def keywords(env: Environment) -> None:
+    """Explore with the keywords of YAKE."""
+    explanations(env, "those of YAKE")
+
+
 def add_rater(env: Environment, model: str) -> None:
     """Add a model of this machine to the study."""
     with (env.folder / STUDY).open("a") as study:
@@ -136,6 +151,8 @@ EXTRAS: dict[str, Callable[[Environment], None]] = {
     "postgres": postgres,
     "openapi": openapi,
     "local": local,
+    "explanations": explanations,
+    "keywords": keywords,
 }
 
 
