@@ -32,6 +32,7 @@ ORDER = (
     "explanations",
     "review-explanations",
     "contamination",
+    "settle-review",
     "forget",
     "demo",
 )

@@ -17,8 +17,10 @@ from spa.commands.review import ERRORS
 from spa.commands.workspace import Workspace, default_store, open_workspace
 from spa.errors import AnalysisError
 from spa.platforms.review import unpaid_bonuses
-from spa.responses.decisions import Decision, add_decision, read_decisions
+from spa.responses.decisions import Decision, VisitDecisions, read_decisions, visit_decisions
 from spa.responses.store import Store
+from spa.responses.two_reviewers import Review, reviews_of, settled_decisions, two_decide, visible_to
+from spa.responses.two_reviewers import decide as add_to_log
 from spa.responses.visits import PersonVisit
 from spa.study.stopping import stopping_facts
 from streamlit_app import findings
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from spa.raters.request_log import CallIndex
 
 
+REVIEWER = "reviewer"  # in the address, and in the session
 ESTIMATED = 12  # forms of which the time is estimated, as annotators read different items
 
 
@@ -60,6 +63,12 @@ def start(started: Started) -> None:
 def options() -> DashboardOptions:
     """Return what the dashboard was started with."""
     return _started[0].options
+
+
+def reviewer() -> str | None:
+    """Return who decides in this session: the one name that was given, or the one chosen of several."""
+    names = options().reviewers
+    return names[0] if len(names) == 1 else st.session_state.get(REVIEWER)
 
 
 def workspace() -> Workspace:
@@ -231,17 +240,38 @@ def visits() -> list[PersonVisit]:
     return list(workspace().store.visits.of_people())
 
 
-def decisions() -> list[Decision]:
-    """Return the log of decisions as it is now."""
+def two_reviewers() -> bool:
+    """Return whether two reviewers decide on each submission, as it is now."""
+    if not has_store():
+        return False
     with workspace().store.reading() as connection:
-        return read_decisions(connection)
+        return two_decide(connection)
+
+
+def decisions(*, of_all: bool = False) -> list[Decision]:
+    """Return the log of decisions as it is now: what this session's reviewer may see of it, or ``of_all``."""
+    with workspace().store.reading() as connection:
+        log = read_decisions(connection)
+    return log if of_all or not two_reviewers() else visible_to(log, reviewer())
+
+
+def conflicts() -> list[Review]:
+    """Return the questions on which two reviewers differ and no third has settled it."""
+    found = reviews_of(decisions(of_all=True)) if two_reviewers() else []
+    return [review for review in found if review.status == "conflict"]
+
+
+def standing() -> dict[str, VisitDecisions]:
+    """Return what stands, by visit; where two decide, this session's reviewer sees own decisions before."""
+    log = decisions(of_all=True)
+    return settled_decisions(log, seen_by=reviewer()) if two_reviewers() else visit_decisions(log)
 
 
 def decide(decision: Decision) -> None:
     """Keep a decision; it is on disk when this returns."""
     place = options().store or default_store(options().path)
     with Store.open(place) as store, store.transaction() as connection:
-        add_decision(connection, decision)
+        add_to_log(connection, decision)
 
 
 def freeze_plan() -> None:
