@@ -28,11 +28,12 @@ ORDER = (
     "rehearse",
     "import",
     "export",
+    "metrics",
     "report",
     "explanations",
     "review-explanations",
-    "contamination",
     "settle-review",
+    "contamination",
     "forget",
     "demo",
 )
