@@ -52,6 +52,12 @@ LAYOUTS = {
         cell=(*COMMON, "item_id", "sample", "sample_x", "sample_y", "system_x", "system_y"),
         shown=("label_x", "label_y"),
     ),
+    "orders": Layout(
+        required=("annotator_id", "item_id", "system", "rank"),
+        answer="rank",
+        cell=(*COMMON, "item_id", "system"),
+        shown=("position", "label"),
+    ),
 }
 # kept where a table has them, and not made where it has not
 OPTIONAL = ("readout", "form", "mass", "readings_differ", "explanation", "missing_level", "visit")

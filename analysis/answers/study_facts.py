@@ -9,7 +9,7 @@ from typing import Any
 from analysis.answers.live_rows import LiveStudy
 from analysis.answers.plan import Plan, parse_expectations
 from analysis.statistics.record import Count, Record, names_of
-from spa.forms.form import ChoiceTarget, Form, PreferenceTarget, RatingTarget
+from spa.forms.form import ChoiceTarget, Form, PreferenceTarget, RankingTarget, RatingTarget
 from spa.forms.markdown import render_emphasis
 from spa.responses.decisions import Decision
 from spa.study.study import Study
@@ -139,8 +139,15 @@ def facts_of(
     exposures: tuple[int, ...] = ()
     if spa is not None:
         exposures = spa.exposure_study.exposures if spa.exposure_study is not None else (spa.exposure,)
-    asked = {"spa": spa, "likert": study.likert, "continuous": study.continuous, "category": study.categories}
-    ways = tuple(name for name, section in {**asked, "choice": study.choices}.items() if section is not None)
+    asked = {
+        "spa": spa,
+        "likert": study.likert,
+        "continuous": study.continuous,
+        "category": study.categories,
+        "choice": study.choices,
+        "ranking": study.ranking,
+    }
+    ways = tuple(name for name, section in asked.items() if section is not None)
     return StudyFacts(
         id=study.id,
         title=study.title,
@@ -209,6 +216,8 @@ def _questions(form: Form) -> tuple[StudyQuestion, ...]:
             found.setdefault((target.elicitation, target.criterion), question.text)
         elif isinstance(target, ChoiceTarget):
             found.setdefault(("choice", target.criterion), question.text)
+        elif isinstance(target, RankingTarget):
+            found.setdefault(("ranking", target.criterion), question.text)
     return tuple(
         StudyQuestion(elicitation=way, criterion=criterion, text=render_emphasis(text).striptags())
         for (way, criterion), text in found.items()

@@ -26,6 +26,7 @@ from analysis.answers.columns import (
 )
 from analysis.answers.conversion import Frame, mapping_problems, polars_of
 from analysis.answers.groups import with_groups
+from analysis.answers.orderings import with_implied_choices
 from analysis.answers.reading import RawTable, read_raw, tidy_frame
 from analysis.statistics.checks import LARGEST
 from analysis.statistics.coding import code, fold
@@ -41,7 +42,7 @@ REQUIRED = {
     "exclusions": ("annotator_id", "rule"),
 }
 CODED = ("ratings",)  # tables that may be long: their strings are categories
-ANSWERS = ("preferences", "ratings", "choices")
+ANSWERS = ("preferences", "ratings", "choices", "orders")
 PLANNED_RULES = (  # the plan's own; no table may name one
     "self_consistency",
     "screening",
@@ -71,12 +72,13 @@ class AnswerTables:
     ``readout``, ``form`` and ``explanation`` are kept where a table has them. ``value`` is a preference
     probability, a score, or 1, 0.5 and 0 where x, neither or y won. The strings of ratings are of polars'
     categorical type (equal to strings in comparisons and lists, cast before a join with a table of strings), so
-    that ten million rows fit into memory.
+    that ten million rows fit into memory. ``choices`` hold those that ``orders`` imply, too.
     """
 
     preferences: pl.DataFrame | None = None
     ratings: pl.DataFrame | None = None
     choices: pl.DataFrame | None = None
+    orders: pl.DataFrame | None = None  # outputs put in order; ``value`` is the rank
     metrics: pl.DataFrame | None = None
     identical_pairs: pl.DataFrame | None = None
     annotators: pl.DataFrame | None = None
@@ -111,7 +113,7 @@ def read_tables(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
     Parameters
     ----------
     paths : mapping of str to Path
-        Files by kind of table: preferences, ratings, choices, metrics, identical_pairs, annotators, reading,
+        Files by kind of table: preferences, ratings, choices, orders, metrics, identical_pairs, annotators, reading,
         exclusions.
     reading : Reading
         Renamed columns, LLMs, scales.
@@ -203,8 +205,8 @@ def _check_all(raw: Mapping[str, RawTable], reading: Reading, problems: list[str
     if problems:
         raise AnalysisError(*problems)
     if not any(kind in checked for kind in ANSWERS):
-        raise AnalysisError("no answers: expected at least one table of preferences, ratings or choices")
-    grouped = with_groups(checked, reading.llms)
+        raise AnalysisError("no answers: expected at least one table of preferences, ratings, choices or orders")
+    grouped = with_implied_choices(with_groups(checked, reading.llms))
     inputs = [InputFile(table=kind, file=Path(raw[kind].place).name, sha256=raw[kind].sha256) for kind in sorted(raw)]
     return AnswerTables(**grouped, inputs=tuple(inputs), scales=reading.scales)
 
@@ -226,6 +228,8 @@ def _check_answers(check: Check, kind: str, reading: Reading) -> None:
         check.refuse(same, "system_x", "system_x and system_y must be two systems")
     if kind == "preferences":
         check.whole("exposure")
+    if kind == "orders":
+        check.whole("position")
     for column in {"mass", "readings_differ"} & set(check.frame.columns):
         check.number(column, column)
     _check_answer(check, kind, reading.scales)
@@ -249,6 +253,9 @@ def _check_answer(check: Check, kind: str, scales: Sequence[Scale]) -> None:
     if kind == "preferences":
         outside = (pl.col("value") < 0) | (pl.col("value") > 1)
         check.refuse(outside, answer, "preference must lie in [0, 1] (divide percentages by 100)")
+    if kind == "orders":
+        below = (pl.col("value") < 1) | (pl.col("value") % 1 != 0)
+        check.refuse(below, answer, "rank must be a whole number from 1, the best")
     if kind == "ratings":
         size = pl.col("value").abs()
         extreme = (size > LARGEST) | ((size > 0) & (size < 1 / LARGEST))

@@ -17,6 +17,7 @@ ASKED = {
     "continuous": "Each output is rated from 0 to 100.",
     "category": "Each output is put into one of a few categories, each with its score.",
     "choice": "Choice: which of two outputs is better?",
+    "ranking": "Ranking: several outputs of one item are put in order, best first; ties are allowed.",
 }
 SHORT = {
     "spa": "SPA",
@@ -24,6 +25,7 @@ SHORT = {
     "continuous": "Ratings 0-100",
     "category": "Categories",
     "choice": "Choices",
+    "ranking": "Rankings",
 }
 FORMS = {
     "identical": "the identical form",

@@ -34,6 +34,7 @@ FURTHER: dict[str, tuple[str, ...]] = {  # sections of the report, each with the
     "preferences": ("preference-checks",),
     "ratings": ("robustness", "agreement", "rating-details", "shares", "identical-pairs"),
     "choices": (),
+    "orders": (),
     "expected": (),
     "raters": ("calibration", "explanations"),
     "llm-vs-people": ("correlations",),

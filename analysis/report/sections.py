@@ -20,6 +20,7 @@ from analysis.report.interview import interview
 from analysis.report.live import with_caveats
 from analysis.report.llm_vs_people import llm_vs_people
 from analysis.report.observed_power import observed_power
+from analysis.report.orders import orders
 from analysis.report.orientation import oriented
 from analysis.report.preference_checks import preference_checks
 from analysis.report.preferences import preferences
@@ -47,6 +48,7 @@ SECTIONS: dict[str, SectionMaker] = {  # by id, in the order of the report
     "shares": shares,
     "identical-pairs": identical_pairs,
     "choices": choices,
+    "orders": orders,
     "robustness": robustness,
     "equivalence": equivalence,
     "strengths": strengths,

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 from analysis.agreement.reviewers import ReviewAgreement, review_agreement
 from analysis.agreement.rows import agreement_of_judgements, agreement_of_ratings
-from analysis.answers.exclusions import careless_checks
+from analysis.answers.exclusions import apply_exclusions, careless_checks
 from analysis.answers.groups import people_of
 from analysis.answers.input import AnalysisInput, prepare_input
 from analysis.answers.live_rows import LiveStudy
+from analysis.answers.order import order_of
 from analysis.answers.plan import Plan
 from analysis.answers.study_facts import StudyFacts
 from analysis.answers.tables import AnswerTables
@@ -22,6 +23,7 @@ from analysis.descriptives.identical_pairs import identical_pairs
 from analysis.descriptives.rating_breakdowns import breakdowns
 from analysis.descriptives.rating_counts import rating_counts
 from analysis.llm_vs_people.rows import llm_vs_people
+from analysis.orders.rows import OrderRows, order_rows
 from analysis.planning.observed import observed_power_rows
 from analysis.preference_checks.rows import preference_checks
 from analysis.ranking.agreement import agreement_of_rankings
@@ -88,6 +90,7 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
         agreement_of_ratings(ratings, orders["ratings"], plan) if ratings is not None else ([], [])
     )
     correlations, compared, by_system = correlate_groups(ratings, metrics, ready.groups, order, plan)
+    ordered = _ordered(ready)
     families = [
         *families_of("preferences", tests.preferences, plan),
         *families_of("ratings", tests.ratings, plan),
@@ -115,6 +118,9 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
         interview=ready.study.interview if ready.study else (),
         identical_pairs=tuple(identical_pairs(ready.tables.identical_pairs)),
         choices=ChoiceResults(pairs=tuple(tests.choices)),
+        orders=ordered.summaries,
+        order_strengths=ordered.strengths,
+        order_places=ordered.places,
         families=tuple(families),
         bradley_terry=tuple(tests.sources.rows),
         ties=tuple(tests.sources.ties),
@@ -138,6 +144,15 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
         conventions=tuple(conventions(plan)),
         live=_live(ready, tests),
     )
+
+
+def _ordered(ready: AnalysisInput) -> OrderRows:
+    """Analyse the orders that the plan keeps."""
+    orders = ready.tables.orders
+    if orders is None:
+        return OrderRows()
+    order = order_of(orders, [group for group, _ in ready.groups], ready.study)
+    return order_rows(apply_exclusions(orders, ready.exclusions), order, ready.plan)
 
 
 def _live(ready: AnalysisInput, tests: ComparisonResults) -> LiveStudy | None:

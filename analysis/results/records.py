@@ -23,6 +23,7 @@ from analysis.descriptives.identical_pairs import IdenticalPairRating
 from analysis.descriptives.rating_breakdowns import AnnotatorMean, SystemBreakdown, VariantMean
 from analysis.descriptives.rating_counts import RatingCount
 from analysis.llm_vs_people.rows import LLMsAndPeople
+from analysis.orders.rows import OrderPlace, OrderStrength, OrderSummary
 from analysis.planning.observed import ObservedPowerRow
 from analysis.preference_checks.coherence import CoherenceRow
 from analysis.preference_checks.exposure import ExposurePoint, ExposureTrend, FirstExposure
@@ -107,6 +108,11 @@ class Results(Record):
     identical_pairs: tuple[IdenticalPairRating, ...] = ()
     """Ratings of outputs that equal their source; nobody is excluded."""
     choices: ChoiceResults
+    """Asked, or implied by orders."""
+    orders: tuple[OrderSummary, ...] = ()
+    """Outputs put in order, one row a group and criterion."""
+    order_strengths: tuple[OrderStrength, ...] = ()
+    order_places: tuple[OrderPlace, ...] = ()
     families: tuple[Family, ...] = ()
     """Tests corrected together."""
     bradley_terry: tuple[SystemStrength, ...]

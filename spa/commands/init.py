@@ -13,7 +13,7 @@ import click
 from spa.commands.options import json_option, study_argument
 
 PAPERS = ("ethayarajh-jurafsky", "chiang-lee", "sottana", "chhun")  # studies like theirs, with texts of our own
-EXAMPLES = ("stories", "zh", "ar", "images", *PAPERS)
+EXAMPLES = ("stories", "zh", "ar", "images", "rankings", *PAPERS)
 RATERS = "raters"  # ways of asking an LLM that papers used, each in a file; they fit the stories
 
 

@@ -75,6 +75,16 @@ class ChoiceTarget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RankingTarget:
+    """Which of several outputs of one item is best, which comes next, ..."""
+
+    labels: tuple[str, ...]  # in the order of the page
+    item_id: str
+    samples: tuple[int, ...]  # of the same outputs
+    criterion: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckTarget:
     """A question with a right answer; ``expected`` is never rendered."""
 
@@ -109,13 +119,14 @@ class ConfirmationTarget:
 class ExplanationTarget:
     """Why an answer was given; ``of`` is what that answer is about."""
 
-    of: PreferenceTarget | RatingTarget | ChoiceTarget
+    of: PreferenceTarget | RatingTarget | ChoiceTarget | RankingTarget
 
 
 Target = (
     PreferenceTarget
     | RatingTarget
     | ChoiceTarget
+    | RankingTarget
     | CheckTarget
     | ScreeningTarget
     | InterviewTarget
@@ -158,6 +169,16 @@ class OptionsAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OrderAnswer:
+    """Options from best to worst: a rank for each, 1 = best, equal ranks are ties.
+
+    ``options`` stand in the order of the page; the value of each is its label. See :mod:`spa.responses.orders`.
+    """
+
+    options: tuple[AnswerOption, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConfirmAnswer:
     """A box to tick; the only accepted answer is "yes"."""
 
@@ -172,7 +193,7 @@ class TextAnswer:
     required: bool = True
 
 
-Answer = NumberAnswer | OptionsAnswer | ConfirmAnswer | TextAnswer
+Answer = NumberAnswer | OptionsAnswer | OrderAnswer | ConfirmAnswer | TextAnswer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,10 +227,17 @@ class Question:
     target: Target
 
     @property
+    def fields(self) -> dict[str, str]:
+        """The fields in which a page sends the answer: one for each label of an order, else the question's own."""
+        if isinstance(self.answer, OrderAnswer):
+            return {option.value: f"{self.question_id}-{option.value}" for option in self.answer.options}
+        return {"": self.question_id}
+
+    @property
     def criterion(self) -> str | None:
         """The criterion asked about; ``None`` of screening, consent and attention checks."""
         match self.target:
-            case PreferenceTarget() | RatingTarget() | ChoiceTarget():
+            case PreferenceTarget() | RatingTarget() | ChoiceTarget() | RankingTarget():
                 return self.target.criterion
             case ExplanationTarget():
                 return self.target.of.criterion
@@ -227,7 +255,16 @@ class Page:
 
     page_id: str  # "p1", ...
     kind: Literal[
-        "consent", "screening", "instructions", "reading", "comparison", "rating", "choice", "check", "interview"
+        "consent",
+        "screening",
+        "instructions",
+        "reading",
+        "comparison",
+        "rating",
+        "choice",
+        "ranking",
+        "check",
+        "interview",
     ]
     audience: Audience
     title: str

@@ -15,6 +15,7 @@ from spa.forms.form import (
     Form,
     NumberAnswer,
     OptionsAnswer,
+    OrderAnswer,
     Page,
     TextBlock,
 )
@@ -79,7 +80,7 @@ def answer_text(answer: Answer) -> Iterator[TextUnit]:
     if isinstance(answer, NumberAnswer):
         yield TextUnit(role="end", text=answer.low_text)
         yield TextUnit(role="end", text=answer.high_text)
-    elif isinstance(answer, OptionsAnswer):
+    elif isinstance(answer, OptionsAnswer | OrderAnswer):
         for option in answer.options:
             yield TextUnit(role="option", text=option.text, value=option.value)
     elif isinstance(answer, ConfirmAnswer):

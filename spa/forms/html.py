@@ -28,6 +28,7 @@ from spa.forms.form import (
     Form,
     NumberAnswer,
     OptionsAnswer,
+    OrderAnswer,
     Page,
     PageBlock,
     Question,
@@ -291,6 +292,8 @@ def _kind_of(block: object) -> str:
             return "options"
         case TextAnswer():
             return "free_text"
+        case OrderAnswer():
+            return "order"
         case _:
             return "confirm"
 

@@ -19,6 +19,7 @@ from spa.forms.form import (
     Page,
     PageBlock,
     Question,
+    RankingTarget,
     RatingTarget,
     TextBlock,
 )
@@ -145,6 +146,8 @@ def _outputs_of(question: Question) -> set[tuple[str | None, str, int]] | None:
                 (choice.label_x, choice.item_id, choice.sample_x),
                 (choice.label_y, choice.item_id, choice.sample_y),
             }
+        case RankingTarget(labels=labels, item_id=item, samples=samples):
+            return {(label, item, sample) for label, sample in zip(labels, samples, strict=True)}
         case _:
             return None
 

@@ -18,6 +18,7 @@ from spa.forms.form import (
     ExplanationTarget,
     InterviewTarget,
     PreferenceTarget,
+    RankingTarget,
     RatingTarget,
     ScreeningTarget,
     Target,
@@ -32,6 +33,7 @@ KINDS: dict[str, type[Target]] = {
     "preference": PreferenceTarget,
     "rating": RatingTarget,
     "choice": ChoiceTarget,
+    "ranking": RankingTarget,
     "check": CheckTarget,
     "screening": ScreeningTarget,
     "confirmation": ConfirmationTarget,
@@ -81,6 +83,8 @@ def _target_of(record: dict[str, Any]) -> Target:
         record["eligible"] = tuple(record["eligible"])
     if target_type is ExplanationTarget:
         record["of"] = _target_of(record["of"])
+    if target_type is RankingTarget:
+        record |= {name: tuple(record[name]) for name in ("labels", "samples")}
     return target_type(**record)
 
 

@@ -7,7 +7,7 @@ Beside what an analysis needs, a row says what the annotator saw
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
@@ -22,11 +22,13 @@ from spa.forms.form import (
     Form,
     InterviewTarget,
     PreferenceTarget,
+    RankingTarget,
     RatingTarget,
     ScreeningTarget,
 )
 from spa.responses.answers import NO_ANSWER
 from spa.responses.decisions import Decision, read_decisions
+from spa.responses.orders import ranks_of
 from spa.responses.reading_table import exposure_rows, with_evidence
 from spa.responses.store import Store
 from spa.responses.submission import Missing, RaterCondition, Response, Submission
@@ -37,6 +39,7 @@ from spa.responses.tidy_tables import (
     DECISIONS,
     EXCLUSIONS,
     IDENTICAL_PAIRS,
+    ORDERS,
     PREFERENCES,
     RATINGS,
     READING,
@@ -133,6 +136,7 @@ class _Gathered:
         self.preferences: list[tuple[object, ...]] = []
         self.ratings: list[tuple[object, ...]] = []
         self.choices: list[tuple[object, ...]] = []
+        self.orders: list[tuple[object, ...]] = []
         self.identical_pairs: list[tuple[object, ...]] = []
         self.annotators: dict[str, Annotator] = {}
 
@@ -157,6 +161,8 @@ class _Gathered:
                     rows, cells = self.ratings, _rating(target, value, hidden)
                 case ChoiceTarget() as target:
                     rows, cells = self.choices, _choice(target, value, hidden.systems)
+                case RankingTarget() as target:
+                    rows, cells = self.orders, ()
                 case _:
                     annotator.note(answer)
                     if isinstance(answer.target, CheckTarget) and answer.target.kind == "identical_pair":
@@ -166,7 +172,11 @@ class _Gathered:
                     continue
             level = answer.level if isinstance(answer, Missing) else None
             read = _read(answer, submission.asked)
-            rows.append((*who, *cells, *condition, *read, explained.get(target), reason, level, *visit, complete))
+            rest = (*condition, *read, explained.get(target), reason, level, *visit, complete)
+            if isinstance(target, RankingTarget):
+                rows += [(*who, *each, *rest) for each in _order(target, value, hidden.systems)]
+            else:
+                rows.append((*who, *cells, *rest))
 
     def _exposures(self, submission: Submission, hidden: AssignmentLabels) -> Iterable[tuple[object, ...]]:
         if self._form_of is None or submission.annotator_kind == "llm":
@@ -197,6 +207,7 @@ class _Gathered:
             preferences=frame(self.preferences, PREFERENCES),
             ratings=frame(self.ratings, RATINGS),
             choices=frame(self.choices, CHOICES),
+            orders=frame(self.orders, ORDERS),
             identical_pairs=frame(self.identical_pairs, IDENTICAL_PAIRS),
             annotators=frame(rows, {**ANNOTATORS, **dict.fromkeys(columns, pl.String)}),
             exclusions=exclusions,
@@ -248,7 +259,7 @@ def _read(answer: Response | Missing, condition: RaterCondition | None) -> tuple
 
 def _explanations(
     answers: Iterable[Response | Missing],
-) -> dict[PreferenceTarget | RatingTarget | ChoiceTarget, str | None]:
+) -> dict[PreferenceTarget | RatingTarget | ChoiceTarget | RankingTarget, str | None]:
     """Return what was written about an answer, by what that answer is about."""
     return {
         answer.target.of: _printable(str(answer.value))
@@ -294,6 +305,14 @@ def _choice(target: ChoiceTarget, value: object, systems: dict[str, str]) -> tup
         x,
         y,
     )
+
+
+def _order(target: RankingTarget, value: object, systems: dict[str, str]) -> Iterator[tuple[object, ...]]:
+    """Yield a row for each output of an ordering, in the order of the page."""
+    ranks = ranks_of(value) if isinstance(value, str) else {}
+    for position, (label, sample) in enumerate(zip(target.labels, target.samples, strict=True), start=1):
+        rank = ranks.get(label)
+        yield target.item_id, systems[label], target.criterion, rank, "ranking", sample, label, position
 
 
 def _decided(store: Store) -> pl.DataFrame:

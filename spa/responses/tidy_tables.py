@@ -62,6 +62,22 @@ CHOICES = {
     **MISSING,
     **VISIT,
 }
+ORDERS = {  # one row an output of an ordering
+    **WHO,
+    "item_id": pl.String,
+    "system": pl.String,
+    "criterion": pl.String,
+    "rank": pl.Int64,  # 1 = best; tied outputs share the lowest
+    "elicitation": pl.String,
+    "sample": pl.Int64,
+    "label": pl.String,
+    "position": pl.Int64,  # on the page, from 1
+    **ASKED,
+    **READ,
+    "explanation": pl.String,
+    **MISSING,
+    **VISIT,
+}
 IDENTICAL_PAIRS = {  # ratings of outputs that equal their source
     **WHO,
     "pair": pl.String,
@@ -120,7 +136,8 @@ READING = {  # one row an output on a page of a person's form; a page without ou
     "scrolled": pl.Float64,
     **VISIT,
 }
-TABLES = ("preferences", "ratings", "choices", "identical_pairs", "annotators", "exclusions")  # an analysis takes these
+# an analysis takes these
+TABLES = ("preferences", "ratings", "choices", "orders", "identical_pairs", "annotators", "exclusions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,11 +150,12 @@ class Tables:
     annotators: pl.DataFrame
     exclusions: pl.DataFrame  # decided by reviewers
     identical_pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=IDENTICAL_PAIRS))
+    orders: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=ORDERS))
     reading: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=READING))
     decisions: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=DECISIONS))
 
     @property
     def files(self) -> dict[str, pl.DataFrame]:
-        """The tables to write, by name: those of an analysis, and the others where there is anything in them."""
-        more = [name for name in ("reading", "decisions") if not getattr(self, name).is_empty()]
-        return {name: getattr(self, name) for name in (*TABLES, *more)}
+        """Tables to write, by name: those of an analysis; orders, reading and decisions where there are any."""
+        absent = [name for name in ("orders", "reading", "decisions") if getattr(self, name).is_empty()]
+        return {name: getattr(self, name) for name in (*TABLES, "reading", "decisions") if name not in absent}

@@ -71,6 +71,7 @@ class Assignment:
     comparisons: tuple[Comparison, ...] = ()  # in the order asked
     rated: tuple[RatedOutput, ...] = ()  # in the order of the pages
     choices: tuple[OutputPair, ...] = ()
+    rankings: tuple[tuple[ShownOutput, ...], ...] = ()  # outputs of one item each, in the order of the page
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

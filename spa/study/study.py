@@ -21,7 +21,7 @@ from spa.study.raters import Rater
 from spa.study.toml_table import Ident, Text, TomlTable, added
 
 OVERALL = "overall"  # the criterion that asks for the preference as a whole; never computed
-Elicitation = Literal["spa", "likert", "continuous", "categories", "choices"]  # the tables that ask
+Elicitation = Literal["spa", "likert", "continuous", "categories", "choices", "ranking"]  # the tables that ask
 Amount = Annotated[Decimal, Field(ge=0, le=1_000_000)]  # of money, in major units
 RatingTable = Literal["likert", "continuous", "categories"]  # those that rate single outputs
 Balance = Literal["counterbalanced", "fixed"]
@@ -164,6 +164,16 @@ class Choices(TomlTable):
     overall: bool = True
 
 
+class Ranking(TomlTable):
+    """Which of several outputs of one item is best, which comes next, ...; ties are allowed."""
+
+    size: Annotated[int, Field(ge=2)] | None = None  # outputs put in order; None: those of all systems
+    outputs: Shown = "all"  # the first item shown, all items, or k at random
+    show_item_text: bool = True  # as in a rating section
+    criteria: tuple[Ident, ...] | None = None
+    overall: bool = True
+
+
 class Design(TomlTable):
     """How annotators differ from one another in what they see."""
 
@@ -260,6 +270,7 @@ class Study(TomlTable):
     continuous: Continuous | None = None
     categories: Categories | None = None
     choices: Choices | None = None
+    ranking: Ranking | None = added(None)
     design: Design = Design()
     instructions: Words = Words()  # the locale's preset where empty
     consent: Words = Words()  # no consent page where empty
@@ -296,7 +307,8 @@ class Study(TomlTable):
     def single_outputs(self) -> bool:
         """Whether annotators are dealt single outputs, instead of items with the outputs of all systems."""
         pages = [getattr(self, self.page_table(table)).pages for table in self.rating_tables]
-        return self.spa is None and self.choices is None and bool(pages) and set(pages) == {"output"}
+        alone = self.spa is None and self.choices is None and self.ranking is None
+        return alone and bool(pages) and set(pages) == {"output"}
 
     @property
     def deals_pairs(self) -> bool:
@@ -332,7 +344,7 @@ class Study(TomlTable):
     def shows_item_text(self, table: Elicitation, criterion_id: str) -> bool:
         """Tell whether the item text stands beside the output where a section asks about a criterion."""
         section = getattr(self, table)
-        by_section = not isinstance(section, RatingSection | Choices) or section.show_item_text
+        by_section = not isinstance(section, RatingSection | Choices | Ranking) or section.show_item_text
         one = next((each for each in self.criteria if each.id == criterion_id), None)
         if one is None or one.show_item_text is None:
             return by_section or (one is not None and (one.against_source or one.mark_differences))
@@ -358,13 +370,13 @@ class Study(TomlTable):
 
     def criteria_of(self, elicitation: Elicitation) -> tuple[str, ...]:
         """Criteria ids that an elicitation asks about, "overall" last; none where its section is absent."""
-        section: Spa | Likert | Continuous | Categories | Choices | None = getattr(self, elicitation)
+        section: Spa | Likert | Continuous | Categories | Choices | Ranking | None = getattr(self, elicitation)
         if section is None:
             return ()
         named = section.criteria
         if named is None:
             named = tuple(one.id for one in self.criteria if bool(one.options) == (elicitation == "categories"))
-        overall = isinstance(section, Spa | Likert | Continuous | Choices) and section.overall
+        overall = isinstance(section, Spa | Likert | Continuous | Choices | Ranking) and section.overall
         return (*named, OVERALL) if overall else named
 
 
