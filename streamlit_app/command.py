@@ -35,6 +35,12 @@ Examples:
     default=None,
     help="From now on, have two people decide on each submission, neither seeing the other's decision.",
 )
+@click.option("--review", type=click.Path(path_type=Path), help="Study of `spa review-explanations` on this one.")
+@click.option(
+    "--embedding",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder with a local model that embeds explanations. [default: TF-IDF]",
+)
 @host_option
 @port_option(8501)
 @click.option("--browser/--no-browser", default=False, help="Open the page in this machine's browser.")
@@ -46,11 +52,13 @@ def dashboard(
     store: str | None,
     reviewers: tuple[str, ...],
     two: bool | None,
+    review: Path | None,
+    embedding: Path | None,
     host: str,
     port: int,
     browser: bool,
 ) -> None:
-    """Show a study in the browser: progress, submissions, systems, annotators, raters, report and plan.
+    """Show a study in the browser: progress, submissions, systems, annotators, raters, explanations, report and plan.
 
     It pays nobody: decisions made with --reviewer are saved in the store and executed by the commands of the platform.
     With a --host other than this machine, the link contains an access token.
@@ -78,6 +86,8 @@ def dashboard(
         renamed=renamed,
         store=store,
         reviewers=reviewers,
+        review=None if review is None else str(review),
+        embedding=None if embedding is None else str(embedding),
         token=None if host in LOOPBACK else secrets.token_urlsafe(TOKEN_BYTES),
     )
     if two is not None:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from spa.commands.workspace import Workspace, default_store
+from spa.commands.review import ERRORS
+from spa.commands.workspace import Workspace, default_store, open_workspace
 from spa.errors import AnalysisError
 from spa.platforms.review import unpaid_bonuses
 from spa.responses.decisions import Decision, VisitDecisions, read_decisions, visit_decisions
@@ -23,12 +24,13 @@ from spa.responses.two_reviewers import decide as add_to_log
 from spa.responses.visits import PersonVisit
 from spa.study.stopping import stopping_facts
 from streamlit_app import findings
-from streamlit_app.background_analysis import BackgroundAnalysis
+from streamlit_app.background_analysis import EXPLORATION, BackgroundAnalysis, begin
 from streamlit_app.findings import Analysed
 from streamlit_app.options import DashboardOptions
 
 if TYPE_CHECKING:
     from analysis.answers.study_answers import StudyAnswers
+    from analysis.explanations.exploration import Exploration
     from analysis.live.savings import LiveSavings
     from analysis.live.state import LiveHistory
     from analysis.monitoring.annotator_profiles import AnnotatorProfile
@@ -137,6 +139,36 @@ def rater_calls(state: str) -> CallIndex:
     """Return how the calls to LLMs ended and where they are, by rater; tables hold none."""
     ready: CallIndex | None = _started[0].background.take("calls", state)
     return ready or findings.count_calls(_started[0].workspace)
+
+
+@st.cache_resource(show_spinner=False, max_entries=2)
+def _exploring(state: str) -> BackgroundAnalysis:
+    """Begin to explore what raters and people wrote, in a process of its own, which compiles for long."""
+    return begin(options(), EXPLORATION)
+
+
+def is_explored(state: str) -> bool:
+    """Return whether the exploration of texts, begun at the first call, has ended."""
+    return _exploring(state).has(EXPLORATION)
+
+
+@st.cache_resource(show_spinner="Reading what was written\N{HORIZONTAL ELLIPSIS}", max_entries=2)
+def exploration(state: str) -> Exploration:
+    """Return keywords, separation and map of what raters and people wrote; refuse less than two texts."""
+    ready: Exploration | None = _exploring(state).take(EXPLORATION, state)
+    return ready or findings.explore_texts(analysed(state), options())
+
+
+@st.cache_resource(show_spinner="Reading the review\N{HORIZONTAL ELLIPSIS}", max_entries=1, ttl=60)
+def errors_reviewed(state: str) -> Section | None:
+    """Return how often people found each kind of error in explanations; ``None`` where nobody looked."""
+    review = options().review
+    if review is not None:
+        of_review = DashboardOptions(study=review)
+        with open_workspace(of_review.path, read_only=True) as opened:
+            return findings.write_section(findings.analyse_answers(findings.read_source(of_review, opened)), "shares")
+    asked = {row.criterion for row in analysed(state).results.category_shares}
+    return section(state, "shares") if set(ERRORS) <= asked else None
 
 
 @st.cache_data(show_spinner=False, max_entries=200)

@@ -17,7 +17,7 @@ ICON = (  # in the page's tab, drawn here: nothing is fetched from elsewhere
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#0072B2"/>'
     '<path d="M4 12V8M8 12V4M12 12V6" stroke="#fff" stroke-width="2" stroke-linecap="round"/></svg>'
 )
-WITHOUT_STORE = ("Systems", "Annotators", "Raters", "Report")
+WITHOUT_STORE = ("Systems", "Annotators", "Raters", "Explanations", "Report")
 PAGES = {
     "Overview": ":material/monitoring:",
     "Live": ":material/timeline:",
@@ -26,6 +26,7 @@ PAGES = {
     "Systems": ":material/leaderboard:",
     "Annotators": ":material/group:",
     "Raters": ":material/smart_toy:",
+    "Explanations": ":material/scatter_plot:",
     "Report": ":material/description:",
     "Plan": ":material/calculate:",
 }

@@ -26,6 +26,8 @@ class DashboardOptions:
     store: str | None = None
     reviewers: tuple[str, ...] = ()
     token: str | None = None
+    review: str | None = None  # the study in which people judged this one's explanations
+    embedding: str | None = None  # folder with the model that embeds explanations
 
     @property
     def path(self) -> Path:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from analysis.answers.live_rows import LiveStudy
 from analysis.answers.plan import Plan, parse_expectations
 from analysis.statistics.record import Count, Record, names_of
-from spa.forms.form import ChoiceTarget, Form, PreferenceTarget, RankingTarget, RatingTarget
-from spa.forms.markdown import render_emphasis
-from spa.responses.decisions import Decision
-from spa.study.study import Study
+from spa.forms.form import ChoiceTarget, Form, PreferenceTarget, RankingTarget, RatingTarget, SpanTarget
+
+if TYPE_CHECKING:
+    from spa.responses.decisions import Decision
+    from spa.study.study import Study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,8 +143,9 @@ def facts_of(
     asked = {
         "spa": spa,
         "likert": study.likert,
-        "continuous": study.continuous,
+        "continuous": study.continuous or (study.spans if study.spans is not None and study.spans.score else None),
         "category": study.categories,
+        "spans": study.spans,
         "choice": study.choices,
         "ranking": study.ranking,
     }
@@ -207,6 +209,8 @@ def plan_of(study: Study) -> Plan:
 
 
 def _questions(form: Form) -> tuple[StudyQuestion, ...]:
+    from spa.forms.markdown import render_emphasis
+
     found: dict[tuple[str, str], str] = {}
     for question in form.questions("everybody"):
         target = question.target
@@ -214,6 +218,8 @@ def _questions(form: Form) -> tuple[StudyQuestion, ...]:
             found.setdefault(("spa", target.criterion), question.text)
         elif isinstance(target, RatingTarget):
             found.setdefault((target.elicitation, target.criterion), question.text)
+        elif isinstance(target, SpanTarget):
+            found.setdefault(("spans", target.criterion), question.text)
         elif isinstance(target, ChoiceTarget):
             found.setdefault(("choice", target.criterion), question.text)
         elif isinstance(target, RankingTarget):

@@ -18,6 +18,7 @@ import polars as pl
 from spa.forms.form import (
     CheckTarget,
     ChoiceTarget,
+    ExplainedTarget,
     ExplanationTarget,
     Form,
     InterviewTarget,
@@ -25,7 +26,9 @@ from spa.forms.form import (
     RankingTarget,
     RatingTarget,
     ScreeningTarget,
+    SpanTarget,
 )
+from spa.forms.spans import NO_ERRORS, MarkedSpan, spans_from_json
 from spa.responses.answers import NO_ANSWER
 from spa.responses.decisions import Decision, read_decisions
 from spa.responses.orders import ranks_of
@@ -43,9 +46,11 @@ from spa.responses.tidy_tables import (
     PREFERENCES,
     RATINGS,
     READING,
+    SPANS,
     Tables,
 )
 from spa.responses.two_reviewers import read_visit_decisions, reviews_of, settled_decisions, two_decide
+from spa.study.assignment import Assignment, BlindingKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +123,10 @@ def export_tables(
     unblinded = _unblind(store)
     gathered = _Gathered(store, form_of)
     for submission in store.submissions():
-        gathered.add(submission, unblinded[submission.assignment_id], complete=True)
+        gathered.add(submission, unblinded(submission), complete=True)
     partial = list(incomplete)
     for submission in partial:
-        gathered.add(submission, unblinded[submission.assignment_id], complete=False)
+        gathered.add(submission, unblinded(submission), complete=False)
     tables = gathered.tables(with_complete=bool(partial), exclusions=_decided(store))
     return replace(tables, decisions=_log_of_two(store))
 
@@ -137,6 +142,7 @@ class _Gathered:
         self.ratings: list[tuple[object, ...]] = []
         self.choices: list[tuple[object, ...]] = []
         self.orders: list[tuple[object, ...]] = []
+        self.spans: list[tuple[object, ...]] = []
         self.identical_pairs: list[tuple[object, ...]] = []
         self.annotators: dict[str, Annotator] = {}
 
@@ -156,13 +162,15 @@ class _Gathered:
             reason = _printable(answer.reason) if isinstance(answer, Missing) else None
             match answer.target:
                 case PreferenceTarget() as target:
-                    rows, cells = self.preferences, _preference(target, value, hidden.systems)
+                    rows, several = self.preferences, [_preference(target, value, hidden.systems)]
                 case RatingTarget() as target:
-                    rows, cells = self.ratings, _rating(target, value, hidden)
+                    rows, several = self.ratings, [_rating(target, value, hidden)]
                 case ChoiceTarget() as target:
-                    rows, cells = self.choices, _choice(target, value, hidden.systems)
+                    rows, several = self.choices, [_choice(target, value, hidden.systems)]
                 case RankingTarget() as target:
-                    rows, cells = self.orders, ()
+                    rows, several = self.orders, list(_order(target, value, hidden.systems))
+                case SpanTarget() as target:
+                    rows, several = self.spans, _spans(target, value, hidden)
                 case _:
                     annotator.note(answer)
                     if isinstance(answer.target, CheckTarget) and answer.target.kind == "identical_pair":
@@ -172,11 +180,8 @@ class _Gathered:
                     continue
             level = answer.level if isinstance(answer, Missing) else None
             read = _read(answer, submission.asked)
-            rest = (*condition, *read, explained.get(target), reason, level, *visit, complete)
-            if isinstance(target, RankingTarget):
-                rows += [(*who, *each, *rest) for each in _order(target, value, hidden.systems)]
-            else:
-                rows.append((*who, *cells, *rest))
+            end = (*condition, *read, explained.get(target), reason, level, *visit, complete)
+            rows += [(*who, *cells, *end) for cells in several]
 
     def _exposures(self, submission: Submission, hidden: AssignmentLabels) -> Iterable[tuple[object, ...]]:
         if self._form_of is None or submission.annotator_kind == "llm":
@@ -208,6 +213,7 @@ class _Gathered:
             ratings=frame(self.ratings, RATINGS),
             choices=frame(self.choices, CHOICES),
             orders=frame(self.orders, ORDERS),
+            spans=frame(self.spans, SPANS),
             identical_pairs=frame(self.identical_pairs, IDENTICAL_PAIRS),
             annotators=frame(rows, {**ANNOTATORS, **dict.fromkeys(columns, pl.String)}),
             exclusions=exclusions,
@@ -259,7 +265,7 @@ def _read(answer: Response | Missing, condition: RaterCondition | None) -> tuple
 
 def _explanations(
     answers: Iterable[Response | Missing],
-) -> dict[PreferenceTarget | RatingTarget | ChoiceTarget | RankingTarget, str | None]:
+) -> dict[ExplainedTarget, str | None]:
     """Return what was written about an answer, by what that answer is about."""
     return {
         answer.target.of: _printable(str(answer.value))
@@ -284,6 +290,23 @@ def _rating(target: RatingTarget, value: object, hidden: AssignmentLabels) -> tu
         target.label,
         hidden.positions.get(target.label),
     )
+
+
+def _spans(target: SpanTarget, value: object, hidden: AssignmentLabels) -> list[tuple[object, ...]]:
+    """Return a row an error; one row where none was marked, or nothing was answered."""
+    output = target.item_id, hidden.systems[target.label], target.criterion
+    shown = "spans", target.sample, target.label, hidden.positions.get(target.label)
+    if not isinstance(value, str):
+        return [(*output, *(None,) * 8, *shown)]
+    marked = spans_from_json(value)
+    if not marked.spans:
+        return [(*output, *(None,) * 6, NO_ERRORS, marked.characters, *shown)]
+    return [(*output, *_span(span), marked.characters, *shown) for span in marked.spans]
+
+
+def _span(span: MarkedSpan) -> tuple[object, ...]:
+    reason, text = _printable(span.reason), _printable(span.text)
+    return span.start, span.end, text, span.severity, span.weight, span.category, reason
 
 
 def _identical_pair(target: CheckTarget, value: object) -> tuple[object, ...]:
@@ -360,17 +383,18 @@ def _evidence(decision: Decision) -> str | None:
     return _printable(": ".join(part for part in (decision.rule, decision.note) if part))
 
 
-def _unblind(store: Store) -> dict[str, AssignmentLabels]:
-    positions = {
-        assignment.assignment_id: {
-            label: place for block in assignment.blocks for place, label in enumerate(block.labels, start=1)
-        }
-        for assignment in store.assignments
-    }
-    return {
-        key.assignment_id: AssignmentLabels(systems=key.systems, positions=positions[key.assignment_id])
-        for key in store.assignments.keys()
-    }
+def _unblind(store: Store) -> Callable[[Submission], AssignmentLabels]:
+    """Return what tells the labels that a submission is about."""
+    drawn = zip(store.assignments, store.assignments.keys(), strict=True)
+    for_people = {key.assignment_id: _labels(assignment, key) for assignment, key in drawn}
+    adapted = store.assignments.draws(store.assignments.adapted_ids(), "llm")
+    for_llms = for_people | {name: _labels(*draw) for name, draw in adapted.items()}
+    return lambda visit: (for_llms if visit.annotator_kind == "llm" else for_people)[visit.assignment_id]
+
+
+def _labels(assignment: Assignment, key: BlindingKey) -> AssignmentLabels:
+    positions = {label: place for block in assignment.blocks for place, label in enumerate(block.labels, start=1)}
+    return AssignmentLabels(systems=key.systems, positions=positions)
 
 
 def _is_due(answer: Response | Missing) -> bool:

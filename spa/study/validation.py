@@ -15,6 +15,7 @@ from spa.study.stopping import (
     deciding_elicitation,
     kinds_asked,
     planned_annotators,
+    ranks_systems,
 )
 from spa.study.study import (
     OVERALL,
@@ -49,6 +50,7 @@ def validate_study(study: Study) -> list[StudyProblem]:
         _hidden_item_text,
         _identical_pairs,
         _references,
+        _spans,
         _answers,
         _text_tables,
         _expected,
@@ -269,6 +271,23 @@ def _section_criteria(study: Study) -> Iterator[StudyProblem]:
             yield find(f"[{table}]", "something to ask", "no criterion", do, "criteria")
 
 
+def _spans(study: Study) -> Iterator[StudyProblem]:
+    section = study.spans
+    if section is None:
+        return
+    yield from repeated("[spans] severities", section.severities)
+    yield from repeated("[spans] categories", section.categories)
+    if section.weights is not None and len(section.weights) != len(section.severities):
+        got = f"{len(section.weights)} for {len(section.severities)}"
+        yield find("[spans] weights", "one for each severity", got, "add or remove some")
+    if study.outputs.kind == "image":
+        yield find("[spans]", "text outputs, to mark words in", "images", "remove it", "outputs")
+    for criterion in study.criteria:
+        if criterion.mark_differences and criterion.id in study.criteria_of("spans"):
+            expected = "false for a criterion of [spans], whose marks are the annotator's"
+            yield find(f"[[criteria]] {criterion.id}, mark_differences", expected, "true", "remove it", "spans")
+
+
 def _one_rating_each(study: Study) -> Iterator[StudyProblem]:
     rated_in: dict[str, str] = {}
     for table in RATINGS:
@@ -420,7 +439,7 @@ def _stopping(study: Study) -> Iterator[StudyProblem]:
     if given.freed == "open_pairs" and not (deciding_answers(study) == "choices" and study.deals_pairs):
         do = 'set [choices] per_annotator, or freed = "shorter": nobody is asked about the same pair twice'
         yield find("[stopping] freed", '"shorter" unless pairs are dealt', '"open_pairs"', do, "choices")
-    yield from _top(study)
+    yield from _systems_ranked(study)
     most = planned_annotators(study)
     if given.least > most:
         yield find(
@@ -431,19 +450,21 @@ def _stopping(study: Study) -> Iterator[StudyProblem]:
         yield find(place, "[people] per_assignment = 1 and sessions = 1", "more", do)
 
 
-def _top(study: Study) -> Iterator[StudyProblem]:
-    """Yield what keeps a live study from looking for the best few: it draws each form's pairs by the answers before."""
-    given, place = study.stopping, "[stopping] top"
-    if given.top is None:
+def _systems_ranked(study: Study) -> Iterator[StudyProblem]:
+    """Yield what keeps a live study from ranking systems: it draws each form's pairs by the answers before."""
+    given, place = study.stopping, f"[stopping] {'order' if study.stopping.order else 'top'}"
+    if not ranks_systems(study):
         if "epsilon" in given.model_fields_set:
-            yield find("[stopping] epsilon", "top beside it", "none", "set top or remove it")
+            yield find("[stopping] epsilon", "top or order beside it", "none", "set one or remove it")
         return
+    if given.order and given.top is not None:
+        yield find(place, "no top beside it", str(given.top), "remove one: an order tells the best few too")
     if deciding_answers(study) != "choices" or not study.deals_pairs:
         do = "only dealt pairs can be chosen by the answers before"
         yield find(place, "[choices] per_annotator, and choices that decide", "another design", do, "choices")
     elif len(deciding_criteria(study)) > 1:
         yield find(place, "one criterion", "several", "name it in [stopping] criteria")
-    if given.top >= len(study.compared):
+    if given.top is not None and given.top >= len(study.compared):
         yield find(place, f"less than the {len(study.compared)} systems", str(given.top), "lower it", "systems")
     if study.outputs.sample is not None:
         yield find(place, "one output of each system and item", "[outputs] sample", "remove that key", "outputs")
