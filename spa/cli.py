@@ -30,8 +30,12 @@ ORDER = (
     "rehearse",
     "import",
     "export",
+    "metrics",
     "report",
+    "explanations",
     "review-explanations",
+    "settle-review",
+    "contamination",
     "forget",
     "demo",
 )

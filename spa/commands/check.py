@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from spa.commands.workspace import default_store
 from spa.errors import LONGEST_PROBLEM, SpaError, StudyError, shortened
 from spa.live import is_live
-from spa.study.stopping import planned_annotators
+from spa.study.stopping import planned_annotators, planned_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,8 +47,8 @@ class Overview:
 
     @property
     def cost(self) -> Decimal | None:
-        """Pay of all planned annotators, at most those of a live study, without platform fees."""
-        return self._pay_of(planned_annotators(self.study))
+        """Pay of all planned places, at most those of a live study, without platform fees."""
+        return self._pay_of(planned_places(self.study))
 
     @property
     def first_wave(self) -> int | None:
@@ -251,7 +251,7 @@ def _facts(overview: Overview) -> list[tuple[str, str]]:
     ]
     if overview.cost is not None and overview.hourly_pay is not None:
         times = f" x {people.sessions} sessions" if people.sessions > 1 else ""
-        product = f"{planned_annotators(study)}{times} x {people.pay}"
+        product = f"{planned_places(study)}{times} x {people.pay}"
         cost = f"{overview.cost:,} {people.currency} = {product}"
         if overview.first_wave_cost is not None:
             cost = f"at most {cost}, first wave {overview.first_wave_cost:,}"
@@ -270,6 +270,9 @@ def _annotators(overview: Overview) -> str:
     planned = str(planned_annotators(overview.study))
     if overview.first_wave is None:
         return planned
+    places = planned_places(overview.study)
+    if places > planned_annotators(overview.study):
+        planned += f" that count, {places} with those who replace the excluded"
     return f"at most {planned}, in waves of {overview.first_wave}, until every pair is decided"
 
 
@@ -281,6 +284,7 @@ def _asked(study: Study) -> list[tuple[str, str]]:
     both = "" if study.spa is None or study.spa.directions == "one" else ", both directions"
     *first, last = [str(number) for number in exposures(study)] or [""]
     seen = f"{', '.join(first)} and {last}" if first else last
+    ranked = (study.ranking and study.ranking.size) or len(study.compared)
     asked = {table: ", ".join(study.criteria_of(table)) for table in _tables()}
     return [
         (
@@ -290,7 +294,12 @@ def _asked(study: Study) -> list[tuple[str, str]]:
         ("likert", asked["likert"] and f"1 to {study.likert.points if study.likert else ''}; asked: {asked['likert']}"),
         ("continuous", asked["continuous"] and f"0 to 100; asked: {asked['continuous']}"),
         ("categories", asked["categories"] and f"asked: {asked['categories']}"),
+        (
+            "spans",
+            asked["spans"] and f"{', '.join(study.spans.severities if study.spans else ())}; asked: {asked['spans']}",
+        ),
         ("choices", asked["choices"] and f"{_pairs(study.choice_pairs)}; asked: {asked['choices']}"),
+        ("ranking", asked["ranking"] and f"{ranked} outputs at a time; asked: {asked['ranking']}"),
     ]
 
 

@@ -6,7 +6,7 @@ from spa.forms.assignment_view import AssignmentView
 from spa.forms.form import Page, TextBlock
 from spa.study.study import OVERALL, Study
 
-_SECTIONS = ("likert", "continuous", "categories", "choices")
+_SECTIONS = ("likert", "continuous", "categories", "spans", "choices", "ranking")
 
 
 def instructions_page(view: AssignmentView) -> Page:
@@ -35,7 +35,7 @@ def preset_instructions(view: AssignmentView) -> str:
     paragraphs = [
         view.say("instructions_intro", systems=str(len(labels)), labels=separator.join(labels))
         if len(labels) > 1 and not study.single_outputs and not study.deals_pairs
-        else view.say("instructions_intro_one")
+        else view.say("instructions_intro_pairs" if study.deals_pairs else "instructions_intro_one")
     ]
     if study.spa is not None:
         pair = {"x": labels[0], "y": labels[1]}
@@ -63,8 +63,9 @@ def _exposure(view: AssignmentView) -> str:
 
 
 def _criteria(study: Study) -> set[str]:
-    return ({*study.criteria_of("spa"), *study.criteria_of("choices")} | _rated_criteria(study)) - {OVERALL}
+    compared = (study.criteria_of(table) for table in ("spa", "choices", "ranking"))
+    return ({criterion for criteria in compared for criterion in criteria} | _rated_criteria(study)) - {OVERALL}
 
 
 def _rated_criteria(study: Study) -> set[str]:
-    return {*study.criteria_of("likert"), *study.criteria_of("continuous"), *study.criteria_of("categories")}
+    return {criterion for table in study.rating_tables for criterion in study.criteria_of(table)}
