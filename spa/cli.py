@@ -29,7 +29,10 @@ ORDER = (
     "import",
     "export",
     "report",
+    "explanations",
     "review-explanations",
+    "settle-review",
+    "contamination",
     "forget",
     "demo",
 )

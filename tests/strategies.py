@@ -136,6 +136,8 @@ def studies(draw: st.DrawFn) -> tuple[Study, Outputs]:
             tables["categories"] = {"outputs": draw(shown), "pages": draw(pages)}
     if (not spa or same_items) and draw(st.booleans()):
         tables["choices"] = {"outputs": draw(shown), "ties": draw(st.booleans()), **rated}
+    if (not spa or same_items) and draw(st.booleans()):
+        tables["ranking"] = {"outputs": draw(shown), "size": draw(st.sampled_from([None, 2])), **rated}
     if draw(st.booleans()):
         check = {"id": "colour", "question": "Which is a colour?", "options": ["green", "chair"], "expected": "green"}
         tables["attention_checks"] = [check, {**check, "id": "second"}]

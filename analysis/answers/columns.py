@@ -52,6 +52,12 @@ LAYOUTS = {
         cell=(*COMMON, "item_id", "sample", "sample_x", "sample_y", "system_x", "system_y"),
         shown=("label_x", "label_y"),
     ),
+    "orders": Layout(
+        required=("annotator_id", "item_id", "system", "rank"),
+        answer="rank",
+        cell=(*COMMON, "item_id", "system"),
+        shown=("position", "label"),
+    ),
 }
 # kept where a table has them, and not made where it has not
 OPTIONAL = ("readout", "form", "mass", "readings_differ", "explanation", "missing_level", "visit")
@@ -82,6 +88,8 @@ READING_COLUMNS = (
     "scrolled",
 )
 EXCLUSION_COLUMNS = ("annotator_id", "assignment_id", "rule", "evidence")
+REQUIRED_SPANS = ("annotator_id", "item_id", "system", "start", "end", "severity")
+SPAN_COLUMNS = (*REQUIRED_SPANS, "text", "weight", "category", "reason", "characters")
 KNOWN = {
     **{
         kind: frozenset((*ANSWER_COLUMNS, *OPTIONAL, *layout.required, *layout.cell, *layout.shown))
@@ -90,6 +98,7 @@ KNOWN = {
     "metrics": frozenset((*METRIC_COLUMNS, "higher_is_better")),
     "identical_pairs": frozenset(IDENTICAL_PAIR_COLUMNS),
     "annotators": frozenset(ANNOTATOR_COLUMNS),
+    "spans": frozenset((*ANSWER_COLUMNS, *SPAN_COLUMNS, "readout", "form", "visit", "label", "position")),
     "reading": frozenset((*READING_COLUMNS, "annotator_kind", "group", "label", "variant")),
     "exclusions": frozenset((*EXCLUSION_COLUMNS, "annotator_kind", "group")),
 }

@@ -15,8 +15,10 @@ from analysis.answers.study_facts import InterviewAnswer, Preregistration, Study
 from analysis.answers.tables import ANSWERS, AnswerTables, Reading, check_frames
 from spa.commands.workspace import Workspace
 from spa.errors import AnalysisError
+from spa.responses.decisions import read_decisions
 from spa.responses.export import export_tables
 from spa.responses.tidy_tables import TABLES
+from spa.responses.two_reviewers import two_decide
 from spa.study.study import Study
 
 
@@ -42,7 +44,7 @@ def answers_of(workspace: Workspace, *, with_reading: bool = False) -> StudyAnsw
     of_reading = needs_reading(plan)
     exported = export_tables(workspace.store, form_of=workspace.form if with_reading or of_reading else None)
     frames = {name: getattr(exported, name) for name in (*TABLES, *(["reading"] if of_reading else []))}
-    if all(frames[name].is_empty() for name in ANSWERS):
+    if all(frames[name].is_empty() for name in (*ANSWERS, "spans")):
         raise AnalysisError(
             f"{workspace.store.name}: the store holds no answers yet; collect some (spa serve, rate or simulate)"
         )
@@ -55,7 +57,10 @@ def answers_of(workspace: Workspace, *, with_reading: bool = False) -> StudyAnsw
     )
     interview = tuple(_interview(workspace.study, exported.annotators))
     live = live_study(workspace.study, workspace.store)
-    facts = replace(facts, preregistration=_preregistered(workspace, live), interview=interview, live=live)
+    with workspace.store.reading() as connection:
+        decisions = tuple(read_decisions(connection)) if two_decide(connection) else ()
+    preregistration = _preregistered(workspace, live)
+    facts = replace(facts, preregistration=preregistration, interview=interview, live=live, decisions=decisions)
     reading = exported.reading if with_reading else None
     return StudyAnswers(tables=check_frames(frames, Reading()), plan=plan, facts=facts, reading=reading)
 

@@ -9,8 +9,9 @@ from typing import Any
 from analysis.answers.live_rows import LiveStudy
 from analysis.answers.plan import Plan, parse_expectations
 from analysis.statistics.record import Count, Record, names_of
-from spa.forms.form import ChoiceTarget, Form, PreferenceTarget, RatingTarget
+from spa.forms.form import ChoiceTarget, Form, PreferenceTarget, RankingTarget, RatingTarget, SpanTarget
 from spa.forms.markdown import render_emphasis
+from spa.responses.decisions import Decision
 from spa.study.study import Study
 
 
@@ -106,11 +107,12 @@ class InterviewAnswer(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyFacts(StudyReport):
-    """What a report says of the study, the direction of its pairs, what people said at its end, what was decided."""
+    """What a report says of the study, the direction of its pairs, what people said at its end and what was decided."""
 
     pairs: tuple[tuple[str, str], ...] = ()
     interview: tuple[InterviewAnswer, ...] = ()
     live: LiveStudy | None = None
+    decisions: tuple[Decision, ...] = ()  # the log, where two reviewers decide
 
     def reported(self) -> StudyReport:
         """Return the facts that stand in results.json under ``study``."""
@@ -137,8 +139,16 @@ def facts_of(
     exposures: tuple[int, ...] = ()
     if spa is not None:
         exposures = spa.exposure_study.exposures if spa.exposure_study is not None else (spa.exposure,)
-    asked = {"spa": spa, "likert": study.likert, "continuous": study.continuous, "category": study.categories}
-    ways = tuple(name for name, section in {**asked, "choice": study.choices}.items() if section is not None)
+    asked = {
+        "spa": spa,
+        "likert": study.likert,
+        "continuous": study.continuous or (study.spans if study.spans is not None and study.spans.score else None),
+        "category": study.categories,
+        "spans": study.spans,
+        "choice": study.choices,
+        "ranking": study.ranking,
+    }
+    ways = tuple(name for name, section in asked.items() if section is not None)
     return StudyFacts(
         id=study.id,
         title=study.title,
@@ -205,8 +215,12 @@ def _questions(form: Form) -> tuple[StudyQuestion, ...]:
             found.setdefault(("spa", target.criterion), question.text)
         elif isinstance(target, RatingTarget):
             found.setdefault((target.elicitation, target.criterion), question.text)
+        elif isinstance(target, SpanTarget):
+            found.setdefault(("spans", target.criterion), question.text)
         elif isinstance(target, ChoiceTarget):
             found.setdefault(("choice", target.criterion), question.text)
+        elif isinstance(target, RankingTarget):
+            found.setdefault(("ranking", target.criterion), question.text)
     return tuple(
         StudyQuestion(elicitation=way, criterion=criterion, text=render_emphasis(text).striptags())
         for (way, criterion), text in found.items()

@@ -20,13 +20,16 @@ from analysis.answers.columns import (
     OPTIONAL,
     OVERALL,
     READING_COLUMNS,
+    REQUIRED_SPANS,
     Check,
     Scale,
     rows_named,
 )
 from analysis.answers.conversion import Frame, mapping_problems, polars_of
 from analysis.answers.groups import with_groups
+from analysis.answers.orderings import with_implied_choices
 from analysis.answers.reading import RawTable, read_raw, tidy_frame
+from analysis.answers.span_tables import check_spans, error_counts
 from analysis.statistics.checks import LARGEST
 from analysis.statistics.coding import code, fold
 from analysis.statistics.record import Record
@@ -38,10 +41,11 @@ REQUIRED = {
     "identical_pairs": ("annotator_id", "criterion", "score", "expected"),
     "annotators": ("annotator_id",),
     "reading": READING_COLUMNS,
+    "spans": REQUIRED_SPANS,
     "exclusions": ("annotator_id", "rule"),
 }
 CODED = ("ratings",)  # tables that may be long: their strings are categories
-ANSWERS = ("preferences", "ratings", "choices")
+ANSWERS = ("preferences", "ratings", "choices", "orders")
 PLANNED_RULES = (  # the plan's own; no table may name one
     "self_consistency",
     "screening",
@@ -52,7 +56,14 @@ PLANNED_RULES = (  # the plan's own; no table may name one
     "ended_early",
     *CARELESS_RULES,
 )
-PREFERRED_ELICITATIONS = ("spa", "likert", "continuous", "category", "choice")  # the first keeps the criterion's name
+PREFERRED_ELICITATIONS = (
+    "spa",
+    "likert",
+    "continuous",
+    "category",
+    "spans",
+    "choice",
+)  # the first keeps the criterion's name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,15 +82,17 @@ class AnswerTables:
     ``readout``, ``form`` and ``explanation`` are kept where a table has them. ``value`` is a preference
     probability, a score, or 1, 0.5 and 0 where x, neither or y won. The strings of ratings are of polars'
     categorical type (equal to strings in comparisons and lists, cast before a join with a table of strings), so
-    that ten million rows fit into memory.
+    that ten million rows fit into memory. ``choices`` hold those that ``orders`` imply, too.
     """
 
     preferences: pl.DataFrame | None = None
     ratings: pl.DataFrame | None = None
     choices: pl.DataFrame | None = None
+    orders: pl.DataFrame | None = None  # outputs put in order; ``value`` is the rank
     metrics: pl.DataFrame | None = None
     identical_pairs: pl.DataFrame | None = None
     annotators: pl.DataFrame | None = None
+    spans: pl.DataFrame | None = None  # marked errors, whose counts stand among the ratings
     reading: pl.DataFrame | None = None  # how each output was seen on each page
     exclusions: pl.DataFrame | None = None  # who leaves by a decision taken outside of the plan's rules
     inputs: tuple[InputFile, ...] = ()
@@ -111,7 +124,7 @@ def read_tables(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
     Parameters
     ----------
     paths : mapping of str to Path
-        Files by kind of table: preferences, ratings, choices, metrics, identical_pairs, annotators, reading,
+        Files by kind of table: preferences, ratings, choices, orders, metrics, identical_pairs, annotators, reading,
         exclusions.
     reading : Reading
         Renamed columns, LLMs, scales.
@@ -192,6 +205,8 @@ def _check_all(raw: Mapping[str, RawTable], reading: Reading, problems: list[str
             _check_metrics(check)
         elif kind == "identical_pairs":
             _check_identical_pairs(check)
+        elif kind == "spans":
+            check_spans(check)
         elif kind == "reading":
             _check_reading(check)
         elif kind == "exclusions":
@@ -202,11 +217,23 @@ def _check_all(raw: Mapping[str, RawTable], reading: Reading, problems: list[str
         checked[kind] = check.frame
     if problems:
         raise AnalysisError(*problems)
+    if "spans" in checked:
+        checked["ratings"] = _with_counts(checked.get("ratings"), checked["spans"])
     if not any(kind in checked for kind in ANSWERS):
-        raise AnalysisError("no answers: expected at least one table of preferences, ratings or choices")
-    grouped = with_groups(checked, reading.llms)
+        expected = "at least one table of preferences, ratings, choices, orders or spans"
+        raise AnalysisError(f"no answers: expected {expected}")
+    grouped = with_implied_choices(with_groups(checked, reading.llms))
     inputs = [InputFile(table=kind, file=Path(raw[kind].place).name, sha256=raw[kind].sha256) for kind in sorted(raw)]
     return AnswerTables(**grouped, inputs=tuple(inputs), scales=reading.scales)
+
+
+def _with_counts(ratings: pl.DataFrame | None, spans: pl.DataFrame) -> pl.DataFrame:
+    """Add to the ratings the counts of marked errors."""
+    frame = tidy_frame(error_counts(spans), "spans table", {}, KNOWN["ratings"], coded=True)
+    check = Check(frame.with_row_index("row", offset=1), "spans table")
+    _check_answers(check, "ratings", Reading())
+    counts = check.frame
+    return counts if ratings is None else _named_by_elicitation(pl.concat([ratings, counts], how="diagonal_relaxed"))
 
 
 def _check_answers(check: Check, kind: str, reading: Reading) -> None:
@@ -226,6 +253,8 @@ def _check_answers(check: Check, kind: str, reading: Reading) -> None:
         check.refuse(same, "system_x", "system_x and system_y must be two systems")
     if kind == "preferences":
         check.whole("exposure")
+    if kind == "orders":
+        check.whole("position")
     for column in {"mass", "readings_differ"} & set(check.frame.columns):
         check.number(column, column)
     _check_answer(check, kind, reading.scales)
@@ -249,6 +278,9 @@ def _check_answer(check: Check, kind: str, scales: Sequence[Scale]) -> None:
     if kind == "preferences":
         outside = (pl.col("value") < 0) | (pl.col("value") > 1)
         check.refuse(outside, answer, "preference must lie in [0, 1] (divide percentages by 100)")
+    if kind == "orders":
+        below = (pl.col("value") < 1) | (pl.col("value") % 1 != 0)
+        check.refuse(below, answer, "rank must be a whole number from 1, the best")
     if kind == "ratings":
         size = pl.col("value").abs()
         extreme = (size > LARGEST) | ((size > 0) & (size < 1 / LARGEST))

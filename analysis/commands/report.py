@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from analysis.answers.tables import AnswerTables
     from analysis.results.records import Results
 
-TABLES = ("preferences", "ratings", "choices", "metrics", "identical_pairs", "annotators", "reading", "exclusions")
+ANSWERS = ("preferences", "ratings", "choices", "orders", "spans")
+TABLES = (*ANSWERS, "metrics", "identical_pairs", "annotators", "reading", "exclusions")
 RANKINGS_SHOWN = 24
 GARBAGE = 100_000  # objects between two searches for garbage: results stay, and looking at them anew takes a tenth
 PLAN = (
@@ -77,6 +78,8 @@ Examples:
 @click.option("--preferences", type=FILE, help="Preference probabilities (CSV, Parquet or JSONL).")
 @click.option("--ratings", type=FILE, help="Ratings of single outputs.")
 @click.option("--choices", type=FILE, help="Pairwise choices.")
+@click.option("--orders", type=FILE, help="Outputs put in order: one row per output, with its rank.")
+@click.option("--spans", type=FILE, help="Errors marked in outputs, one row per error.")
 @click.option("--metrics", type=FILE, help="Automatic metrics.")
 @click.option("--identical-pairs", type=FILE, help="Ratings of outputs that equal their source.")
 @click.option("--annotators", type=FILE, help="One row per annotator: screening, checks, submissions.")
@@ -200,8 +203,9 @@ def report(
             raise click.UsageError(f"{named}: not with a STUDY, whose [analysis] section sets it")
         tables, plan, facts = _from_study(study, store)
     else:
-        if not {"preferences", "ratings", "choices"} & set(paths):
-            raise click.UsageError("expected a STUDY, or at least one of --preferences, --ratings, --choices")
+        if not set(ANSWERS) & set(paths):
+            expected = ", ".join(f"--{name}" for name in ANSWERS)
+            raise click.UsageError(f"expected a STUDY, or at least one of {expected}")
         plan, facts = _plan(given), None
         tables = _from_files(paths, given)
     results = analyse(tables, plan, study=facts, observed_power=observed_power)

@@ -20,9 +20,9 @@ RECRUITED = {
     "link": "Through a link to the survey that was handed on.",
     "simulated": "Not at all: these annotators are simulated.",
 }
-RELATIVE, ABSOLUTE = ("spa", "choice"), ("likert", "continuous", "category")
-FORMS = {"spa": 3, "choice": 3, "likert": 2, "continuous": 2, "category": 7}
-SEEN_AS = {"likert": 1, "category": 1, "choice": 1, "spa": 5, "continuous": 5}
+RELATIVE, ABSOLUTE = ("spa", "choice", "ranking"), ("likert", "continuous", "category")
+FORMS = {"spa": 3, "choice": 3, "ranking": 3, "likert": 2, "continuous": 2, "category": 7}
+SEEN_AS = {"likert": 1, "category": 1, "choice": 1, "ranking": 1, "spa": 5, "continuous": 5}
 
 
 def about_study(workspace: Workspace, results: Results) -> Answers:
@@ -151,6 +151,8 @@ def _size(study: Study, way: str, criterion: Criterion | None) -> str:
         return str(study.likert.points)
     if way == "choice":
         return "3" if study.choices is not None and study.choices.ties else "2"
+    if way == "ranking":
+        return str(_ranked(study))
     if way == "category" and criterion is not None:
         return str(len(criterion.options))
     return "101"
@@ -161,9 +163,15 @@ def _range(study: Study, way: str, criterion: Criterion | None) -> str:
         return ", ".join(str(point) for point in range(1, study.likert.points + 1))
     if way == "choice":
         return "first, second" + (", tie" if study.choices is not None and study.choices.ties else "")
+    if way == "ranking":
+        return f"ranks 1 to {_ranked(study)}, tie"
     if way == "category" and criterion is not None:
         return ", ".join(each.text for each in criterion.options)
     return "0 to 100 in whole numbers" + (" (per cent)" if way == "spa" else "")
+
+
+def _ranked(study: Study) -> int:
+    return (study.ranking and study.ranking.size) or len(study.compared)
 
 
 def _aggregated(way: str, results: Results) -> str:
@@ -173,6 +181,7 @@ def _aggregated(way: str, results: Results) -> str:
     descriptions = {
         "spa": "Both directions of a pair averaged within an annotator; mean over annotators, t-test against 50 %",
         "choice": "Wins, a tie half, averaged within the unit; mean over units, t-test against 50 %",
+        "ranking": "Plackett-Luce strengths; each pair of an ordering as a choice, averaged within the unit, t-test",
     }
     means = "Differences of two systems averaged within the unit; mean over units, paired t-test"
     return f"{descriptions.get(way, means)}, {corrected} at {settings.fwer:g}; Bradley-Terry strengths beside them."

@@ -81,6 +81,8 @@ def planned_answers(study: Study, outputs: Outputs) -> PlannedAnswers:
                     key.systems[choice.output_x.label],
                     key.systems[choice.output_y.label],
                 }
+            for ranked in assignment.rankings:
+                judged[ranked[0].item_id, "ranking"] = {key.systems[one.label] for one in ranked}
             for (item_id, _), systems in judged.items():
                 paired[person] |= {(x, y, item_id) for x, y in combinations(sorted(systems), 2)}
     return PlannedAnswers(rated=rated, paired=paired)

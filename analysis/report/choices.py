@@ -14,9 +14,12 @@ def choices(results: Results) -> Section | None:
     names, rows = Names(results), results.choices.pairs
     if not rows:
         return None
+    ordered = {row.criterion for row in results.orders}
+    asked = "Annotators saw two outputs of one item and chose the better one. "
+    implied = "Every two outputs that annotators put in order count as a choice. "
+    about = implied if ordered >= {row.criterion for row in rows} else asked + (implied if ordered else "")
     opening = Paragraph(
-        text="Annotators saw two outputs of one item and chose the better one. A tie counts half for each system; "
-        f"50% means no preference. {level_words(results)}"
+        text=f"{about}A tie counts half for each system; 50% means no preference. {level_words(results)}"
     )
     blocks, appendix = shares_by_criterion(results, names, rows, "choices")
     blocks = [opening, *live_blocks(results, names, "choices"), *blocks]

@@ -16,6 +16,7 @@ from spa.responses.table_files import without_formula
 PLAIN = (
     "groups",
     "exclusions",
+    "reviewers",
     "missing",
     "preferences",
     "preference_directions",
@@ -24,6 +25,9 @@ PLAIN = (
     "first_exposure",
     "consistency_sweep",
     "coherence",
+    "orders",
+    "order_strengths",
+    "order_places",
     "bradley_terry",
     "ranking_agreement",
     "ranking_differences",
@@ -71,6 +75,8 @@ def csv_tables(results: Results) -> dict[str, str]:
         for verdict in entry.verdicts
     ]
     arrays |= {f"llm_vs_people_{name}": rows for name, rows in fields_of(results.llm_vs_people).items()}
+    if results.spans is not None:
+        arrays |= {"span_counts": results.spans.counts, "span_agreement": results.spans.agreement}
     if results.live is not None:
         arrays |= {"live": results.live.pairs, "live_systems": results.live.systems}
     return {f"{name}.csv": render_csv(rows) for name, rows in sorted(arrays.items()) if rows}

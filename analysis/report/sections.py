@@ -20,6 +20,7 @@ from analysis.report.interview import interview
 from analysis.report.live import with_caveats
 from analysis.report.llm_vs_people import llm_vs_people
 from analysis.report.observed_power import observed_power
+from analysis.report.orders import orders
 from analysis.report.orientation import oriented
 from analysis.report.preference_checks import preference_checks
 from analysis.report.preferences import preferences
@@ -30,6 +31,7 @@ from analysis.report.ratings import ratings
 from analysis.report.robustness import robustness
 from analysis.report.shares import shares
 from analysis.report.side_by_side import side_by_side
+from analysis.report.spans import spans
 from analysis.report.strengths import strengths
 from analysis.report.terms import glossary
 from analysis.report.warnings import warnings
@@ -44,9 +46,11 @@ SECTIONS: dict[str, SectionMaker] = {  # by id, in the order of the report
     "preferences": preferences,
     "preference-checks": preference_checks,
     "ratings": ratings,
+    "spans": spans,
     "shares": shares,
     "identical-pairs": identical_pairs,
     "choices": choices,
+    "orders": orders,
     "robustness": robustness,
     "equivalence": equivalence,
     "strengths": strengths,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from analysis.agreement.reviewers import ReviewAgreement, review_agreement
 from analysis.agreement.rows import agreement_of_judgements, agreement_of_ratings
-from analysis.answers.exclusions import careless_checks
+from analysis.answers.exclusions import apply_exclusions, careless_checks
 from analysis.answers.groups import people_of
 from analysis.answers.input import AnalysisInput, prepare_input
 from analysis.answers.live_rows import LiveStudy
+from analysis.answers.order import order_of
 from analysis.answers.plan import Plan
 from analysis.answers.study_facts import StudyFacts
 from analysis.answers.tables import AnswerTables
@@ -21,6 +23,7 @@ from analysis.descriptives.identical_pairs import identical_pairs
 from analysis.descriptives.rating_breakdowns import breakdowns
 from analysis.descriptives.rating_counts import rating_counts
 from analysis.llm_vs_people.rows import llm_vs_people
+from analysis.orders.rows import OrderRows, order_rows
 from analysis.planning.observed import observed_power_rows
 from analysis.preference_checks.rows import preference_checks
 from analysis.ranking.agreement import agreement_of_rankings
@@ -34,6 +37,7 @@ from analysis.results.live import with_fixed_estimates
 from analysis.results.rater_table import rater_table
 from analysis.results.records import SCHEMA, ChoiceResults, RatingResults, Results
 from analysis.results.warnings import warn
+from analysis.spans.rows import SpanResults, span_results
 from analysis.statistics.record import rounded
 
 
@@ -87,6 +91,7 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
         agreement_of_ratings(ratings, orders["ratings"], plan) if ratings is not None else ([], [])
     )
     correlations, compared, by_system = correlate_groups(ratings, metrics, ready.groups, order, plan)
+    ordered = _ordered(ready)
     families = [
         *families_of("preferences", tests.preferences, plan),
         *families_of("ratings", tests.ratings, plan),
@@ -99,6 +104,7 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
         groups=tuple(overview.groups(ready.answers, ready.groups, ready.exclusions, ready.study)),
         exclusions=tuple(overview.exclusion_rows(ready.exclusions)),
         careless=overview.careless_counts(careless_checks(ready.tables, plan, ready.exclusions), plan),
+        reviewers=_reviewers(ready),
         missing=tuple(overview.missing(ready.answers, orders)),
         preferences=tuple(tests.preferences),
         preference_directions=tuple(tests.directions),
@@ -113,6 +119,9 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
         interview=ready.study.interview if ready.study else (),
         identical_pairs=tuple(identical_pairs(ready.tables.identical_pairs)),
         choices=ChoiceResults(pairs=tuple(tests.choices)),
+        orders=ordered.summaries,
+        order_strengths=ordered.strengths,
+        order_places=ordered.places,
         families=tuple(families),
         bradley_terry=tuple(tests.sources.rows),
         ties=tuple(tests.sources.ties),
@@ -134,8 +143,18 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
         disagreements=tuple(find_disagreements(tests.findings)),
         warnings=(),
         conventions=tuple(conventions(plan)),
+        spans=_spans(ready),
         live=_live(ready, tests),
     )
+
+
+def _ordered(ready: AnalysisInput) -> OrderRows:
+    """Analyse the orders that the plan keeps."""
+    orders = ready.tables.orders
+    if orders is None:
+        return OrderRows()
+    order = order_of(orders, [group for group, _ in ready.groups], ready.study)
+    return order_rows(apply_exclusions(orders, ready.exclusions), order, ready.plan)
 
 
 def _live(ready: AnalysisInput, tests: ComparisonResults) -> LiveStudy | None:
@@ -143,6 +162,18 @@ def _live(ready: AnalysisInput, tests: ComparisonResults) -> LiveStudy | None:
     if live is None:
         return None
     return with_fixed_estimates(live, getattr(tests, live.answers), ready.plan.lower_is_better)
+
+
+def _spans(ready: AnalysisInput) -> SpanResults | None:
+    spans, order = ready.tables.spans, ready.orders.get("ratings")
+    if spans is None or order is None:
+        return None
+    return span_results(apply_exclusions(spans, ready.exclusions), order.groups, order.systems, ready.plan)
+
+
+def _reviewers(ready: AnalysisInput) -> tuple[ReviewAgreement, ...]:
+    log = ready.study.decisions if ready.study else ()
+    return tuple(review_agreement(log, confidence=ready.plan.confidence)) if log else ()
 
 
 def _rating_results(ready: AnalysisInput, tests: ComparisonResults) -> RatingResults:

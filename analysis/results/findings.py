@@ -114,11 +114,17 @@ def confidence_words(results: Results) -> str:
 
 
 def main_source(results: Results) -> Source | None:
-    """Return the source that the headline speaks of: what decides a live study; SPA, else choices, else ratings."""
+    """Return the source that the headline speaks of: what decides a live study; SPA, else choices, else ratings.
+
+    Choices that only orders imply come last.
+    """
     tests = tests_by_source(results)
     if results.live is not None and tests[results.live.answers]:
         return results.live.answers
-    return next((source for source in SOURCES if tests[source]), None)
+    implied = {(row.group, row.criterion) for row in results.orders}
+    asked = [test for test in tests["choices"] if (test.group, test.criterion) not in implied]
+    sources = SOURCES if asked else sorted(SOURCES, key=lambda source: source == "choices")
+    return next((source for source in sources if tests[source]), None)
 
 
 def main_group(results: Results, source: Source) -> str:

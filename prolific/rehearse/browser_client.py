@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from prolific.rehearse.http_client import AnswerSource
 from spa.errors import PlatformError, ResponseError
-from spa.forms.form import ConfirmAnswer, OptionsAnswer, Question
+from spa.forms.form import ConfirmAnswer, OptionsAnswer, OrderAnswer, Question
+from spa.responses.orders import order_fields
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page as Tab
@@ -93,7 +94,10 @@ def _is_asking(tab: Tab) -> bool:
 
 def _fill(tab: Tab, question: Question, value: str) -> None:
     name = f'[name="{question.question_id}"]'
-    if isinstance(question.answer, OptionsAnswer):
+    if isinstance(question.answer, OrderAnswer):  # as a browser without script would
+        for field, rank in order_fields(question, value).items():
+            tab.locator(f'[name="{field}"]').evaluate("(box, rank) => { box.value = rank; }", rank)
+    elif isinstance(question.answer, OptionsAnswer):
         tab.locator(f'input{name}[value="{value}"]').set_checked(True, force=True)
     elif isinstance(question.answer, ConfirmAnswer):
         tab.locator(f"input{name}").set_checked(value == "yes", force=True)

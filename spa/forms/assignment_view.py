@@ -73,7 +73,11 @@ class AssignmentView:
         plain: list[str] = []
         marking: list[str] = []
         for criterion in self.criteria_of(elicitation):
-            marks = elicitation != "choices" and criterion != OVERALL and self.criterion(criterion).mark_differences
+            marks = (
+                elicitation not in ("choices", "ranking")
+                and criterion != OVERALL
+                and self.criterion(criterion).mark_differences
+            )
             shows = self.study.shows_item_text(elicitation, criterion)
             (marking if marks else plain if shows else bare).append(criterion)
         return bare, plain, marking

@@ -17,6 +17,7 @@ from spa.forms.people_pages import (
     interview_pages,
     screening_pages,
 )
+from spa.forms.ranking_pages import ranking_pages
 from spa.forms.rating_pages import rating_pages
 from spa.forms.text_cache import TextCache
 from spa.forms.texts import Texts
@@ -59,7 +60,7 @@ def build_form(
     """Build the form that one annotator fills in, person or LLM; for many of a study see :class:`StudyForms`.
 
     Pages: consent and screening (people), instructions (everybody), a confirmation (people), then reading,
-    comparisons, ratings and choices, with attention checks (people) between them, and the interview (people).
+    comparisons, ratings, choices and rankings, with attention checks (people) between them, and the interview (people).
     On a page the overall question comes first, so that no single criterion colours it.
 
     The key is used to fetch outputs and never shown; the form holds labels only.
@@ -75,6 +76,7 @@ def _pages(view: AssignmentView) -> list[Page]:
         *comparison_pages(view, read_before=bool(reading)),
         *rating_pages(view),
         *choice_pages(view),
+        *ranking_pages(view),
     ]
     _put_checks(view, question_pages)
     return [

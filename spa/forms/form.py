@@ -6,7 +6,7 @@ renderers walk the same list, so what they say and ask is the same text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -64,6 +64,16 @@ class RatingTarget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SpanTarget:
+    """The errors of one output."""
+
+    label: str
+    item_id: str
+    sample: int
+    criterion: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceTarget:
     """Which of two outputs of one item is better."""
 
@@ -72,6 +82,16 @@ class ChoiceTarget:
     item_id: str
     sample_x: int
     sample_y: int
+    criterion: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankingTarget:
+    """Which of several outputs of one item is best, which comes next, ..."""
+
+    labels: tuple[str, ...]  # in the order of the page
+    item_id: str
+    samples: tuple[int, ...]  # of the same outputs
     criterion: str
 
 
@@ -106,17 +126,22 @@ class ConfirmationTarget:
     confirmation: Literal["consent", "instructions"]
 
 
+ExplainedTarget = PreferenceTarget | RatingTarget | SpanTarget | ChoiceTarget | RankingTarget
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplanationTarget:
     """Why an answer was given; ``of`` is what that answer is about."""
 
-    of: PreferenceTarget | RatingTarget | ChoiceTarget
+    of: ExplainedTarget
 
 
 Target = (
     PreferenceTarget
     | RatingTarget
+    | SpanTarget
     | ChoiceTarget
+    | RankingTarget
     | CheckTarget
     | ScreeningTarget
     | InterviewTarget
@@ -159,6 +184,16 @@ class OptionsAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OrderAnswer:
+    """Options from best to worst: a rank for each, 1 = best, equal ranks are ties.
+
+    ``options`` stand in the order of the page; the value of each is its label. See :mod:`spa.responses.orders`.
+    """
+
+    options: tuple[AnswerOption, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConfirmAnswer:
     """A box to tick; the only accepted answer is "yes"."""
 
@@ -173,7 +208,17 @@ class TextAnswer:
     required: bool = True
 
 
-Answer = NumberAnswer | OptionsAnswer | ConfirmAnswer | TextAnswer
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpansAnswer:
+    """Stretches of ``text``, each with a severity, or "no errors"; the score of a severity is what one error counts."""
+
+    text: str  # of the output, as shown
+    severities: tuple[AnswerOption, ...]  # lightest first
+    categories: tuple[str, ...]
+    no_errors: str  # what the box says
+
+
+Answer = NumberAnswer | OptionsAnswer | OrderAnswer | ConfirmAnswer | TextAnswer | SpansAnswer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,10 +252,24 @@ class Question:
     target: Target
 
     @property
+    def fields(self) -> dict[str, str]:
+        """The fields in which a page sends the answer, by what each holds.
+
+        A rank for each label of an order; of errors, what the script found (""), else the quotes of each severity (its
+        number, from 1) and whether there are "none"; of all others the question's own.
+        """
+        parts: Iterable[object] = ("",)
+        if isinstance(self.answer, OrderAnswer):
+            parts = (option.value for option in self.answer.options)
+        elif isinstance(self.answer, SpansAnswer):
+            parts = ("", *range(1, len(self.answer.severities) + 1), "none")
+        return {str(part): f"{self.question_id}-{part}" if part else self.question_id for part in parts}
+
+    @property
     def criterion(self) -> str | None:
         """The criterion asked about; ``None`` of screening, consent and attention checks."""
         match self.target:
-            case PreferenceTarget() | RatingTarget() | ChoiceTarget():
+            case PreferenceTarget() | RatingTarget() | SpanTarget() | ChoiceTarget() | RankingTarget():
                 return self.target.criterion
             case ExplanationTarget():
                 return self.target.of.criterion
@@ -228,7 +287,16 @@ class Page:
 
     page_id: str  # "p1", ...
     kind: Literal[
-        "consent", "screening", "instructions", "reading", "comparison", "rating", "choice", "check", "interview"
+        "consent",
+        "screening",
+        "instructions",
+        "reading",
+        "comparison",
+        "rating",
+        "choice",
+        "ranking",
+        "check",
+        "interview",
     ]
     audience: Audience
     title: str

@@ -12,14 +12,12 @@ from typing import Literal
 
 from spa.forms.assignment_view import AssignmentView
 from spa.forms.form import (
-    ChoiceTarget,
     ExhibitsBlock,
+    ExplainedTarget,
     ExplanationTarget,
     Page,
     PageBlock,
-    PreferenceTarget,
     Question,
-    RatingTarget,
     TextAnswer,
     TextBlock,
 )
@@ -32,7 +30,7 @@ class FormExtras:
 
     ``explain`` asks for an explanation before or after each answer, ``guidelines`` (Markdown) stand at
     the end of the instructions, or by criterion in place of the study's own, and ``reference`` is a system
-    whose output stands above outputs that are rated or chosen between.
+    whose output stands above outputs that are rated, chosen between or ranked.
     """
 
     explain: Literal["no", "before", "after"] = "no"
@@ -59,7 +57,7 @@ def _with(view: AssignmentView, page: Page, additions: FormExtras) -> Page:
     blocks: tuple[PageBlock, ...] = page.blocks
     if isinstance(additions.guidelines, str) and page.kind == "instructions":
         blocks = (*blocks, TextBlock(markdown=additions.guidelines))
-    if additions.reference is not None and page.kind in ("rating", "choice"):
+    if additions.reference is not None and page.kind in ("rating", "choice", "ranking"):
         blocks = tuple(_referring(view, blocks, additions.reference))
     if additions.explain != "no":
         blocks = tuple(_explained(view, blocks, additions.explain))
@@ -100,7 +98,7 @@ def _explained(
     for block in blocks:
         if (
             not isinstance(block, Question)
-            or not isinstance(block.target, PreferenceTarget | RatingTarget | ChoiceTarget)
+            or not isinstance(block.target, ExplainedTarget)
             or block.target in explained
         ):
             yield block

@@ -15,7 +15,9 @@ from spa.forms.form import (
     Form,
     NumberAnswer,
     OptionsAnswer,
+    OrderAnswer,
     Page,
+    SpansAnswer,
     TextBlock,
 )
 
@@ -79,8 +81,14 @@ def answer_text(answer: Answer) -> Iterator[TextUnit]:
     if isinstance(answer, NumberAnswer):
         yield TextUnit(role="end", text=answer.low_text)
         yield TextUnit(role="end", text=answer.high_text)
-    elif isinstance(answer, OptionsAnswer):
+    elif isinstance(answer, OptionsAnswer | OrderAnswer):
         for option in answer.options:
             yield TextUnit(role="option", text=option.text, value=option.value)
+    elif isinstance(answer, SpansAnswer):
+        for severity in answer.severities:
+            yield TextUnit(role="option", text=severity.text, value=severity.value)
+        for category in answer.categories:
+            yield TextUnit(role="option", text=category, value=category)
+        yield TextUnit(role="box", text=answer.no_errors)
     elif isinstance(answer, ConfirmAnswer):
         yield TextUnit(role="box", text=answer.text)

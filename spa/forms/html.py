@@ -28,14 +28,17 @@ from spa.forms.form import (
     Form,
     NumberAnswer,
     OptionsAnswer,
+    OrderAnswer,
     Page,
     PageBlock,
     Question,
+    SpansAnswer,
     TextAnswer,
     TextBlock,
 )
 from spa.forms.form_text import exhibits_of
 from spa.forms.markdown import render_emphasis, render_markdown
+from spa.forms.spans import quoted_lines
 
 Gap = Literal["empty", "unusable"]
 UNWRITABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]")  # not allowed in HTML, or not in UTF-8
@@ -298,6 +301,10 @@ def _kind_of(block: object) -> str:
             return "options"
         case TextAnswer():
             return "free_text"
+        case OrderAnswer():
+            return "order"
+        case SpansAnswer():
+            return "spans"
         case _:
             return "confirm"
 
@@ -380,6 +387,7 @@ def _environment() -> Environment:
         "arrangement": _arrangement,
         "words": _option_words,
         "segments": _segments,
+        "quoted": quoted_lines,
         "is_long": lambda exhibit: len(exhibit.text) > LONG_ITEM,
     }
     return environment

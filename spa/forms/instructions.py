@@ -6,7 +6,7 @@ from spa.forms.assignment_view import AssignmentView
 from spa.forms.form import Page, TextBlock
 from spa.study.study import OVERALL, Study
 
-_SECTIONS = ("likert", "continuous", "categories", "choices")
+_SECTIONS = ("likert", "continuous", "categories", "spans", "choices", "ranking")
 
 
 def instructions_page(view: AssignmentView) -> Page:
@@ -63,8 +63,9 @@ def _exposure(view: AssignmentView) -> str:
 
 
 def _criteria(study: Study) -> set[str]:
-    return ({*study.criteria_of("spa"), *study.criteria_of("choices")} | _rated_criteria(study)) - {OVERALL}
+    compared = (study.criteria_of(table) for table in ("spa", "choices", "ranking"))
+    return ({criterion for criteria in compared for criterion in criteria} | _rated_criteria(study)) - {OVERALL}
 
 
 def _rated_criteria(study: Study) -> set[str]:
-    return {*study.criteria_of("likert"), *study.criteria_of("continuous"), *study.criteria_of("categories")}
+    return {criterion for table in study.rating_tables for criterion in study.criteria_of(table)}

@@ -20,12 +20,15 @@ from spa.forms.form import (
     Form,
     NumberAnswer,
     OptionsAnswer,
+    OrderAnswer,
     Page,
     Question,
+    SpansAnswer,
     TextAnswer,
 )
 from spa.forms.form_text import answer_text, exhibits_of, pages_for, visible_text
 from spa.forms.prompt_turns import PromptTurn
+from spa.forms.span_pages import spans_value
 from spa.forms.texts import Texts
 
 Wrapper = Literal[
@@ -189,8 +192,12 @@ def _values(answer: Answer, texts: Texts, names: str, separator: str) -> str:
         return texts.say("form.prompt_whole_number", questions=names, low=low, high=high)
     if isinstance(answer, TextAnswer):
         return texts.say("form.prompt_text", questions=names)
-    options = answer.options if isinstance(answer, OptionsAnswer) else ()
+    if isinstance(answer, SpansAnswer):
+        return spans_value(answer, texts, names, separator)
+    options = answer.options if isinstance(answer, OptionsAnswer | OrderAnswer) else ()
     values = separator.join(json.dumps(option.value, ensure_ascii=False) for option in options)
+    if isinstance(answer, OrderAnswer):
+        return texts.say("form.prompt_ranks", questions=names, values=values, high=str(len(options)))
     return texts.say("form.prompt_one_of", questions=names, values=values or '"yes"')
 
 
@@ -222,7 +229,7 @@ class _Rendering:
         for block in page.blocks:
             if isinstance(block, Question):
                 fragments += (_question(block.question_id, block.text), self._answer(block.answer))
-                below_answers = isinstance(block.answer, NumberAnswer | OptionsAnswer)
+                below_answers = isinstance(block.answer, NumberAnswer | OptionsAnswer | OrderAnswer)
                 continue
             if below_answers:
                 fragments.append(_EMPTY_LINE)
@@ -301,7 +308,9 @@ def _fenced(text: str) -> Fragment:
 @lru_cache(maxsize=1024)  # the questions of a study are answered in few ways
 def _offers(answer: Answer) -> Fragment:
     """Render what is offered as an answer."""
-    coded = isinstance(answer, OptionsAnswer) and any(option.value != option.text for option in answer.options)
+    coded = isinstance(answer, OptionsAnswer | OrderAnswer) and any(
+        option.value != option.text for option in answer.options
+    )
     parts: list[TextPart] = []
     for line in answer_text(answer):
         value = f"{json.dumps(line.value, ensure_ascii=False)}: " if coded else ""

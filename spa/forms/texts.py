@@ -16,6 +16,7 @@ from spa.study.validation import shipped_languages
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 # Without these a text no longer says which system is meant, so an override must keep them.
 _KEPT = frozenset({"label", "x", "y", "system"})
+RANKING_TEXTS = ("instructions_ranking", "ranking_overall", "ranking_criterion")
 READING_TEXTS = ("page.unseen", "page.unread", "page.consent_reading")
 # Without these a translation of its own does without what they say: a study that runs need not be changed.
 _DISPENSABLE = frozenset(
@@ -23,6 +24,13 @@ _DISPENSABLE = frozenset(
         *("page.minutes", "page.instructions", "page.unsent", "page.saved"),
         *("page.pause", "page.pause_text", "page.pause_copy", "page.pause_copied", "page.pause_platform"),
         *READING_TEXTS,
+        *(f"page.{name}" for name in ("gap_order", "order_unranked", "order_place", "order_up", "order_down")),
+        *(f"page.{name}" for name in ("order_tie", "order_moved", "order_help", "order_confirm")),
+        *("form.ranking_title", "form.prompt_ranks"),
+        *(f"form.{name}{kind}" for name in RANKING_TEXTS for kind in ("", "_image")),
+        *("page.span_hint", "page.span_lines", "page.span_category", "page.span_remove", "page.span_marked"),
+        *("form.instructions_spans", "form.spans_overall", "form.spans_criterion", "form.spans_none"),
+        *("form.prompt_spans", "form.prompt_span_categories"),
     }
 )
 _RIGHT_TO_LEFT = frozenset({"ar", "arc", "ckb", "dv", "fa", "he", "ks", "ps", "sd", "syr", "ug", "ur", "yi"})

@@ -39,8 +39,9 @@ class QuestionColumn(TomlTable):
     """One column of a table of one row a person (and item): what it asked."""
 
     column: Text
-    kind: Literal["rating", "preference", "choice"] = "rating"
-    system: Text | None = None  # of a rating
+    kind: Literal["rating", "preference", "choice", "rank"] = "rating"
+    system: Text | None = None  # of a rating or rank
+    system_column: Text | None = None  # of a rank: the column that names the system
     system_x: Text | None = None  # of a comparison
     system_y: Text | None = None
     criterion: Text = "overall"

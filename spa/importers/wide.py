@@ -12,7 +12,7 @@ from spa.importers.mapping import QuestionColumn, Wide
 from spa.importers.tables import ImportedTables, Row, number_of
 from spa.responses.table_files import read_csv
 
-TABLE_OF = {"rating": "ratings", "preference": "preferences", "choice": "choices"}
+TABLE_OF = {"rating": "ratings", "preference": "preferences", "choice": "choices", "rank": "orders"}
 WINNERS = ("x", "y", "tie")
 
 
@@ -49,6 +49,7 @@ def read_wide(path: Path, mapping: Wide) -> ImportedTables:
 
 def _columns_there(path: Path, frame: pl.DataFrame, mapping: Wide) -> None:
     named = [mapping.annotator, mapping.item, mapping.assignment, mapping.seconds, *mapping.keep]
+    named += [question.system_column for question in mapping.questions]
     named_columns = [*named, *(question.column for question in mapping.questions)]
     absent = [column for column in named_columns if column is not None and column not in frame.columns]
     if absent:
@@ -69,7 +70,7 @@ def _answer(question: QuestionColumn, mapping: Wide, row: dict[str, str | None],
         "criterion": question.criterion,
     }
     raw = row[question.column]
-    given = None if raw is None or not raw.strip() else question.values.get(raw.strip(), raw.strip())
+    given = None if raw is None or not raw.strip() else question.values.get(raw.strip(), raw.strip()) or None
     reason = None if given is not None else "empty"
     if question.kind == "preference":
         value = None if given is None else _number(given, place) / (100 if question.percent else 1)
@@ -91,11 +92,19 @@ def _answer(question: QuestionColumn, mapping: Wide, row: dict[str, str | None],
         if given is not None and given not in WINNERS:
             raise ResponseError(f"{place}: expected x, y or tie (`values` turns words into them), got {_quoted(raw)}")
         return {**shared, **_pair(question, place), "winner": given, "missing_reason": reason}
-    if question.system is None:
-        raise ResponseError(f"{place}: expected `system` of a rating in the mapping, got none")
+    system = question.system
+    if question.kind == "rank":
+        system = system or (row[question.system_column] if question.system_column else None)
+    if not system:
+        raise ResponseError(f"{place}: expected `system` of a {question.kind} in the mapping, got none")
+    if question.kind == "rank":
+        rank = None if given is None else _number(given, place)
+        if rank is not None and (rank < 1 or rank != int(rank)):
+            raise ResponseError(f"{place}: expected a rank from 1, the best, got {_quoted(raw)}")
+        return {**shared, "system": system, "rank": None if rank is None else int(rank), "missing_reason": reason}
     return {
         **shared,
-        "system": question.system,
+        "system": system,
         "score": None if given is None else _number(given, place),
         "seconds": _number(row[mapping.seconds] or "0", place) if mapping.seconds and row[mapping.seconds] else None,
         "missing_reason": reason,

@@ -18,8 +18,10 @@ from spa.forms.form import (
     ExplanationTarget,
     InterviewTarget,
     PreferenceTarget,
+    RankingTarget,
     RatingTarget,
     ScreeningTarget,
+    SpanTarget,
     Target,
 )
 from spa.responses.leases import PROBE, condition_from_json
@@ -32,6 +34,8 @@ KINDS: dict[str, type[Target]] = {
     "preference": PreferenceTarget,
     "rating": RatingTarget,
     "choice": ChoiceTarget,
+    "ranking": RankingTarget,
+    "spans": SpanTarget,
     "check": CheckTarget,
     "screening": ScreeningTarget,
     "confirmation": ConfirmationTarget,
@@ -81,6 +85,8 @@ def _target_of(record: dict[str, Any]) -> Target:
         record["eligible"] = tuple(record["eligible"])
     if target_type is ExplanationTarget:
         record["of"] = _target_of(record["of"])
+    if target_type is RankingTarget:
+        record |= {name: tuple(record[name]) for name in ("labels", "samples")}
     return target_type(**record)
 
 

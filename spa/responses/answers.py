@@ -16,7 +16,19 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from spa.forms.form import Answer, AnswerOption, ConfirmAnswer, NumberAnswer, OptionsAnswer, Question, TextAnswer
+from spa.forms.form import (
+    Answer,
+    AnswerOption,
+    ConfirmAnswer,
+    NumberAnswer,
+    OptionsAnswer,
+    OrderAnswer,
+    Question,
+    SpansAnswer,
+    TextAnswer,
+)
+from spa.forms.spans import UnusableSpans, read_spans, sent_spans, spans_schema
+from spa.responses.orders import SIGN, order_of, ranks_of
 from spa.responses.submission import Missing, Response
 
 NO_ANSWER = "no answer"
@@ -60,13 +72,23 @@ def payload_from_pairs(pairs: Iterable[tuple[str, object]]) -> dict[str, object]
 
 def parse_answers(questions: Iterable[Question], payload: Mapping[str, object]) -> tuple[Response | Missing, ...]:
     """Parse a payload into one ``Response`` or ``Missing`` a question, in the order of the questions."""
-    return tuple([parse_answer(question, payload.get(question.question_id)) for question in questions])
+    return tuple([parse_answer(question, _sent(question, payload)) for question in questions])
 
 
 def unknown_keys(questions: Iterable[Question], payload: Mapping[str, object]) -> tuple[str, ...]:
     """Return the fields of a payload that answer none of the questions, in the order sent."""
-    known = {question.question_id for question in questions}
+    known = {name for question in questions for name in (question.question_id, *question.fields.values())}
     return tuple(name for name in payload if name not in known)
+
+
+def _sent(question: Question, payload: Mapping[str, object]) -> object:
+    """Return what arrived for a question, of which a page may send parts in several fields."""
+    if isinstance(question.answer, SpansAnswer):
+        return sent_spans(question, payload)
+    raw = payload.get(question.question_id)
+    if raw is not None or not isinstance(question.answer, OrderAnswer):
+        return raw
+    return {label: payload[name] for label, name in question.fields.items() if name in payload} or None
 
 
 def parse_answer(question: Question, raw: object) -> Response | Missing:
@@ -82,7 +104,7 @@ def parse_answer(question: Question, raw: object) -> Response | Missing:
     Returns
     -------
     Response or Missing
-        A ``Response`` with a preference probability, a rating or the chosen option's value; a
+        A ``Response`` with a preference probability, a rating, the chosen option's value or an order; a
         ``Missing`` with its reason for anything else.
     """
     if raw is None:
@@ -144,6 +166,13 @@ def _read(answer: Answer, raw: object) -> float | str:
             return _read_number(answer, raw)
         case OptionsAnswer():
             return _read_option(answer, raw)
+        case OrderAnswer():
+            return _read_order(answer, raw)
+        case SpansAnswer():
+            try:
+                return read_spans(answer, raw)
+            except UnusableSpans as reason:
+                raise UnreadableAnswer(str(reason)) from None
         case ConfirmAnswer():
             if raw is True or (isinstance(raw, str) and _bare(raw) == CONFIRMED):
                 return CONFIRMED
@@ -192,6 +221,30 @@ def _read_option(answer: OptionsAnswer, raw: object) -> float | str:
     offered = ", ".join(f'"{option.value}"' for option in answer.options[:12])
     more = ", ..." if len(answer.options) > 12 else ""
     raise UnreadableAnswer(f"expected one of {offered}{more}, got {_quoted(raw)}", number)
+
+
+def _read_order(answer: OrderAnswer, raw: object) -> str:
+    """Read a rank for each label, or "A > B = C" with each label (or its text) once; nothing is filled in."""
+    labels = [option.value for option in answer.options]
+    if isinstance(raw, str):
+        names = {name: option.value for option in answer.options for name in (option.value, option.text.strip())}
+        named = [names.get(name) for name in SIGN.split(_bare(raw))[::2]]
+        if sorted(map(str, named)) != sorted(labels):
+            raise UnreadableAnswer(f'expected {", ".join(labels)}, each once, with ">" or "=", got {_quoted(raw)}')
+        given = dict(zip(map(str, named), ranks_of(_bare(raw)).values(), strict=True))
+        return order_of({label: given[label] for label in labels})
+    if not isinstance(raw, dict) or not set(raw) <= set(labels):
+        raise UnreadableAnswer(f"expected a rank for each of {', '.join(labels)}, got {_quoted(raw)}")
+    if all(isinstance(rank, str) and not _bare(rank) for rank in raw.values()):
+        raise UnreadableAnswer(NO_ANSWER)
+    ranks: dict[str, int] = {}
+    for label in labels:
+        number = _as_number(raw.get(label), unit="")
+        if number is None or number != int(number) or not 1 <= number <= len(labels):
+            got = _quoted(raw[label]) if label in raw else "none"
+            raise UnreadableAnswer(f"expected a rank from 1 to {len(labels)} for {label}, got {got}")
+        ranks[label] = int(number)
+    return order_of(ranks)
 
 
 def _read_half_point(answer: OptionsAnswer, below: AnswerOption, above: AnswerOption, raw: object) -> float | str:
@@ -258,7 +311,13 @@ def _schema_of(answer: Answer) -> dict[str, Any]:
             if answer.half_points is not None and len(whole) == len(answer.options):
                 return {"type": "integer", "enum": whole}
             return {"type": "string", "enum": [option.value for option in answer.options]}
+        case OrderAnswer(options=options):
+            rank = {"type": "integer", "minimum": 1, "maximum": len(options)}
+            ranks = {option.value: rank for option in options}
+            return {"type": "object", "properties": ranks, "required": list(ranks), "additionalProperties": False}
         case ConfirmAnswer():
             return {"type": "boolean", "const": True}
         case TextAnswer():
             return {"type": "string"}
+        case SpansAnswer():
+            return spans_schema(answer)

@@ -32,9 +32,11 @@ ABOUT = {
     "preferences": "chances that one system is preferred to another, one row an answer",
     "ratings": "ratings of single outputs, one row an answer",
     "choices": "choices between two outputs, one row an answer",
+    "orders": "outputs put in order, best first, one row an output",
     "identical_pairs": "ratings of outputs that equal their source, one row an answer",
     "annotators": "one row an annotator, under a pseudonym",
     "exclusions": "whom reviewers left out of the analysis, and why",
+    "decisions": "what two reviewers decided, who and when",
     "reading": "how long each output was on screen, one row an output on a page",
 }
 

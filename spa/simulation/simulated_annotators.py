@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -22,13 +23,18 @@ from spa.forms.form import (
     Form,
     NumberAnswer,
     OptionsAnswer,
+    OrderAnswer,
     PreferenceTarget,
     Question,
+    RankingTarget,
     RatingTarget,
     ScreeningTarget,
+    SpansAnswer,
+    SpanTarget,
     TextAnswer,
 )
 from spa.simulation.simulated_reading import ReadingHabit
+from spa.simulation.simulated_spans import marked_errors, true_errors
 from spa.simulation.true_utilities import Share, SimulationTable, Spread, TrueUtilities
 from spa.study.assignment import BlindingKey
 
@@ -55,6 +61,8 @@ class Temperament(SimulationTable):
     failing_checks: Share = 0.0  # get attention checks wrong
     skipping_outputs: Share = 0.0  # see no more than the first lines of every second output
     racing: Share = 0.0  # let outputs pass at 1,500 words a minute
+    recall: Share = 0.8  # share of the true errors of an output that are marked
+    precision: Annotated[float, Field(gt=0, le=1)] = 0.8  # share of the marks that are true errors
     straight_lining: Share = 0.0  # answer everything alike
     words_per_minute: Annotated[float, Field(gt=0)] = 240.0  # median speed of reading
     words_per_minute_sd: Spread = 0.25  # of its logarithm, between annotators
@@ -165,9 +173,15 @@ class SimulatedReading:
             return self._pick(answer, (target.expected,), right=not self._annotator.fails_checks)
         if isinstance(answer, TextAnswer):
             return EXPLANATION
+        if isinstance(answer, SpansAnswer):
+            if not isinstance(target, SpanTarget):
+                raise TypeError("only errors of an output are marked")
+            return self._spans(target, answer)
         if self._annotator.careless != "no":
             return self._careless(answer)
         match target:
+            case RankingTarget():
+                return self._order(target)
             case PreferenceTarget():
                 return self._preference(target, answer)
             case RatingTarget():
@@ -180,8 +194,11 @@ class SimulatedReading:
                 return self._pick(answer, (target.expected,), right=True)
         raise TypeError(f"a simulated annotator cannot answer {type(target).__name__} with {type(answer).__name__}")
 
-    def _careless(self, answer: NumberAnswer | OptionsAnswer) -> str:
+    def _careless(self, answer: NumberAnswer | OptionsAnswer | OrderAnswer) -> str:
         random = self._annotator.careless == "random"
+        if isinstance(answer, OrderAnswer):  # as shown, or any
+            labels = [option.value for option in answer.options]
+            return " > ".join(self._rng.permutation(labels).tolist() if random else labels)
         if isinstance(answer, NumberAnswer):
             value = int(self._rng.integers(answer.low, answer.high + 1)) if random else (answer.low + answer.high) // 2
             return str(value)
@@ -219,7 +236,7 @@ class SimulatedReading:
             self._percent[(*pair, target.criterion)] = known
         return known if target.label_x == pair[0] else 1 - known
 
-    def _preference(self, target: PreferenceTarget, answer: NumberAnswer | OptionsAnswer) -> str:
+    def _preference(self, target: PreferenceTarget, answer: NumberAnswer | OptionsAnswer | OrderAnswer) -> str:
         if not isinstance(answer, NumberAnswer):
             raise TypeError("a preference is answered with a number")
         chance = self._chance(target)
@@ -233,7 +250,7 @@ class SimulatedReading:
             percent = step * round(percent / step)
         return whole(answer.low + percent / 100 * (answer.high - answer.low), answer)
 
-    def _rating(self, target: RatingTarget, answer: NumberAnswer | OptionsAnswer) -> str:
+    def _rating(self, target: RatingTarget, answer: NumberAnswer | OptionsAnswer | OrderAnswer) -> str:
         seen = (self._systems[target.label], target.item_id, target.sample)
         utility = self._perceived(seen, target.criterion)
         if target.criterion in self._truth.lower_is_better:
@@ -249,7 +266,19 @@ class SimulatedReading:
             place = math.ceil(round(self._truth.normalised(utility) * len(options), 9)) - 1
         return options[min(max(place, 0), len(options) - 1)].value
 
-    def _choice(self, target: ChoiceTarget, answer: NumberAnswer | OptionsAnswer) -> str:
+    def _spans(self, target: SpanTarget, answer: SpansAnswer) -> str:
+        system = self._systems[target.label]
+        utility = self._truth.utility(system, target.item_id, target.sample, target.criterion)
+        rate = 2 * self._truth.error_rate * (1 - self._truth.normalised(utility))
+        names = (str(self._truth.seed), system, target.item_id, str(target.sample), target.criterion)
+        errors = true_errors(answer, rate, names)
+        if self._annotator.careless == "straight":
+            return "[]"
+        habit = self._temperament
+        recall, precision = (0.1, 0.1) if self._annotator.careless == "random" else (habit.recall, habit.precision)
+        return marked_errors(answer, errors, recall=recall, precision=precision, rng=self._rng)
+
+    def _choice(self, target: ChoiceTarget, answer: NumberAnswer | OptionsAnswer | OrderAnswer) -> str:
         if not isinstance(answer, OptionsAnswer):
             raise TypeError("a choice is answered with an option")
         x, y = (
@@ -262,6 +291,16 @@ class SimulatedReading:
         if x == y:
             return "x" if self._rng.random() < 0.5 else "y"
         return "x" if x > y else "y"
+
+    def _order(self, target: RankingTarget) -> str:
+        """Order outputs by how good they are found; what is hardly worse than the one before is tied with it."""
+        found = {
+            label: self._perceived((self._systems[label], target.item_id, sample), target.criterion)
+            for label, sample in zip(target.labels, target.samples, strict=True)
+        }
+        order = sorted(found, key=lambda label: -found[label])
+        signs = ["=" if found[x] - found[y] < self._temperament.tie_width else ">" for x, y in pairwise(order)]
+        return " ".join([order[0], *(f"{sign} {label}" for sign, label in zip(signs, order[1:], strict=True))])
 
 
 def outputs_of_labels(form: Form, key: BlindingKey) -> Iterator[tuple[str, Seen]]:

@@ -11,8 +11,13 @@ from typing import Literal
 
 from spa.study.study import RatingTable
 
-RatedBy = Literal["likert", "continuous", "category"]  # as in RatingTarget
-RATED_BY: dict[RatedBy, RatingTable] = {"likert": "likert", "continuous": "continuous", "category": "categories"}
+RatedBy = Literal["likert", "continuous", "category", "spans"]
+RATED_BY: dict[RatedBy, RatingTable] = {
+    "likert": "likert",
+    "continuous": "continuous",
+    "category": "categories",
+    "spans": "spans",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +76,7 @@ class Assignment:
     comparisons: tuple[Comparison, ...] = ()  # in the order asked
     rated: tuple[RatedOutput, ...] = ()  # in the order of the pages
     choices: tuple[OutputPair, ...] = ()
+    rankings: tuple[tuple[ShownOutput, ...], ...] = ()  # outputs of one item each, in the order of the page
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

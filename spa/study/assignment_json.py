@@ -30,6 +30,11 @@ def assignment_to_json(assignment: Assignment) -> str:
             "choices": [
                 [_output_to_json(each.output_x), _output_to_json(each.output_y)] for each in assignment.choices
             ],
+            **(
+                {"rankings": [list(map(_output_to_json, each)) for each in given]}
+                if (given := assignment.rankings)
+                else {}
+            ),
         }
     )
 
@@ -59,6 +64,7 @@ def assignment_from_json(text: str) -> Assignment:
         choices=tuple(
             OutputPair(output_x=_output_from_json(x), output_y=_output_from_json(y)) for x, y in record["choices"]
         ),
+        rankings=tuple(tuple(map(_output_from_json, each)) for each in record.get("rankings", ())),
     )
 
 

@@ -45,7 +45,8 @@ def sample_assignments(
     label, and are first at every exposure, equally often in each run of :func:`exposure_run` assignments.
     Each pair's first direction, and the first side of its choices, is balanced to within one. Where single outputs
     are dealt, every output is shown equally often to within one, each under a label of its own, and an assignment
-    holds outputs of each system by its share.
+    holds outputs of each system by its share. Systems are ranked equally often to within one; where all are, each
+    has every place on the page once in each run of as many rankings.
 
     Parameters
     ----------
@@ -139,6 +140,7 @@ class _Sampler:
         self.turned = Deck((0, 1), rng)  # of each run of an exposure study: the system that is first to begin with
         self.turn = 0
         self.directions = [[Deck((False, True), rng) for _ in study.pairs] for _ in self.exposures]
+        self.ranked = _RankedOutputs(study, rng) if study.ranking is not None else None
         self.sides = {
             (place, pair): Deck((False, True), rng)
             for place in range(len(self.exposures))
@@ -171,6 +173,7 @@ class _Sampler:
                 comparisons=self._comparisons(number, places, columns),
                 rated=self._rated(blocks),
                 choices=self._choices(places, columns, blocks),
+                rankings=self._rankings(columns, blocks),
             ),
             BlindingKey(
                 assignment_id=assignment_id,
@@ -338,6 +341,34 @@ class _Sampler:
                     turned = self.sides[place, pair].deal_one() and self.study.design.directions == "counterbalanced"
                     choices.append(OutputPair(output_x=y, output_y=x) if turned else OutputPair(output_x=x, output_y=y))
         return tuple(choices)
+
+    def _rankings(
+        self, columns: list[dict[str, str]], blocks: tuple[Block, ...]
+    ) -> tuple[tuple[ShownOutput, ...], ...]:
+        if self.study.ranking is None or self.ranked is None:
+            return ()
+        return tuple(
+            tuple(made_by[system] for system in self.ranked.deal())
+            for column, block in zip(columns, blocks, strict=True)
+            for row in self._rows(self.study.ranking.outputs, block)
+            for made_by in ({column[output.label]: output for output in row},)
+        )
+
+
+class _RankedOutputs:
+    """Systems whose outputs are put in order: each as often as any other, and as often in every place."""
+
+    def __init__(self, study: Study, rng: np.random.Generator) -> None:
+        systems = [system.id for system in study.compared]
+        size = len(systems) if study.ranking is None else study.ranking.size or len(systems)
+        self.size = size
+        self.listed = {system: place for place, system in enumerate(systems)}
+        self.systems = Deck(systems, rng)
+        self.places = _LatinOrder(size, rng)
+
+    def deal(self) -> list[str]:
+        hand = sorted(self.systems.deal(self.size), key=self.listed.__getitem__)
+        return [hand[place] for place in self.places.deal()]
 
 
 class _LatinOrder:

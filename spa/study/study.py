@@ -21,9 +21,9 @@ from spa.study.raters import Rater
 from spa.study.toml_table import Ident, Text, TomlTable, added
 
 OVERALL = "overall"  # the criterion that asks for the preference as a whole; never computed
-Elicitation = Literal["spa", "likert", "continuous", "categories", "choices"]  # the tables that ask
+Elicitation = Literal["spa", "likert", "continuous", "categories", "spans", "choices", "ranking"]  # tables that ask
 Amount = Annotated[Decimal, Field(ge=0, le=1_000_000)]  # of money, in major units
-RatingTable = Literal["likert", "continuous", "categories"]  # those that rate single outputs
+RatingTable = Literal["likert", "continuous", "categories", "spans"]  # those that rate single outputs
 Balance = Literal["counterbalanced", "fixed"]
 Shown = Literal["first", "all"] | Annotated[int, Field(ge=1)]
 
@@ -151,6 +151,18 @@ class Categories(RatingSection):
     """Count or category answers: every criterion that has ``options``."""
 
 
+class Spans(RatingSection):
+    """Errors marked in one output with their severity, then a rating from 0 to 100 (ESA, Kocmi et al. 2024)."""
+
+    criteria: tuple[Ident, ...] | None = None  # None: one question about all errors
+    severities: Annotated[tuple[Text, ...], Field(min_length=1, max_length=9)] = ("minor", "major")  # lightest first
+    weights: tuple[Annotated[float, Field(ge=0)], ...] | None = None  # of the severities; None: 1, 5, 25, ... as in MQM
+    categories: Annotated[tuple[Text, ...], Field(max_length=30)] = ()  # kinds of errors, each of which may be named
+    score: bool = True  # whether a rating from 0 to 100 follows
+    low: Text | None = None  # words at its ends; the locale's where absent
+    high: Text | None = None
+
+
 class Choices(TomlTable):
     """Which of two outputs of one item is better."""
 
@@ -160,6 +172,16 @@ class Choices(TomlTable):
     show_item_text: bool = added(True)  # as in a rating section
     comparisons: Literal["all", "chain", "baseline"] | tuple[tuple[Ident, Ident], ...] | None = None  # None: [spa]'s
     baseline: Ident | None = None
+    criteria: tuple[Ident, ...] | None = None
+    overall: bool = True
+
+
+class Rankings(TomlTable):
+    """Which of several outputs of one item is best, which comes next, ...; ties are allowed."""
+
+    size: Annotated[int, Field(ge=2)] | None = None  # outputs put in order; None: those of all systems
+    outputs: Shown = "all"  # the first item shown, all items, or k at random
+    show_item_text: bool = True  # as in a rating section
     criteria: tuple[Ident, ...] | None = None
     overall: bool = True
 
@@ -259,7 +281,9 @@ class Study(TomlTable):
     likert: Likert | None = None
     continuous: Continuous | None = None
     categories: Categories | None = None
+    spans: Spans | None = added(None)
     choices: Choices | None = None
+    ranking: Rankings | None = added(None)
     design: Design = Design()
     instructions: Words = Words()  # the locale's preset where empty
     consent: Words = Words()  # no consent page where empty
@@ -296,7 +320,8 @@ class Study(TomlTable):
     def single_outputs(self) -> bool:
         """Whether annotators are dealt single outputs, instead of items with the outputs of all systems."""
         pages = [getattr(self, self.page_table(table)).pages for table in self.rating_tables]
-        return self.spa is None and self.choices is None and bool(pages) and set(pages) == {"output"}
+        alone = self.spa is None and self.choices is None and self.ranking is None
+        return alone and bool(pages) and set(pages) == {"output"}
 
     @property
     def deals_pairs(self) -> bool:
@@ -332,7 +357,7 @@ class Study(TomlTable):
     def shows_item_text(self, table: Elicitation, criterion_id: str) -> bool:
         """Tell whether the item text stands beside the output where a section asks about a criterion."""
         section = getattr(self, table)
-        by_section = not isinstance(section, RatingSection | Choices) or section.show_item_text
+        by_section = not isinstance(section, RatingSection | Choices | Rankings) or section.show_item_text
         one = next((each for each in self.criteria if each.id == criterion_id), None)
         if one is None or one.show_item_text is None:
             return by_section or (one is not None and (one.against_source or one.mark_differences))
@@ -358,13 +383,15 @@ class Study(TomlTable):
 
     def criteria_of(self, elicitation: Elicitation) -> tuple[str, ...]:
         """Criteria ids that an elicitation asks about, "overall" last; none where its section is absent."""
-        section: Spa | Likert | Continuous | Categories | Choices | None = getattr(self, elicitation)
+        section: Spa | Likert | Continuous | Categories | Spans | Choices | Rankings | None = getattr(self, elicitation)
         if section is None:
             return ()
         named = section.criteria
+        if isinstance(section, Spans):
+            return named or (OVERALL,)
         if named is None:
             named = tuple(one.id for one in self.criteria if bool(one.options) == (elicitation == "categories"))
-        overall = isinstance(section, Spa | Likert | Continuous | Choices) and section.overall
+        overall = isinstance(section, Spa | Likert | Continuous | Choices | Rankings) and section.overall
         return (*named, OVERALL) if overall else named
 
 

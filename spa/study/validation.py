@@ -39,6 +39,7 @@ def validate_study(study: Study) -> list[StudyProblem]:
         _spa,
         _exposure_study,
         _choices,
+        _ranking,
         _criteria,
         _section_criteria,
         _one_rating_each,
@@ -48,6 +49,7 @@ def validate_study(study: Study) -> list[StudyProblem]:
         _hidden_item_text,
         _identical_pairs,
         _references,
+        _spans,
         _answers,
         _text_tables,
         _expected,
@@ -135,7 +137,7 @@ def _filters(study: Study) -> Iterator[StudyProblem]:
 
 
 def _systems(study: Study) -> Iterator[StudyProblem]:
-    compares = study.spa is not None or study.choices is not None
+    compares = study.spa is not None or study.choices is not None or study.ranking is not None
     least = 2 if compares else 1  # what is only rated may come from one system
     if len(study.compared) < least:
         do = "add systems or change a role"
@@ -143,7 +145,7 @@ def _systems(study: Study) -> Iterator[StudyProblem]:
         yield find("[[systems]]", expected, str(len(study.compared)), do)
     tables = get_args(Elicitation)
     if all(getattr(study, table) is None for table in tables):
-        expected = "at least one of [spa], [likert], [continuous], [categories], [choices]"
+        expected = f"at least one of {', '.join(f'[{table}]' for table in tables)}"
         yield StudyProblem(tables, f"nothing is asked: expected {expected}, got none; add [spa]")
 
 
@@ -158,11 +160,29 @@ def _choices(study: Study) -> Iterator[StudyProblem]:
             got = "false, which shows no item twice"
             yield find("[spa] same_items", "true beside [choices]", got, "set it to true or leave out one", "choices")
         if study.deals_pairs:
-            place, alone = "[choices] per_annotator", study.spa is None and not study.rating_tables
+            place = "[choices] per_annotator"
+            alone = study.spa is None and study.ranking is None and not study.rating_tables
             if not alone or "outputs" in study.choices.model_fields_set:
                 got = "outputs" if alone else "another section"
-                yield find(place, "no [spa], rating section or outputs beside it", got, "remove it", "spa", *RATINGS)
+                yield find(
+                    place, "no [spa], [ranking], rating section or outputs beside it", got, "remove it", "spa", *RATINGS
+                )
         yield from _pairs(study, "[choices]", study.choices.comparisons, study.choices.baseline)
+
+
+def _ranking(study: Study) -> Iterator[StudyProblem]:
+    if study.ranking is None:
+        return
+    size, most = study.ranking.size, len(study.compared)
+    if size is not None and size > most:
+        yield find("[ranking] size", f"at most the {most} systems", str(size), "lower it or remove it", "systems")
+    if study.spa is not None and study.spa.exposure_study is not None:
+        yield find("[spa.exposure_study]", "no [ranking] beside it", "one", "leave out one", "ranking")
+    elif study.spa is not None and not study.spa.same_items:
+        got = "false, which shows no item twice"
+        yield find("[spa] same_items", "true beside [ranking]", got, "set it to true or leave out one", "ranking")
+    if study.stopping.rule == "when_decided":
+        yield find("[stopping] rule", '"fixed" beside [ranking]', '"when_decided"', "leave out one", "ranking")
 
 
 def _pairs(study: Study, table: str, comparisons: object, baseline: str | None) -> Iterator[StudyProblem]:
@@ -250,6 +270,23 @@ def _section_criteria(study: Study) -> Iterator[StudyProblem]:
             yield find(f"[{table}]", "something to ask", "no criterion", do, "criteria")
 
 
+def _spans(study: Study) -> Iterator[StudyProblem]:
+    section = study.spans
+    if section is None:
+        return
+    yield from repeated("[spans] severities", section.severities)
+    yield from repeated("[spans] categories", section.categories)
+    if section.weights is not None and len(section.weights) != len(section.severities):
+        got = f"{len(section.weights)} for {len(section.severities)}"
+        yield find("[spans] weights", "one for each severity", got, "add or remove some")
+    if study.outputs.kind == "image":
+        yield find("[spans]", "text outputs, to mark words in", "images", "remove it", "outputs")
+    for criterion in study.criteria:
+        if criterion.mark_differences and criterion.id in study.criteria_of("spans"):
+            expected = "false for a criterion of [spans], whose marks are the annotator's"
+            yield find(f"[[criteria]] {criterion.id}, mark_differences", expected, "true", "remove it", "spans")
+
+
 def _one_rating_each(study: Study) -> Iterator[StudyProblem]:
     rated_in: dict[str, str] = {}
     for table in RATINGS:
@@ -265,7 +302,7 @@ def _one_rating_each(study: Study) -> Iterator[StudyProblem]:
 def _outputs_per_section(study: Study) -> Iterator[StudyProblem]:
     most, single = study.items_per_annotator, study.single_outputs
     where = "[design] items" if study.spa is None else "[spa] exposure"
-    for table in (*RATINGS, "choices"):
+    for table in (*RATINGS, "choices", "ranking"):
         section = getattr(study, table)
         if section is not None and isinstance(section.outputs, int) and section.outputs > most and not single:
             do = f'write "all" or raise {where}'
@@ -291,7 +328,7 @@ def _pages(study: Study) -> Iterator[StudyProblem]:
 def _single_outputs(study: Study) -> Iterator[StudyProblem]:
     if not study.single_outputs:
         if "outputs" in study.design.model_fields_set:
-            expected = 'pages = "output" in every rating section, no [spa] and no [choices]'
+            expected = 'pages = "output" in every rating section, no [spa], [choices] or [ranking]'
             do = "correct these, or remove the key and say how many items"
             yield find("[design] outputs", expected, "another design", do, *RATINGS, "spa", "choices")
         return
@@ -307,7 +344,9 @@ def _single_outputs(study: Study) -> Iterator[StudyProblem]:
 
 def _hidden_item_text(study: Study) -> Iterator[StudyProblem]:
     hiding = [
-        f"[{table}]" for table in (*RATINGS, "choices") if not getattr(getattr(study, table), "show_item_text", 1)
+        f"[{table}]"
+        for table in (*RATINGS, "choices", "ranking")
+        if not getattr(getattr(study, table), "show_item_text", 1)
     ]
     for criterion in study.criteria:
         place = f"[[criteria]] {criterion.id}"

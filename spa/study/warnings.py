@@ -121,7 +121,8 @@ def _careless(study: Study) -> Iterator[str]:
             f"[analysis] max_words_per_minute = {speed:g}: honest people read that fast; "
             f"expected {FAST_READING} or more"
         )
-    if plan.max_same_answers is not None and not study.rating_tables and study.choices is None:
+    asks = study.rating_tables or study.choices or study.ranking
+    if plan.max_same_answers is not None and not asks:
         if study.spa is None or study.spa.directions == "one":
             yield (
                 "[analysis] max_same_answers: excludes nobody, as answers about pairs count only where a person "

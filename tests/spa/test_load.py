@@ -153,7 +153,7 @@ SINGLE_MISTAKES = [
     ({"rest": '[likert]\npages = "output"\noutputs = 1\n'}, '"all", as pages = "output", '),
     (
         {"rest": "[likert]\n[design]\noutputs = 2\n"},
-        'pages = "output" in every rating section, no [spa] and no [choices]',
+        'pages = "output" in every rating section, no [spa], [choices] or [ranking]',
     ),
     ({"rest": "[likert]\nshow_item_text = false\n"}, "an item text to leave out"),
     ({"outputs": OUTPUTS + 'item_name = "Source"\n'}, "[outputs] item_name: expected [outputs] item_text to name"),

@@ -261,11 +261,31 @@ def test_a_store_of_any_version_has_everything_after_it_was_migrated(
         save_payload(store, come(store, second).submission_id, "p2", "{}")
 
 
-def in_a_process(work: Callable[[], object]) -> int | None:
+def open_and_die(database: str, statements: int) -> None:
+    """Open a store, and kill this process before the statement after so many."""
+    left = statements
+
+    def count(*_: object) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    event.listen(Engine, "before_cursor_execute", count)
+    Store.open(database).close()
+
+
+# Forks of a process without threads: a fork of this one takes over locks that its threads hold, and may hang.
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload([__name__])
+
+
+def in_a_process(work: Callable[..., None], *arguments: object) -> int | None:
     """Run something in a process of its own and return how that ended."""
-    process = multiprocessing.get_context("fork").Process(target=work)
+    process = FORKS.Process(target=work, args=arguments)
     process.start()
     process.join(60)
+    assert not process.is_alive(), "expected an end within a minute"
     return process.exitcode
 
 
@@ -273,20 +293,7 @@ def test_wherever_a_migration_dies_the_store_is_the_old_one_or_the_new_one(datab
     """A process kills itself before its first statement, before a later one, and so on until it gets through."""
     expected, statement = old_store(database, "3"), 0
     before = rows_of(database, THREE)
-
-    def open_and_die() -> None:
-        left = statement
-
-        def count(*_: object) -> None:
-            nonlocal left
-            left -= 1
-            if left < 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        event.listen(Engine, "before_cursor_execute", count)
-        Store.open(database).close()
-
-    while in_a_process(open_and_die) == -signal.SIGKILL:
+    while in_a_process(open_and_die, database, statement) == -signal.SIGKILL:
         with connected(database) as connection:
             version = connection.scalar(text("SELECT value FROM meta WHERE name = 'schema'"))
         if version == "3":
@@ -307,9 +314,8 @@ def open_with_others(database: str, start: Barrier) -> None:
 
 def test_of_processes_that_open_an_old_store_at_once_one_migrates_it(database: str) -> None:
     expected = old_store(database, "3")
-    fresh = multiprocessing.get_context("spawn")  # a fork takes over locks that threads of this process hold
-    start = fresh.Barrier(4)
-    processes = [fresh.Process(target=open_with_others, args=(database, start)) for _ in range(4)]
+    start = FORKS.Barrier(4)
+    processes = [FORKS.Process(target=open_with_others, args=(database, start)) for _ in range(4)]
     for process in processes:
         process.start()
     for process in processes:

@@ -16,16 +16,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
-from spa.forms.form import NumberAnswer, OptionsAnswer, PreferenceTarget, Question, TextAnswer
+from spa.forms.form import NumberAnswer, OptionsAnswer, OrderAnswer, PreferenceTarget, Question, SpansAnswer, TextAnswer
 from spa.raters.reading import phrases
-from spa.raters.reading.json_replies import SeveralObjects, UnreadableReply, find_payload
+from spa.raters.reading.json_replies import SeveralObjects, UnreadableReply, find_list, find_payload
 from spa.raters.reading.named_options import WINS, chosen_options
+from spa.raters.reading.named_orders import orders_in_text
 from spa.study.raters import Reading
 
 REFUSED = "the model refused to answer"
 NO_NUMBER = "the reply holds no number"
 NO_ANSWER = "no number of the reply stands as its answer"
 NO_OPTION = "the reply names none of the answers"
+NO_ORDER = "the reply gives no order of all outputs"
 
 OWN_MARK = re.compile(r"[\[(\"'*]*\bq(?:\d+|n)\b[\])\"'*]*\s*[:=]?|\[[pe]\d+\]", re.IGNORECASE)
 DECORATION = re.compile(r"[*_`#\"“”«»{}\[\]$★⭐]|\\boxed|</?[a-z]+>|^\s*(?:[-•:]|>+)\s+", re.IGNORECASE | re.MULTILINE)
@@ -70,6 +72,13 @@ def read_free_text(question: Question, text: str, *, reading: Reading) -> str:
     answer = question.answer
     if isinstance(answer, TextAnswer):
         return text
+    if isinstance(answer, OrderAnswer):
+        return _one_order(question, text)
+    if isinstance(answer, SpansAnswer):
+        try:
+            return find_list(text)
+        except UnreadableReply as problem:
+            raise UnreadableText(str(problem)) from problem
     if not isinstance(answer, NumberAnswer | OptionsAnswer):
         raise TypeError(f"no free text answers {type(answer).__name__}")
     plain = _plain(OWN_MARK.sub(" ", text))
@@ -322,3 +331,13 @@ def _one_option(question: Question, plain: str) -> str:
     if len(found := chosen or named) > 1:
         raise UnreadableText(f"ambiguous: the reply names {', '.join(found)}", found)
     raise UnreadableText(REFUSED if phrases.REFUSALS.search(text) else NO_OPTION)
+
+
+def _one_order(question: Question, text: str) -> str:
+    """Return the one order that a text gives as its answer, whatever the rule: a first number would be no order."""
+    found = orders_in_text(question, OWN_MARK.sub(" ", text) if "{" not in text else text, _plain)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UnreadableText(f"ambiguous: the reply gives {' and '.join(found)}", found)
+    raise UnreadableText(REFUSED if phrases.REFUSALS.search(_plain(text)) else NO_ORDER)

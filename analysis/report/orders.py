@@ -1,0 +1,128 @@
+"""Outputs put in order: Plackett-Luce strengths, agreement, and what the place on the page does."""
+
+from __future__ import annotations
+
+from analysis.orders.rows import OrderSummary
+from analysis.report.cells import cell
+from analysis.report.document import Block, Bullets, Column, Fold, Paragraph, Section, Table, build_table
+from analysis.results.findings import confidence_words
+from analysis.results.records import Results
+from analysis.results.words import SPACE, Names, count, interval, number, p_value, plural, sentence
+
+ABOUT = (
+    "Annotators put outputs of one item in order, best first. The Plackett-Luce model takes an ordering as one choice "
+    "after another: the best of all outputs, the best of those left, and so on. A system 1 point stronger than another "
+    "is expected to stand before it in 73% of orderings. Every two outputs of an ordering also count as a choice "
+    "(equal ranks as a tie), so that the tests and Bradley-Terry strengths of choices hold for them."
+)
+
+
+def orders(results: Results) -> Section | None:
+    """Report strengths, and for each group how far they can be relied on."""
+    if not results.orders:
+        return None
+    names = Names(results)
+    blocks: list[Block] = [
+        Paragraph(text=ABOUT),
+        _strengths(results, names),
+        Bullets(items=tuple(_reliance(names, row, results) for row in results.orders)),
+    ]
+    places = _places(results, names)
+    return Section(
+        id="orders",
+        title="How outputs were put in order",
+        blocks=tuple(blocks),
+        appendix=(Fold(summary="Mean rank by place on the page", blocks=(places,)),) if places.rows else (),
+    )
+
+
+def _strengths(results: Results, names: Names) -> Table:
+    pairwise = {
+        (row.group, row.criterion, row.system): row.strength for row in results.bradley_terry if row.source == "choices"
+    }
+    columns = [
+        Column(title="System"),
+        Column(title="Group"),
+        Column(title="Criterion"),
+        Column(title="Rank", numeric=True),
+        Column(title="Strength", explanation="Plackett-Luce, natural log, mean zero", numeric=True),
+        Column(title=f"{confidence_words(results)} interval", numeric=True),
+        Column(title="Bradley-Terry", explanation="strength from every two outputs of an ordering", numeric=True),
+        Column(title="Mean rank", explanation="tied outputs at the mean of their places", numeric=True),
+        Column(title="Orderings", numeric=True),
+        Column(title="Note"),
+    ]
+    rows = [
+        [
+            cell(names.system(row.system)),
+            cell(sentence(names.group(row.group))),
+            cell(names.criterion(row.criterion)),
+            cell(count(row.rank)),
+            cell(number(row.strength)),
+            cell(interval(row.ci_low, row.ci_high)),
+            cell(number(pairwise.get((row.group, row.criterion, row.system)))),
+            cell(number(row.mean_rank)),
+            cell(count(row.n)),
+            cell(row.reason or ""),
+        ]
+        for row in results.order_strengths
+    ]
+    made = sorted({row.interval for row in results.order_strengths if row.interval})
+    notes = [f"Intervals: {', '.join(made)}."] if made else []
+    return build_table(
+        "order_strengths",
+        "Plackett-Luce strengths",
+        columns,
+        rows,
+        notes,
+        constant=("Group", "Criterion"),
+        csv="order_strengths",
+    )
+
+
+def _reliance(names: Names, row: OrderSummary, results: Results) -> str:
+    """Say what one group's orders rest on: how many, ties, concordance, and the effect of the place."""
+    parts = [
+        f"{sentence(names.group(row.group))}, {names.criterion(row.criterion)}: {plural(row.n_orderings, 'ordering')} "
+        f"by {plural(row.n_annotators, 'annotator')}."
+    ]
+    if row.n_tied:
+        parts.append(f"{row.n_tied} have ties, and count as the mean over the orders that these allow.")
+    if row.n_left_out:
+        parts.append(f"{row.n_left_out} allow more than 24 orders and are left out of the strengths.")
+    if row.kendall_w is not None:
+        parts.append(f"Kendall\u2019s W of the annotators\u2019 mean ranks is {number(row.kendall_w)}.")
+    else:
+        parts.append(f"No Kendall\u2019s W: {row.kendall_w_reason}.")
+    if row.place_effect is None or row.place_p is None:
+        parts.append(f"Effect of the place on the page not tested: {row.place_reason}.")
+    else:
+        text = p_value(row.place_p)
+        p_words = f"p{SPACE}{text}" if text.startswith("<") else f"p{SPACE}={SPACE}{text}"
+        parts.append(
+            f"For each place further down the page an output falls by {number(row.place_effect)} ranks "
+            f"({confidence_words(results)} {interval(row.place_ci_low, row.place_ci_high)}, {p_words})."
+        )
+    return " ".join(parts)
+
+
+def _places(results: Results, names: Names) -> Table:
+    columns = [
+        Column(title="Place", numeric=True),
+        Column(title="Group"),
+        Column(title="Criterion"),
+        Column(title="Mean rank", numeric=True),
+        Column(title="Outputs", numeric=True),
+    ]
+    rows = [
+        [
+            cell(count(row.place)),
+            cell(sentence(names.group(row.group))),
+            cell(names.criterion(row.criterion)),
+            cell(number(row.mean_rank)),
+            cell(count(row.n)),
+        ]
+        for row in results.order_places
+    ]
+    caption = "Mean rank by place on the page"
+    return build_table("order_places", caption, columns, rows, constant=("Group", "Criterion"), csv="order_places")
