@@ -13,7 +13,7 @@ from mturk.settings import MTurkTable
 from spa.errors import PlatformError
 from spa.live import LiveState, narrow
 from spa.platforms.waves import Wave, check_live, next_wave
-from spa.study.stopping import planned_annotators
+from spa.study.stopping import planned_places
 
 if TYPE_CHECKING:
     from mturk.endpoints import MTurkEndpoint
@@ -68,11 +68,10 @@ def look(workspace: Workspace, settings: MTurkTable, endpoint: MTurkEndpoint) ->
     if not found.places:
         raise PlatformError(f"{endpoint.origin}: expected HITs of this study, got none; run `spa mturk publish`")
     state = narrow(workspace.study, workspace.store)
-    workspace.forget_forms()
     wave = next_wave(
         state,
         wave=workspace.study.stopping.wave,
-        most=planned_annotators(workspace.study),
+        most=planned_places(workspace.study),
         places=found.places,
         completed=found.completed,
         at_work=found.at_work,

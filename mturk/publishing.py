@@ -29,7 +29,7 @@ from spa.live import is_live
 from spa.platforms.idempotent_calls import PlatformCall
 from spa.platforms.waves import next_wave
 from spa.responses.reading_evidence import required_seconds
-from spa.study.stopping import planned_annotators
+from spa.study.stopping import planned_places
 
 if TYPE_CHECKING:
     from spa.commands.workspace import Workspace
@@ -95,7 +95,7 @@ def make_plan(
     reward = reward_of(workspace)
     published = records.all_hits(workspace.store, endpoint.origin)
     annotators = annotators or _annotators(workspace.study, published)
-    most = max(annotators, planned_annotators(workspace.study)) if is_live(workspace.study) else annotators
+    most = max(annotators, planned_places(workspace.study)) if is_live(workspace.study) else annotators
     each = workspace.study.people.per_assignment
     built = workspace.store.assignments.ids()
     needed = -(-most // each)
@@ -182,7 +182,6 @@ class Publisher:
         fixed = [seat.assignment_id for seat in plan.seats if seat.assignment_id is not None]
         if fixed and is_live(self.workspace.study):
             self.workspace.store.assignments.note_published(fixed)
-            self.workspace.forget_forms()
         family_type = ensure_family_type(self.idempotent_calls, family)
         hit_type = self._hit_type(plan, family_type)
         for seat in plan.seats:
@@ -282,7 +281,7 @@ def fetch_hit(endpoint: MTurkEndpoint, hit_id: str) -> Mapping[str, Any]:
 def _annotators(study: Study, published: tuple[records.PublishedHit, ...]) -> int:
     if not is_live(study):
         return study.people.annotators
-    first = next_wave(None, wave=study.stopping.wave, most=planned_annotators(study), places=0).places
+    first = next_wave(None, wave=study.stopping.wave, most=planned_places(study), places=0).places
     return max(first, offered_places(published))
 
 

@@ -10,7 +10,7 @@ from prolific.settings import ProlificTable
 from spa.errors import StudyError
 from spa.live import is_live
 from spa.platforms.waves import next_wave
-from spa.study.stopping import planned_annotators
+from spa.study.stopping import planned_places
 from spa.study.study import Study
 
 LONGEST_MINUTES = 1439  # under a day
@@ -75,7 +75,7 @@ def offer_of(study: Study, table: ProlificTable, *, file: str) -> SessionOffer:
         raise StudyError(*(f"{file}: {problem}" for problem in problems))
     places = most = table.places or study.people.annotators
     if is_live(study):
-        most = table.places or planned_annotators(study)
+        most = table.places or planned_places(study)
         places = next_wave(None, wave=study.stopping.wave, most=most, places=0).places
     return SessionOffer(
         title=table.title or study.title,

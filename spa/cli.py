@@ -28,6 +28,7 @@ ORDER = (
     "rehearse",
     "import",
     "export",
+    "metrics",
     "report",
     "explanations",
     "review-explanations",

@@ -1,26 +1,51 @@
 """Live studies: which pairs are decided so far, what is asked of the next annotator, and when it is enough.
 
-The analysis decides; a package that does registers a function of study and store under ``spa.live``. What it returns
-follows from the answers in the store alone, so that nothing has to be kept and a killed process loses nothing.
+The analysis decides; a package that does registers a function of study, store and tables under ``spa.live``. What it
+returns follows from the answers in the store alone, so that nothing has to be kept and a killed process loses nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from threading import Lock
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from spa.errors import StudyError
 
 if TYPE_CHECKING:
     from spa.responses.store import Store
+    from spa.responses.tidy_tables import Tables
     from spa.study.narrowing import DealtPair, Pair
     from spa.study.stopping import Deciding
     from spa.study.study import Study
 
 GROUP = "spa.live"
 Decision = Literal["x", "y", "equal", "futile"]  # x or y is better; equal within the margin; not to be decided
+
+
+class RankedSystem(Protocol):
+    """A system of a live ranking, now or in results."""
+
+    @property
+    def score(self) -> float | None:
+        """Share won."""
+
+    @property
+    def leads(self) -> bool:
+        """Whether it is among the best."""
+
+    @property
+    def rank_low(self) -> int | None:
+        """Best rank that the bounds allow."""
+
+    @property
+    def rank_high(self) -> int | None:
+        """Worst rank that the bounds allow."""
+
+
+Ranked = TypeVar("Ranked", bound=RankedSystem)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,14 +69,16 @@ class LivePair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveSystem:
-    """What is known by now of one of many systems, of which the best few are looked for."""
+    """What is known by now of one of many systems, of which the best few or the order are looked for."""
 
     system: str
     n: int  # annotators whose choices count for it
     score: float | None  # share won against systems drawn at random
     low: float  # bounds of all systems hold together at every moment
     high: float
-    leads: bool  # whether it is among the best so far
+    leads: bool  # whether it is among the best so far; of an order, the first
+    rank_low: int  # ranks that the bounds allow, 1 = best
+    rank_high: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,14 +91,14 @@ class LiveState:
     excluded: int
     most: int
     pairs: tuple[LivePair, ...] = ()
-    systems: tuple[LiveSystem, ...] = ()  # in the place of pairs, where the best few are looked for
-    best_found: bool = False  # whether these are decided
+    systems: tuple[LiveSystem, ...] = ()  # in the place of pairs, where the best few or the order are looked for
+    systems_decided: bool = False  # whether the best few, or the order, are decided
     next_pairs: tuple[DealtPair, ...] = ()  # to be asked in the place of pairs drawn
 
     @property
     def all_decided(self) -> bool:
-        """Whether every pair is decided, or who the best few are."""
-        return self.best_found or (bool(self.pairs) and all(pair.decision is not None for pair in self.pairs))
+        """Whether every pair is decided, or who the best few are, or the order."""
+        return self.systems_decided or (bool(self.pairs) and all(pair.decision is not None for pair in self.pairs))
 
     @property
     def enough(self) -> bool:
@@ -82,7 +109,7 @@ class LiveState:
     def outcome(self) -> str:
         """What is decided, in words."""
         if self.systems:
-            return f"the best systems are {'' if self.best_found else 'not '}known"
+            return f"the ranking of the systems is {'' if self.systems_decided else 'not '}decided"
         decided = sum(pair.decision is not None for pair in self.pairs)
         return f"{decided} of {len(self.pairs)} comparisons are decided"
 
@@ -94,19 +121,51 @@ class LiveState:
         return tuple(pair for pair in known if pair not in open_)
 
 
+def decision_words(decision: Decision | None, x: str, y: str, within: str) -> str:
+    """Return what is decided of a pair of names; ``within``: the margin, as :func:`margin_words` says it."""
+    match decision:
+        case "x" | "y":
+            return f"{x if decision == 'x' else y} is better"
+        case "equal":
+            return f"equal within {within}"
+        case "futile":
+            return "futile: a decision was unlikely"
+    return "open"
+
+
+def margin_words(margin: float | None, scale_width: float | None) -> str:
+    """Return the margin as "10 percentage points of 50%", or in points of a rating scale of that width."""
+    if scale_width is not None:
+        return f"{2 * (margin or 0.0) * scale_width:g} points"
+    return f"{100 * (margin or 0.0):g} percentage points of 50%"
+
+
+def ranked(systems: Iterable[Ranked]) -> list[Ranked]:
+    """Return systems by their share of wins, the leaders first."""
+    return sorted(systems, key=lambda row: (not row.leads, -(row.score or 0)))
+
+
+def rank_words(row: RankedSystem) -> str:
+    """Return the ranks that a system may have: "3" or "3 to 5"."""
+    return str(row.rank_low) if row.rank_low == row.rank_high else f"{row.rank_low} to {row.rank_high}"
+
+
 def is_live(study: Study) -> bool:
     """Return whether a study ends when its pairs are decided."""
     return study.stopping.rule == "when_decided"
 
 
-def live_states(study: Study, store: Store) -> tuple[LiveState, ...]:
-    """Return what is decided by now, for each group that has answered; nothing in a study of fixed size."""
+def live_states(study: Study, store: Store, exported: Tables | None = None) -> tuple[LiveState, ...]:
+    """Return what is decided by now, for each group that has answered; nothing in a study of fixed size.
+
+    ``exported``: all tables of the store, where somebody has them already.
+    """
     if not is_live(study):
         return ()
     points = entry_points(group=GROUP)
     if not points:
         raise StudyError('[stopping] rule = "when_decided" needs the analysis package, which is not installed')
-    return tuple(state for point in points for state in point.load()(study, store))
+    return tuple(state for point in points for state in point.load()(study, store, exported))
 
 
 def live_state(study: Study, store: Store, group: str) -> LiveState | None:

@@ -10,6 +10,7 @@ from starlette.routing import Route
 
 from spa.forms.html import render_whole
 from spa.server.form_progress import FormProgress
+from spa.study.narrowing import respondents_of
 from streamlit_app import loading
 
 POLICY = (  # in a sandbox it belongs to no site: nothing in an output runs, loads or reaches the dashboard
@@ -32,7 +33,7 @@ def show_form(request: Request) -> Response:
     visit = workspace.store.visits.get(request.path_params["submission_id"])
     if visit is None:
         return PlainTextResponse("There is no such submission.", status_code=404)
-    form = workspace.form(visit.assignment_id)
+    form = workspace.form(visit.assignment_id, respondents=respondents_of(visit.annotator_kind))
     progress = FormProgress.from_payloads(form, visit, workspace.store.visits.payloads(visit.submission_id))
     answers = {name: str(value) for sent in progress.sent.values() for name, value in sent.fields.items()}
     html = render_whole(form, workspace.texts, answers=answers)

@@ -24,6 +24,8 @@ EXTRAS = {  # module -> the extra, or the dependency group, that brings it
     **dict.fromkeys(("mypy", "ruff", "importlinter"), "group check"),
     **dict.fromkeys(("sklearn", "umap"), "extra explanations"),
     "yake": "extra keywords",
+    **dict.fromkeys(("rouge_score", "sacrebleu", "textstat"), "extra metrics"),
+    **dict.fromkeys(("errant", "spacy"), "extra errant"),
     "psycopg": "extra postgres",
 }
 

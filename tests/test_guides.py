@@ -175,6 +175,29 @@ def test_report_tables_import_and_dashboard(tmp_path: Path) -> None:
         walk(reader, "report.md", before=steps)
 
 
+def test_automatic_metrics(tmp_path: Path) -> None:
+    def own_metrics(reader: GuideReader) -> None:
+        scores = pl.read_csv(reader.folder / "corrections" / "metrics.csv").filter(metric="chrf")
+        scores.select("item_id", "system", "score").write_csv(reader.folder / "scores.csv")
+        lines = ["def shared(outputs, references, sources):", "    return [float(len(text)) for text in outputs]"]
+        reader.write("own_metric.py", "\n".join(lines))
+
+    with reader_in(tmp_path) as reader:
+        few = {"spa build": lambda reader: fewer(reader.folder / "corrections" / "study.toml")}
+        walk(reader, "metrics.md", before={**few, "spa metrics corrections/study.toml --metric": own_metrics})
+    results = json.loads((tmp_path / "report" / "results.json").read_text())
+    assert {row["metric"] for row in results["metrics"]["beside_people"]} >= {"rouge_geometric", "bleu", "sari"}
+    found = pl.read_csv(tmp_path / "corrections" / "corpus_metrics.csv")
+    assert {"chrf", "words", "mine", "shared"} <= set(found["metric"])
+
+
+def fewer(study: Path) -> None:
+    """Let the example of corrections want fewer annotators than its 12."""
+    text = study.read_text()
+    assert "annotators = 12" in text
+    study.write_text(text.replace("annotators = 12", "annotators = 4"))
+
+
 def test_the_study_file(tmp_path: Path) -> None:
     with reader_in(tmp_path) as reader:
         truth = load_truth(reader.write("truth.toml", table("study-file.md", "[temperament]")))

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from analysis.statistics.record import Count, Positive, Record, Share, Source, names_of
 from spa.live import Decision, LivePair, LiveState, LiveSystem, live_states
 from spa.responses.store import Store
-from spa.study.stopping import rating_scale_width, stopping_facts
+from spa.responses.tidy_tables import Tables
+from spa.study.stopping import ranks_systems, rating_scale_width, stopping_facts
 from spa.study.study import Study
 
 
@@ -25,7 +26,7 @@ class LiveGroup(Record):
     enough: bool
     """Whether nobody else needs to be asked."""
     all_decided: bool
-    """Whether every pair is decided or given up, or the best few are found."""
+    """Whether every pair is decided or given up, or the best few or the order are found."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +60,7 @@ class LivePairRow(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveSystemRow(Record):
-    """What was found of one system, where the best few of many were looked for."""
+    """What was found of one system, where the best few of many or their order were looked for."""
 
     group: str
     system: str
@@ -70,7 +71,10 @@ class LiveSystemRow(Record):
     """Of the confidence sequence; those of all systems hold together at every look."""
     high: Share
     leads: bool
-    """Whether it is among the best."""
+    """Whether it is among the best; of an order, the first."""
+    rank_low: Positive | None = None
+    """Ranks that the bounds allow, 1 = best."""
+    rank_high: Positive | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,23 +95,29 @@ class LiveStudy(Record):
     groups: tuple[LiveGroup, ...]
     pairs: tuple[LivePairRow, ...]
     top: Count | None = None
-    """How many of the systems were looked for as the best; null where pairs were decided."""
+    """How many of the systems were looked for as the best; null where pairs or an order were decided."""
+    order: bool = False
+    """Whether the order of all systems was looked for."""
+    epsilon: float | None = None
+    """By how much less a system may win than one that stands after it, or is not among the best."""
     systems: tuple[LiveSystemRow, ...] = ()
 
 
-def live_study(study: Study, store: Store) -> LiveStudy | None:
-    """Return what a live study has decided; nothing of a study of fixed size."""
+def live_study(study: Study, store: Store, exported: Tables) -> LiveStudy | None:
+    """Return what a live study has decided by all tables of its store; nothing of a study of fixed size."""
     facts = stopping_facts(study)
     if not facts:
         return None
-    states = live_states(study, store)
+    states = live_states(study, store, exported)
     return LiveStudy(
         **{name: facts[name] for name in ("answers", "error_rate", "effect", "margin", "least", "most")},
         criteria=tuple(facts["criteria"]),
         scale_width=rating_scale_width(study) if facts["answers"] == "ratings" else None,
         groups=tuple(LiveGroup(**{name: getattr(one, name) for name in names_of(LiveGroup)}) for one in states),
         pairs=tuple(_row(one, pair) for one in states for pair in one.pairs),
-        top=facts.get("top"),
+        top=study.stopping.top,
+        order=study.stopping.order,
+        epsilon=study.stopping.epsilon if ranks_systems(study) else None,
         systems=tuple(
             LiveSystemRow(group=one.group, **{name: getattr(row, name) for name in names_of(LiveSystem)})
             for one in states

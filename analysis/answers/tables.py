@@ -6,12 +6,14 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 import polars as pl
 
 from analysis.answers.careless import CARELESS_RULES
 from analysis.answers.columns import (
     ANNOTATOR_COLUMNS,
+    CORPUS_METRIC_COLUMNS,
     KINDS,
     KNOWN,
     LAYOUTS,
@@ -38,6 +40,7 @@ from spa.errors import AnalysisError, ArgumentProblem, shortened
 REQUIRED = {
     **{kind: layout.required for kind, layout in LAYOUTS.items()},
     "metrics": METRIC_COLUMNS,
+    "corpus_metrics": CORPUS_METRIC_COLUMNS,
     "identical_pairs": ("annotator_id", "criterion", "score", "expected"),
     "annotators": ("annotator_id",),
     "reading": READING_COLUMNS,
@@ -46,6 +49,7 @@ REQUIRED = {
 }
 CODED = ("ratings",)  # tables that may be long: their strings are categories
 ANSWERS = ("preferences", "ratings", "choices", "orders")
+NO_FILES: Mapping[str, Path] = MappingProxyType({})
 PLANNED_RULES = (  # the plan's own; no table may name one
     "self_consistency",
     "screening",
@@ -90,6 +94,7 @@ class AnswerTables:
     choices: pl.DataFrame | None = None
     orders: pl.DataFrame | None = None  # outputs put in order; ``value`` is the rank
     metrics: pl.DataFrame | None = None
+    corpus_metrics: pl.DataFrame | None = None  # of all outputs of a system together
     identical_pairs: pl.DataFrame | None = None
     annotators: pl.DataFrame | None = None
     spans: pl.DataFrame | None = None  # marked errors, whose counts stand among the ratings
@@ -124,8 +129,8 @@ def read_tables(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
     Parameters
     ----------
     paths : mapping of str to Path
-        Files by kind of table: preferences, ratings, choices, orders, metrics, identical_pairs, annotators, reading,
-        exclusions.
+        Files by kind of table: preferences, ratings, choices, orders, spans, metrics, corpus_metrics, identical_pairs,
+        annotators, reading, exclusions.
     reading : Reading
         Renamed columns, LLMs, scales.
 
@@ -146,8 +151,10 @@ def read_tables(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
     return _check_all(raw, reading, problems)
 
 
-def check_frames(frames: Mapping[str, Frame], reading: Reading) -> AnswerTables:
-    """Check frames (polars or pandas) that are in memory already, by the same rules as files.
+def check_frames(
+    frames: Mapping[str, Frame], reading: Reading, *, files: Mapping[str, Path] = NO_FILES
+) -> AnswerTables:
+    """Check frames (polars or pandas) that are in memory already, by the same rules as files, and ``files`` with them.
 
     Empty frames are left out: a study need not ask in every way. The hash kept is that of the rows as CSV.
     """
@@ -170,6 +177,11 @@ def check_frames(frames: Mapping[str, Frame], reading: Reading) -> AnswerTables:
             continue
         columns, sha256 = tuple(frame.columns), hashlib.sha256(tidy.write_csv().encode()).hexdigest()
         raw[kind] = RawTable(place=place, columns=columns, frame=tidy, first_row=1, sha256=sha256)
+    for kind, path in files.items():
+        try:
+            raw[kind] = read_raw(path, reading.mapping, KNOWN[kind])
+        except AnalysisError as error:
+            problems += error.problems
     return _check_all(raw, reading, problems + mapping_problems(seen, reading.mapping))
 
 
@@ -202,7 +214,9 @@ def _check_all(raw: Mapping[str, RawTable], reading: Reading, problems: list[str
         if kind in LAYOUTS:
             _check_answers(check, kind, reading)
         elif kind == "metrics":
-            _check_metrics(check)
+            _check_metrics(check, METRIC_COLUMNS, "output (item and system)")
+        elif kind == "corpus_metrics":
+            _check_metrics(check, CORPUS_METRIC_COLUMNS, "system")
         elif kind == "identical_pairs":
             _check_identical_pairs(check)
         elif kind == "spans":
@@ -363,12 +377,13 @@ def _preferred(way: str) -> int:
     return known.index(way) if way in known else len(known)
 
 
-def _check_metrics(check: Check) -> None:
-    for column in METRIC_COLUMNS[:-1]:
+def _check_metrics(check: Check, columns: Sequence[str], scored: str) -> None:
+    for column in columns[:-1]:
         check.names(column)
     check.number("score", "value")
-    doubled = pl.struct(METRIC_COLUMNS[:-1]).is_duplicated() & pl.col("value").is_not_null()
-    check.refuse(doubled, "metric", "expected one score of a metric for each output (item and system)")
+    doubled = pl.struct(columns[:-1]).is_duplicated() & pl.col("value").is_not_null()
+    check.refuse(doubled, "metric", f"expected one score of a metric for each {scored}")
+    check.refuse(pl.col("value").abs() > LARGEST, "score", "score must be of a size up to 1e100, to be squared")
     if "higher_is_better" in check.frame.columns:
         check.truth("higher_is_better")
         both = pl.col("higher_is_better").drop_nulls().n_unique().over("metric") > 1

@@ -1,13 +1,15 @@
-"""The pairs to ask about next: those still open, or those that tell who the best few of many systems are."""
+"""The pairs to ask about next: those still open, or those that tell the best few of many systems, or their order."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from analysis.live.unit_matrix import UnitMatrix
 from analysis.sequential.top_k import BordaCounts, TopRule, next_comparisons, top_state
+from analysis.sequential.whole_order import OrderRule, next_order_pairs, order_state, unsettled_systems
 from analysis.statistics.coding import Floats
 from spa.live import LivePair, LiveState, LiveSystem
 from spa.study.narrowing import DealtPair
@@ -34,31 +36,33 @@ def open_pairs(study: Study, pairs: Sequence[LivePair], *, seed: tuple[int, int]
         yield DealtPair(system_x=x, system_y=y, subject=x)
 
 
-def best_few_state(study: Study, matrix: UnitMatrix, dealt: Mapping[str, Sequence[DealtPair]]) -> LiveState:
-    """Return the leaders so far, and what to ask of those who come next.
+def systems_state(study: Study, matrix: UnitMatrix, dealt: Mapping[str, Sequence[DealtPair]]) -> LiveState:
+    """Return the best few or the order of the systems so far, and what to ask of those who come next.
 
     An annotator gives a system one value: the mean of their choices that count for it. Pairs that were drawn count
-    for both systems; those dealt by earlier answers for the system that they were dealt for, whose opponent alone
-    was drawn uniformly.
+    for both systems; those dealt by earlier answers for the systems that they were dealt for, whose opponents alone
+    were drawn uniformly.
 
     Parameters
     ----------
     study : Study
-        With ``[stopping] top``.
+        With ``[stopping] top`` or ``order``.
     matrix : UnitMatrix
         Of choices.
     dealt : mapping of str to sequence of DealtPair
         By assignment: the pairs that were dealt in the place of those drawn.
     """
     facts, systems = stopping_facts(study), [system.id for system in study.compared]
-    rule = TopRule(k=facts["top"], epsilon=facts["epsilon"], error_rate=facts["error_rate"])
     counts = BordaCounts.start(len(systems))
     place = {system: number for number, system in enumerate(systems)}
     for number, assignment_id in enumerate(matrix.assignments):
         means = _means(matrix, matrix.values[number], dealt.get(assignment_id))
         own = np.array([place[system] for system in means], dtype=np.int64)
         counts = counts.after(own, np.array(list(means.values())))
-    state, units = top_state(counts, rule), len(matrix.units)
+    units = len(matrix.units)
+    rng = np.random.default_rng((study.seed, units))
+    ranking = _order(study, counts, rng) if study.stopping.order else _best_few(study, counts, rng)
+    low, high = ranking.low, ranking.high
     return LiveState(
         group=matrix.group,
         answers=matrix.answers,
@@ -70,20 +74,61 @@ def best_few_state(study: Study, matrix: UnitMatrix, dealt: Mapping[str, Sequenc
                 system=system,
                 n=int(counts.compared[number]),
                 score=float(counts.won[number] / counts.compared[number]) if counts.compared[number] else None,
-                low=float(state.low[number]),
-                high=float(state.high[number]),
-                leads=number in state.leaders,
+                low=float(low[number]),
+                high=float(high[number]),
+                leads=number in ranking.leaders,
+                rank_low=1 + int(np.sum(low > high[number])),
+                rank_high=int(np.sum(high >= low[number])),
             )
             for number, system in enumerate(systems)
         ),
-        best_found=state.decided and units >= facts["least"],
-        next_pairs=tuple(_next_pairs(study, counts, rule, systems, seed=(study.seed, units))),
+        systems_decided=ranking.decided and units >= facts["least"],
+        next_pairs=tuple(
+            DealtPair(system_x=systems[x], system_y=systems[y], subject=None if own is None else systems[own])
+            for x, y, own in ranking.next_pairs
+        ),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Ranking:
+    low: Floats
+    high: Floats
+    leaders: tuple[int, ...]  # the best few; of an order, the first
+    decided: bool
+    next_pairs: list[tuple[int, int, int | None]]  # two systems, and the one that the answer counts for
+
+
+def _best_few(study: Study, counts: BordaCounts, rng: np.random.Generator) -> _Ranking:
+    facts = stopping_facts(study)
+    rule = TopRule(k=facts["top"], epsilon=facts["epsilon"], error_rate=facts["error_rate"])
+    state, pairs = top_state(counts, rule), []
+    for own, other in next_comparisons(counts, rule, count=AHEAD * study.items_per_annotator, rng=rng).tolist():
+        pairs.append((own, other, own) if rng.integers(2) else (other, own, own))
+    return _Ranking(low=state.low, high=state.high, leaders=state.leaders, decided=state.decided, next_pairs=pairs)
+
+
+def _order(study: Study, counts: BordaCounts, rng: np.random.Generator) -> _Ranking:
+    facts = stopping_facts(study)
+    rule = OrderRule(epsilon=facts["epsilon"], error_rate=facts["error_rate"])
+    state, unsettled = order_state(counts, rule), unsettled_systems(counts, rule)
+    pairs = []
+    for x, y in next_order_pairs(unsettled, count=AHEAD * study.items_per_annotator, rng=rng).tolist():
+        pairs.append((x, y, None if unsettled[x] and unsettled[y] else x if unsettled[x] else y))
+    return _Ranking(low=state.low, high=state.high, leaders=state.order[:1], decided=state.decided, next_pairs=pairs)
 
 
 def _means(matrix: UnitMatrix, values: Floats, dealt: Sequence[DealtPair] | None) -> dict[str, float]:
     """Return one annotator's mean choice for each system that it counts for."""
-    counted = None if dealt is None else {(pair.subject, frozenset((pair.system_x, pair.system_y))) for pair in dealt}
+    counted = (
+        None
+        if dealt is None
+        else {
+            (system, frozenset((pair.system_x, pair.system_y)))
+            for pair in dealt
+            for system in ((pair.system_x, pair.system_y) if pair.subject is None else (pair.subject,))
+        }
+    )
     found: dict[str, list[float]] = {}
     for column in np.flatnonzero(np.isfinite(values)).tolist():
         *_, x, y = matrix.hypotheses[column]
@@ -91,12 +136,3 @@ def _means(matrix: UnitMatrix, values: Floats, dealt: Sequence[DealtPair] | None
             if counted is None or (system, frozenset((x, y))) in counted:
                 found.setdefault(system, []).append(float(value))
     return {system: float(np.mean(own)) for system, own in found.items()}
-
-
-def _next_pairs(
-    study: Study, counts: BordaCounts, rule: TopRule, systems: list[str], *, seed: tuple[int, int]
-) -> Iterator[DealtPair]:
-    rng = np.random.default_rng(seed)
-    for subject, opponent in next_comparisons(counts, rule, count=AHEAD * study.items_per_annotator, rng=rng).tolist():
-        x, y = (subject, opponent) if rng.integers(2) else (opponent, subject)
-        yield DealtPair(system_x=systems[x], system_y=systems[y], subject=systems[subject])

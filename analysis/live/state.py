@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.live.next_pairs import best_few_state, open_pairs
+from analysis.live.next_pairs import open_pairs, systems_state
 from analysis.live.rule import stopping_rule
 from analysis.live.unit_matrix import UnitMatrix, unit_matrices
 from analysis.sequential.monitor import HypothesisState, Monitor
 from spa.live import LivePair, LiveState
 from spa.responses.store import Store
-from spa.study.stopping import planned_annotators
+from spa.responses.tidy_tables import Tables
+from spa.study.stopping import planned_annotators, ranks_systems
 from spa.study.study import Study
 
 MOST_POINTS = 60  # of one history; more cannot be told apart on a small chart
@@ -44,12 +45,11 @@ class LiveHistory:
     paths: tuple[tuple[LivePoint, ...], ...]
 
 
-def live_states(study: Study, store: Store) -> list[LiveState]:
+def live_states(study: Study, store: Store, exported: Tables | None = None) -> list[LiveState]:
     """Return the state of each group that has answered; who counts, and in which order: :func:`unit_matrices`."""
-    matrices = unit_matrices(study, store)
-    if study.stopping.top is not None:
-        dealt = store.assignments.dealt()
-        return [best_few_state(study, matrix, dealt) for matrix in matrices]
+    matrices = unit_matrices(study, store, exported=exported)
+    if ranks_systems(study):
+        return [systems_state(study, matrix, store.assignments.dealt(matrix.respondents)) for matrix in matrices]
     return [_state(study, matrix, dict(_last(study, matrix))) for matrix in matrices]
 
 
@@ -72,8 +72,9 @@ def live_history(study: Study, store: Store, group: str) -> LiveHistory | None:
     if not found:
         return None
     (matrix,) = found
-    if study.stopping.top is not None:
-        return LiveHistory(state=best_few_state(study, matrix, store.assignments.dealt()), paths=())
+    if ranks_systems(study):
+        dealt = store.assignments.dealt(matrix.respondents)
+        return LiveHistory(state=systems_state(study, matrix, dealt), paths=())
     looks = sorted(set(np.linspace(1, len(matrix.units), MOST_POINTS).round().astype(int).tolist()))
     paths: dict[int, list[LivePoint]] = {place: [] for place in range(len(matrix.hypotheses))}
     last: dict[int, HypothesisState] = {}

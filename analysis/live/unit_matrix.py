@@ -22,7 +22,8 @@ from spa.forms.form import Form
 from spa.forms.texts import load_texts
 from spa.responses.export import export_tables
 from spa.responses.store import Store
-from spa.responses.tidy_tables import TABLES
+from spa.responses.tidy_tables import TABLES, Tables
+from spa.study.narrowing import Respondents
 from spa.study.outputs import load_outputs
 from spa.study.stopping import Deciding, deciding_answers, deciding_criteria, deciding_pairs, rating_scale_width
 from spa.study.study import Study
@@ -48,8 +49,10 @@ class UnitMatrix:
         Places of the hypotheses that share an error rate.
     values : array of float, shape (n_units, n_hypotheses)
         In [0, 1], above 0.5 where system_x is better; NaN = not asked.
+    respondents : {"people", "llm"}
+        Whose forms they were.
     excluded : int
-        Annotators who are left out.
+        Annotators (of an LLM assignments) that are left out.
     """
 
     group: str
@@ -59,10 +62,13 @@ class UnitMatrix:
     hypotheses: tuple[Hypothesis, ...]
     families: tuple[list[int], ...]
     values: Floats
+    respondents: Respondents
     excluded: int
 
 
-def unit_matrices(study: Study, store: Store, only: str | None = None) -> list[UnitMatrix]:
+def unit_matrices(
+    study: Study, store: Store, only: str | None = None, *, exported: Tables | None = None
+) -> list[UnitMatrix]:
     """Return the values of each group that has answered, from the completed answers of a store.
 
     Who is left out is decided by the unit's own answers, by the rules of the plan; of somebody who took part twice the
@@ -70,7 +76,8 @@ def unit_matrices(study: Study, store: Store, only: str | None = None) -> list[U
     """
     plan = replace(plan_of(study), repeat_submissions="first")
     of_reading = needs_reading(plan)
-    exported = export_tables(store, form_of=_forms(study, store) if of_reading else None)
+    if exported is None:
+        exported = export_tables(store, form_of=_forms(study, store) if of_reading else None)
     names = [name for name in TABLES if name != "exclusions"] + ["reading"] * of_reading
     frames = {name: getattr(exported, name) for name in names}
     answers = deciding_answers(study)
@@ -94,7 +101,6 @@ def _matrix_of(
     exclusions = find_exclusions(own, plan)
     table = own.answers()[answers]
     criteria = deciding_criteria(study)
-    kept = apply_exclusions(table, exclusions).filter(pl.col("criterion").cast(pl.String).is_in(criteria))
     llm = "llm" in table["annotator_kind"].cast(pl.String).unique().to_list()
     name = pl.concat_str("annotator_id", "assignment_id", separator="/") if llm else pl.col("annotator_id")
     visits = pl.DataFrame(
@@ -103,7 +109,9 @@ def _matrix_of(
         orient="row",
     )
     strings = pl.col("annotator_id", "assignment_id").cast(pl.String)
-    kept = kept.with_columns(strings).join(visits, on=["annotator_id", "assignment_id"]).with_columns(name.alias(UNIT))
+    answered = table.filter(pl.col("criterion").cast(pl.String).is_in(criteria)).with_columns(strings)
+    answered = answered.join(visits, on=["annotator_id", "assignment_id"]).with_columns(name.alias(UNIT))
+    kept = apply_exclusions(answered, exclusions)
     units = kept.group_by(UNIT).agg(pl.col("completed", "assignment_id").sort_by("completed").first()).sort("completed")
     hypotheses = tuple(_hypotheses(study, answers, criteria))
     families = [[n for n, one in enumerate(hypotheses) if one[0] == criterion] for criterion in criteria]
@@ -116,7 +124,10 @@ def _matrix_of(
         hypotheses=hypotheses,
         families=(list(range(len(hypotheses))),) if plan.family == "all" else tuple(families),
         values=_matrix(_values(study, answers, kept, order_of(table, [group], None)), names, hypotheses),
-        excluded=len({row.annotator_id for row in exclusions if row.assignment_id is None}),
+        respondents="llm" if llm else "people",
+        excluded=answered[UNIT].n_unique() - len(names)
+        if llm
+        else len({row.annotator_id for row in exclusions if row.assignment_id is None}),
     )
 
 

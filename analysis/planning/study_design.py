@@ -19,7 +19,7 @@ from spa.forms.texts import load_texts
 from spa.study.load import load_study
 from spa.study.outputs import Outputs, load_outputs
 from spa.study.sampling import sample_assignments, study_rng
-from spa.study.stopping import deciding_answers
+from spa.study.stopping import deciding_answers, ranks_systems
 from spa.study.study import Study
 
 FORMS = 4  # whose time is estimated, as annotators read different items
@@ -87,7 +87,7 @@ def planned_live_costs(
     if not rows:
         return ()
     chosen = rows[len(rows) // 2].need.difference
-    if study.stopping.top is not None:
+    if ranks_systems(study):
         return ()
     if rule is not None:
         if deciding_answers(study) != {"spa": "preferences", "likert": "ratings"}[design.kind]:

@@ -6,14 +6,15 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from analysis.answers.live_rows import LivePairRow, LiveStudy
+from analysis.answers.live_rows import LiveGroup, LivePairRow, LiveStudy
 from analysis.report.cells import cell
 from analysis.report.document import Block, Column, Fold, Paragraph, Section, Table, build_table
 from analysis.results.live import NOT_UNDER_LOOKING, contradicted, turned_live
-from analysis.results.live_words import decision_words, level_of, live_interval, live_value
+from analysis.results.live_words import level_of, live_interval, live_value
 from analysis.results.records import Results
 from analysis.results.words import Names, count, listed, percent, plural, sentence, share_interval
 from analysis.statistics.record import Source
+from spa.live import decision_words, margin_words, rank_words, ranked
 
 P_VALUE = re.compile(r"\bp\b")
 MOST_LISTED = 6  # pairs whose estimates later exclusions change
@@ -24,8 +25,8 @@ def live_blocks(results: Results, names: Names, source: Source) -> list[Block]:
     live = results.live
     if live is None or live.answers != source:
         return []
-    if live.top is not None:
-        return _best_few(live, names)
+    if live.systems:
+        return _ranking(live, names)
     rows = [_from_leader(row) for row in live.pairs]
     return [
         Paragraph(text=_how_it_ended(live, names)),
@@ -34,17 +35,19 @@ def live_blocks(results: Results, names: Names, source: Source) -> list[Block]:
     ]
 
 
-def _best_few(live: LiveStudy, names: Names) -> list[Block]:
-    """Return the systems by their share of wins, and which are the best few."""
+def _ranking(live: LiveStudy, names: Names) -> list[Block]:
+    """Return the systems by their share of wins, and which are the best few or which ranks they may have."""
     columns = [
         Column(title="System"),
         Column(title="Group"),
         Column(title="n", explanation="annotators whose choices count for it", numeric=True),
         Column(title="Share won (%)", explanation="against systems drawn at random, ties half", numeric=True),
         Column(title=f"{level_of(live)} interval (%)", explanation="of all together, at every look", numeric=True),
-        Column(title=f"Among the best {live.top}"),
+        Column(title="Ranks", explanation="that the intervals allow; 1 = best")
+        if live.order
+        else Column(title=f"Among the best {live.top}"),
     ]
-    rows = sorted(live.systems, key=lambda row: (row.group, not row.leads, -(row.score or 0)))
+    rows = sorted(ranked(live.systems), key=lambda row: row.group)
     cells = [
         [
             cell(names.system(row.system)),
@@ -52,18 +55,27 @@ def _best_few(live: LiveStudy, names: Names) -> list[Block]:
             cell(count(row.n)),
             cell(percent(row.score)),
             cell(share_interval(row.low, row.high)),
-            cell("yes" if row.leads else "no"),
+            cell(rank_words(row) if live.order else "yes" if row.leads else "no"),
         ]
         for row in rows
     ]
-    ended = listed([f"{one.units} {names.group(one.group)}{'' if one.enough else ' so far'}" for one in live.groups])
+    ended = listed([f"{_units(one, names)}{'' if one.enough else ' so far'}" for one in live.groups])
+    sought, asked, title = f"the best {live.top} systems", "the systems near the border", "The best few"
+    if live.order:
+        sought = f"an order of the systems, none before one that wins {100 * (live.epsilon or 0):g} points more"
+        asked, title = "systems whose place was uncertain", "The order"
     text = (
-        f"This study looked for the best {live.top} systems, after every annotator, until they were found: {ended}. "
-        f"The chance of a false answer is at most {100 * live.error_rate:g}%. Later annotators were asked about the "
-        "systems near the border, so that shares of all choices are biased."
+        f"This study looked for {sought}, after every annotator: found after {ended}. "
+        f"The chance of a false answer is at most {100 * live.error_rate:g}%. Later annotators were asked about "
+        f"{asked}, so that shares of all choices are biased."
     )
-    table = build_table("live", "The best few", columns, cells, constant=("Group",), csv="live_systems")
+    table = build_table("live", title, columns, cells, constant=("Group",), csv="live_systems")
     return [Paragraph(text=text), table]
+
+
+def _units(group: LiveGroup, names: Names) -> str:
+    forms = "forms by " if names.kind(group.group) == "llm" else ""
+    return f"{group.units} {forms}{names.group(group.group)}"
 
 
 def _from_leader(row: LivePairRow) -> LivePairRow:
@@ -79,7 +91,7 @@ def _how_it_ended(live: LiveStudy, names: Names) -> str:
         decided = sum(row.decision is not None for row in own) - futile
         gone = f" ({group.excluded} excluded)" if group.excluded else ""
         given_up = f", {futile} given up as futile" if futile else ""
-        parts.append(f"{decided} of {len(own)}{given_up}, after {group.units} {names.group(group.group)}{gone}")
+        parts.append(f"{decided} of {len(own)}{given_up}, after {_units(group, names)}{gone}")
     return (
         "This study was looked at after every annotator: a pair was asked about until it was decided, with at most "
         f"{live.most} annotators. Decided: {'; '.join(parts)}. The chance of any false decision is at most "
@@ -107,6 +119,7 @@ def _table(live: LiveStudy, rows: list[LivePairRow], names: Names) -> Table:
         Column(title="More expected", explanation="annotators, until it may fall", numeric=True),
         Column(title="All exclusions", explanation="mean and n after exclusions made later, too", numeric=True),
     ]
+    within = margin_words(live.margin, live.scale_width)
     cells = [
         [
             cell(names.over(row)),
@@ -116,7 +129,7 @@ def _table(live: LiveStudy, rows: list[LivePairRow], names: Names) -> Table:
             cell(count(row.n)),
             cell(live_value(live, row.mean)),
             cell(live_interval(live, row)),
-            cell(decision_words(live, row, names)),
+            cell(decision_words(row.decision, names.system(row.system_x), names.system(row.system_y), within)),
             cell(count(row.decided_after)),
             cell(count(row.expected_more)),
             cell("" if row.mean_kept is None else f"{live_value(live, row.mean_kept)}, n = {row.n_kept}"),

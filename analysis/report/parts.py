@@ -37,6 +37,7 @@ FURTHER: dict[str, tuple[str, ...]] = {  # sections of the report, each with the
     "choices": (),
     "orders": (),
     "expected": (),
+    "metrics": (),
     "raters": ("calibration", "explanations"),
     "llm-vs-people": ("correlations",),
     "warnings": (),

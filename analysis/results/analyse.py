@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from analysis.agreement.reviewers import ReviewAgreement, review_agreement
@@ -23,6 +24,7 @@ from analysis.descriptives.identical_pairs import identical_pairs
 from analysis.descriptives.rating_breakdowns import breakdowns
 from analysis.descriptives.rating_counts import rating_counts
 from analysis.llm_vs_people.rows import llm_vs_people
+from analysis.metrics.rows import MetricResults, metric_results
 from analysis.orders.rows import OrderRows, order_rows
 from analysis.planning.observed import observed_power_rows
 from analysis.preference_checks.rows import preference_checks
@@ -38,6 +40,7 @@ from analysis.results.rater_table import rater_table
 from analysis.results.records import SCHEMA, ChoiceResults, RatingResults, Results
 from analysis.results.warnings import warn
 from analysis.spans.rows import SpanResults, span_results
+from analysis.statistics.rank_orders import Ranking
 from analysis.statistics.record import rounded
 
 
@@ -137,6 +140,7 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
         correlations=tuple(correlations),
         comparisons_of_correlations=tuple(compared),
         correlations_by_system=tuple(by_system),
+        metrics=_metric_results(ready, rankings),
         llm_vs_people=llm_vs_people(kept, orders, tests.means, plan, metrics=metrics),
         explanations=tuple(explanations_of(kept, orders)),
         expected=tuple(compare_with_expected(tests.findings, plan.expected)),
@@ -155,6 +159,12 @@ def _ordered(ready: AnalysisInput) -> OrderRows:
         return OrderRows()
     order = order_of(orders, [group for group, _ in ready.groups], ready.study)
     return order_rows(apply_exclusions(orders, ready.exclusions), order, ready.plan)
+
+
+def _metric_results(ready: AnalysisInput, rankings: Sequence[Ranking]) -> MetricResults | None:
+    tables, systems = ready.tables, dict.fromkeys(one for order in ready.orders.values() for one in order.systems)
+    people = people_of(ready.groups)
+    return metric_results(tables.metrics, tables.corpus_metrics, [*systems], rankings, people, ready.plan)
 
 
 def _live(ready: AnalysisInput, tests: ComparisonResults) -> LiveStudy | None:

@@ -21,7 +21,7 @@ from analysis.results.findings import (
 )
 from analysis.results.headline_rows import Direction, Headline, HeadlineClaim, HeadlineProblem, Strength
 from analysis.results.live import NOT_UNDER_LOOKING, about_live, live_row, turned_live
-from analysis.results.live_words import best_few_words, live_evidence
+from analysis.results.live_words import live_evidence, ranking_words
 from analysis.results.records import Results
 from analysis.results.small_designs import tests_by_source
 from analysis.results.words import Names, listed, number, p_value, percent, plural, rule_name, sentence, share_interval
@@ -212,7 +212,7 @@ def _certainty(
         at_most = f"The chance of any false decision is at most {100 * results.live.error_rate:g}%."
         of_decisions = any(row is not None and live_row(results, row.source, row.test) for _, row in found)
         parts.append(at_most if of_decisions else sentence(NOT_UNDER_LOOKING))
-        parts.append(best_few_words(results.live, group, names))
+        parts.append(ranking_words(results.live, group, names))
     kinds = {"simulated": "The annotators are simulated: this shows how the method works, not what people think."}
     if names.kind(group) in kinds:
         parts.append(kinds[names.kind(group)])

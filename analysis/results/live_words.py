@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from analysis.answers.live_rows import LivePairRow, LiveStudy
 from analysis.results.words import Names, count, interval, listed, percent, plural, share_interval, signed
+from spa.live import margin_words, ranked
+
+MOST_NAMED = 10  # systems of an order, in a line
 
 
 def level_of(live: LiveStudy) -> str:
@@ -25,35 +28,16 @@ def live_interval(live: LiveStudy, row: LivePairRow) -> str:
     return interval((2 * row.low - 1) * live.scale_width, (2 * row.high - 1) * live.scale_width)
 
 
-def decision_words(live: LiveStudy, row: LivePairRow, names: Names) -> str:
-    """Return what was decided: the better system, equal, futile or open."""
-    match row.decision:
-        case "x" | "y":
-            return f"{names.system(row.system_x if row.decision == 'x' else row.system_y)} is better"
-        case "equal":
-            return f"equal within {margin_words(live)}"
-        case "futile":
-            return "futile: a decision was unlikely"
-    return "open"
-
-
-def margin_words(live: LiveStudy) -> str:
-    """Return the margin as "10 percentage points of 50%", or in points of a rating scale."""
-    margin = live.margin or 0.0
-    if live.scale_width is not None:
-        return f"{2 * margin * live.scale_width:g} points"
-    return f"{100 * margin:g} percentage points of 50%"
-
-
-def best_few_words(live: LiveStudy, group: str, names: Names) -> str:
-    """Return which are the best few, where these were looked for and are decided."""
+def ranking_words(live: LiveStudy, group: str, names: Names) -> str:
+    """Return which are the best few, or the order, where it was looked for and is decided."""
     ended = any(one.group == group and one.all_decided for one in live.groups)
-    leaders = [names.system(row.system) for row in live.systems if row.group == group and row.leads]
-    if not leaders or not ended:
+    rows = [row for row in ranked(live.systems) if row.group == group and (row.leads or live.order)]
+    if not rows or not ended:
         return ""
-    return (
-        f"Found to be the best {live.top}, with an error rate of at most {100 * live.error_rate:g}%: {listed(leaders)}."
-    )
+    found = "in this order" if live.order else f"to be the best {live.top}"
+    shown = [names.system(row.system) for row in rows[:MOST_NAMED]]
+    more = [f"{len(rows) - MOST_NAMED} more"] if len(rows) > MOST_NAMED else []
+    return f"Found {found}, with an error rate of at most {100 * live.error_rate:g}%: {listed([*shown, *more])}."
 
 
 def live_evidence(live: LiveStudy, row: LivePairRow, names: Names) -> str:
@@ -73,7 +57,8 @@ def live_evidence(live: LiveStudy, row: LivePairRow, names: Names) -> str:
             bias = f"The mean of {live_value(live, row.mean)} is biased, as asking ended where it was clear."
             return start + bias
         case "equal":
-            return f"Decided {after} that the two are equal within {margin_words(live)}; {x}'s {where}."
+            within = margin_words(live.margin, live.scale_width)
+            return f"Decided {after} that the two are equal within {within}; {x}'s {where}."
         case "futile":
             return f"Given up {after}, as a decision had become unlikely; {x}'s {where}."
     more = "" if row.expected_more is None else f", some {count(row.expected_more)} more expected"

@@ -23,6 +23,7 @@ from analysis.descriptives.identical_pairs import IdenticalPairRating
 from analysis.descriptives.rating_breakdowns import AnnotatorMean, SystemBreakdown, VariantMean
 from analysis.descriptives.rating_counts import RatingCount
 from analysis.llm_vs_people.rows import LLMsAndPeople
+from analysis.metrics.rows import MetricResults
 from analysis.orders.rows import OrderPlace, OrderStrength, OrderSummary
 from analysis.planning.observed import ObservedPowerRow
 from analysis.preference_checks.coherence import CoherenceRow
@@ -130,6 +131,8 @@ class Results(Record):
     comparisons_of_correlations: tuple[ComparisonRow, ...] = ()
     correlations_by_system: tuple[SystemCorrelation, ...] = ()
     """Kendall's tau of a group with people over the outputs of one system."""
+    metrics: MetricResults | None = None
+    """Automatic metrics, tested between systems and ranked; null where there are none."""
     llm_vs_people: LLMsAndPeople = NO_LLMS
     """LLMs set against people (against simulated annotators where there are no people)."""
     raters: tuple[RaterRow, ...] = ()

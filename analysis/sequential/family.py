@@ -14,8 +14,7 @@ With a margin every combination of the pairs' states (equal to 1/2, above, below
 e-values, one a pair: (x + y) / 2 with weight 2; against means above 1/2 the smaller of "y" and "not beyond the
 margin", and its mirror image, with weight ``SIDE``. Every false decision needs that the e-value of the true
 combination reached 1/error_rate: false differences, wrong directions and false equality together stay within it. A pair
-decided as different stays in the combinations, on its side of 1/2, so thresholds fall less than without a margin. Holm
-with a margin is Bonferroni: the weights are equal, and thresholds do not fall.
+decided as different stays in the combinations, on its side of 1/2, so thresholds fall less than without a margin.
 
 References
 ----------
@@ -50,7 +49,7 @@ SIDE = 1.0  # weight of a pair whose mean is not 1/2, beside 2 of one whose mean
 class Thresholds:
     """What decides a hypothesis while the others stay as they are, shape (..., k).
 
-    ``two_sided`` is needed of the e-value against 1/2 (with ``holm`` of its peak), ``side`` of the e-values against
+    ``two_sided`` is needed of the e-value against 1/2, ``side`` of the e-values against
     each means beyond 1/2 (difference) or beyond the margin (equality); ``None`` without a margin.
     """
 
@@ -70,46 +69,36 @@ def two_sided_peak(peak: Floats) -> Floats:
     return found
 
 
-def thresholds(log_e: Floats, peak: Floats, rule: StoppingRule) -> Thresholds:
+def thresholds(log_e: Floats, rule: StoppingRule) -> Thresholds:
     """Return the e-values that decide.
 
     Parameters
     ----------
     log_e : array of float, shape (..., k, 2 or 4)
         Logarithms of current e-values in the order of :func:`~analysis.sequential.bets.bets_of`.
-    peak : array of float, shape (..., k, 2)
-        Largest logarithms of the e-values for x and for y so far.
     """
     level = 1 / rule.error_rate
-    if rule.margin is None and rule.correction == "holm":
-        ordered = -np.sort(-two_sided_peak(peak), axis=-1)
-        left = ordered < np.log(level * np.arange(ordered.shape[-1], 0, -1))
-        left = np.logical_or.accumulate(left, axis=-1).sum(axis=-1, keepdims=True)
-        return Thresholds(two_sided=level * np.maximum(left, 1) * np.ones(ordered.shape), side=None)
     e_values = np.exp(np.minimum(log_e, LOG_MOST))
     none = (e_values[..., 0] + e_values[..., 1]) / 2 - level
     if rule.margin is None:
         return Thresholds(two_sided=level - _of_others(none), side=None)
-    weight = SIDE if rule.correction == "closed" else 2.0
     below = np.minimum(e_values[..., 0], e_values[..., 3]) - level
     above = np.minimum(e_values[..., 1], e_values[..., 2]) - level
-    others = _of_others(np.minimum(2 * none, weight * np.minimum(below, above)))
-    return Thresholds(two_sided=level - others / 2, side=level - others / weight)
+    others = _of_others(np.minimum(2 * none, SIDE * np.minimum(below, above)))
+    return Thresholds(two_sided=level - others / 2, side=level - others / SIDE)
 
 
-def decide(log_e: Floats, peak: Floats, rule: StoppingRule) -> Marks:
+def decide(log_e: Floats, rule: StoppingRule) -> Marks:
     """Return what the e-values decide of each hypothesis, ``OPEN`` where nothing.
 
     Parameters
     ----------
-    log_e, peak : array of float
+    log_e : array of float
         As for :func:`thresholds`.
     """
-    needed = thresholds(log_e, peak, rule)
-    holm = rule.correction == "holm" and rule.margin is None
-    strength, sides = (two_sided_peak(peak), peak) if holm else (two_sided(log_e), log_e)
-    x = sides[..., 0] > sides[..., 1]
-    differs = strength >= np.log(needed.two_sided)
+    needed = thresholds(log_e, rule)
+    x = log_e[..., 0] > log_e[..., 1]
+    differs = two_sided(log_e) >= np.log(needed.two_sided)
     if needed.side is None:
         return np.where(differs, np.where(x, X, Y), OPEN).astype(np.int8)
     bound = np.log(needed.side)

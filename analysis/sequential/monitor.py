@@ -109,7 +109,7 @@ class Monitor:
         used = np.where(self.tally.decided, np.nan, given)
         tally = self.tally.after(used, self.rule)
         lost = np.exp(np.minimum(tally.log_e[:, :2].min(axis=-1), LOG_MOST)) / 2  # by the side that bet wrongly
-        needed = thresholds(tally.log_e, tally.peak, self.rule).two_sided - lost
+        needed = thresholds(tally.log_e, self.rule).two_sided - lost
         needed = np.where(self.tally.decided, self.needed, np.maximum(needed, 1 / self.rule.error_rate))
         return Monitor(rule=self.rule, tally=tally, used=(*self.used, used), needed=needed)
 
@@ -149,7 +149,7 @@ class Monitor:
 
     def _expected_more(self, values: Floats) -> Floats:
         """Return units until the nearest decision were the answers to go on as they are; infinite where none is."""
-        log_e, needed = self.tally.log_e, thresholds(self.tally.log_e, self.tally.peak, self.rule)
+        log_e, needed = self.tally.log_e, thresholds(self.tally.log_e, self.rule)
         two, side = np.log(2 * needed.two_sided), None if needed.side is None else np.log(needed.side)
         rows = [
             two - log_e[:, 0] if side is None else np.maximum(two - log_e[:, 0], side - log_e[:, 3]),

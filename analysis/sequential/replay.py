@@ -32,7 +32,7 @@ class Replay:
     n: Ints
 
 
-def replay(values: Floats, rule: StoppingRule, *, ask_futile: bool = False) -> Replay:
+def replay(values: Floats, rule: StoppingRule) -> Replay:
     """Decide unit by unit.
 
     Parameters
@@ -41,8 +41,6 @@ def replay(values: Floats, rule: StoppingRule, *, ask_futile: bool = False) -> R
         In [0, 1], in the order of arrival; NaN = not asked.
     rule : StoppingRule
         As declared.
-    ask_futile : bool
-        Whether futile hypotheses are asked until ``rule.most`` all the same.
 
     Examples
     --------
@@ -53,9 +51,7 @@ def replay(values: Floats, rule: StoppingRule, *, ask_futile: bool = False) -> R
     check_values(values)
     tally = Tally.start(rule, (*values.shape[:-2], values.shape[-1]))
     for unit in range(values.shape[-2]):
-        asked = values[..., unit, :]
-        if not ask_futile:
-            asked = np.where(tally.marks == FUTILE, np.nan, asked)
+        asked = np.where(tally.marks == FUTILE, np.nan, values[..., unit, :])
         tally = tally.after(asked, rule)
     return Replay(decisions=NAMES[tally.marks], decided_at=tally.decided_at, n=tally.n)
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
-from analysis.statistics.checks import check_finite, check_level, check_one_of, check_whole
-
-SequentialCorrection = Literal["closed", "holm"]
+from analysis.statistics.checks import check_finite, check_level, check_whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +31,6 @@ class StoppingRule:
         Guess of the standard deviation of a unit's value, in (0, 1/2].
     futility : float
         A hypothesis is futile while the chance of a decision by ``most``, were the effect as planned, is smaller.
-    correction : {"closed", "holm"}
-        ``closed``: closed testing with averages of e-values; ``holm``: Holm on always-valid p-values.
     """
 
     effect: float
@@ -45,7 +40,6 @@ class StoppingRule:
     most: int | None = None
     sd: float = 0.25
     futility: float = 0.2
-    correction: SequentialCorrection = "closed"
 
     def __post_init__(self) -> None:
         for name in ("effect", "sd") if self.margin is None else ("effect", "sd", "margin"):
@@ -57,4 +51,3 @@ class StoppingRule:
         check_whole("least", self.least, least=1)
         if self.most is not None:
             check_whole("most", self.most, least=self.least)
-        check_one_of("correction", self.correction, ("closed", "holm"))

@@ -69,7 +69,7 @@ class Tally:
         log_capital = self.log_capital + log_factors(used, bets_of(rule))
         n, units, log_e = self.n + np.isfinite(used), self.units + 1, log_e_values(log_capital)
         peak = np.maximum(self.peak, log_e[..., :2])
-        found = np.where(n >= rule.least, decide(log_e, peak, rule), OPEN)
+        found = np.where(n >= rule.least, decide(log_e, rule), OPEN)
         found = np.where((found == OPEN) & (n >= rule.least) & futile(log_e, n, rule), FUTILE, found)
         marks = np.where(before, self.marks, found).astype(np.int8)
         decided_at = np.where(marks == self.marks, self.decided_at, np.where(marks == OPEN, 0, units))

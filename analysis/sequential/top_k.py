@@ -15,7 +15,7 @@ from analysis.statistics.checks import check_finite, check_level, check_whole
 from analysis.statistics.coding import Floats, Ints
 
 PRIOR = 0.5  # Beta(1/2, 1/2): wide, so that no score is favoured
-HALVINGS = 40
+HALVINGS, TINY = 40, 1e-12
 CONTENDERS = 3  # on each side of the border that are compared next
 FIRST = 10  # uniform comparisons for each system before any choice is made
 
@@ -84,11 +84,13 @@ class TopState:
     decided: bool
 
 
-def beta_mixture_bounds(won: Floats, compared: Ints, error_rate: float) -> tuple[Floats, Floats]:
+def beta_mixture_bounds(
+    won: Floats, compared: Ints, error_rate: float, *, centred: float | None = None
+) -> tuple[Floats, Floats]:
     """Return a confidence sequence for the mean of values in [0, 1], from their sum and number alone.
 
-    For a mean m the mixture B(a + S, a + n - S) / (B(a, a) m^S (1 - m)^(n - S)), a = 1/2, is a nonnegative
-    supermartingale (a^x b^(1-x) is convex in x, so values between 0 and 1 bet less than coins do); the means at which
+    For a mean m the mixture B(a + S, b + n - S) / (B(a, b) m^S (1 - m)^(n - S)) is a nonnegative
+    supermartingale (p^x q^(1-x) is convex in x, so values between 0 and 1 bet less than coins do); the means at which
     it is below 1 / ``error_rate`` hold the true one at every moment with 1 - ``error_rate``, by Ville's inequality.
 
     Parameters
@@ -97,22 +99,27 @@ def beta_mixture_bounds(won: Floats, compared: Ints, error_rate: float) -> tuple
         Sums and numbers of the values.
     error_rate : float
         Of each of the k sequences.
+    centred : float, optional
+        c > 0 for a = c m, b = c (1 - m): narrowest after some 10 c to 20 c values; otherwise a = b = 1/2.
 
     References
     ----------
     Robbins, H. (1970). Statistical methods related to the law of the iterated logarithm. Annals of Mathematical
-    Statistics, 41(5). Howard, S. R. et al. (2021). Annals of Statistics, 49(2), equation 3.10 and appendix A.3.
+    Statistics, 41(5). Howard, S. R. et al. (2021). Annals of Statistics, 49(2), equation 3.10 and appendix A.3
+    (centred: proposition 7).
     """
     from scipy.special import betaln, xlog1py, xlogy
 
     lost = compared - won
-    evidence = betaln(PRIOR + won, PRIOR + lost) - betaln(PRIOR, PRIOR)
     mean = np.divide(won, compared, out=np.full(len(won), 0.5), where=compared > 0)
 
     def end(outer: float) -> Floats:
         inside, outside = mean.copy(), np.full(len(mean), outer)
         for _ in range(HALVINGS):
             middle = (inside + outside) / 2
+            null = np.clip(middle, TINY, 1 - TINY)
+            a, b = (PRIOR, PRIOR) if centred is None else (centred * null, centred * (1 - null))
+            evidence = betaln(a + won, b + lost) - betaln(a, b)
             refuted = evidence - xlogy(won, middle) - xlog1py(lost, -middle) >= -np.log(error_rate)
             outside, inside = np.where(refuted, middle, outside), np.where(refuted, inside, middle)
         return outside
@@ -130,7 +137,7 @@ def top_state(counts: BordaCounts, rule: TopRule) -> TopState:
     if rule.k >= n:
         raise ValueError(f"k must be less than the number of systems, got {rule.k} of {n}")
     low, high = beta_mixture_bounds(counts.won, counts.compared, rule.error_rate / n)
-    order = _order(counts)
+    order = by_share(counts)
     leaders, others = order[: rule.k], order[rule.k :]
     gap = float(np.max(high[others]) - np.min(low[leaders]))
     return TopState(low=low, high=high, leaders=tuple(leaders.tolist()), gap=gap, decided=gap < rule.epsilon)
@@ -166,7 +173,7 @@ def next_comparisons(counts: BordaCounts, rule: TopRule, *, count: int, rng: np.
     return np.column_stack([systems, opponents + (opponents >= systems)])
 
 
-def _order(counts: BordaCounts) -> Ints:
+def by_share(counts: BordaCounts) -> Ints:
     """Return the systems by their share of wins, best first; the unknown in the middle."""
     share = np.divide(counts.won, counts.compared, out=np.full(len(counts.won), 0.5), where=counts.compared > 0)
     return np.argsort(-share, kind="stable")

@@ -41,7 +41,7 @@ def build(
     import json
 
     from spa.study.load import load_study, study_fingerprint
-    from spa.study.stopping import planned_annotators
+    from spa.study.stopping import planned_places
 
     loaded = load_study(study)
     target = store or default_store(study)
@@ -49,7 +49,7 @@ def build(
         loaded,
         target,
         fingerprint=study_fingerprint(loaded),
-        annotators=loaded.people.assignments_for(annotators or planned_annotators(loaded)),
+        annotators=loaded.people.assignments_for(annotators or planned_places(loaded)),
         seed=seed,
         progress=not as_json,
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from spa.commands.workspace import default_store
 from spa.errors import LONGEST_PROBLEM, SpaError, StudyError, shortened
 from spa.live import is_live
-from spa.study.stopping import planned_annotators
+from spa.study.stopping import planned_annotators, planned_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,8 +47,8 @@ class Overview:
 
     @property
     def cost(self) -> Decimal | None:
-        """Pay of all planned annotators, at most those of a live study, without platform fees."""
-        return self._pay_of(planned_annotators(self.study))
+        """Pay of all planned places, at most those of a live study, without platform fees."""
+        return self._pay_of(planned_places(self.study))
 
     @property
     def first_wave(self) -> int | None:
@@ -251,7 +251,7 @@ def _facts(overview: Overview) -> list[tuple[str, str]]:
     ]
     if overview.cost is not None and overview.hourly_pay is not None:
         times = f" x {people.sessions} sessions" if people.sessions > 1 else ""
-        product = f"{planned_annotators(study)}{times} x {people.pay}"
+        product = f"{planned_places(study)}{times} x {people.pay}"
         cost = f"{overview.cost:,} {people.currency} = {product}"
         if overview.first_wave_cost is not None:
             cost = f"at most {cost}, first wave {overview.first_wave_cost:,}"
@@ -270,6 +270,9 @@ def _annotators(overview: Overview) -> str:
     planned = str(planned_annotators(overview.study))
     if overview.first_wave is None:
         return planned
+    places = planned_places(overview.study)
+    if places > planned_annotators(overview.study):
+        planned += f" that count, {places} with those who replace the excluded"
     return f"at most {planned}, in waves of {overview.first_wave}, until every pair is decided"
 
 

@@ -4,28 +4,40 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from spa.live import decision_words, margin_words, rank_words, ranked
+from spa.study.stopping import deciding_answers, rating_scale_width
+
 if TYPE_CHECKING:
-    from spa.live import LivePair, LiveState
+    from spa.live import LivePair, LiveState, LiveSystem
     from spa.study.study import Study
 
 UNITS = {"human": "people", "simulated": "simulated annotators"}
 
 
+def units_of(group: str) -> str:
+    """Return what is counted of a group: people, or an LLM's forms."""
+    return UNITS.get(group, f"forms by {group}")
+
+
 def live_lines(study: Study, state: LiveState) -> list[str]:
     """Return a line on the group, then one for each pair: its confidence interval and its decision."""
     if state.systems:
-        found = f"the best {study.stopping.top} are {'decided' if state.best_found else 'open'}"
+        what = "the order is" if study.stopping.order else f"the best {study.stopping.top} are"
+        found = f"{what} {'decided' if state.systems_decided else 'open'}"
     else:
         futile = sum(pair.decision == "futile" for pair in state.pairs)
         decided = sum(pair.decision is not None for pair in state.pairs) - futile
         found = f"{decided} of {len(state.pairs)} decided" + (f", {futile} futile" if futile else "")
     goes_on = "nobody else needs to be asked" if state.enough else "asking goes on"
     gone = f" ({state.excluded} excluded)" if state.excluded else ""
-    units = UNITS.get(state.group, f"forms by {state.group}")
-    head = f"{state.units} of at most {state.most} {units}{gone}: {found}, {goes_on}"
+    head = f"{state.units} of at most {state.most} {units_of(state.group)}{gone}: {found}, {goes_on}"
     names = {system.id: system.name or system.id for system in study.systems}
     if state.systems:
-        return [head, "  share won against the others (intervals that hold at every look):", *_systems(state, names)]
+        return [
+            head,
+            "  share won against the others (intervals that hold at every look):",
+            *_systems(study, state, names),
+        ]
     how = "mean chance that the first is better" if state.answers == "preferences" else "the first is better above 50 %"
     several = len({pair.criterion for pair in state.pairs}) > 1
     exposed = len({pair.exposure for pair in state.pairs}) > 1
@@ -35,31 +47,30 @@ def live_lines(study: Study, state: LiveState) -> list[str]:
         place += [f"exposure {pair.exposure}"] if exposed else []
         about = f" ({', '.join(place)})" if place else ""
         x, y = names[pair.system_x], names[pair.system_y]
-        words = decision_words(study, pair, {pair.system_x: x, pair.system_y: y})
+        words = progress_words(study, pair, {pair.system_x: x, pair.system_y: y})
         lines.append(f"  {x} over {y}{about}: {100 * pair.low:.0f} to {100 * pair.high:.0f} %; {words}")
     return lines
 
 
-def _systems(state: LiveState, names: dict[str, str]) -> list[str]:
+def _systems(study: Study, state: LiveState, names: dict[str, str]) -> list[str]:
     """Return a line for each system, the best so far first."""
-    rows = sorted(state.systems, key=lambda row: (not row.leads, -(row.score or 0)))
+
+    def place(row: LiveSystem) -> str:
+        if study.stopping.order:
+            return f"; rank {rank_words(row)}"
+        return "; among the best so far" if row.leads else ""
+
     return [
-        f"  {names[row.system]}: {100 * row.low:.0f} to {100 * row.high:.0f} %"
-        + ("; among the best so far" if row.leads else "")
-        for row in rows
+        f"  {names[row.system]}: {100 * row.low:.0f} to {100 * row.high:.0f} %{place(row)}"
+        for row in ranked(state.systems)
     ]
 
 
-def decision_words(study: Study, pair: LivePair, names: dict[str, str]) -> str:
+def progress_words(study: Study, pair: LivePair, names: dict[str, str]) -> str:
     """Return what is decided of a pair, and after how many; or how many more that may take."""
-    match pair.decision:
-        case "x" | "y":
-            found = f"{names[pair.system_x if pair.decision == 'x' else pair.system_y]} is better"
-        case "equal":
-            found = f"equal within {100 * (study.stopping.margin or 0):g} points of 50 %"
-        case "futile":
-            return f"futile after {pair.decided_after}: a decision within the planned number is unlikely"
-        case None:
-            more = "" if pair.expected_more is None else f", some {pair.expected_more:.0f} more expected"
-            return f"open{more}"
-    return f"{found}, decided after {pair.decided_after}"
+    answers, margin = deciding_answers(study), study.stopping.margin
+    within = margin_words(margin, rating_scale_width(study) if answers == "ratings" else None)
+    found = decision_words(pair.decision, names[pair.system_x], names[pair.system_y], within)
+    if pair.decision is None:
+        return found if pair.expected_more is None else f"{found}, some {pair.expected_more:.0f} more expected"
+    return f"{found}, {'given up' if pair.decision == 'futile' else 'decided'} after {pair.decided_after}"

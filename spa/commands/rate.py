@@ -271,7 +271,7 @@ def simulated_endpoint(
     variants = rater_variants(rater)
     by_form = {variant.form_key: variant for variant in variants}.values()
     forms = (
-        (workspace.form(name, variant.protocol), store.assignments.key(name))
+        (workspace.form(name, variant.protocol), store.assignments.key(name, "llm"))
         for name in store.assignments.ids()[:limit]
         for variant in by_form
     )

@@ -172,8 +172,8 @@ def question_of(workspace: Workspace, rated: RatedTarget) -> Question:
     """Return the question as it was on the form."""
     from spa.forms.form import RatingTarget
 
-    systems = workspace.store.assignments.key(rated.assignment_id).systems
-    for question in workspace.form(rated.assignment_id).questions("everybody"):
+    systems = workspace.store.assignments.key(rated.assignment_id, "llm").systems
+    for question in workspace.form(rated.assignment_id, respondents="llm").questions("everybody"):
         target = question.target
         if (
             isinstance(target, RatingTarget)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from spa.forms.texts import Texts
     from spa.responses.store import Store
     from spa.study.assignment import Assignment, BlindingKey
+    from spa.study.narrowing import Respondents
     from spa.study.outputs import Outputs
     from spa.study.raters import RaterProtocol
     from spa.study.study import Study
@@ -34,11 +35,11 @@ class Workspace:
     outputs: Outputs
     texts: Texts
     store: Store
-    _drawn: dict[str, tuple[Assignment, BlindingKey]] = field(
+    _for_llms: dict[str, tuple[Assignment, BlindingKey]] = field(
         init=False, repr=False, compare=False, default_factory=dict
     )
     _forms: StudyForms = field(init=False, repr=False, compare=False)
-    _built: Callable[[str, RaterProtocol | None], Form] = field(init=False, repr=False, compare=False)
+    _built: Callable[..., Form] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         from spa.forms.build import StudyForms
@@ -46,22 +47,31 @@ class Workspace:
         object.__setattr__(self, "_forms", StudyForms(self.study, self.outputs, self.texts))
         object.__setattr__(self, "_built", lru_cache(maxsize=FORMS_KEPT)(self._build))
 
-    def form(self, assignment_id: str, protocol: RaterProtocol | None = None) -> Form:
-        """Return the form of an assignment, with what a way of asking adds; those used last are kept."""
-        return self._built(assignment_id, protocol)
+    def form(
+        self, assignment_id: str, protocol: RaterProtocol | None = None, *, respondents: Respondents | None = None
+    ) -> Form:
+        """Return the form of an assignment, with what a way of asking adds; those used last are kept.
 
-    def forget_forms(self) -> None:
-        """Build forms anew from now on: decided pairs may have been left out of their assignments."""
-        self._drawn.clear()
-        object.__setattr__(self, "_built", lru_cache(maxsize=FORMS_KEPT)(self._build))
+        It is that of people, unless a protocol or ``respondents`` says that an LLM gets it.
+        """
+        whose: Respondents = respondents or ("people" if protocol is None else "llm")
+        adapts = whose == "people" and self.study.stopping.rule != "fixed"
+        adaptation = self.store.assignments.adaptation(assignment_id) if adapts else None
+        return self._built(assignment_id, protocol, whose, adaptation)
 
     def expect(self, assignment_ids: Sequence[str]) -> None:
-        """Read at once what the forms of these assignments are built from, in the place of those read before."""
-        drawn = self.store.assignments.draws(assignment_ids)
-        self._drawn.clear()
-        self._drawn.update(drawn)
+        """Read at once what LLMs' forms of these assignments are built from, in the place of those read before."""
+        drawn = self.store.assignments.draws(assignment_ids, "llm")
+        self._for_llms.clear()
+        self._for_llms.update(drawn)
 
-    def _build(self, assignment_id: str, protocol: RaterProtocol | None) -> Form:
+    def _build(
+        self,
+        assignment_id: str,
+        protocol: RaterProtocol | None,
+        respondents: Respondents,
+        adaptation: object,  # names the form in the cache
+    ) -> Form:
         from spa.forms.form_extras import NO_EXTRAS, FormExtras
 
         added = (
@@ -69,7 +79,8 @@ class Workspace:
             if protocol is None
             else FormExtras(explain=protocol.explain, guidelines=protocol.guidelines, reference=protocol.reference)
         )
-        assignment, key = self._drawn.get(assignment_id) or self.store.assignments.draw(assignment_id)
+        known = self._for_llms.get(assignment_id) if respondents == "llm" else None
+        assignment, key = known or self.store.assignments.draw(assignment_id, respondents)
         return self._forms.build(assignment, key, added)
 
     def close(self) -> None:

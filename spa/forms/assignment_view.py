@@ -13,6 +13,7 @@ from spa.forms.word_diff import mark_differences
 from spa.study.assignment import Assignment, BlindingKey, Block, ShownOutput
 from spa.study.output_files import cleaned
 from spa.study.outputs import Output, Outputs
+from spa.study.sampling import label_name
 from spa.study.study import OVERALL, Criterion, Elicitation, Study
 
 
@@ -44,8 +45,11 @@ class AssignmentView:
         return self.text_cache.say(name, **values)
 
     def system(self, label: str) -> str:
-        """Return what a system is called on the form."""
-        return self.text_cache.system(label)
+        """Return what a system is called on the form; a dealt pair is A and B on each page, as labels tell of none."""
+        if not self.study.deals_pairs:
+            return self.text_cache.system(label)
+        (place,) = (block.labels.index(label) for block in self.assignment.blocks if label in block.labels)
+        return self.say("pair_label", label=label_name(place))
 
     def criteria_of(self, elicitation: Elicitation) -> tuple[str, ...]:
         """Return the criteria of an elicitation in the order asked."""

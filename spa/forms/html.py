@@ -386,8 +386,8 @@ def _environment() -> Environment:
         "kind": _kind_of,
         "arrangement": _arrangement,
         "words": _option_words,
-        "segments": _segments,
         "quoted": quoted_lines,
+        "segments": _segments,
         "is_long": lambda exhibit: len(exhibit.text) > LONG_ITEM,
     }
     return environment

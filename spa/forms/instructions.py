@@ -35,7 +35,7 @@ def preset_instructions(view: AssignmentView) -> str:
     paragraphs = [
         view.say("instructions_intro", systems=str(len(labels)), labels=separator.join(labels))
         if len(labels) > 1 and not study.single_outputs and not study.deals_pairs
-        else view.say("instructions_intro_one")
+        else view.say("instructions_intro_pairs" if study.deals_pairs else "instructions_intro_one")
     ]
     if study.spa is not None:
         pair = {"x": labels[0], "y": labels[1]}

@@ -43,7 +43,7 @@ def next_wave(
     wave : int
         Places of a wave.
     most : int
-        Places that the platform may open in all.
+        Places that the platform may open in all, also in the place of people who are excluded.
     places : int
         Opened so far, less those that nobody can take any more.
     completed, at_work : int
@@ -63,11 +63,13 @@ def next_wave(
 def describe_wave(state: LiveState | None, wave: Wave) -> str:
     """Return in a line what is decided, and what follows for the places."""
     decided = "no answers yet" if state is None else f"{state.outcome} after {state.units} annotators"
+    gone = f", {state.excluded} of them by people who are excluded" if state is not None and state.excluded else ""
     follows = {
         "open": f"next wave: {wave.places} places",
         "enough": "enough: no further place is needed",
         "under way": "the open places are still being filled or worked on",
-        "most": "no place may be opened any more: all that were planned are completed; raise [stopping] most to go on",
+        "most": f"no place may be opened any more: all that were planned are completed{gone}; "
+        "raise [people] annotators to go on",
     }
     return f"{decided}; {follows[wave.reason]}"
 

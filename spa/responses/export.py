@@ -50,6 +50,7 @@ from spa.responses.tidy_tables import (
     Tables,
 )
 from spa.responses.two_reviewers import read_visit_decisions, reviews_of, settled_decisions, two_decide
+from spa.study.assignment import Assignment, BlindingKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +123,10 @@ def export_tables(
     unblinded = _unblind(store)
     gathered = _Gathered(store, form_of)
     for submission in store.submissions():
-        gathered.add(submission, unblinded[submission.assignment_id], complete=True)
+        gathered.add(submission, unblinded(submission), complete=True)
     partial = list(incomplete)
     for submission in partial:
-        gathered.add(submission, unblinded[submission.assignment_id], complete=False)
+        gathered.add(submission, unblinded(submission), complete=False)
     tables = gathered.tables(with_complete=bool(partial), exclusions=_decided(store))
     return replace(tables, decisions=_log_of_two(store))
 
@@ -382,17 +383,18 @@ def _evidence(decision: Decision) -> str | None:
     return _printable(": ".join(part for part in (decision.rule, decision.note) if part))
 
 
-def _unblind(store: Store) -> dict[str, AssignmentLabels]:
-    positions = {
-        assignment.assignment_id: {
-            label: place for block in assignment.blocks for place, label in enumerate(block.labels, start=1)
-        }
-        for assignment in store.assignments
-    }
-    return {
-        key.assignment_id: AssignmentLabels(systems=key.systems, positions=positions[key.assignment_id])
-        for key in store.assignments.keys()
-    }
+def _unblind(store: Store) -> Callable[[Submission], AssignmentLabels]:
+    """Return what tells the labels that a submission is about."""
+    drawn = zip(store.assignments, store.assignments.keys(), strict=True)
+    for_people = {key.assignment_id: _labels(assignment, key) for assignment, key in drawn}
+    adapted = store.assignments.draws(store.assignments.adapted_ids(), "llm")
+    for_llms = for_people | {name: _labels(*draw) for name, draw in adapted.items()}
+    return lambda visit: (for_llms if visit.annotator_kind == "llm" else for_people)[visit.assignment_id]
+
+
+def _labels(assignment: Assignment, key: BlindingKey) -> AssignmentLabels:
+    positions = {label: place for block in assignment.blocks for place, label in enumerate(block.labels, start=1)}
+    return AssignmentLabels(systems=key.systems, positions=positions)
 
 
 def _is_due(answer: Response | Missing) -> bool:

@@ -24,7 +24,7 @@ from sqlalchemy import (
     false,
 )
 
-SCHEMA_VERSION = 6  # stores of earlier versions are migrated, see spa.responses.store_versions
+SCHEMA_VERSION = 7  # stores of earlier versions are migrated, see spa.responses.store_versions
 
 
 class Verbatim(TypeDecorator[str]):
@@ -73,8 +73,9 @@ adapted = Table(  # what earlier answers of a live study changed in assignments,
     "adapted",
     metadata,
     Column("assignment_id", ForeignKey("assignments.assignment_id"), primary_key=True),
+    Column("respondents", String, primary_key=True, server_default="people"),  # who see it so
     Column("left_out", Text),  # pairs, JSON: [[system_x, system_y], ...]; or
-    Column("dealt", Text),  # in the place of the pairs drawn, JSON: [[system_x, system_y, system asked about], ...]
+    Column("dealt", Text),  # in the place of the pairs drawn, JSON: [[system_x, system_y, subject], ...]
     Column("published", Boolean, nullable=False, server_default=false()),  # its form stands on a platform as it is
 )
 

@@ -2,15 +2,15 @@
 
 1: no journal, but the attempts of raters; the first stores knew no personal tokens. 2: a journal; seats had no
 numbers, outcomes were not noted, and tokens not tied to visits. 3: no places. 4: as 5, which says that stores are
-migrated. 5: no assignment was adapted. The first ones of 3 and 4 differ from the last in indexes and the
-order of columns.
+migrated. 5: no assignment was adapted. 6: people and LLMs saw an assignment adapted alike. The first ones of 3 and 4
+differ from the last in indexes and the order of columns.
 """
 
 from __future__ import annotations
 
 import json
 
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, literal, select, update
 
 from spa.forms.prompt_turns import WHOLE
 from spa.responses.capacity import OF_PEOPLE, PERSON
@@ -19,6 +19,7 @@ from spa.responses.migration import Former, Schema
 from spa.responses.outcomes import COMPLETED
 from spa.responses.store_schema import (
     SCHEMA_VERSION,
+    adapted,
     assignments,
     from_bytes,
     journal,
@@ -55,6 +56,11 @@ def _derive(connection: Connection, version: int, former: Former) -> None:
         )
         counted = select(assignments.c.assignment_id, assignments.c.number, held)
         connection.execute(insert(places).from_select(["assignment_id", "number", "people"], counted))
+    if version == 6:
+        by_llm = select(submissions.c.assignment_id).where(submissions.c.annotator_kind == "llm")
+        seen = select(adapted.c.assignment_id, literal("llm"), adapted.c.left_out, adapted.c.dealt)
+        names = ["assignment_id", "respondents", "left_out", "dealt"]
+        connection.execute(insert(adapted).from_select(names, seen.where(adapted.c.assignment_id.in_(by_llm))))
 
 
 def _number_visits_of_raters(connection: Connection) -> None:

@@ -6,8 +6,9 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import astuple
 from itertools import islice
+from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
 
 from spa.errors import ResponseError
 from spa.responses.database import CHUNK, Database, note
@@ -16,18 +17,21 @@ from spa.responses.store_schema import adapted, assignments, blinding, meta, pla
 from spa.responses.tokens import random_token
 from spa.study.assignment import Assignment, BlindingKey
 from spa.study.assignment_json import assignment_from_json, assignment_to_json, key_from_json, key_to_json
-from spa.study.narrowing import DealtPair, Pair, narrowed, redealt
+from spa.study.narrowing import DealtPair, Pair, Respondents, narrowed, redealt
 
 _DRAWS = (  # run for every visit of a rater, made once
     select(assignments.c.assignment_id, assignments.c.record, blinding.c.record, adapted.c.left_out, adapted.c.dealt)
     .join(blinding, blinding.c.assignment_id == assignments.c.assignment_id)
-    .outerjoin(adapted, adapted.c.assignment_id == assignments.c.assignment_id)
+    .outerjoin(
+        adapted,
+        (adapted.c.assignment_id == assignments.c.assignment_id) & (adapted.c.respondents == bindparam("respondents")),
+    )
     .where(assignments.c.assignment_id.in_(bindparam("assignment_ids", expanding=True)))
 )
 _IN_ORDER = (
     select(assignments.c.record, blinding.c.record.label("key"), adapted.c.left_out, adapted.c.dealt)
     .join(blinding, blinding.c.assignment_id == assignments.c.assignment_id)
-    .outerjoin(adapted, adapted.c.assignment_id == assignments.c.assignment_id)
+    .outerjoin(adapted, (adapted.c.assignment_id == assignments.c.assignment_id) & (adapted.c.respondents == "people"))
     .order_by(assignments.c.number)
 )
 
@@ -35,7 +39,7 @@ _IN_ORDER = (
 class StoredAssignments:
     """The assignments of a store, without what was left out of them.
 
-    Iterating yields them in the order of the draw, and ``len`` counts them.
+    Iterating yields them in the order of the draw, as people see them, and ``len`` counts them.
     """
 
     def __init__(self, database: Database) -> None:
@@ -98,49 +102,67 @@ class StoredAssignments:
             return list(connection.scalars(select(assignments.c.assignment_id).order_by(assignments.c.number)))
 
     def keys(self) -> Iterator[BlindingKey]:
-        """Yield the keys of all assignments."""
+        """Yield the keys of all assignments, as people see them."""
         for row in self._database.stream(_IN_ORDER):
             yield key_from_json(row.key) if row.dealt is None else _as_asked(*row)[1]
 
-    def key(self, assignment_id: str) -> BlindingKey:
+    def key(self, assignment_id: str, respondents: Respondents = "people") -> BlindingKey:
         """Return what the labels of one assignment hide."""
-        return self.draw(assignment_id)[1]
+        return self.draw(assignment_id, respondents)[1]
 
-    def draw(self, assignment_id: str) -> tuple[Assignment, BlindingKey]:
+    def draw(self, assignment_id: str, respondents: Respondents = "people") -> tuple[Assignment, BlindingKey]:
         """Return one assignment with what its labels hide."""
-        draws = self.draws([assignment_id])
+        draws = self.draws([assignment_id], respondents)
         if assignment_id not in draws:
             raise ResponseError(f"{self._database.name}: no assignment {assignment_id!r}")
         return draws[assignment_id]
 
-    def draws(self, assignment_ids: Sequence[str]) -> dict[str, tuple[Assignment, BlindingKey]]:
+    def draws(
+        self, assignment_ids: Sequence[str], respondents: Respondents = "people"
+    ) -> dict[str, tuple[Assignment, BlindingKey]]:
         """Return several assignments with what their labels hide, by id; unknown ids are left out."""
-        with self._database.reading() as connection:
-            rows = connection.execute(_DRAWS, {"assignment_ids": assignment_ids}).all()
-        return {name: _as_asked(*row) for name, *row in rows}
+        return {name: _as_asked(*row) for name, *row in self._rows(assignment_ids, respondents)}
 
-    def dealt(self) -> dict[str, list[DealtPair]]:
-        """Return the pairs of the assignments that were dealt others than those drawn."""
+    def _rows(self, assignment_ids: Sequence[str], respondents: Respondents) -> Sequence[Row[Any, Any, Any, Any, Any]]:
         with self._database.reading() as connection:
-            rows = connection.execute(select(adapted).where(adapted.c.dealt.is_not(None))).all()
+            given = {"assignment_ids": assignment_ids, "respondents": respondents}
+            return connection.execute(_DRAWS, given).all()
+
+    def adaptation(self, assignment_id: str) -> tuple[str | None, str | None] | None:
+        """Return what was left out of an assignment for people and what was dealt instead; ``None``: as drawn."""
+        own = (adapted.c.assignment_id == assignment_id) & (adapted.c.respondents == "people")
+        with self._database.reading() as connection:
+            found = connection.execute(select(adapted.c.left_out, adapted.c.dealt).where(own)).one_or_none()
+        return None if found is None else (found.left_out, found.dealt)
+
+    def adapted_ids(self) -> list[str]:
+        """Return the ids of the assignments that people or LLMs see otherwise than drawn."""
+        with self._database.reading() as connection:
+            return list(connection.scalars(select(adapted.c.assignment_id).distinct()))
+
+    def dealt(self, respondents: Respondents = "people") -> dict[str, list[DealtPair]]:
+        """Return the pairs of the assignments that were dealt others than those drawn."""
+        own = adapted.c.dealt.is_not(None) & (adapted.c.respondents == respondents)
+        with self._database.reading() as connection:
+            rows = connection.execute(select(adapted).where(own)).all()
         return {row.assignment_id: _pairs(row.dealt) for row in rows}
 
     def narrowed_as_drawn(self, assignment_ids: Sequence[str]) -> list[tuple[Assignment, BlindingKey]]:
-        """Return those of some assignments of which anything was left out, as they were drawn."""
-        with self._database.reading() as connection:
-            rows = connection.execute(_DRAWS, {"assignment_ids": assignment_ids}).all()
+        """Return those of some assignments of which anything was left out for people, as they were drawn."""
+        rows = self._rows(assignment_ids, "people")
         return [(assignment_from_json(row[1]), key_from_json(row[2])) for row in rows if row.left_out is not None]
 
     def leave_out(self, decided: Collection[Pair]) -> int:
-        """Leave decided pairs out of every assignment that nobody has begun, and return how many changed.
+        """Leave decided pairs out of every assignment that no person has begun, and return how many changed.
 
-        The draw itself stays as it is. Forms that were given to anybody, or published, never change.
+        The draw itself stays as it is. Forms that were given to people, or published, never change; LLMs see them as
+        drawn.
         """
         pairs = json.dumps(sorted(sorted(pair) for pair in decided), ensure_ascii=False)
         return self._adapt(lambda waiting: [{"assignment_id": each, "left_out": pairs} for each in waiting])
 
     def deal(self, pairs: Sequence[DealtPair], *, each: int) -> int:
-        """Deal other pairs to the next assignments that nobody has begun, ``each`` to one; returns how many changed."""
+        """Deal other pairs to the next assignments that no person has begun, ``each`` to one; says how many changed."""
         hands = [pairs[start : start + each] for start in range(0, len(pairs), each)]
 
         def deal(waiting: Sequence[str]) -> list[dict[str, str]]:
@@ -152,19 +174,23 @@ class StoredAssignments:
         return self._adapt(deal)
 
     def _adapt(self, change: Callable[[Sequence[str]], list[dict[str, str]]]) -> int:
-        """Replace what was adapted of assignments that nobody has begun; returns how many rows are new."""
-        begun = select(submissions.c.assignment_id)
+        """Replace what was adapted of assignments that no person has begun; returns how many rows are new."""
+        begun = select(submissions.c.assignment_id).where(submissions.c.annotator_kind != "llm")
+        for_people = adapted.c.respondents == "people"
         published = select(adapted.c.assignment_id).where(adapted.c.published)
         with self._database.transaction() as connection:
             lock_leases(connection)
             name = places.c.assignment_id
             free = select(name).where(name.not_in(begun), name.not_in(published)).order_by(places.c.number)
             rows = change(list(connection.scalars(free)))
-            known = {row.assignment_id: (row.left_out, row.dealt) for row in connection.execute(select(adapted))}
+            known = {
+                row.assignment_id: (row.left_out, row.dealt)
+                for row in connection.execute(select(adapted).where(for_people))
+            }
             rows = [row for row in rows if known.get(row["assignment_id"]) != (row.get("left_out"), row.get("dealt"))]
             for start in range(0, len(rows), CHUNK):
                 names = [row["assignment_id"] for row in rows[start : start + CHUNK]]
-                connection.execute(delete(adapted).where(adapted.c.assignment_id.in_(names)))
+                connection.execute(delete(adapted).where(for_people, adapted.c.assignment_id.in_(names)))
             if rows:
                 connection.execute(insert(adapted), rows)
         return len(rows)
@@ -174,7 +200,7 @@ class StoredAssignments:
         with self._database.transaction() as connection:
             lock_leases(connection)
             for name in assignment_ids:
-                own = adapted.c.assignment_id == name
+                own = (adapted.c.assignment_id == name) & (adapted.c.respondents == "people")
                 if connection.execute(update(adapted).where(own).values(published=True)).rowcount == 0:
                     connection.execute(insert(adapted).values(assignment_id=name, published=True))
 

@@ -45,7 +45,8 @@ class Stopping(TomlTable):
     effect: Annotated[float, Field(gt=0, lt=0.5)] = 0.1  # smallest of interest, as a distance from 0.5
     margin: Annotated[float, Field(gt=0, lt=0.5)] | None = None  # closer to 0.5 is equal; None: nothing is
     top: Annotated[int, Field(ge=1)] | None = None  # decide only which so many systems win most often, instead of pairs
-    epsilon: Annotated[float, Field(gt=0, lt=1)] = 0.05  # by how much less one of these may win than the last of them
+    order: bool = added(False)  # decide the order of all systems instead of pairs
+    epsilon: Annotated[float, Field(gt=0, lt=1)] = 0.05  # by how much less a system may win than one named after it
     freed: Literal["shorter", "open_pairs"] = "shorter"  # what becomes of the place of decided pairs in later forms
     least: Annotated[int, Field(ge=2)] = 10  # annotators before anything is decided
     most: Annotated[int, Field(ge=2)] | None = None  # annotators at most; None: [people] annotators

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from spa.study.assignment import Assignment, BlindingKey, Block
 
 Pair = tuple[str, str]  # two systems, in either order
+Respondents = Literal["people", "llm"]  # each see an assignment as adapted for them, or else as drawn
+
+
+def respondents_of(annotator_kind: str) -> Respondents:
+    """Return whom a kind of annotators belongs to; simulated annotators stand for people."""
+    return "llm" if annotator_kind == "llm" else "people"
 
 
 def narrowed(assignment: Assignment, key: BlindingKey, decided: Collection[Pair]) -> Assignment:
@@ -62,7 +69,7 @@ class DealtPair:
 
     system_x: str
     system_y: str
-    subject: str
+    subject: str | None  # None: both
 
 
 def redealt(key: BlindingKey, assignment: Assignment, pairs: Sequence[DealtPair]) -> BlindingKey:

@@ -43,6 +43,11 @@ def deciding_pairs(study: Study) -> tuple[tuple[str, str], ...]:
     return study.pairs if answers == "preferences" else study.choice_pairs
 
 
+def ranks_systems(study: Study) -> bool:
+    """Return whether a live study looks for the best few of many systems or for their order, instead of pairs."""
+    return study.stopping.top is not None or study.stopping.order
+
+
 def stopping_facts(study: Study) -> dict[str, Any]:
     """Return [stopping] with what it leaves to other tables of the study filled in; nothing in one of fixed size."""
     if study.stopping.rule == "fixed":
@@ -60,5 +65,10 @@ def rating_scale_width(study: Study) -> float:
 
 
 def planned_annotators(study: Study) -> int:
-    """Return how many annotators are planned: of a live study, after how many it ends undecided."""
+    """Return how many annotators are planned: of a live study, after how many that count it ends undecided."""
     return study.people.annotators if study.stopping.most is None else study.stopping.most
+
+
+def planned_places(study: Study) -> int:
+    """Return how many people may take part and be paid: in a live study those in excess replace the excluded."""
+    return max(study.people.annotators, planned_annotators(study))

@@ -61,6 +61,7 @@ class OutputFiles(TomlTable):
     sample: Text | None = None  # column that numbers several outputs of one system for one item
     item_text: Text | None = None  # column with what every system was given, shown with the outputs
     item_name: Text | None = added(None)  # what annotators read above it, before its number; the locale's where absent
+    references: tuple[Text, ...] = ()  # for automatic metrics: columns with a reference text, or systems that are one
     filters: tuple[OutputFilter, ...] = ()
     match_length_of: Ident | None = None  # system cut to whole sentences, never longer than the longest other
 

@@ -15,6 +15,7 @@ from spa.study.stopping import (
     deciding_elicitation,
     kinds_asked,
     planned_annotators,
+    ranks_systems,
 )
 from spa.study.study import (
     OVERALL,
@@ -438,7 +439,7 @@ def _stopping(study: Study) -> Iterator[StudyProblem]:
     if given.freed == "open_pairs" and not (deciding_answers(study) == "choices" and study.deals_pairs):
         do = 'set [choices] per_annotator, or freed = "shorter": nobody is asked about the same pair twice'
         yield find("[stopping] freed", '"shorter" unless pairs are dealt', '"open_pairs"', do, "choices")
-    yield from _top(study)
+    yield from _systems_ranked(study)
     most = planned_annotators(study)
     if given.least > most:
         yield find(
@@ -449,19 +450,21 @@ def _stopping(study: Study) -> Iterator[StudyProblem]:
         yield find(place, "[people] per_assignment = 1 and sessions = 1", "more", do)
 
 
-def _top(study: Study) -> Iterator[StudyProblem]:
-    """Yield what keeps a live study from looking for the best few: it draws each form's pairs by the answers before."""
-    given, place = study.stopping, "[stopping] top"
-    if given.top is None:
+def _systems_ranked(study: Study) -> Iterator[StudyProblem]:
+    """Yield what keeps a live study from ranking systems: it draws each form's pairs by the answers before."""
+    given, place = study.stopping, f"[stopping] {'order' if study.stopping.order else 'top'}"
+    if not ranks_systems(study):
         if "epsilon" in given.model_fields_set:
-            yield find("[stopping] epsilon", "top beside it", "none", "set top or remove it")
+            yield find("[stopping] epsilon", "top or order beside it", "none", "set one or remove it")
         return
+    if given.order and given.top is not None:
+        yield find(place, "no top beside it", str(given.top), "remove one: an order tells the best few too")
     if deciding_answers(study) != "choices" or not study.deals_pairs:
         do = "only dealt pairs can be chosen by the answers before"
         yield find(place, "[choices] per_annotator, and choices that decide", "another design", do, "choices")
     elif len(deciding_criteria(study)) > 1:
         yield find(place, "one criterion", "several", "name it in [stopping] criteria")
-    if given.top >= len(study.compared):
+    if given.top is not None and given.top >= len(study.compared):
         yield find(place, f"less than the {len(study.compared)} systems", str(given.top), "lower it", "systems")
     if study.outputs.sample is not None:
         yield find(place, "one output of each system and item", "[outputs] sample", "remove that key", "outputs")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from spa.commands.live_lines import UNITS, decision_words
+from spa.commands.live_lines import UNITS, progress_words, units_of
+from spa.live import rank_words, ranked
 from streamlit_app import loading
 from streamlit_app.rendering import plain, show_counts, show_metrics
 
@@ -42,7 +43,7 @@ def _live() -> None:
         return
     group = groups[0]
     if len(groups) > 1:
-        group = st.segmented_control("Answers of", groups, default=groups[0], format_func=_units, required=True)
+        group = st.segmented_control("Answers of", groups, default=groups[0], format_func=_name, required=True)
     history, savings = loading.live_history(loading.state(), group)
     _metrics(history.state, savings)
     st.subheader("Decisions")
@@ -55,7 +56,7 @@ def _live() -> None:
     _charts(history)
 
 
-def _units(group: str) -> str:
+def _name(group: str) -> str:
     return UNITS.get(group, group)
 
 
@@ -71,10 +72,10 @@ def _how(state: LiveState) -> str:
 def _metrics(state: LiveState, savings: LiveSavings) -> None:
     decided = f"{sum(pair.decision not in (None, 'futile') for pair in state.pairs):,} of {len(state.pairs):,}"
     if state.systems:
-        decided = "yes" if state.best_found else "not yet"
+        decided = "yes" if state.systems_decided else "not yet"
     currency = loading.workspace().study.people.currency
     shown = {
-        f"Counted {_units(state.group)}": f"{state.units:,} of at most {state.most:,}",
+        f"Counted {units_of(state.group)}": f"{state.units:,} of at most {state.most:,}",
         "Excluded": f"{state.excluded:,}",
         "Decided": decided,
     }
@@ -101,22 +102,22 @@ def _row(state: LiveState, pair: LivePair) -> dict[str, object]:
         "n": pair.n,
         "Mean (%)": None if pair.mean is None else round(100 * pair.mean, 1),
         "Interval (%)": f"{100 * pair.low:.0f} to {100 * pair.high:.0f}",
-        "Decision": decision_words(loading.workspace().study, pair, loading.system_names()),
+        "Decision": progress_words(loading.workspace().study, pair, loading.system_names()),
     }
 
 
 def _systems(state: LiveState) -> list[dict[str, object]]:
-    """Return the rows of a study that looks for the best few, the best so far first."""
-    names = loading.system_names()
+    """Return the rows of a study that looks for the best few or the order, the best so far first."""
+    names, in_order = loading.system_names(), loading.workspace().study.stopping.order
     return [
         {
             "System": names[row.system],
             "n": row.n,
             "Share won (%)": None if row.score is None else round(100 * row.score, 1),
             "Interval (%)": f"{100 * row.low:.0f} to {100 * row.high:.0f}",
-            "Among the best": "yes" if row.leads else "no",
         }
-        for row in sorted(state.systems, key=lambda row: (not row.leads, -(row.score or 0)))
+        | ({"Ranks": rank_words(row)} if in_order else {"Among the best": "yes" if row.leads else "no"})
+        for row in ranked(state.systems)
     ]
 
 
@@ -139,7 +140,7 @@ def _charts(history: LiveHistory) -> None:
 
 
 def _chart(state: LiveState, pair: LivePair, path: tuple[LivePoint, ...]) -> None:
-    words = decision_words(loading.workspace().study, pair, loading.system_names())
+    words = progress_words(loading.workspace().study, pair, loading.system_names())
     st.markdown(f"**{plain(_title(state, pair))}**  \n{plain(words)}")
     rows = [
         {"units": point.units, "mean": None if point.mean is None else 100 * point.mean, "low": 100 * point.low,
@@ -149,7 +150,7 @@ def _chart(state: LiveState, pair: LivePair, path: tuple[LivePoint, ...]) -> Non
     x = {
         "field": "units",
         "type": "quantitative",
-        "title": _units(state.group),
+        "title": units_of(state.group),
         "scale": {"domain": [0, max(state.units, 10)]},
         "axis": {"grid": False, "tickMinStep": 1, "tickCount": 5},
     }

@@ -15,6 +15,7 @@ from analysis.results.words import Names, number, percent
 from spa.errors import AnalysisError, ResponseError
 from spa.platforms.review import rules_for
 from spa.responses.decisions import Action, Decision, parse_amount
+from spa.study.narrowing import respondents_of
 from streamlit_app import loading
 from streamlit_app.queue import CHOSEN, DECIDED, ReviewEntry, entries_of, matches
 from streamlit_app.rendering import plain, show_metrics
@@ -155,7 +156,9 @@ def _beside(entry: ReviewEntry) -> None:
     rows = answers_beside_others(tables, entry.visit.annotator_id, entry.visit.assignment_id)
     if not rows:
         return
-    key = loading.workspace().store.assignments.key(entry.visit.assignment_id)
+    key = loading.workspace().store.assignments.key(
+        entry.visit.assignment_id, respondents_of(entry.visit.annotator_kind)
+    )
     st.markdown("**Beside the others**")
     st.caption(plain("; ".join(f"{label} is {names.system(system)}" for label, system in key.systems.items())))
     st.dataframe([_compared(row, names) for row in rows], hide_index=True, height=min(420, 36 * (len(rows) + 1)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,9 @@ from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace
 from spa.forms.form import Form, PreferenceTarget
 from spa.live import live_state, narrow
+from tests.spa.hand_made import ASKED
 from tests.spa.small_study import BEGINNING, answer_form, write_study
-from tests.spa.store_steps import complete, lease_assignment
+from tests.spa.store_steps import complete, lease_assignment, lease_for_rater
 
 STUDY = f"""{BEGINNING}
 people = {{annotators = 40, pay = "2.00", currency = "GBP"}}
@@ -57,6 +59,17 @@ def _one(workspace: Workspace, number: int, rng: np.random.Generator) -> None:
     form = workspace.form(lease.assignment_id)
     raw = _answers(form, workspace.store.assignments.key(lease.assignment_id).systems, rng, number == INCOHERENT)
     complete(workspace.store, answer_form(lease, form, **raw), completion_code="code")
+
+
+def answer_by_llm(path: Path, forms: int) -> None:
+    """Let an LLM answer the first forms as they were drawn, one of them incoherently."""
+    rng = np.random.default_rng(3)
+    with open_workspace(path) as workspace:
+        for number, name in enumerate(workspace.store.assignments.ids()[:forms]):
+            lease = lease_for_rater(workspace.store, "gpt", name, ASKED)
+            form, key = workspace.form(name, respondents="llm"), workspace.store.assignments.key(name, "llm")
+            raw = _answers(form, key.systems, rng, number == INCOHERENT)
+            complete(workspace.store, replace(answer_form(lease, form, **raw), asked=ASKED), completion_code="rater")
 
 
 def _answers(form: Form, systems: dict[str, str], rng: np.random.Generator, incoherent: bool) -> dict[str, str]:

@@ -20,7 +20,7 @@ from analysis.report import render_report
 from analysis.results.analyse import analyse
 from analysis.results.findings import first_criteria, main_source
 from analysis.results.live import NOT_UNDER_LOOKING, contradicted, turned_live, with_fixed_estimates
-from analysis.results.live_words import best_few_words, live_evidence, live_interval, live_value
+from analysis.results.live_words import live_evidence, live_interval, live_value, ranking_words
 from analysis.results.records import Results
 from analysis.results.words import Names
 from spa.commands.workspace import open_workspace
@@ -45,6 +45,15 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def copied(finished: Path, tmp_path: Path) -> Path:
     """Return a copy that a test may change."""
     return Path(shutil.copytree(finished.parent, tmp_path / "copied")) / finished.name
+
+
+def test_the_store_is_read_once_for_answers_and_decisions(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("analysis.live.unit_matrix.export_tables")
+    with open_workspace(finished, read_only=True) as workspace:
+        facts = answers_of(workspace).facts
+    assert facts is not None
+    assert facts.live is not None
+    assert facts.live.groups[0].units
 
 
 def results_of(path: Path) -> Results:
@@ -212,11 +221,9 @@ def test_the_best_few_are_named_once_they_are_found(results: Results) -> None:
     )
     found = LiveGroup(group="human", units=30, excluded=0, enough=True, all_decided=True)
     live = replace(RATED, answers="preferences", scale_width=None, pairs=(), top=1, systems=systems, groups=(found,))
-    assert best_few_words(live, "human", Names(results)).endswith(
-        "the best 1, with an error rate of at most 5%: gamma."
-    )
+    assert ranking_words(live, "human", Names(results)).endswith("the best 1, with an error rate of at most 5%: gamma.")
     at_most = replace(live, groups=(replace(found, all_decided=False),))
-    assert best_few_words(at_most, "human", Names(results)) == ""
+    assert ranking_words(at_most, "human", Names(results)) == ""
     page = render_report(replace(results, live=live), full=True)["report.md"]
     assert re.findall(r"^\| (\w+) \| 20 \| ([\d.]+)% \|.*\| (yes|no) \|$", page, flags=re.M) == [
         ("gamma", "75.0", "yes"),

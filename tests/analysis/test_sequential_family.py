@@ -17,6 +17,7 @@ from analysis.sequential.rule import StoppingRule
 from analysis.statistics.coding import Floats
 from analysis.statistics.corrections import holm
 from tests.calibration.sequential_errors import DESIGNS, LiveDesign, counts, preferences
+from tests.calibration.sequential_holm import rejected
 from tests.calibration.sequential_saving import FOUR, cost, fixed_people
 from tests.calibration.table import most_by_luck
 
@@ -37,7 +38,7 @@ def test_without_a_margin_every_set_of_pairs_has_an_average_of_20(log_x: list[fl
     k = len(log_x)
     sets = [subset for size in range(1, k + 1) for subset in combinations(range(k), size)]
     expected = [all(e_values[list(subset)].mean() >= 20 for subset in sets if place in subset) for place in range(k)]
-    assert (decide(log_e, log_e, RULE) != OPEN).tolist() == expected
+    assert (decide(log_e, RULE) != OPEN).tolist() == expected
 
 
 @given(st.lists(st.tuples(st.booleans(), LOGS, LOGS, LOGS), min_size=1, max_size=3))
@@ -61,7 +62,7 @@ def test_with_a_margin_every_combination_of_states_is_refused(rows: list[tuple[b
         }
         direction = X if log_e[place, 0] > log_e[place, 1] else Y
         expected.append(direction if direction not in standing else EQUAL if EQUAL not in standing else OPEN)
-    assert decide(log_e, log_e[:, :2], MARGIN).tolist() == expected
+    assert decide(log_e, MARGIN).tolist() == expected
 
 
 @given(st.lists(LOGS, min_size=1, max_size=6))
@@ -69,10 +70,10 @@ def test_holm_is_that_of_always_valid_p_values(log_x: list[float]) -> None:
     peak = sides(log_x)
     p_values = np.minimum(2 * np.exp(-peak.max(axis=-1)), 1.0)
     expected = holm(p_values.tolist(), fwer=0.05).rejected
-    assert (decide(peak - 50, peak, replace(RULE, correction="holm")) != OPEN).tolist() == expected.tolist()
+    assert rejected(peak, 0.05).tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("rule", [RULE, MARGIN, replace(RULE, correction="holm"), replace(MARGIN, most=60)])
+@pytest.mark.parametrize("rule", [RULE, MARGIN, replace(MARGIN, most=60)])
 @given(order=st.permutations(range(4)), seed=st.integers(0, 50))
 def test_the_order_of_pairs_and_the_name_of_x_change_nothing(rule: StoppingRule, order: list[int], seed: int) -> None:
     values = preferences(np.random.default_rng(seed), (60, 4), np.array([0.5, 0.6, 0.3, 0.7]))

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtr
 
-from analysis.sequential.replay import replay
+from analysis.sequential.replay import Replay, replay
 from analysis.sequential.rule import StoppingRule
 from analysis.statistics.coding import Floats
+from tests.calibration.sequential_holm import holm_replay
 
 PEOPLE = 100
 BATCH = 1000  # studies in memory
@@ -61,6 +62,7 @@ class LiveDesign:
     means: tuple[float, ...]
     rule: StoppingRule
     people: int = PEOPLE
+    replay: Callable[[Floats, StoppingRule], Replay] = replay
 
 
 RULE = StoppingRule(effect=0.1, sd=0.22)
@@ -77,7 +79,8 @@ DESIGNS = (
         name="preferences, Holm on always-valid p-values",
         draw=preferences,
         means=EVEN,
-        rule=StoppingRule(effect=0.1, sd=0.22, correction="holm"),
+        rule=RULE,
+        replay=holm_replay,
     ),
     LiveDesign(name="ratings", draw=ratings, means=EVEN, rule=StoppingRule(effect=0.0625, sd=0.12)),
     LiveDesign(name="choices", draw=choices, means=EVEN, rule=StoppingRule(effect=0.1, sd=0.45)),
@@ -126,7 +129,7 @@ def counts(design: LiveDesign, runs: int, rng: np.random.Generator) -> Floats:
     """Return how many studies had a false decision, one of wrong direction, and a false finding of repeated t-tests."""
     mean = np.array(design.means)
     values = design.draw(rng, (runs, design.people, len(mean)), mean)
-    decisions = replay(values, design.rule).decisions
+    decisions = design.replay(values, design.rule).decisions
     wrong = ((decisions == "x") & (mean < 0.5)) | ((decisions == "y") & (mean > 0.5))
     margin = 1.0 if design.rule.margin is None else design.rule.margin
     false = wrong | (np.isin(decisions, ["x", "y"]) & (mean == 0.5))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import stdtr
 
-from analysis.sequential.replay import replay
+from analysis.sequential.replay import Replay, replay
 from analysis.sequential.rule import StoppingRule
 from analysis.statistics.coding import Floats
 from tests.calibration.sequential_errors import RULE, Draw, choices, preferences
+from tests.calibration.sequential_holm import holm_replay
 
 POWER = 0.8
 START_MINUTES = 2  # of a person: consent and instructions; a pair takes one minute
@@ -57,7 +58,13 @@ def _power(values: Floats, level: float) -> float:
     return float((np.logical_and.accumulate(steps, axis=-1) & (order == 0)).any(axis=-1).mean())
 
 
-def cost(values: Floats, rule: StoppingRule, fixed: int, even: Floats | None = None) -> LiveCost:
+def cost(
+    values: Floats,
+    rule: StoppingRule,
+    fixed: int,
+    even: Floats | None = None,
+    replay: Callable[[Floats, StoppingRule], Replay] = replay,
+) -> LiveCost:
     """Return what the live study costs whose longest duration gives the first pair the same power.
 
     Parameters
@@ -70,6 +77,8 @@ def cost(values: Floats, rule: StoppingRule, fixed: int, even: Floats | None = N
         People of the fixed study.
     even : array of float or None
         Values that are true instead when costs are counted.
+    replay : function
+        How a study decides.
     """
     low, high = 2, values.shape[1]
     while low < high:
@@ -95,7 +104,7 @@ FOUR = (0.6, 0.65, 0.7, 0.8)
 CHOICES = StoppingRule(effect=0.1, sd=0.45)
 ROWS: tuple[tuple[str, Draw, tuple[float, ...], StoppingRule, bool], ...] = (
     ("60, 65, 70, 80 %", preferences, FOUR, RULE, False),
-    ("the same, Holm", preferences, FOUR, replace(RULE, correction="holm"), False),
+    ("the same, Holm", preferences, FOUR, RULE, False),
     ("60, 65, 70, 80, 50 %", preferences, (*FOUR, 0.5), RULE, False),
     ("the same, futility", preferences, (*FOUR, 0.5), replace(RULE, most=100), False),
     ("the same, margin .10", preferences, (*FOUR, 0.5), replace(RULE, margin=0.1), False),
@@ -117,7 +126,8 @@ def table(runs: int, seed: int) -> Iterator[str]:
         rng, people = np.random.default_rng([seed, 7]), 150 if draw is preferences else 600
         values = draw(rng, (runs, people, len(means)), np.array(means))
         even = draw(rng, values.shape, np.full(len(means), 0.5)) if null else None
-        found = cost(values, rule, fixed_people(values, rule.error_rate), even)
+        how = holm_replay if "Holm" in name else replay
+        found = cost(values, rule, fixed_people(values, rule.error_rate), even, how)
         questions = ", ".join(f"{number:.0f}" for number in found.questions)
         equal = "" if found.decided_equal is None else f" (even pair: equal in {100 * found.decided_equal:.0f} %)"
         yield (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.analysis.live_study import answer, build
+from tests.analysis.live_study import answer, answer_by_llm, build
 from tests.dashboard.conftest import Dashboard, started
 from tests.dashboard.looking import expect, photograph, visit
 
@@ -22,6 +22,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("dashboard-live")]
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
     path = build(tmp_path_factory.mktemp("live"))
+    answer_by_llm(path, 3)
     answer(path)
     with started(path) as running:
         yield running
@@ -36,6 +37,9 @@ def test_decisions_charts_and_money_are_shown(browser: Browser, live: Dashboard,
     expect(page.get_by_text("Nobody else needs to be asked.")).to_be_visible()
     expect(page.get_by_text("Questions spared")).to_be_visible()
     expect(page.get_by_text("GBP").first).to_be_visible()
+    page.get_by_role("radio", name="gpt").or_(page.get_by_role("button", name="gpt")).click()
+    expect(page.get_by_text("Counted forms by gpt")).to_be_visible()
+    expect(page.get_by_text("Asking goes on until all is decided.")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     photograph(page, tmp_path / f"live-{width}.png")
     page.close()

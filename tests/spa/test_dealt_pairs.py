@@ -12,17 +12,24 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from analysis.answers.study_answers import answers_of
 from analysis.live.next_pairs import open_pairs
+from analysis.live.state import live_states
+from analysis.report import render_report
+from analysis.results.analyse import analyse
 from spa.cli import main
 from spa.commands.workspace import open_workspace
 from spa.errors import StudyError
-from spa.forms.form import ChoiceTarget, ExhibitsBlock
+from spa.forms.form import ChoiceTarget, ExhibitsBlock, OptionsAnswer
+from spa.forms.prompt import render_prompt
 from spa.live import LivePair
 from spa.study.load import load_study
 from spa.study.narrowing import DealtPair
 from spa.study.outputs import load_outputs
 from spa.study.sampling import sample_assignments, study_rng
 from spa.study.study import Study
+from tests.spa.small_study import answer_form
+from tests.spa.store_steps import complete, lease_assignment
 
 SYSTEMS = [f"s{number}" for number in range(6)]
 PAIRS = list(combinations(SYSTEMS, 2))
@@ -35,6 +42,7 @@ systems = [{", ".join(f'{{id = "{system}"}}' for system in SYSTEMS)}]
 people.annotators = 10
 choices.per_annotator = 6
 """
+ORDER = '[stopping]\nrule = "when_decided"\nleast = 2\norder = true\nepsilon = 0.5\n'
 BEST = '[stopping]\nrule = "when_decided"\nleast = 2\ntop = 2\nepsilon = 0.3\n'
 
 
@@ -71,6 +79,24 @@ def test_pairs_items_and_sides_are_balanced_and_labels_tell_of_no_system(tmp_pat
     assert set(pairs.values()) == {180 // len(PAIRS)}
     assert set(items.values()) == {20}
     assert all(abs(first[True, pair] - first[False, pair]) <= 1 for pair in pairs)
+
+
+def test_every_page_shows_text_a_and_text_b_and_the_instructions_say_so(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    assert CliRunner().invoke(main, ["build", str(path)]).exit_code == 0
+    with open_workspace(path) as workspace:
+        form = workspace.form("a00001")
+    said = str(render_prompt(form))
+    blocks = [block for page in form.pages for block in page.blocks]
+    shown = [[one.caption for one in block.exhibits] for block in blocks if isinstance(block, ExhibitsBlock)]
+    asked = [each for each in form.questions("everybody") if isinstance(each.target, ChoiceTarget)]
+    options = [
+        [one.text for one in each.answer.options[:2]] for each in asked if isinstance(each.answer, OptionsAnswer)
+    ]
+    assert shown == options == [["Text A", "Text B"]] * 6
+    assert len({each.target.label_x for each in asked if isinstance(each.target, ChoiceTarget)}) == 6
+    assert "pairs of texts" in said
+    assert "System" not in said
 
 
 def test_pairs_dealt_anew_are_asked_and_exported(tmp_path: Path) -> None:
@@ -119,10 +145,18 @@ def test_the_place_of_decided_pairs_goes_to_the_open_ones() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ("[likert]\n", "[choices] per_annotator: expected no [spa], rating section or outputs beside it"),
-        ('choices.outputs = "all"', "[choices] per_annotator: expected no [spa], rating section or outputs beside it"),
+        ("[likert]\n", "[choices] per_annotator: expected no [spa], [ranking], rating section"),
+        (
+            'choices.outputs = "all"',
+            "[choices] per_annotator: expected no [spa], [ranking], rating section",
+        ),
         (BEST.replace("top = 2", "top = 6"), "[stopping] top: expected less than the 6 systems, got 6"),
-        (BEST.replace("top = 2\n", ""), "[stopping] epsilon: expected top beside it, got none"),
+        (BEST + "order = true", "[stopping] order: expected no top beside it, got 2"),
+        (
+            f"choices.comparisons = [['s0', 's1']]\n{ORDER}",
+            '[stopping] order: expected comparisons = "all"',
+        ),
+        (BEST.replace("top = 2\n", ""), "[stopping] epsilon: expected top or order beside it, got none"),
         (BEST.replace("epsilon", "#").replace("[stopping]", "choices.ties = true\n[stopping]"), None),
     ],
 )
@@ -134,6 +168,41 @@ def test_a_design_that_cannot_be_dealt_is_refused(tmp_path: Path, change: str, s
     with pytest.raises(StudyError) as refused:
         load_study(path)
     assert said in str(refused.value)
+
+
+@pytest.mark.parametrize("subject", [None, "s5"])
+def test_a_dealt_pair_counts_for_both_systems_or_for_the_unsettled_one(tmp_path: Path, subject: str | None) -> None:
+    path = written(tmp_path, STUDY + ORDER)
+    assert CliRunner().invoke(main, ["build", str(path)]).exit_code == 0
+    hand = [DealtPair(system_x="s5", system_y=f"s{number % 5}", subject=subject) for number in range(6)]
+    with open_workspace(path) as workspace:
+        assert workspace.store.assignments.deal(hand, each=6) == 1
+        lease = lease_assignment(workspace.store, "person", source="link", annotator_kind="human")
+        complete(workspace.store, answer_form(lease, workspace.form(lease.assignment_id)), completion_code="code")
+        (state,) = live_states(workspace.study, workspace.store)
+    counted = {row.system for row in state.systems if row.n}
+    assert counted == (set(SYSTEMS) if subject is None else {"s5"})
+
+
+def test_a_live_study_finds_the_order_and_says_it(tmp_path: Path) -> None:
+    path = written(tmp_path, STUDY.replace("annotators = 10", "annotators = 400") + ORDER + "error_rate = 0.4")
+    assert CliRunner().invoke(main, ["build", str(path)]).exit_code == 0
+    truth = tmp_path / "truth.toml"
+    truth.write_text("[utilities]\n" + "".join(f"{system} = {1.2 * place}\n" for place, system in enumerate(SYSTEMS)))
+    done = CliRunner().invoke(main, ["simulate", str(path), "--truth", str(truth), "--seed", "1"])
+    assert done.exit_code == 0, done.output
+    status = CliRunner().invoke(main, ["status", str(path)]).output
+    assert "the order is decided, nobody else needs to be asked" in status
+    lines = [line.strip() for line in status.splitlines() if "; rank " in line]
+    assert [line.partition(":")[0] for line in lines] == SYSTEMS[::-1]
+    with open_workspace(path) as workspace:
+        (state,) = live_states(workspace.study, workspace.store)
+        answers = answers_of(workspace)
+    assert all(row.rank_low <= rank <= row.rank_high for rank, row in enumerate(reversed(state.systems), start=1))
+    results = analyse(answers.tables, plan=answers.plan, study=answers.facts)
+    report = render_report(results, full=True)["report.md"]
+    assert "Found in this order, with an error rate of at most 40%: s5, s4, s3, s2, s1 and s0." in report
+    assert "looked for an order of the systems, none before one that wins 50 points more" in report
 
 
 def test_a_live_study_asks_for_the_best_few_and_ends_when_they_are_known(tmp_path: Path) -> None:

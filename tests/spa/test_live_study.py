@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -18,14 +19,17 @@ from spa.commands.workspace import Workspace, open_workspace
 from spa.errors import StudyError
 from spa.forms.form import Form, PreferenceTarget
 from spa.live import Decision, LivePair, LiveState
+from spa.responses.export import export_tables
 from spa.responses.store import Store
 from spa.server.app import create_app
 from spa.server.survey_context import SurveyContext
 from spa.study.load import load_study
-from spa.study.stopping import deciding_answers, deciding_criteria, deciding_pairs, planned_annotators
+from spa.study.narrowing import Respondents
+from spa.study.stopping import deciding_answers, deciding_criteria, deciding_pairs, planned_annotators, planned_places
 from spa.study.study import Study
+from tests.spa.hand_made import ASKED
 from tests.spa.small_study import STUDY, SYSTEMS, answer_form, write_study
-from tests.spa.store_steps import complete, lease_assignment
+from tests.spa.store_steps import complete, lease_assignment, lease_for_rater
 
 WHEN_DECIDED = '[stopping]\nrule = "when_decided"\nleast = 2\n'
 LIVE = f"{STUDY}\n{WHEN_DECIDED}"
@@ -54,7 +58,9 @@ def state_after(study: Study, store: Store, decided: dict[tuple[str, str], int])
 @pytest.fixture
 def decide(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[tuple[str, str], int]], None]:
     def patch(decided: dict[tuple[str, str], int]) -> None:
-        monkeypatch.setattr(live, "live_states", lambda study, store: (state_after(study, store, decided),))
+        monkeypatch.setattr(
+            live, "live_states", lambda study, store, exported=None: (state_after(study, store, decided),)
+        )
 
     return patch
 
@@ -67,8 +73,10 @@ def workspace(tmp_path: Path) -> Workspace:
     return open_workspace(path)
 
 
-def pairs_of(workspace: Workspace, form: Form, assignment_id: str) -> set[frozenset[str]]:
-    systems = workspace.store.assignments.key(assignment_id).systems
+def pairs_of(
+    workspace: Workspace, form: Form, assignment_id: str, respondents: Respondents = "people"
+) -> set[frozenset[str]]:
+    systems = workspace.store.assignments.key(assignment_id, respondents).systems
     targets = [each.target for each in form.questions("everybody") if isinstance(each.target, PreferenceTarget)]
     return {frozenset((systems[target.label_x], systems[target.label_y])) for target in targets}
 
@@ -114,6 +122,28 @@ def test_later_forms_leave_out_what_is_decided_and_nobody_comes_once_all_is(
         assert {systems[label] for label in shown} == {"beta", "gamma"}
 
 
+def test_an_assignment_that_an_llm_began_is_narrowed_for_people_alone(workspace: Workspace) -> None:
+    first, second = (frozenset(pair) for pair in CHAIN)
+    with workspace:
+        lease = lease_for_rater(workspace.store, "gpt", "a00001", ASKED)
+        assert workspace.store.assignments.leave_out([CHAIN[0]]) == 6
+        assert pairs_of(workspace, workspace.form("a00001"), "a00001") == {second}
+        whole = workspace.form("a00001", respondents="llm")
+        assert pairs_of(workspace, whole, "a00001", "llm") == {first, second}
+        answered = replace(answer_form(lease, whole), asked=ASKED)
+        complete(workspace.store, answered, completion_code="rater")
+        rows = export_tables(workspace.store).preferences
+        assert {frozenset(pair) for pair in rows.select("system_x", "system_y").rows()} == {first, second}
+
+
+def test_a_form_that_was_made_already_leaves_out_what_is_decided_since(workspace: Workspace) -> None:
+    with workspace:
+        whole = workspace.form("a00002")
+        assert workspace.form("a00002") is whole
+        workspace.store.assignments.leave_out([CHAIN[1]])
+        assert pairs_of(workspace, workspace.form("a00002"), "a00002") == {frozenset(CHAIN[0])}
+
+
 def test_what_is_left_out_survives_and_the_draw_goes_on(tmp_path: Path, workspace: Workspace) -> None:
     with workspace:
         assert workspace.store.assignments.leave_out([CHAIN[0]]) == 6
@@ -151,6 +181,7 @@ def test_what_decides_follows_from_the_study(tmp_path: Path, more: str, found: t
         deciding_pairs(study),
         planned_annotators(study),
     ) == found
+    assert planned_places(study) == 6  # excluded people are replaced while there are places
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, text
 from sqlalchemy.pool import NullPool
 
 from spa.commands.workspace import open_workspace
@@ -29,7 +29,7 @@ from spa.responses.database import parse_target
 from spa.responses.decisions import Decision, add_decision
 from spa.responses.leases import Lease
 from spa.responses.store import Store
-from spa.responses.store_schema import metadata
+from spa.responses.store_schema import adapted, metadata
 from spa.responses.submission import Missing, Response
 from spa.study.load import former_fingerprints, load_study, study_fingerprint
 from tests.spa.hand_made import ASKED
@@ -96,6 +96,9 @@ LAST = FOUR | {
     "journal": f"""number {{serial}}, {CALL}, begun_at FLOAT NOT NULL, outcome TEXT NOT NULL, finished_at FLOAT,
         facts TEXT NOT NULL, request {{bytes}} NOT NULL, response {{bytes}}, {CALL_UNIQUE}"""
 }
+SIX = LAST | {
+    "adapted": f"{ASSIGNMENT} PRIMARY KEY, left_out TEXT, dealt TEXT, published BOOLEAN NOT NULL DEFAULT false",
+}
 INDEXES = {  # of those whose names are still in use
     "ix_submissions_annotator_id": "submissions (annotator_id)",
     "ix_payloads_submission_id": "payloads (submission_id)",
@@ -113,6 +116,7 @@ WRITTEN = {
     "4, first": (4, FOUR),
     "4": (4, LAST),
     "5": (5, LAST),
+    "6": (6, SIX),
 }
 LABEL = PreferenceTarget(label_x="A", label_y="B", exposure=5, criterion="overall", asked_first=True)
 SAID = (
@@ -144,6 +148,11 @@ def answer(store: Store, version: int) -> None:
         decision = Decision(submission_id=visits[0].submission_id, action="approve", reviewer="R", decided_at=1.5)
         with store.transaction() as connection:
             add_decision(connection, decision)
+    if version > 5:
+        with store.transaction() as connection:  # the rater began a00003 when it was so
+            rows = [("a00003", "people"), ("a00003", "llm"), ("a00004", "people")]
+            seen = [{"assignment_id": name, "respondents": who, "left_out": '[["B", "A"]]'} for name, who in rows]
+            connection.execute(insert(adapted), seen)
     with store.transaction() as connection:  # times that are sums of their parts
         connection.execute(text("UPDATE journal SET begun_at = number"))
         connection.execute(text("UPDATE journal SET finished_at = number + 0.5 WHERE finished_at IS NOT NULL"))
@@ -168,6 +177,7 @@ def as_written(rows: Rows, version: int) -> Rows:
     """Return the rows of a store as an earlier version would have written them."""
     old = {name: [dict(row) for row in kept] for name, kept in rows.items()}
     old["meta"] = [row | ({"value": str(version)} if row["name"] == "schema" else {}) for row in old["meta"]]
+    old["adapted"] = [row for row in old["adapted"] if row["respondents"] == "people"]
     if version < 3:
         for visit in old["submissions"]:
             visit["seat"] = visit["seat"].replace("person 1", "person")
@@ -241,7 +251,7 @@ def test_a_store_of_any_version_has_everything_after_it_was_migrated(
     kept = path.with_name(f"study.version-{version}.sqlite") if path.is_file() else f"schema version_{version}"
     said = [record.getMessage() for record in caplog.records]
     assert len(said) == 1
-    assert f"from version {version} to 6; the old one is kept as {kept}" in said[0]
+    assert f"from version {version} to 7; the old one is kept as {kept}" in said[0]
     if isinstance(kept, Path):
         assert stat.S_IMODE(kept.stat().st_mode) == 0o600
         with contextlib.closing(sqlite3.connect(kept)) as copy:
@@ -334,7 +344,7 @@ def test_a_store_that_is_in_use_is_not_migrated_and_no_copy_is_overwritten(tmp_p
         server.execute("PRAGMA journal_mode = WAL")
         server.execute("SELECT * FROM meta").fetchall()
         with pytest.raises(
-            ResponseError, match=r"study\.sqlite: migrating it to version 6: .* locked by another program"
+            ResponseError, match=r"study\.sqlite: migrating it to version 7: .* locked by another program"
         ):
             Store.open(path, wait=0.05)
     Store.open(path).close()
@@ -346,7 +356,7 @@ def test_a_store_that_is_in_use_is_not_migrated_and_no_copy_is_overwritten(tmp_p
 @pytest.mark.parametrize(
     ("version", "said"),
     [
-        ("7", "expected a store of version 6 or earlier, got version 7 of a newer spa-eval; upgrade"),
+        ("8", "expected a store of version 7 or earlier, got version 8 of a newer spa-eval; upgrade"),
         ("new", "got 'new'; name a store that spa-eval made"),
         (None, "got none; name a store that spa-eval made"),
     ],

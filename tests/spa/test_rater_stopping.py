@@ -138,7 +138,7 @@ def test_batch_files_hold_a_wave(bench: Bench, stopping: RaterStopping, monkeypa
 def test_the_command_says_so_and_all_asks_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     study = write_study(tmp_path, LIVE)
     state = live_state(units=4, most=6, decided=True, group="simulated-rater")
-    monkeypatch.setattr(live, "live_states", lambda study, store: (state,))
+    monkeypatch.setattr(live, "live_states", lambda study, store, exported=None: (state,))
 
     def spa(*words: str) -> str:
         result = CliRunner().invoke(main, [words[0], str(study), *words[1:]])

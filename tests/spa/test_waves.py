@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 import pytest
@@ -135,7 +136,17 @@ def test_looking_goes_on_past_errors_that_pass_but_not_from_the_first() -> None:
 
 def test_simulated_annotators_stand_for_people_only_in_rehearsals(monkeypatch: pytest.MonkeyPatch) -> None:
     state = live_state(units=1, most=2, group="simulated")
-    monkeypatch.setattr(live, "live_states", lambda study, store: (state,))
+    monkeypatch.setattr(live, "live_states", lambda study, store, exported=None: (state,))
     study, store = cast(Study, None), cast(Store, None)
     assert people_state(study, store, rehearsed=True) is state
     assert people_state(study, store) is None
+
+
+def test_the_excluded_are_replaced_until_the_places_are_used_up_which_a_line_says() -> None:
+    state = replace(live_state(units=22, most=25), excluded=3)
+    assert next_wave(state, wave=10, most=30, places=25, completed=25) == Wave(places=3, reason="open")
+    used_up = next_wave(state, wave=10, most=25, places=25, completed=25)
+    assert describe_wave(state, used_up) == (
+        "0 of 1 comparisons are decided after 22 annotators; no place may be opened any more: all that were planned "
+        "are completed, 3 of them by people who are excluded; raise [people] annotators to go on"
+    )
