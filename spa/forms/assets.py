@@ -20,8 +20,13 @@ def common_style() -> str:
 def asset_text(name: str) -> str:
     """Return a file that pages link to."""
     if name == "form.js":
-        return _read(name) + _read("spans.js")
+        return script_text(spans=True)
     return common_style() + _read(name) if name.endswith(".css") else _read(name)
+
+
+def script_text(*, spans: bool) -> str:
+    """Return the script of the pages, without the marking of errors where nobody marks any: a HIT has little room."""
+    return _read("form.js") + (_read("spans.js") if spans else "")
 
 
 @cache

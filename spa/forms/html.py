@@ -19,7 +19,7 @@ from typing import Literal, Protocol
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from spa.forms.assets import asset_name, asset_text
+from spa.forms.assets import asset_name, asset_text, script_text
 from spa.forms.effort import count_words
 from spa.forms.form import (
     AnswerOption,
@@ -115,18 +115,14 @@ class Posting:
     origins: tuple[str, ...]  # where the browser may post to
     fields: Mapping[str, str]  # hidden fields sent beside the answers
 
-    @property
-    def policy(self) -> str:
-        """The content security policy of such a page."""
+    def policy(self, script: str) -> str:
+        """Return the content security policy of such a page; ``script`` is the page's own."""
+        digests = (hashlib.sha256(each.encode()).digest() for each in (script, self.script))
+        hashes = " ".join(f"'sha256-{base64.b64encode(digest).decode('ascii')}'" for digest in digests)
         return (
-            f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {self._hashes}; "
+            f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {hashes}; "
             f"form-action {' '.join(self.origins)}; base-uri 'none'"
         )
-
-    @property
-    def _hashes(self) -> str:
-        digests = (hashlib.sha256(script.encode()).digest() for script in (asset_text("form.js"), self.script))
-        return " ".join(f"'sha256-{base64.b64encode(digest).decode('ascii')}'" for digest in digests)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,6 +209,7 @@ def render_whole(
     Without ``posting`` it is for reading only. With ``answers`` (question id -> what was sent) it is a form that was
     handed in: they stand in their places. With ``minimum_seconds`` reading is asked for as on single pages.
     """
+    spans = any(isinstance(question.answer, SpansAnswer) for question in form.questions("people"))
     return _document(
         "whole.html" if posting is None else "posted.html",
         texts,
@@ -223,7 +220,7 @@ def render_whole(
             preview=posting is None and answers is None, answers=answers or {}, minimum_seconds=minimum_seconds
         ),
         style=Markup(asset_text("form.css")),  # our own files
-        script=Markup(asset_text("form.js")),
+        script=Markup(script_text(spans=spans)),
         posting=posting,
     )
 
