@@ -11,7 +11,7 @@ import base64
 import hashlib
 import mimetypes
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Literal, Protocol
@@ -115,18 +115,14 @@ class Posting:
     origins: tuple[str, ...]  # where the browser may post to
     fields: Mapping[str, str]  # hidden fields sent beside the answers
 
-    @property
-    def policy(self) -> str:
-        """The content security policy of such a page."""
+    def policy(self, scripts: Iterable[str]) -> str:
+        """Return the content security policy of such a page; ``scripts`` are the page's own."""
+        digests = (hashlib.sha256(script.encode()).digest() for script in (*scripts, self.script))
+        hashes = " ".join(f"'sha256-{base64.b64encode(digest).decode('ascii')}'" for digest in digests)
         return (
-            f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {self._hashes}; "
+            f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {hashes}; "
             f"form-action {' '.join(self.origins)}; base-uri 'none'"
         )
-
-    @property
-    def _hashes(self) -> str:
-        digests = (hashlib.sha256(script.encode()).digest() for script in (*_scripts(True), self.script))
-        return " ".join(f"'sha256-{base64.b64encode(digest).decode('ascii')}'" for digest in digests)
 
 
 @dataclass(frozen=True, kw_only=True)
