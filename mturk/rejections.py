@@ -6,10 +6,10 @@ from functools import partial
 
 from mturk import records
 from mturk.collecting import REJECTED
-from spa.responses.decisions import Decision, add_decision, read_decisions
+from spa.responses.decisions import PROGRAM, Decision, add_decision, read_decisions
 from spa.responses.store import Store
 
-REVIEWER = "spa mturk"  # who decides, in the log
+REVIEWER = f"{PROGRAM}mturk"  # who decides, in the log
 RULE = "rejected by the requester"
 
 

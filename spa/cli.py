@@ -28,8 +28,12 @@ ORDER = (
     "rehearse",
     "import",
     "export",
+    "metrics",
     "report",
+    "explanations",
     "review-explanations",
+    "settle-review",
+    "contamination",
     "forget",
     "demo",
 )

@@ -14,12 +14,13 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Final, Literal
 
 from spa.errors import SpaError
 from streamlit_app.options import DashboardOptions, from_environment, to_environment
 
 Part = Literal["analysed", "profiles", "calls", "answers", "sections"]
+EXPLORATION: Final = "exploration"  # worked out where it is asked for, and then alone
 STATE = "state"  # said first: what the store held before it was read
 
 
@@ -32,7 +33,7 @@ class BackgroundAnalysis:
         self._changed = threading.Condition()
         threading.Thread(target=self._collect, args=(source,), daemon=True).start()
 
-    def take(self, part: Part, state: str) -> Any:
+    def take(self, part: Part | Literal["exploration"], state: str) -> Any:
         """Return a part that was worked out of a state, waiting for it; ``None`` where it is not to be had."""
         with self._changed:
             self._changed.wait_for(lambda: self._ended or STATE in self._found)
@@ -40,6 +41,11 @@ class BackgroundAnalysis:
                 return None
             self._changed.wait_for(lambda: self._ended or part in self._found)
             return self._found.get(part)
+
+    def has(self, part: str) -> bool:
+        """Return whether a part need not be waited for: it is there, or is not to be had."""
+        with self._changed:
+            return self._ended or part in self._found
 
     def wait(self) -> None:
         """Wait until everything is worked out."""
@@ -61,9 +67,9 @@ class BackgroundAnalysis:
             self._changed.notify_all()
 
 
-def begin(options: DashboardOptions) -> BackgroundAnalysis:
-    """Start the other process."""
-    command = [sys.executable, "-P", "-m", "streamlit_app.background_analysis"]
+def begin(options: DashboardOptions, *asked: str) -> BackgroundAnalysis:
+    """Start the other process, for what the first pages show or for the exploration of texts, where that is asked."""
+    command = [sys.executable, "-P", "-m", "streamlit_app.background_analysis", *asked]
     environment = {**os.environ, **to_environment(options)}
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=environment)
     if process.stdout is None:
@@ -72,8 +78,8 @@ def begin(options: DashboardOptions) -> BackgroundAnalysis:
     return BackgroundAnalysis(process.stdout)  # type: ignore[arg-type]  # a pipe of bytes
 
 
-def work(options: DashboardOptions, say: Callable[[str, object], None]) -> None:
-    """Work out what the first pages show, in the order in which they show it."""
+def work(options: DashboardOptions, say: Callable[[str, object], None], *asked: str) -> None:
+    """Work out what the first pages show, in the order in which they show it, or the exploration of texts."""
     from spa.commands.workspace import open_workspace
     from streamlit_app import findings
 
@@ -84,14 +90,17 @@ def work(options: DashboardOptions, say: Callable[[str, object], None]) -> None:
         say(STATE, findings.state_of_source(options, workspace))
         found = findings.read_source(options, workspace)
         analysed = findings.analyse_answers(found)
+        if EXPLORATION in asked:
+            say(EXPLORATION, findings.explore_texts(analysed, options))
+            return
         say("analysed", analysed)
         from analysis.monitoring.annotator_profiles import annotator_profiles
 
         say("profiles", annotator_profiles(found.tables, found.reading))
         say("calls", findings.count_calls(workspace))
         say("answers", found)
-        asked = "preferences" if analysed.results.preferences else "ratings"
-        say("sections", findings.write_sections(analysed, ("answer", asked)))
+        shown = "preferences" if analysed.results.preferences else "ratings"
+        say("sections", findings.write_sections(analysed, ("answer", shown)))
 
 
 def main() -> None:
@@ -105,7 +114,7 @@ def main() -> None:
 
     try:
         with suppress(SpaError):  # nothing is handed in yet, or a file is broken: told where it is looked at
-            work(from_environment(), say)
+            work(from_environment(), say, *sys.argv[1:])
     except BrokenPipeError:  # the dashboard was stopped meanwhile
         os._exit(1)
 

@@ -26,7 +26,21 @@ Examples:
 )
 @click.option("--map", "mapping", multiple=True, metavar="OLD=NEW", help="With --tables: rename a column; repeatable.")
 @store_option
-@click.option("--reviewer", metavar="NAME", help="Your name, which enables decisions on submissions.")
+@click.option(
+    "--reviewer", "reviewers", multiple=True, metavar="NAME", help="Who may decide on submissions; repeatable."
+)
+@click.option(
+    "--two-reviewers/--one-reviewer",
+    "two",
+    default=None,
+    help="From now on, have two people decide on each submission, neither seeing the other's decision.",
+)
+@click.option("--review", type=click.Path(path_type=Path), help="Study of `spa review-explanations` on this one.")
+@click.option(
+    "--embedding",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder with a local model that embeds explanations. [default: TF-IDF]",
+)
 @host_option
 @port_option(8501)
 @click.option("--browser/--no-browser", default=False, help="Open the page in this machine's browser.")
@@ -36,12 +50,15 @@ def dashboard(
     llms: tuple[str, ...],
     mapping: tuple[str, ...],
     store: str | None,
-    reviewer: str | None,
+    reviewers: tuple[str, ...],
+    two: bool | None,
+    review: Path | None,
+    embedding: Path | None,
     host: str,
     port: int,
     browser: bool,
 ) -> None:
-    """Show a study in the browser: progress, submissions, systems, annotators, raters, report and plan.
+    """Show a study in the browser: progress, submissions, systems, annotators, raters, explanations, report and plan.
 
     It pays nobody: decisions made with --reviewer are saved in the store and executed by the commands of the platform.
     With a --host other than this machine, the link contains an access token.
@@ -54,7 +71,8 @@ def dashboard(
 
     if not _installed():
         raise SpaError(f"spa dashboard needs the package streamlit: {how_to_install('dashboard')}")
-    if reviewer is not None and not reviewer.strip():
+    reviewers = tuple(dict.fromkeys(name.strip() for name in reviewers))
+    if "" in reviewers:
         raise click.UsageError("--reviewer: expected a name, got an empty one")
     if (study is None) == (tables is None):
         raise click.UsageError("expected either STUDY or --tables FOLDER")
@@ -67,9 +85,20 @@ def dashboard(
         llms=llms,
         renamed=renamed,
         store=store,
-        reviewer=reviewer,
+        reviewers=reviewers,
+        review=None if review is None else str(review),
+        embedding=None if embedding is None else str(embedding),
         token=None if host in LOOPBACK else secrets.token_urlsafe(TOKEN_BYTES),
     )
+    if two is not None:
+        if study is None:
+            raise click.UsageError("--two-reviewers and --one-reviewer are for a STUDY")
+        from spa.commands.workspace import default_store
+        from spa.responses.store import Store
+        from spa.responses.two_reviewers import let_decide
+
+        with Store.open(store or default_store(study)) as opened, opened.transaction() as connection:
+            let_decide(connection, 2 if two else 1)
     background = begin(options)  # before anything is loaded here, so that both processes load at the same time
     from streamlit_app.serving import DashboardAddress, serve
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from analysis.answers.study_answers import StudyAnswers
+    from analysis.explanations.exploration import Exploration
     from analysis.report.document import Section
     from analysis.results.records import Results
     from analysis.results.words import Names
@@ -81,6 +82,24 @@ def count_calls(workspace: Workspace | None) -> CallIndex:
     from spa.raters.request_log import CallIndex, index_calls
 
     return CallIndex(counts=(), numbers={}) if workspace is None else index_calls(workspace.store)
+
+
+def explore_texts(found: Analysed, options: DashboardOptions) -> Exploration:
+    """Return keywords, separation and map of what raters and people wrote; refuse less than two texts."""
+    import numpy as np
+
+    from analysis.explanations.exploration import explore
+    from analysis.explanations.texts import explained_texts, names_of_criteria
+
+    results = found.results
+    texts = explained_texts(results.explanations, results.interview)
+    return explore(
+        texts,
+        names_of_criteria(texts, results.study),
+        rng=np.random.default_rng(0),
+        language=results.study.language if results.study else "en",
+        model=Path(options.embedding) if options.embedding else None,
+    )
 
 
 def write_section(found: Analysed, name: str) -> Section | None:

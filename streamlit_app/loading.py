@@ -13,20 +13,24 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from spa.commands.workspace import Workspace, default_store
+from spa.commands.review import ERRORS
+from spa.commands.workspace import Workspace, default_store, open_workspace
 from spa.errors import AnalysisError
 from spa.platforms.review import unpaid_bonuses
-from spa.responses.decisions import Decision, add_decision, read_decisions
+from spa.responses.decisions import Decision, VisitDecisions, read_decisions, visit_decisions
 from spa.responses.store import Store
+from spa.responses.two_reviewers import Review, reviews_of, settled_decisions, two_decide, visible_to
+from spa.responses.two_reviewers import decide as add_to_log
 from spa.responses.visits import PersonVisit
 from spa.study.stopping import stopping_facts
 from streamlit_app import findings
-from streamlit_app.background_analysis import BackgroundAnalysis
+from streamlit_app.background_analysis import EXPLORATION, BackgroundAnalysis, begin
 from streamlit_app.findings import Analysed
 from streamlit_app.options import DashboardOptions
 
 if TYPE_CHECKING:
     from analysis.answers.study_answers import StudyAnswers
+    from analysis.explanations.exploration import Exploration
     from analysis.live.savings import LiveSavings
     from analysis.live.state import LiveHistory
     from analysis.monitoring.annotator_profiles import AnnotatorProfile
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
     from spa.raters.request_log import CallIndex
 
 
+REVIEWER = "reviewer"  # in the address, and in the session
 ESTIMATED = 12  # forms of which the time is estimated, as annotators read different items
 
 
@@ -58,6 +63,12 @@ def start(started: Started) -> None:
 def options() -> DashboardOptions:
     """Return what the dashboard was started with."""
     return _started[0].options
+
+
+def reviewer() -> str | None:
+    """Return who decides in this session: the one name that was given, or the one chosen of several."""
+    names = options().reviewers
+    return names[0] if len(names) == 1 else st.session_state.get(REVIEWER)
 
 
 def workspace() -> Workspace:
@@ -130,6 +141,36 @@ def rater_calls(state: str) -> CallIndex:
     return ready or findings.count_calls(_started[0].workspace)
 
 
+@st.cache_resource(show_spinner=False, max_entries=2)
+def _exploring(state: str) -> BackgroundAnalysis:
+    """Begin to explore what raters and people wrote, in a process of its own, which compiles for long."""
+    return begin(options(), EXPLORATION)
+
+
+def is_explored(state: str) -> bool:
+    """Return whether the exploration of texts, begun at the first call, has ended."""
+    return _exploring(state).has(EXPLORATION)
+
+
+@st.cache_resource(show_spinner="Reading what was written\N{HORIZONTAL ELLIPSIS}", max_entries=2)
+def exploration(state: str) -> Exploration:
+    """Return keywords, separation and map of what raters and people wrote; refuse less than two texts."""
+    ready: Exploration | None = _exploring(state).take(EXPLORATION, state)
+    return ready or findings.explore_texts(analysed(state), options())
+
+
+@st.cache_resource(show_spinner="Reading the review\N{HORIZONTAL ELLIPSIS}", max_entries=1, ttl=60)
+def errors_reviewed(state: str) -> Section | None:
+    """Return how often people found each kind of error in explanations; ``None`` where nobody looked."""
+    review = options().review
+    if review is not None:
+        of_review = DashboardOptions(study=review)
+        with open_workspace(of_review.path, read_only=True) as opened:
+            return findings.write_section(findings.analyse_answers(findings.read_source(of_review, opened)), "shares")
+    asked = {row.criterion for row in analysed(state).results.category_shares}
+    return section(state, "shares") if set(ERRORS) <= asked else None
+
+
 @st.cache_data(show_spinner=False, max_entries=200)
 def under_bounds(state: str, taus: Sequence[Decimal | None]) -> list[SweepRow]:
     """Return the tests of preferences under other bounds on the sum of two directions."""
@@ -199,17 +240,38 @@ def visits() -> list[PersonVisit]:
     return list(workspace().store.visits.of_people())
 
 
-def decisions() -> list[Decision]:
-    """Return the log of decisions as it is now."""
+def two_reviewers() -> bool:
+    """Return whether two reviewers decide on each submission, as it is now."""
+    if not has_store():
+        return False
     with workspace().store.reading() as connection:
-        return read_decisions(connection)
+        return two_decide(connection)
+
+
+def decisions(*, of_all: bool = False) -> list[Decision]:
+    """Return the log of decisions as it is now: what this session's reviewer may see of it, or ``of_all``."""
+    with workspace().store.reading() as connection:
+        log = read_decisions(connection)
+    return log if of_all or not two_reviewers() else visible_to(log, reviewer())
+
+
+def conflicts() -> list[Review]:
+    """Return the questions on which two reviewers differ and no third has settled it."""
+    found = reviews_of(decisions(of_all=True)) if two_reviewers() else []
+    return [review for review in found if review.status == "conflict"]
+
+
+def standing() -> dict[str, VisitDecisions]:
+    """Return what stands, by visit; where two decide, this session's reviewer sees own decisions before."""
+    log = decisions(of_all=True)
+    return settled_decisions(log, seen_by=reviewer()) if two_reviewers() else visit_decisions(log)
 
 
 def decide(decision: Decision) -> None:
     """Keep a decision; it is on disk when this returns."""
     place = options().store or default_store(options().path)
     with Store.open(place) as store, store.transaction() as connection:
-        add_decision(connection, decision)
+        add_to_log(connection, decision)
 
 
 def freeze_plan() -> None:

@@ -10,20 +10,23 @@ import streamlit as st
 from spa.errors import SpaError
 from streamlit_app import loading
 from streamlit_app.command import dashboard
+from streamlit_app.loading import REVIEWER
 from streamlit_app.rendering import PAGES_KEY, plain, style
 
 ICON = (  # in the page's tab, drawn here: nothing is fetched from elsewhere
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#0072B2"/>'
     '<path d="M4 12V8M8 12V4M12 12V6" stroke="#fff" stroke-width="2" stroke-linecap="round"/></svg>'
 )
-WITHOUT_STORE = ("Systems", "Annotators", "Raters", "Report")
+WITHOUT_STORE = ("Systems", "Annotators", "Raters", "Explanations", "Report")
 PAGES = {
     "Overview": ":material/monitoring:",
     "Live": ":material/timeline:",
     "Submissions": ":material/fact_check:",
+    "Reviewers": ":material/handshake:",
     "Systems": ":material/leaderboard:",
     "Annotators": ":material/group:",
     "Raters": ":material/smart_toy:",
+    "Explanations": ":material/scatter_plot:",
     "Report": ":material/description:",
     "Plan": ":material/calculate:",
 }
@@ -34,6 +37,23 @@ def admitted() -> bool:
     if not st.session_state.get("admitted"):
         st.session_state["admitted"] = loading.admits(st.query_params.get("token", ""))
     return bool(st.session_state["admitted"])
+
+
+def named() -> bool:
+    """Return whether it is known who decides; of several names one is chosen once a session, or by the address."""
+    names = loading.options().reviewers
+    if len(names) < 2:
+        return True
+    chosen = st.session_state.get(REVIEWER) or st.query_params.get(REVIEWER)
+    if chosen not in names:
+        st.title("Who are you?")
+        chosen = st.pills("Your decisions are kept under this name.", names)
+        if chosen is None:
+            return False
+        st.session_state[REVIEWER] = chosen
+        st.rerun()
+    st.session_state[REVIEWER] = st.query_params[REVIEWER] = chosen
+    return True
 
 
 def _shown_by(title: str) -> Callable[[], None]:
@@ -55,6 +75,8 @@ def main() -> None:
     offered = [title for title in PAGES if loading.has_store() or title in WITHOUT_STORE]
     if not loading.is_live():
         offered = [title for title in offered if title != "Live"]
+    if not loading.two_reviewers():
+        offered = [title for title in offered if title != "Reviewers"]
     pages = [
         st.Page(
             _shown_by(title),
@@ -71,8 +93,11 @@ def main() -> None:
     st.session_state[PAGES_KEY] = dict(zip(offered, pages, strict=True))
     chosen = st.navigation([*pages, by_name], position="top")
     try:
-        st.caption(plain(loading.workspace().study.title if loading.has_store() else loading.options().tables))
-        chosen.run()
+        title = loading.workspace().study.title if loading.has_store() else loading.options().tables
+        who = st.session_state.get(REVIEWER)
+        st.caption(plain(f"{title} ({who} decides)" if who else title))
+        if named():
+            chosen.run()
     except SpaError as error:
         options = {given.name or "": given.opts[0] for given in dashboard.params}
         st.info(plain("\n".join(error.with_options(options))), icon=":material/info:")

@@ -15,7 +15,8 @@ VARIABLE = "SPA_DASHBOARD"  # holds the options as JSON; what is worked out ahea
 class DashboardOptions:
     """What is shown, and who may decide: a study with its store, or a folder of tidy tables.
 
-    Without a ``reviewer`` nothing can be decided. With a ``token`` nothing is shown to whom does not bring it.
+    Without ``reviewers`` nothing can be decided; of several, each says on coming who it is. With a ``token`` nothing
+    is shown to whom does not bring it.
     """
 
     study: str | None = None
@@ -23,8 +24,10 @@ class DashboardOptions:
     llms: tuple[str, ...] = ()  # annotators of the tables that are LLMs
     renamed: tuple[tuple[str, str], ...] = ()  # columns of the tables: (their name, ours)
     store: str | None = None
-    reviewer: str | None = None
+    reviewers: tuple[str, ...] = ()
     token: str | None = None
+    review: str | None = None  # the study in which people judged this one's explanations
+    embedding: str | None = None  # folder with the model that embeds explanations
 
     @property
     def path(self) -> Path:
@@ -52,5 +55,6 @@ def from_environment() -> DashboardOptions:
     'study.toml'
     """
     given = json.loads(os.environ[VARIABLE])
+    listed = {name: tuple(given[name]) for name in ("llms", "reviewers")}
     renamed = tuple((theirs, ours) for theirs, ours in given["renamed"])
-    return DashboardOptions(**{**given, "llms": tuple(given["llms"]), "renamed": renamed})
+    return DashboardOptions(**{**given, **listed, "renamed": renamed})

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 from urllib.parse import urlencode
+
+import streamlit as st
 
 from analysis.monitoring.annotator_profiles import AnnotatorProfile
 from spa.responses.decisions import VisitDecisions
 from spa.responses.outcomes import COMPLETED
+from spa.responses.two_reviewers import Review
 from spa.responses.visits import PersonVisit
 from streamlit_app import loading
 
-Decided = Literal["all", "undecided", "approved", "left out", "rejection proposed"]
-DECIDED: tuple[Decided, ...] = ("all", "undecided", "approved", "left out", "rejection proposed")
+Decided = Literal["all", "undecided", "approved", "left out", "rejection proposed", "in conflict"]
+DECIDED: tuple[Decided, ...] = get_args(Decided)
 CHOSEN = "submission"  # in the address, and in the session
 UNCONFIRMED = "submitted, not confirmed by the platform"
 NOBODY = VisitDecisions(submission_id="")
@@ -28,6 +31,7 @@ class ReviewEntry:
     standing: VisitDecisions
     profile: AnnotatorProfile | None
     rules: tuple[str, ...]  # by which the plan excludes the annotator
+    conflicts: tuple[Review, ...] = ()  # of two reviewers, not settled
 
     @property
     def minutes(self) -> float | None:
@@ -51,7 +55,8 @@ class ReviewEntry:
         """What was decided so far, in words."""
         standing = self.standing
         words = [standing.payment.action.replace("_", " ")] if standing.payment else []
-        words += ["left out"] if standing.exclusion else []
+        words += ["left out"] if standing.exclusion else ["kept"] if standing.inclusion else []
+        words += ["in conflict"] if self.conflicts else []
         words += [f"bonus {bonus.amount}" for bonus in standing.bonuses]
         words += ["message"] * bool(standing.messages)
         return ", ".join(words)
@@ -62,6 +67,7 @@ def entries_of(
     standing: Mapping[str, VisitDecisions],
     profiles: Mapping[str, AnnotatorProfile],
     rules: Mapping[str, tuple[str, ...]],
+    conflicts: Sequence[Review] = (),
 ) -> list[ReviewEntry]:
     """Put together what is shown of each visit, latest first."""
     return [
@@ -70,6 +76,7 @@ def entries_of(
             standing=standing.get(visit.submission_id, NOBODY),
             profile=profiles.get(visit.annotator_id),
             rules=rules.get(visit.annotator_id, ()),
+            conflicts=tuple(each for each in conflicts if each.submission_id == visit.submission_id),
         )
         for visit in sorted(visits, key=lambda each: (-(each.completed_at or 0), -each.leased_at))
     ]
@@ -77,8 +84,9 @@ def entries_of(
 
 def address(visit: PersonVisit) -> str:
     """Return where a submission is shown, with the token that the dashboard may ask for."""
-    token = loading.options().token
-    return "/submissions?" + urlencode({CHOSEN: visit.submission_id} | ({"token": token} if token else {}))
+    options, reviewer = loading.options(), st.session_state.get(loading.REVIEWER)
+    asked = {CHOSEN: visit.submission_id, "token": options.token, loading.REVIEWER: reviewer}
+    return "/submissions?" + urlencode({name: text for name, text in asked.items() if text})
 
 
 def matches(entry: ReviewEntry, *, status: str, decided: Decided, only_flagged: bool, source: str) -> bool:
@@ -86,10 +94,11 @@ def matches(entry: ReviewEntry, *, status: str, decided: Decided, only_flagged: 
     standing = entry.standing
     passes: dict[Decided, bool] = {
         "all": True,
-        "undecided": standing.payment is None and standing.exclusion is None,
+        "undecided": not standing.payment and not standing.exclusion and not standing.inclusion,
         "approved": standing.payment is not None and standing.payment.action == "approve",
         "left out": standing.exclusion is not None,
         "rejection proposed": standing.payment is not None and standing.payment.action == "propose_rejection",
+        "in conflict": bool(entry.conflicts),
     }
     return (
         status in ("all", entry.status)

@@ -20,7 +20,7 @@ from streamlit_app.options import LOOPBACK, DashboardOptions
 
 BETWEEN = 0.02  # seconds between two tries whether it answers
 ANYWHERE = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}  # where an address that means all is reached
-FIRST, OTHERS = "overview", ("submissions", "systems", "annotators", "raters", "report", "plan")
+FIRST, OTHERS = "overview", ("submissions", "reviewers", "systems", "annotators", "raters", "report", "plan")
 LATER = ("pandas", *(f"streamlit_app.views.{name}" for name in OTHERS))  # pandas is what st.dataframe draws with
 
 POLICY = (  # Streamlit puts styles into its pages; a submission's form has a stricter policy
@@ -89,8 +89,9 @@ def _tell(title: str, options: DashboardOptions, place: DashboardAddress, port: 
         time.sleep(BETWEEN)
     named = "localhost" if place.host in LOOPBACK else place.host
     link = f"http://{named}:{port}/" + (f"?token={options.token}" if options.token else "")
-    who = f"{options.reviewer} decides" if options.reviewer else "read-only; --reviewer NAME lets you decide"
-    click.echo(f"{title}: {link}\n{who}. Ctrl-C stops the dashboard.")
+    who = " or ".join(options.reviewers)
+    may = f"{who} decides" if who else "read-only; --reviewer NAME lets you decide"
+    click.echo(f"{title}: {link}\n{may}. Ctrl-C stops the dashboard.")
     if place.browser:
         click.launch(link)
 

@@ -22,6 +22,10 @@ EXTRAS = {  # module -> the extra, or the dependency group, that brings it
     **dict.fromkeys(("yaml", "openapi_schema_validator"), "extra openapi"),
     **dict.fromkeys(("playwright", "axe_playwright_python", "pypdf", "schemathesis", "build", "uv"), "group test"),
     **dict.fromkeys(("mypy", "ruff", "importlinter"), "group check"),
+    **dict.fromkeys(("sklearn", "umap"), "extra explanations"),
+    "yake": "extra keywords",
+    **dict.fromkeys(("rouge_score", "sacrebleu", "textstat"), "extra metrics"),
+    **dict.fromkeys(("errant", "spacy"), "extra errant"),
     "psycopg": "extra postgres",
 }
 

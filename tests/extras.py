@@ -19,7 +19,7 @@ from tests.spa import tiny_models
 
 ROOT = Path(__file__).resolve().parents[1]
 STUDY = "study/study.toml"
-BUILT = (("init", "study"), ("build", STUDY))
+BUILT = (("init", "study"), ("build", STUDY), ("init", "corrections", "--example", "sottana"))
 PLAYED = (
     ("check", STUDY),
     ("simulate", STUDY),
@@ -86,6 +86,8 @@ def without_extras(env: Environment) -> None:
         "mturk": ("mturk", "serve", "lab.sqlite"),
         "postgres": ("build", STUDY, "--store", "postgresql://127.0.0.1:1/study"),
         "openapi": ("prolific", "emulate", "--openapi", "openapi.json"),
+        "metrics": ("metrics", "corrections/study.toml", "--metric", "rouge"),
+        "errant": ("metrics", "corrections/study.toml", "--metric", "errant"),
     }.items():
         env.spa(*words, fails_with=f'".[{extra}]"')
 
@@ -124,6 +126,17 @@ def openapi(env: Environment) -> None:
     env.serve("prolific", "emulate", "--openapi", "openapi.json")
 
 
+def metrics(env: Environment) -> None:
+    """Compute what the libraries of this extra give."""
+    found = json.loads(env.spa("metrics", "corrections/study.toml", "--metric", "rouge,bleu,chrf,ter,sari", "--json"))
+    assert len(found["corpus"]) == 8 * 3, found
+
+
+def errant(env: Environment) -> None:
+    """Ask for a spaCy model that is not there: the library loads."""
+    env.spa("metrics", "corrections/study.toml", "--metric", "errant", fails_with="expected the spaCy model")
+
+
 def add_rater(env: Environment, model: str) -> None:
     """Add a model of this machine to the study."""
     with (env.folder / STUDY).open("a") as study:
@@ -135,6 +148,8 @@ EXTRAS: dict[str, Callable[[Environment], None]] = {
     "mturk": mturk,
     "postgres": postgres,
     "openapi": openapi,
+    "metrics": metrics,
+    "errant": errant,
     "local": local,
 }
 

@@ -10,6 +10,7 @@ import json
 import re
 import shutil
 import tomllib
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 
@@ -31,14 +32,14 @@ def order(report: Path, source: str, criterion: str = "overall") -> list[list[st
     return next(found)
 
 
-def annotators(name: str, wanted: int = 8) -> Step:
-    """Let the study of ``spa init`` want fewer annotators than its 24: the computer has less to do."""
+def annotators(name: str, wanted: int = 8, planned: int = 24) -> Step:
+    """Let the study of ``spa init`` want fewer annotators than are planned: the computer has less to do."""
 
     def change(reader: GuideReader) -> None:
         study = reader.folder / name / "study.toml"
         text = study.read_text()
-        assert "annotators = 24" in text
-        study.write_text(text.replace("annotators = 24", f"annotators = {wanted}"))
+        assert f"annotators = {planned}" in text
+        study.write_text(text.replace(f"annotators = {planned}", f"annotators = {wanted}"))
 
     return change
 
@@ -174,6 +175,29 @@ def test_report_tables_import_and_dashboard(tmp_path: Path) -> None:
         walk(reader, "report.md", before=steps)
 
 
+def test_automatic_metrics(tmp_path: Path) -> None:
+    def own_metrics(reader: GuideReader) -> None:
+        scores = pl.read_csv(reader.folder / "corrections" / "metrics.csv").filter(metric="chrf")
+        scores.select("item_id", "system", "score").write_csv(reader.folder / "scores.csv")
+        lines = ["def shared(outputs, references, sources):", "    return [float(len(text)) for text in outputs]"]
+        reader.write("own_metric.py", "\n".join(lines))
+
+    with reader_in(tmp_path) as reader:
+        few = {"spa build": lambda reader: fewer(reader.folder / "corrections" / "study.toml")}
+        walk(reader, "metrics.md", before={**few, "spa metrics corrections/study.toml --metric": own_metrics})
+    results = json.loads((tmp_path / "report" / "results.json").read_text())
+    assert {row["metric"] for row in results["metrics"]["beside_people"]} >= {"rouge_geometric", "bleu", "sari"}
+    found = pl.read_csv(tmp_path / "corrections" / "corpus_metrics.csv")
+    assert {"chrf", "words", "mine", "shared"} <= set(found["metric"])
+
+
+def fewer(study: Path) -> None:
+    """Let the example of corrections want fewer annotators than its 12."""
+    text = study.read_text()
+    assert "annotators = 12" in text
+    study.write_text(text.replace("annotators = 12", "annotators = 4"))
+
+
 def test_the_study_file(tmp_path: Path) -> None:
     with reader_in(tmp_path) as reader:
         truth = load_truth(reader.write("truth.toml", table("study-file.md", "[temperament]")))
@@ -190,9 +214,23 @@ def test_the_study_file(tmp_path: Path) -> None:
 def test_llm_raters(tmp_path: Path) -> None:
     with reader_in(tmp_path) as reader:
         init(reader)
-        walk(reader, "llm-raters.md", before={"spa build": annotators(STUDY, 2)})
+
+        def answered(study: str) -> Callable[[GuideReader], None]:
+            def answer(reader: GuideReader) -> None:
+                for command in ("build", "simulate"):
+                    reader.spa(command, tmp_path / study / "study.toml")
+
+            return answer
+
+        steps = {
+            "spa build": annotators(STUDY, 2),
+            "spa settle-review two/study.toml --out": answered("two"),
+            "spa settle-review two/study.toml --third": answered("settled/third"),
+        }
+        walk(reader, "llm-raters.md", before=steps)
         reader.spa("build", tmp_path / "review-study" / "study.toml")
     groups = {row["group"] for row in json.loads((tmp_path / "report" / "results.json").read_text())["raters"]}
+    assert set(pl.read_csv(tmp_path / "settled-by-three" / "settled.csv")["status"]) == {"agreed", "adjudicated"}
     assert groups == {f"chhun/{way}" for way in ("rating", "explanation", "guidelines", "reference")}
 
 
@@ -201,3 +239,12 @@ def test_the_reproduction_of_published_ratings(tmp_path: Path, shared_data: Path
         shutil.copy(shared_data / "sottana" / "simplification_ratings.csv", tmp_path)
         walk(reader, "reproductions.md")
     assert "| Alpha, people | 1.00 | 1.00 | 0.63 |" in (tmp_path / "report" / "appendix.md").read_text()
+
+
+def test_error_spans(tmp_path: Path) -> None:
+    with reader_in(tmp_path) as reader:
+        walk(reader, "spans.md", before={"spa build": annotators("my-spans", 6, planned=12)})
+    for report in ("report", "report-of-tables"):
+        found = json.loads((tmp_path / report / "results.json").read_text())
+        assert {row["measure"] for row in found["spans"]["agreement"]} >= {"span_f1", "alpha_u"}
+        assert len(order(tmp_path / report, "ratings", "weighted errors")) == 3

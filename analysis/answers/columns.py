@@ -62,6 +62,7 @@ LAYOUTS = {
 # kept where a table has them, and not made where it has not
 OPTIONAL = ("readout", "form", "mass", "readings_differ", "explanation", "missing_level", "visit")
 METRIC_COLUMNS = ("item_id", "system", "metric", "score")
+CORPUS_METRIC_COLUMNS = METRIC_COLUMNS[1:]
 ANSWER_COLUMNS = (*COMMON, "annotator_kind", "item_id", "sample", "repeat", "elicitation", "group", "missing_reason")
 ANNOTATOR_COLUMNS = (
     "annotator_id",
@@ -88,14 +89,18 @@ READING_COLUMNS = (
     "scrolled",
 )
 EXCLUSION_COLUMNS = ("annotator_id", "assignment_id", "rule", "evidence")
+REQUIRED_SPANS = ("annotator_id", "item_id", "system", "start", "end", "severity")
+SPAN_COLUMNS = (*REQUIRED_SPANS, "text", "weight", "category", "reason", "characters")
 KNOWN = {
     **{
         kind: frozenset((*ANSWER_COLUMNS, *OPTIONAL, *layout.required, *layout.cell, *layout.shown))
         for kind, layout in LAYOUTS.items()
     },
-    "metrics": frozenset((*METRIC_COLUMNS, "higher_is_better")),
+    "metrics": frozenset((*METRIC_COLUMNS, "higher_is_better", "signature")),
+    "corpus_metrics": frozenset(CORPUS_METRIC_COLUMNS),
     "identical_pairs": frozenset(IDENTICAL_PAIR_COLUMNS),
     "annotators": frozenset(ANNOTATOR_COLUMNS),
+    "spans": frozenset((*ANSWER_COLUMNS, *SPAN_COLUMNS, "readout", "form", "visit", "label", "position")),
     "reading": frozenset((*READING_COLUMNS, "annotator_kind", "group", "label", "variant")),
     "exclusions": frozenset((*EXCLUSION_COLUMNS, "annotator_kind", "group")),
 }

@@ -12,6 +12,7 @@ from analysis.answers.exclusions import Exclusion, apply_exclusions, find_exclus
 from analysis.answers.groups import group_order
 from analysis.answers.order import Order, order_of
 from analysis.answers.plan import Plan
+from analysis.answers.span_tables import COUNTED
 from analysis.answers.study_facts import StudyFacts
 from analysis.answers.tables import AnswerTables
 from analysis.statistics.record import AnnotatorKind
@@ -48,8 +49,15 @@ def prepare_input(tables: AnswerTables, plan: Plan, study: StudyFacts | None = N
         kept={name: apply_exclusions(table, exclusions) for name, table in answers.items()},
         orders=orders,
         groups=groups,
-        plan=with_lower(plan, orders),
+        plan=with_lower(_fewer_errors_better(plan, answers.get("ratings")), orders),
     )
+
+
+def _fewer_errors_better(plan: Plan, ratings: pl.DataFrame | None) -> Plan:
+    if ratings is None:
+        return plan
+    counts = ratings.filter(pl.col("elicitation") == COUNTED)["criterion"].unique().cast(pl.String)
+    return replace(plan, lower_is_better=plan.lower_is_better | set(counts.to_list()))
 
 
 def with_lower(plan: Plan, orders: Mapping[str, Order]) -> Plan:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import polars as pl
 
@@ -15,9 +16,13 @@ from analysis.answers.study_facts import InterviewAnswer, Preregistration, Study
 from analysis.answers.tables import ANSWERS, AnswerTables, Reading, check_frames
 from spa.commands.workspace import Workspace
 from spa.errors import AnalysisError
+from spa.responses.decisions import read_decisions
 from spa.responses.export import export_tables
 from spa.responses.tidy_tables import TABLES
+from spa.responses.two_reviewers import two_decide
 from spa.study.study import Study
+
+METRICS = "metrics.csv"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +35,17 @@ class StudyAnswers:
     reading: pl.DataFrame | None = None  # the table of that name, where it was asked for
 
 
-def answers_of(workspace: Workspace, *, with_reading: bool = False) -> StudyAnswers:
-    """Read all answers of a study's store; ``with_reading`` the evidence of reading too, which builds every form.
+def answers_of(workspace: Workspace, *, with_reading: bool = False, metrics: Path | None = None) -> StudyAnswers:
+    """Read all answers of a study's store, and its automatic metrics.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        An open study.
+    with_reading : bool
+        Read the evidence of reading too, which builds every form.
+    metrics : Path, optional
+        Table of metrics; by default ``metrics.csv`` beside the study file, where there is one.
 
     Raises
     ------
@@ -42,7 +56,7 @@ def answers_of(workspace: Workspace, *, with_reading: bool = False) -> StudyAnsw
     of_reading = needs_reading(plan)
     exported = export_tables(workspace.store, form_of=workspace.form if with_reading or of_reading else None)
     frames = {name: getattr(exported, name) for name in (*TABLES, *(["reading"] if of_reading else []))}
-    if all(frames[name].is_empty() for name in ANSWERS):
+    if all(frames[name].is_empty() for name in (*ANSWERS, "spans")):
         raise AnalysisError(
             f"{workspace.store.name}: the store holds no answers yet; collect some (spa serve, rate or simulate)"
         )
@@ -55,9 +69,23 @@ def answers_of(workspace: Workspace, *, with_reading: bool = False) -> StudyAnsw
     )
     interview = tuple(_interview(workspace.study, exported.annotators))
     live = live_study(workspace.study, workspace.store, exported)
-    facts = replace(facts, preregistration=_preregistered(workspace, live), interview=interview, live=live)
+    with workspace.store.reading() as connection:
+        decisions = tuple(read_decisions(connection)) if two_decide(connection) else ()
+    preregistration = _preregistered(workspace, live)
+    facts = replace(facts, preregistration=preregistration, interview=interview, live=live, decisions=decisions)
     reading = exported.reading if with_reading else None
-    return StudyAnswers(tables=check_frames(frames, Reading()), plan=plan, facts=facts, reading=reading)
+    beside = None if workspace.study.folder is None else workspace.study.folder / METRICS
+    given = metrics or (beside if beside is not None and beside.exists() else None)
+    tables = check_frames(frames, Reading(), files=metric_files(given))
+    return StudyAnswers(tables=tables, plan=plan, facts=facts, reading=reading)
+
+
+def metric_files(metrics: Path | None) -> dict[str, Path]:
+    """Return a table of metrics with that of whole systems beside it, where ``spa metrics`` wrote one."""
+    if metrics is None:
+        return {}
+    corpus = metrics.with_name(f"corpus_{metrics.name}")
+    return {"metrics": metrics} | ({"corpus_metrics": corpus} if corpus.exists() else {})
 
 
 def _interview(study: Study, annotators: pl.DataFrame) -> Iterator[InterviewAnswer]:

@@ -9,8 +9,9 @@ from typing import Any
 from analysis.answers.live_rows import LiveStudy
 from analysis.answers.plan import Plan, parse_expectations
 from analysis.statistics.record import Count, Record, names_of
-from spa.forms.form import ChoiceTarget, Form, PreferenceTarget, RankingTarget, RatingTarget
+from spa.forms.form import ChoiceTarget, Form, PreferenceTarget, RankingTarget, RatingTarget, SpanTarget
 from spa.forms.markdown import render_emphasis
+from spa.responses.decisions import Decision
 from spa.study.study import Study
 
 
@@ -106,11 +107,12 @@ class InterviewAnswer(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyFacts(StudyReport):
-    """What a report says of the study, the direction of its pairs, what people said at its end, what was decided."""
+    """What a report says of the study, the direction of its pairs, what people said at its end and what was decided."""
 
     pairs: tuple[tuple[str, str], ...] = ()
     interview: tuple[InterviewAnswer, ...] = ()
     live: LiveStudy | None = None
+    decisions: tuple[Decision, ...] = ()  # the log, where two reviewers decide
 
     def reported(self) -> StudyReport:
         """Return the facts that stand in results.json under ``study``."""
@@ -140,8 +142,9 @@ def facts_of(
     asked = {
         "spa": spa,
         "likert": study.likert,
-        "continuous": study.continuous,
+        "continuous": study.continuous or (study.spans if study.spans is not None and study.spans.score else None),
         "category": study.categories,
+        "spans": study.spans,
         "choice": study.choices,
         "ranking": study.ranking,
     }
@@ -212,6 +215,8 @@ def _questions(form: Form) -> tuple[StudyQuestion, ...]:
             found.setdefault(("spa", target.criterion), question.text)
         elif isinstance(target, RatingTarget):
             found.setdefault((target.elicitation, target.criterion), question.text)
+        elif isinstance(target, SpanTarget):
+            found.setdefault(("spans", target.criterion), question.text)
         elif isinstance(target, ChoiceTarget):
             found.setdefault(("choice", target.criterion), question.text)
         elif isinstance(target, RankingTarget):

@@ -6,12 +6,14 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 import polars as pl
 
 from analysis.answers.careless import CARELESS_RULES
 from analysis.answers.columns import (
     ANNOTATOR_COLUMNS,
+    CORPUS_METRIC_COLUMNS,
     KINDS,
     KNOWN,
     LAYOUTS,
@@ -20,6 +22,7 @@ from analysis.answers.columns import (
     OPTIONAL,
     OVERALL,
     READING_COLUMNS,
+    REQUIRED_SPANS,
     Check,
     Scale,
     rows_named,
@@ -28,6 +31,7 @@ from analysis.answers.conversion import Frame, mapping_problems, polars_of
 from analysis.answers.groups import with_groups
 from analysis.answers.orderings import with_implied_choices
 from analysis.answers.reading import RawTable, read_raw, tidy_frame
+from analysis.answers.span_tables import check_spans, error_counts
 from analysis.statistics.checks import LARGEST
 from analysis.statistics.coding import code, fold
 from analysis.statistics.record import Record
@@ -36,13 +40,16 @@ from spa.errors import AnalysisError, ArgumentProblem, shortened
 REQUIRED = {
     **{kind: layout.required for kind, layout in LAYOUTS.items()},
     "metrics": METRIC_COLUMNS,
+    "corpus_metrics": CORPUS_METRIC_COLUMNS,
     "identical_pairs": ("annotator_id", "criterion", "score", "expected"),
     "annotators": ("annotator_id",),
     "reading": READING_COLUMNS,
+    "spans": REQUIRED_SPANS,
     "exclusions": ("annotator_id", "rule"),
 }
 CODED = ("ratings",)  # tables that may be long: their strings are categories
 ANSWERS = ("preferences", "ratings", "choices", "orders")
+NO_FILES: Mapping[str, Path] = MappingProxyType({})
 PLANNED_RULES = (  # the plan's own; no table may name one
     "self_consistency",
     "screening",
@@ -53,7 +60,14 @@ PLANNED_RULES = (  # the plan's own; no table may name one
     "ended_early",
     *CARELESS_RULES,
 )
-PREFERRED_ELICITATIONS = ("spa", "likert", "continuous", "category", "choice")  # the first keeps the criterion's name
+PREFERRED_ELICITATIONS = (
+    "spa",
+    "likert",
+    "continuous",
+    "category",
+    "spans",
+    "choice",
+)  # the first keeps the criterion's name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +94,10 @@ class AnswerTables:
     choices: pl.DataFrame | None = None
     orders: pl.DataFrame | None = None  # outputs put in order; ``value`` is the rank
     metrics: pl.DataFrame | None = None
+    corpus_metrics: pl.DataFrame | None = None  # of all outputs of a system together
     identical_pairs: pl.DataFrame | None = None
     annotators: pl.DataFrame | None = None
+    spans: pl.DataFrame | None = None  # marked errors, whose counts stand among the ratings
     reading: pl.DataFrame | None = None  # how each output was seen on each page
     exclusions: pl.DataFrame | None = None  # who leaves by a decision taken outside of the plan's rules
     inputs: tuple[InputFile, ...] = ()
@@ -113,8 +129,8 @@ def read_tables(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
     Parameters
     ----------
     paths : mapping of str to Path
-        Files by kind of table: preferences, ratings, choices, orders, metrics, identical_pairs, annotators, reading,
-        exclusions.
+        Files by kind of table: preferences, ratings, choices, orders, spans, metrics, corpus_metrics, identical_pairs,
+        annotators, reading, exclusions.
     reading : Reading
         Renamed columns, LLMs, scales.
 
@@ -135,8 +151,10 @@ def read_tables(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
     return _check_all(raw, reading, problems)
 
 
-def check_frames(frames: Mapping[str, Frame], reading: Reading) -> AnswerTables:
-    """Check frames (polars or pandas) that are in memory already, by the same rules as files.
+def check_frames(
+    frames: Mapping[str, Frame], reading: Reading, *, files: Mapping[str, Path] = NO_FILES
+) -> AnswerTables:
+    """Check frames (polars or pandas) that are in memory already, by the same rules as files, and ``files`` with them.
 
     Empty frames are left out: a study need not ask in every way. The hash kept is that of the rows as CSV.
     """
@@ -159,6 +177,11 @@ def check_frames(frames: Mapping[str, Frame], reading: Reading) -> AnswerTables:
             continue
         columns, sha256 = tuple(frame.columns), hashlib.sha256(tidy.write_csv().encode()).hexdigest()
         raw[kind] = RawTable(place=place, columns=columns, frame=tidy, first_row=1, sha256=sha256)
+    for kind, path in files.items():
+        try:
+            raw[kind] = read_raw(path, reading.mapping, KNOWN[kind])
+        except AnalysisError as error:
+            problems += error.problems
     return _check_all(raw, reading, problems + mapping_problems(seen, reading.mapping))
 
 
@@ -191,9 +214,13 @@ def _check_all(raw: Mapping[str, RawTable], reading: Reading, problems: list[str
         if kind in LAYOUTS:
             _check_answers(check, kind, reading)
         elif kind == "metrics":
-            _check_metrics(check)
+            _check_metrics(check, METRIC_COLUMNS, "output (item and system)")
+        elif kind == "corpus_metrics":
+            _check_metrics(check, CORPUS_METRIC_COLUMNS, "system")
         elif kind == "identical_pairs":
             _check_identical_pairs(check)
+        elif kind == "spans":
+            check_spans(check)
         elif kind == "reading":
             _check_reading(check)
         elif kind == "exclusions":
@@ -204,11 +231,23 @@ def _check_all(raw: Mapping[str, RawTable], reading: Reading, problems: list[str
         checked[kind] = check.frame
     if problems:
         raise AnalysisError(*problems)
+    if "spans" in checked:
+        checked["ratings"] = _with_counts(checked.get("ratings"), checked["spans"])
     if not any(kind in checked for kind in ANSWERS):
-        raise AnalysisError("no answers: expected at least one table of preferences, ratings, choices or orders")
+        expected = "at least one table of preferences, ratings, choices, orders or spans"
+        raise AnalysisError(f"no answers: expected {expected}")
     grouped = with_implied_choices(with_groups(checked, reading.llms))
     inputs = [InputFile(table=kind, file=Path(raw[kind].place).name, sha256=raw[kind].sha256) for kind in sorted(raw)]
     return AnswerTables(**grouped, inputs=tuple(inputs), scales=reading.scales)
+
+
+def _with_counts(ratings: pl.DataFrame | None, spans: pl.DataFrame) -> pl.DataFrame:
+    """Add to the ratings the counts of marked errors."""
+    frame = tidy_frame(error_counts(spans), "spans table", {}, KNOWN["ratings"], coded=True)
+    check = Check(frame.with_row_index("row", offset=1), "spans table")
+    _check_answers(check, "ratings", Reading())
+    counts = check.frame
+    return counts if ratings is None else _named_by_elicitation(pl.concat([ratings, counts], how="diagonal_relaxed"))
 
 
 def _check_answers(check: Check, kind: str, reading: Reading) -> None:
@@ -338,12 +377,13 @@ def _preferred(way: str) -> int:
     return known.index(way) if way in known else len(known)
 
 
-def _check_metrics(check: Check) -> None:
-    for column in METRIC_COLUMNS[:-1]:
+def _check_metrics(check: Check, columns: Sequence[str], scored: str) -> None:
+    for column in columns[:-1]:
         check.names(column)
     check.number("score", "value")
-    doubled = pl.struct(METRIC_COLUMNS[:-1]).is_duplicated() & pl.col("value").is_not_null()
-    check.refuse(doubled, "metric", "expected one score of a metric for each output (item and system)")
+    doubled = pl.struct(columns[:-1]).is_duplicated() & pl.col("value").is_not_null()
+    check.refuse(doubled, "metric", f"expected one score of a metric for each {scored}")
+    check.refuse(pl.col("value").abs() > LARGEST, "score", "score must be of a size up to 1e100, to be squared")
     if "higher_is_better" in check.frame.columns:
         check.truth("higher_is_better")
         both = pl.col("higher_is_better").drop_nulls().n_unique().over("metric") > 1

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from analysis.answers.tables import AnswerTables
     from analysis.results.records import Results
 
-ANSWERS = ("preferences", "ratings", "choices", "orders")
+ANSWERS = ("preferences", "ratings", "choices", "orders", "spans")
 TABLES = (*ANSWERS, "metrics", "identical_pairs", "annotators", "reading", "exclusions")
 RANKINGS_SHOWN = 24
 GARBAGE = 100_000  # objects between two searches for garbage: results stay, and looking at them anew takes a tenth
@@ -79,7 +79,8 @@ Examples:
 @click.option("--ratings", type=FILE, help="Ratings of single outputs.")
 @click.option("--choices", type=FILE, help="Pairwise choices.")
 @click.option("--orders", type=FILE, help="Outputs put in order: one row per output, with its rank.")
-@click.option("--metrics", type=FILE, help="Automatic metrics.")
+@click.option("--spans", type=FILE, help="Errors marked in outputs, one row per error.")
+@click.option("--metrics", type=FILE, help="Automatic metrics (of a STUDY: metrics.csv beside it).")
 @click.option("--identical-pairs", type=FILE, help="Ratings of outputs that equal their source.")
 @click.option("--annotators", type=FILE, help="One row per annotator: screening, checks, submissions.")
 @click.option("--reading", type=FILE, help="How each output was seen: one row per output and page.")
@@ -197,10 +198,11 @@ def report(
     paths = {name: path for name, path in paths.items() if path is not None}
     given = {name: value for name, value in options.items() if value is not None and value is not False and value != ()}
     if study is not None:
+        metrics = paths.pop("metrics", None)
         if paths or given:
             named = ", ".join(f"--{name.replace('_', '-')}" for name in [*paths, *given])
             raise click.UsageError(f"{named}: not with a STUDY, whose [analysis] section sets it")
-        tables, plan, facts = _from_study(study, store)
+        tables, plan, facts = _from_study(study, store, metrics)
     else:
         if not set(ANSWERS) & set(paths):
             expected = ", ".join(f"--{name}" for name in ANSWERS)
@@ -220,18 +222,20 @@ def report(
     click.echo(f"report: {out / ('report.pdf' if pdf else 'report.html')}")
 
 
-def _from_study(path: Path, store: str | None) -> tuple[AnswerTables, Plan, StudyFacts | None]:
+def _from_study(path: Path, store: str | None, metrics: Path | None) -> tuple[AnswerTables, Plan, StudyFacts | None]:
     from analysis.answers.study_answers import answers_of
     from spa.commands.workspace import open_workspace
 
     with open_workspace(path, store, read_only=True) as workspace:
-        found = answers_of(workspace)
+        found = answers_of(workspace, metrics=metrics)
         return found.tables, found.plan, found.facts
 
 
 def _from_files(paths: dict[str, Path], given: dict[str, Any]) -> AnswerTables:
+    from analysis.answers.study_answers import metric_files
     from analysis.answers.tables import Reading, read_tables
 
+    paths = paths | metric_files(paths.get("metrics"))
     mapping = dict(_split(text, "--map", "OLD=NEW") for text in given.get("mapping", ()))
     scales = tuple(_scale(text) for text in given.get("scale", ()))
     return read_tables(paths, Reading(mapping=mapping, llms=tuple(given.get("llms", ())), scales=scales))

@@ -15,6 +15,7 @@ from analysis.statistics.coding import Ints
 from analysis.statistics.record import Coefficient, Count, Positive, Probability, Record
 
 EVERY_PAIR_UP_TO = 12  # measures; beyond, each is compared with the first, so that pairs do not outgrow the data
+FEWEST_SYSTEMS = 10  # as few as Chhun et al. (2024) compare; of fewer, tau has too few values for a t to hold
 ComparedLevel = Literal["overall", "system"]
 COMPARED_LEVELS: tuple[ComparedLevel, ...] = ("overall", "system")
 
@@ -115,7 +116,9 @@ def _compare(a: Scores, b: Scores, target: Scores, criterion: str, taus: Kendall
     n = taus.n(outputs)
     turned: tuple[Literal["a", "b"], ...] = ()
     tested: dict[str, Any] = {"p_value": None, "reason": why_a or why_b or why_ab}
-    if value_a is not None and value_b is not None and value_ab is not None:
+    if taus.level == "system" and n < FEWEST_SYSTEMS:
+        tested["reason"] = f"{n} systems are too few to compare correlations, at least {FEWEST_SYSTEMS} are needed"
+    elif value_a is not None and value_b is not None and value_ab is not None:
         sign_a, sign_b = _sign(a, value_a), _sign(b, value_b)
         turned = (*(("a",) if sign_a < 0 else ()), *(("b",) if sign_b < 0 else ()))
         test = williams(sign_a * value_a, sign_b * value_b, sign_a * sign_b * value_ab, n)

@@ -16,6 +16,7 @@ ASKED = {
     "likert": "Likert: each output is rated on a scale with a few steps.",
     "continuous": "Each output is rated from 0 to 100.",
     "category": "Each output is put into one of a few categories, each with its score.",
+    "spans": "Error spans: the errors of each output are marked, each with its severity.",
     "choice": "Choice: which of two outputs is better?",
     "ranking": "Ranking: several outputs of one item are put in order, best first; ties are allowed.",
 }
@@ -24,6 +25,7 @@ SHORT = {
     "likert": "Likert",
     "continuous": "Ratings 0-100",
     "category": "Categories",
+    "spans": "Error spans",
     "choice": "Choices",
     "ranking": "Rankings",
 }

@@ -16,6 +16,7 @@ from spa.responses.table_files import without_formula
 PLAIN = (
     "groups",
     "exclusions",
+    "reviewers",
     "missing",
     "preferences",
     "preference_directions",
@@ -74,6 +75,10 @@ def csv_tables(results: Results) -> dict[str, str]:
         for verdict in entry.verdicts
     ]
     arrays |= {f"llm_vs_people_{name}": rows for name, rows in fields_of(results.llm_vs_people).items()}
+    if results.spans is not None:
+        arrays |= {"span_counts": results.spans.counts, "span_agreement": results.spans.agreement}
+    if results.metrics is not None:
+        arrays |= {f"metrics_{name}": rows for name, rows in fields_of(results.metrics).items()}
     if results.live is not None:
         arrays |= {"live": results.live.pairs, "live_systems": results.live.systems}
     return {f"{name}.csv": render_csv(rows) for name, rows in sorted(arrays.items()) if rows}

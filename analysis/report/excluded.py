@@ -7,8 +7,9 @@ from collections import Counter
 from analysis.figures.plain_text import shown_name
 from analysis.report.cells import cell
 from analysis.report.document import Block, Column, Fold, Paragraph, Section, Table, build_table
+from analysis.results.findings import confidence_words
 from analysis.results.records import Results
-from analysis.results.words import Names, plural, rule_name, sentence
+from analysis.results.words import Names, interval, number, plural, rule_name, sentence
 
 RULES = {
     "self_consistency": "the chances given to the two directions of one pair add up to more than the bound allows",
@@ -24,6 +25,7 @@ RULES = {
     "review": "left out by a reviewer, who noted why",
 }
 
+QUESTIONS = {"payment": "approve or reject", "analysis": "leave out or keep"}
 BOUNDS = {
     "outputs_seen": "least share of outputs:",
     "reading_speed": "most words a minute:",
@@ -34,7 +36,7 @@ BOUNDS = {
 def excluded(results: Results) -> Section | None:
     """Count exclusions by rule and group; the evidence of each stands in a fold."""
     names, exclusions, missing = Names(results), results.exclusions, results.missing
-    if not exclusions and not missing and not results.careless:
+    if not exclusions and not missing and not results.careless and not results.reviewers:
         return None
     blocks: list[Block] = []
     appendix: tuple[Block, ...] = ()
@@ -52,6 +54,8 @@ def excluded(results: Results) -> Section | None:
         blocks.append(Paragraph(text="Nobody was excluded."))
     if results.careless:
         blocks.append(_careless(results, names))
+    if results.reviewers:
+        blocks.append(_reviewers(results))
     if missing:
         blocks.append(_missing(results, names))
     return Section(
@@ -102,6 +106,35 @@ def _careless(results: Results, names: Names) -> Table:
         Column(title="Excluded", numeric=True),
     ]
     return build_table("careless", "Rules of careless answering, declared beforehand", columns, rows)
+
+
+def _reviewers(results: Results) -> Table:
+    level = confidence_words(results)
+    columns = [
+        Column(title="Question"),
+        Column(title="Reviewers"),
+        Column(title="Submissions", explanation="both decided, neither seeing the other", numeric=True),
+        Column(title="Alike", numeric=True),
+        Column(title="Cohen\u2019s kappa", explanation=f"with the {level} interval", numeric=True),
+        Column(title="AC1", explanation=f"Gwet\u2019s, with the {level} interval", numeric=True),
+        Column(title="Settled by a third", numeric=True),
+        Column(title="Open", explanation="no decision is executed", numeric=True),
+    ]
+    rows = [
+        [
+            cell(QUESTIONS[row.question]),
+            cell(" and ".join(row.reviewers)),
+            cell(f"{row.n:,}"),
+            cell(f"{row.alike:,}"),
+            cell(number(row.kappa), detail=interval(row.kappa_low, row.kappa_high)),
+            cell(number(row.ac1), detail=interval(row.ac1_low, row.ac1_high)),
+            cell(f"{row.adjudicated:,}"),
+            cell(f"{row.conflicts:,}"),
+        ]
+        for row in results.reviewers
+    ]
+    caption = "Two reviewers of the same submissions"
+    return build_table("reviewers", caption, columns, rows, constant=("Reviewers",), csv="reviewers")
 
 
 def _evidence(results: Results, names: Names) -> Table:

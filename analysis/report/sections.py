@@ -19,6 +19,7 @@ from analysis.report.identical_pairs import identical_pairs
 from analysis.report.interview import interview
 from analysis.report.live import with_caveats
 from analysis.report.llm_vs_people import llm_vs_people
+from analysis.report.metrics import metrics
 from analysis.report.observed_power import observed_power
 from analysis.report.orders import orders
 from analysis.report.orientation import oriented
@@ -31,6 +32,7 @@ from analysis.report.ratings import ratings
 from analysis.report.robustness import robustness
 from analysis.report.shares import shares
 from analysis.report.side_by_side import side_by_side
+from analysis.report.spans import spans
 from analysis.report.strengths import strengths
 from analysis.report.terms import glossary
 from analysis.report.warnings import warnings
@@ -45,6 +47,7 @@ SECTIONS: dict[str, SectionMaker] = {  # by id, in the order of the report
     "preferences": preferences,
     "preference-checks": preference_checks,
     "ratings": ratings,
+    "spans": spans,
     "shares": shares,
     "identical-pairs": identical_pairs,
     "choices": choices,
@@ -55,6 +58,7 @@ SECTIONS: dict[str, SectionMaker] = {  # by id, in the order of the report
     "agreement": agreement,
     "comparison": side_by_side,
     "correlations": correlations,
+    "metrics": metrics,
     "raters": raters,
     "rating-details": rating_details,
     "llm-vs-people": llm_vs_people,

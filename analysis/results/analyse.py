@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+from analysis.agreement.reviewers import ReviewAgreement, review_agreement
 from analysis.agreement.rows import agreement_of_judgements, agreement_of_ratings
 from analysis.answers.exclusions import apply_exclusions, careless_checks
 from analysis.answers.groups import people_of
@@ -22,6 +24,7 @@ from analysis.descriptives.identical_pairs import identical_pairs
 from analysis.descriptives.rating_breakdowns import breakdowns
 from analysis.descriptives.rating_counts import rating_counts
 from analysis.llm_vs_people.rows import llm_vs_people
+from analysis.metrics.rows import MetricResults, metric_results
 from analysis.orders.rows import OrderRows, order_rows
 from analysis.planning.observed import observed_power_rows
 from analysis.preference_checks.rows import preference_checks
@@ -36,6 +39,8 @@ from analysis.results.live import with_fixed_estimates
 from analysis.results.rater_table import rater_table
 from analysis.results.records import SCHEMA, ChoiceResults, RatingResults, Results
 from analysis.results.warnings import warn
+from analysis.spans.rows import SpanResults, span_results
+from analysis.statistics.rank_orders import Ranking
 from analysis.statistics.record import rounded
 
 
@@ -102,6 +107,7 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
         groups=tuple(overview.groups(ready.answers, ready.groups, ready.exclusions, ready.study)),
         exclusions=tuple(overview.exclusion_rows(ready.exclusions)),
         careless=overview.careless_counts(careless_checks(ready.tables, plan, ready.exclusions), plan),
+        reviewers=_reviewers(ready),
         missing=tuple(overview.missing(ready.answers, orders)),
         preferences=tuple(tests.preferences),
         preference_directions=tuple(tests.directions),
@@ -134,12 +140,14 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
         correlations=tuple(correlations),
         comparisons_of_correlations=tuple(compared),
         correlations_by_system=tuple(by_system),
+        metrics=_metric_results(ready, rankings),
         llm_vs_people=llm_vs_people(kept, orders, tests.means, plan, metrics=metrics),
         explanations=tuple(explanations_of(kept, orders)),
         expected=tuple(compare_with_expected(tests.findings, plan.expected)),
         disagreements=tuple(find_disagreements(tests.findings)),
         warnings=(),
         conventions=tuple(conventions(plan)),
+        spans=_spans(ready),
         live=_live(ready, tests),
     )
 
@@ -153,11 +161,29 @@ def _ordered(ready: AnalysisInput) -> OrderRows:
     return order_rows(apply_exclusions(orders, ready.exclusions), order, ready.plan)
 
 
+def _metric_results(ready: AnalysisInput, rankings: Sequence[Ranking]) -> MetricResults | None:
+    tables, systems = ready.tables, dict.fromkeys(one for order in ready.orders.values() for one in order.systems)
+    people = people_of(ready.groups)
+    return metric_results(tables.metrics, tables.corpus_metrics, [*systems], rankings, people, ready.plan)
+
+
 def _live(ready: AnalysisInput, tests: ComparisonResults) -> LiveStudy | None:
     live = ready.study.live if ready.study else None
     if live is None:
         return None
     return with_fixed_estimates(live, getattr(tests, live.answers), ready.plan.lower_is_better)
+
+
+def _spans(ready: AnalysisInput) -> SpanResults | None:
+    spans, order = ready.tables.spans, ready.orders.get("ratings")
+    if spans is None or order is None:
+        return None
+    return span_results(apply_exclusions(spans, ready.exclusions), order.groups, order.systems, ready.plan)
+
+
+def _reviewers(ready: AnalysisInput) -> tuple[ReviewAgreement, ...]:
+    log = ready.study.decisions if ready.study else ()
+    return tuple(review_agreement(log, confidence=ready.plan.confidence)) if log else ()
 
 
 def _rating_results(ready: AnalysisInput, tests: ComparisonResults) -> RatingResults:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from analysis.agreement.reviewers import ReviewAgreement
 from analysis.agreement.rows import AgreementRow, AnnotatorPairRow
 from analysis.answers.live_rows import LiveStudy
 from analysis.answers.study_facts import InterviewAnswer, StudyReport
@@ -22,6 +23,7 @@ from analysis.descriptives.identical_pairs import IdenticalPairRating
 from analysis.descriptives.rating_breakdowns import AnnotatorMean, SystemBreakdown, VariantMean
 from analysis.descriptives.rating_counts import RatingCount
 from analysis.llm_vs_people.rows import LLMsAndPeople
+from analysis.metrics.rows import MetricResults
 from analysis.orders.rows import OrderPlace, OrderStrength, OrderSummary
 from analysis.planning.observed import ObservedPowerRow
 from analysis.preference_checks.coherence import CoherenceRow
@@ -35,6 +37,7 @@ from analysis.results.conventions import Convention
 from analysis.results.headline_rows import Headline
 from analysis.results.overview import CarelessCount, ExclusionRow, Group, MissingCount, Settings, WarningRow
 from analysis.results.rater_rows import RaterRow
+from analysis.spans.rows import SpanResults
 from analysis.statistics.rank_orders import Ranking
 from analysis.statistics.record import Record, names_of
 from analysis.strengths.rows import SystemStrength
@@ -81,6 +84,8 @@ class Results(Record):
     exclusions: tuple[ExclusionRow, ...]
     careless: tuple[CarelessCount, ...] = ()
     """Declared rules of careless answering; empty where the plan declares none."""
+    reviewers: tuple[ReviewAgreement, ...] = ()
+    """Agreement of two reviewers of the same submissions; empty where one decides."""
     missing: tuple[MissingCount, ...]
     """Answers that could not be used, counted before exclusions."""
     preferences: tuple[PreferenceTest, ...]
@@ -126,6 +131,8 @@ class Results(Record):
     comparisons_of_correlations: tuple[ComparisonRow, ...] = ()
     correlations_by_system: tuple[SystemCorrelation, ...] = ()
     """Kendall's tau of a group with people over the outputs of one system."""
+    metrics: MetricResults | None = None
+    """Automatic metrics, tested between systems and ranked; null where there are none."""
     llm_vs_people: LLMsAndPeople = NO_LLMS
     """LLMs set against people (against simulated annotators where there are no people)."""
     raters: tuple[RaterRow, ...] = ()
@@ -139,6 +146,8 @@ class Results(Record):
     warning_rows: tuple[WarningRow, ...] = ()
     """The warnings with their kind and group, in the same order."""
     conventions: tuple[Convention, ...]
+    spans: SpanResults | None = None
+    """Errors marked in outputs; null where nobody was asked to. Their counts are ratings as well."""
     live: LiveStudy | None = None
     """What a study decided that was looked at after every annotator; null in one of fixed size."""
     headline: Headline | None = None

@@ -294,6 +294,10 @@ def _asked(study: Study) -> list[tuple[str, str]]:
         ("likert", asked["likert"] and f"1 to {study.likert.points if study.likert else ''}; asked: {asked['likert']}"),
         ("continuous", asked["continuous"] and f"0 to 100; asked: {asked['continuous']}"),
         ("categories", asked["categories"] and f"asked: {asked['categories']}"),
+        (
+            "spans",
+            asked["spans"] and f"{', '.join(study.spans.severities if study.spans else ())}; asked: {asked['spans']}",
+        ),
         ("choices", asked["choices"] and f"{_pairs(study.choice_pairs)}; asked: {asked['choices']}"),
         ("ranking", asked["ranking"] and f"{ranked} outputs at a time; asked: {asked['ranking']}"),
     ]

@@ -13,7 +13,7 @@ import click
 from spa.commands.options import json_option, study_argument
 
 PAPERS = ("ethayarajh-jurafsky", "chiang-lee", "sottana", "chhun")  # studies like theirs, with texts of our own
-EXAMPLES = ("stories", "zh", "ar", "images", "rankings", *PAPERS)
+EXAMPLES = ("stories", "zh", "ar", "images", "rankings", "spans", *PAPERS)
 RATERS = "raters"  # ways of asking an LLM that papers used, each in a file; they fit the stories
 
 
@@ -24,7 +24,7 @@ RATERS = "raters"  # ways of asking an LLM that papers used, each in a file; the
     type=click.Choice(EXAMPLES),
     default="stories",
     show_default=True,
-    help="Example to start from; stories explains every key of a study file; those after images follow a paper.",
+    help="Example to start from; stories explains every key of a study file; the last ones follow a paper.",
 )
 def init(folder: Path, example: str) -> None:
     """Write a commented study.toml and example outputs into FOLDER.

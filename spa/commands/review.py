@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import click
 
@@ -26,6 +27,7 @@ ERRORS = ("poor_syntax", "incoherence", "wrong_guideline", "superfluous_text", "
 FIRST = ("duration", "standard", "change")  # questions to annotators who rated, from Chiang & Lee (2023, C.3.1)
 AGREEMENT = {"agree": 2, "partially": 1, "disagree": 0}
 ITEMS = 5  # shown to one reader at most
+REVIEWER = "reviewer"  # parameter of the link
 Words = Mapping[str, str]
 
 
@@ -48,6 +50,13 @@ Words = Mapping[str, str]
 @click.option("--number", type=click.IntRange(min=1), help="Number of explanations to draw at random. [default: all]")
 @click.option("--interview", is_flag=True, help="For readers who were annotators of STUDY: ask first how they rated.")
 @click.option("--readers", type=click.IntRange(min=1), default=3, show_default=True, help="Readers per explanation.")
+@click.option(
+    "--reviewer",
+    "reviewers",
+    metavar="NAME",
+    multiple=True,
+    help="Instead of readers: one of two people who each judge all explanations; given twice.",
+)
 @draw_seed_option
 @out_folder_option("New folder for the study.", required=True)
 @store_option
@@ -58,6 +67,7 @@ def review_explanations(
     number: int | None,
     interview: bool,
     readers: int,
+    reviewers: tuple[str, ...],
     seed: int | None,
     out: Path,
     store: str | None,
@@ -69,6 +79,8 @@ def review_explanations(
     are compared on the items that all of them explained. The new study is built, served and reported like
     any other.
     """
+    if reviewers and len(set(reviewers)) != 2:
+        raise click.UsageError(f"--reviewer: expected two names, got {', '.join(reviewers)}")
     from spa.commands.rating import choose_rater, choose_variants
     from spa.commands.workspace import open_workspace
     from spa.responses.rating_explanations import explained_ratings
@@ -82,13 +94,16 @@ def review_explanations(
         drawn = draw(found, number, workspace.study.seed if seed is None else seed)
         words = words_of(workspace.study.language)
         rows = list(outputs_of(workspace, found, drawn, variants_by_name, words))
-        text = study_text(workspace, found.variants, len(drawn), readers, words, FIRST if interview else ())
+        asked_first = FIRST if interview else ()
+        text = study_text(workspace, found.variants, len(drawn), readers, words, asked_first, reviewers)
     write_study(out, text, rows)
     click.echo(f"{len(drawn)} of {len(found.explained)} explained ratings, by {', '.join(found.variants)}")
     if found.left_out:
         click.echo(f"  {found.left_out} more were skipped because not all of these explained them")
     for name in ("study.toml", "outputs.jsonl"):
         click.echo(f"wrote {out / name}")
+    for name in reviewers:
+        click.echo(f"{name} opens the study's link with ?{REVIEWER}={quote(name)}")
     click.echo(f"Next: spa check {out / 'study.toml'}")
 
 
@@ -206,10 +221,17 @@ def rating_text(given: ExplainedRating, question: Question, guidelines: str | No
 
 
 def study_text(
-    workspace: Workspace, names: Sequence[str], number: int, readers: int, words: Words, first: Sequence[str]
+    workspace: Workspace,
+    names: Sequence[str],
+    number: int,
+    readers: int,
+    words: Words,
+    first: Sequence[str],
+    reviewers: Sequence[str] = (),
 ) -> str:
-    """Return the study file of a review; ``first`` names the questions asked before it."""
-    items = min(ITEMS, number)
+    """Return the study file of a review; ``first`` names the questions asked before it, ``reviewers`` who judge all."""
+    items = number if reviewers else min(ITEMS, number)
+    readers = len(reviewers) or readers
     parts = [
         f"# Made by spa review-explanations from the study {toml(workspace.study.id)}. Change what you like before",
         "# spa build; the kinds of errors are those of Chhun et al. (2024), the agreement that of Chiang & Lee (2023).",
@@ -230,6 +252,10 @@ def study_text(
         f'\n[texts]\n"form.system_label" = {toml(words["label"])}\n"form.item_caption" = {toml(words["item"])}'
         f'\n"form.rating_title" = {toml(words["page"])}',
         f"\n[people]\nannotators = {-(-readers * number // items)}               # {readers} for each explanation",
+        *(
+            f'\n[[people.groups]]\nname = {toml(name)}\nplaces = 1\nparameter = "{REVIEWER}"\nvalues = [{toml(name)}]'
+            for name in reviewers
+        ),
     ]
     return "\n".join(parts) + "\n"
 

@@ -19,6 +19,8 @@ def common_style() -> str:
 @cache
 def asset_text(name: str) -> str:
     """Return a file that pages link to."""
+    if name == "form.js":
+        return _read(name) + _read("spans.js")
     return common_style() + _read(name) if name.endswith(".css") else _read(name)
 
 

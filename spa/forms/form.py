@@ -6,7 +6,7 @@ renderers walk the same list, so what they say and ask is the same text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -63,6 +63,16 @@ class RatingTarget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SpanTarget:
+    """The errors of one output."""
+
+    label: str
+    item_id: str
+    sample: int
+    criterion: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceTarget:
     """Which of two outputs of one item is better."""
 
@@ -115,16 +125,20 @@ class ConfirmationTarget:
     confirmation: Literal["consent", "instructions"]
 
 
+ExplainedTarget = PreferenceTarget | RatingTarget | SpanTarget | ChoiceTarget | RankingTarget
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplanationTarget:
     """Why an answer was given; ``of`` is what that answer is about."""
 
-    of: PreferenceTarget | RatingTarget | ChoiceTarget | RankingTarget
+    of: ExplainedTarget
 
 
 Target = (
     PreferenceTarget
     | RatingTarget
+    | SpanTarget
     | ChoiceTarget
     | RankingTarget
     | CheckTarget
@@ -193,7 +207,17 @@ class TextAnswer:
     required: bool = True
 
 
-Answer = NumberAnswer | OptionsAnswer | OrderAnswer | ConfirmAnswer | TextAnswer
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpansAnswer:
+    """Stretches of ``text``, each with a severity, or "no errors"; the score of a severity is what one error counts."""
+
+    text: str  # of the output, as shown
+    severities: tuple[AnswerOption, ...]  # lightest first
+    categories: tuple[str, ...]
+    no_errors: str  # what the box says
+
+
+Answer = NumberAnswer | OptionsAnswer | OrderAnswer | ConfirmAnswer | TextAnswer | SpansAnswer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,16 +252,23 @@ class Question:
 
     @property
     def fields(self) -> dict[str, str]:
-        """The fields in which a page sends the answer: one for each label of an order, else the question's own."""
+        """The fields in which a page sends the answer, by what each holds.
+
+        A rank for each label of an order; of errors, what the script found (""), else the quotes of each severity (its
+        number, from 1) and whether there are "none"; of all others the question's own.
+        """
+        parts: Iterable[object] = ("",)
         if isinstance(self.answer, OrderAnswer):
-            return {option.value: f"{self.question_id}-{option.value}" for option in self.answer.options}
-        return {"": self.question_id}
+            parts = (option.value for option in self.answer.options)
+        elif isinstance(self.answer, SpansAnswer):
+            parts = ("", *range(1, len(self.answer.severities) + 1), "none")
+        return {str(part): f"{self.question_id}-{part}" if part else self.question_id for part in parts}
 
     @property
     def criterion(self) -> str | None:
         """The criterion asked about; ``None`` of screening, consent and attention checks."""
         match self.target:
-            case PreferenceTarget() | RatingTarget() | ChoiceTarget() | RankingTarget():
+            case PreferenceTarget() | RatingTarget() | SpanTarget() | ChoiceTarget() | RankingTarget():
                 return self.target.criterion
             case ExplanationTarget():
                 return self.target.of.criterion

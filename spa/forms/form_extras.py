@@ -12,15 +12,12 @@ from typing import Literal
 
 from spa.forms.assignment_view import AssignmentView
 from spa.forms.form import (
-    ChoiceTarget,
     ExhibitsBlock,
+    ExplainedTarget,
     ExplanationTarget,
     Page,
     PageBlock,
-    PreferenceTarget,
     Question,
-    RankingTarget,
-    RatingTarget,
     TextAnswer,
     TextBlock,
 )
@@ -101,7 +98,7 @@ def _explained(
     for block in blocks:
         if (
             not isinstance(block, Question)
-            or not isinstance(block.target, PreferenceTarget | RatingTarget | ChoiceTarget | RankingTarget)
+            or not isinstance(block.target, ExplainedTarget)
             or block.target in explained
         ):
             yield block

@@ -17,6 +17,7 @@ from spa.forms.form import (
     OptionsAnswer,
     OrderAnswer,
     Page,
+    SpansAnswer,
     TextBlock,
 )
 
@@ -83,5 +84,11 @@ def answer_text(answer: Answer) -> Iterator[TextUnit]:
     elif isinstance(answer, OptionsAnswer | OrderAnswer):
         for option in answer.options:
             yield TextUnit(role="option", text=option.text, value=option.value)
+    elif isinstance(answer, SpansAnswer):
+        for severity in answer.severities:
+            yield TextUnit(role="option", text=severity.text, value=severity.value)
+        for category in answer.categories:
+            yield TextUnit(role="option", text=category, value=category)
+        yield TextUnit(role="box", text=answer.no_errors)
     elif isinstance(answer, ConfirmAnswer):
         yield TextUnit(role="box", text=answer.text)

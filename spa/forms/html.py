@@ -32,11 +32,13 @@ from spa.forms.form import (
     Page,
     PageBlock,
     Question,
+    SpansAnswer,
     TextAnswer,
     TextBlock,
 )
 from spa.forms.form_text import exhibits_of
 from spa.forms.markdown import render_emphasis, render_markdown
+from spa.forms.spans import quoted_lines
 
 Gap = Literal["empty", "unusable"]
 UNWRITABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]")  # not allowed in HTML, or not in UTF-8
@@ -294,6 +296,8 @@ def _kind_of(block: object) -> str:
             return "free_text"
         case OrderAnswer():
             return "order"
+        case SpansAnswer():
+            return "spans"
         case _:
             return "confirm"
 
@@ -368,6 +372,7 @@ def _environment() -> Environment:
         "kind": _kind_of,
         "arrangement": _arrangement,
         "words": _option_words,
+        "quoted": quoted_lines,
         "is_long": lambda exhibit: len(exhibit.text) > LONG_ITEM,
     }
     return environment

@@ -6,7 +6,7 @@ from spa.forms.assignment_view import AssignmentView
 from spa.forms.form import Page, TextBlock
 from spa.study.study import OVERALL, Study
 
-_SECTIONS = ("likert", "continuous", "categories", "choices", "ranking")
+_SECTIONS = ("likert", "continuous", "categories", "spans", "choices", "ranking")
 
 
 def instructions_page(view: AssignmentView) -> Page:
@@ -68,4 +68,4 @@ def _criteria(study: Study) -> set[str]:
 
 
 def _rated_criteria(study: Study) -> set[str]:
-    return {*study.criteria_of("likert"), *study.criteria_of("continuous"), *study.criteria_of("categories")}
+    return {criterion for table in study.rating_tables for criterion in study.criteria_of(table)}

@@ -23,10 +23,12 @@ from spa.forms.form import (
     OrderAnswer,
     Page,
     Question,
+    SpansAnswer,
     TextAnswer,
 )
 from spa.forms.form_text import answer_text, exhibits_of, pages_for, visible_text
 from spa.forms.prompt_turns import PromptTurn
+from spa.forms.span_pages import spans_value
 from spa.forms.texts import Texts
 
 Wrapper = Literal[
@@ -190,6 +192,8 @@ def _values(answer: Answer, texts: Texts, names: str, separator: str) -> str:
         return texts.say("form.prompt_whole_number", questions=names, low=low, high=high)
     if isinstance(answer, TextAnswer):
         return texts.say("form.prompt_text", questions=names)
+    if isinstance(answer, SpansAnswer):
+        return spans_value(answer, texts, names, separator)
     options = answer.options if isinstance(answer, OptionsAnswer | OrderAnswer) else ()
     values = separator.join(json.dumps(option.value, ensure_ascii=False) for option in options)
     if isinstance(answer, OrderAnswer):

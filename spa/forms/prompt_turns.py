@@ -21,6 +21,7 @@ from spa.forms.form import (
     Question,
     RankingTarget,
     RatingTarget,
+    SpanTarget,
     TextBlock,
 )
 from spa.forms.form_text import exhibits_of, pages_for
@@ -139,8 +140,8 @@ def _concerns(block: PageBlock, question: Question) -> bool:
 def _outputs_of(question: Question) -> set[tuple[str | None, str, int]] | None:
     """Return the outputs that a question is about; ``None`` where it is about systems or anything else."""
     match question.target:
-        case RatingTarget(label=label, item_id=item, sample=sample):
-            return {(label, item, sample)}
+        case RatingTarget() | SpanTarget() as rated:
+            return {(rated.label, rated.item_id, rated.sample)}
         case ChoiceTarget() as choice:
             return {
                 (choice.label_x, choice.item_id, choice.sample_x),

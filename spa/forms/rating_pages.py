@@ -21,6 +21,7 @@ from spa.forms.form import (
     TextAnswer,
     TextBlock,
 )
+from spa.forms.span_pages import span_questions
 from spa.study.assignment import RATED_BY, RatedBy, ShownOutput
 from spa.study.study import OVERALL, Continuous, Likert, RatingSection
 
@@ -115,6 +116,9 @@ def _rating_questions(
 ) -> list[Question]:
     """Return the question about a criterion, with that for the reason where the study asks for one."""
     named = None if view.study.single_outputs else output.label
+    if elicitation == "spans":
+        scored = _overall(view, named) if criterion == OVERALL else _about(view, named, criterion)
+        return span_questions(view, output, criterion, scored)
     text, answer, reason = view.text_cache.cached(
         ("rating", elicitation, named, criterion), lambda: _wording(view, elicitation, named, criterion)
     )

@@ -44,14 +44,19 @@ def _likert(view: AssignmentView, section: Likert) -> OptionsAnswer:
 
 def continuous(view: AssignmentView, section: Continuous) -> NumberAnswer:
     """Return the answer from 0 to 100, words at both ends."""
+    return zero_to_hundred(view, "continuous", section.low, section.high)
+
+
+def zero_to_hundred(view: AssignmentView, table: str, low: str | None, high: str | None) -> NumberAnswer:
+    """Return the answer from 0 to 100 of a section that words its ends, or leaves that to the locale."""
     return view.text_cache.cached(
-        "continuous",
+        table,
         lambda: NumberAnswer(
             low=0,
             high=100,
             scale=1,
-            low_text=_end(view, 0, section.low or view.say("rating_low")),
-            high_text=_end(view, 100, section.high or view.say("rating_high")),
+            low_text=_end(view, 0, low or view.say("rating_low")),
+            high_text=_end(view, 100, high or view.say("rating_high")),
         ),
     )
 

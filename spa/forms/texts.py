@@ -28,6 +28,9 @@ _DISPENSABLE = frozenset(
         *(f"page.{name}" for name in ("order_tie", "order_moved", "order_help", "order_confirm")),
         *("form.ranking_title", "form.prompt_ranks"),
         *(f"form.{name}{kind}" for name in RANKING_TEXTS for kind in ("", "_image")),
+        *("page.span_hint", "page.span_lines", "page.span_category", "page.span_remove", "page.span_marked"),
+        *("form.instructions_spans", "form.spans_overall", "form.spans_criterion", "form.spans_none"),
+        *("form.prompt_spans", "form.prompt_span_categories"),
     }
 )
 _RIGHT_TO_LEFT = frozenset({"ar", "arc", "ckb", "dv", "fa", "he", "ks", "ps", "sd", "syr", "ug", "ur", "yi"})

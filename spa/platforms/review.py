@@ -12,11 +12,13 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Generic, TypeVar
 
-from spa.responses.decisions import Decision, VisitDecisions, read_visit_decisions
+from spa.responses.decisions import Decision, VisitDecisions
 from spa.responses.store import Store
+from spa.responses.two_reviewers import read_visit_decisions
 
 GROUP = "spa.review_rules"
 PROPOSED = "a reviewer proposed a rejection"
+UNSETTLED = "its two reviewers have not settled the pay yet"
 Waiting = TypeVar("Waiting")  # as a platform has it
 
 
@@ -118,6 +120,8 @@ def reason_to_look(standing: VisitDecisions | None, *, held: str | None, lacking
     >>> reason_to_look(standing, held="twice", lacking=None)
     'twice'
     """
+    if standing is not None and standing.unsettled:
+        return UNSETTLED
     if proposed_rejection(standing) is not None:
         return PROPOSED
     if held is not None:

@@ -21,6 +21,7 @@ from spa.forms.form import (
     RankingTarget,
     RatingTarget,
     ScreeningTarget,
+    SpanTarget,
     Target,
 )
 from spa.responses.leases import PROBE, condition_from_json
@@ -34,6 +35,7 @@ KINDS: dict[str, type[Target]] = {
     "rating": RatingTarget,
     "choice": ChoiceTarget,
     "ranking": RankingTarget,
+    "spans": SpanTarget,
     "check": CheckTarget,
     "screening": ScreeningTarget,
     "confirmation": ConfirmationTarget,

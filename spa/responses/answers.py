@@ -24,8 +24,10 @@ from spa.forms.form import (
     OptionsAnswer,
     OrderAnswer,
     Question,
+    SpansAnswer,
     TextAnswer,
 )
+from spa.forms.spans import UnusableSpans, read_spans, sent_spans, spans_schema
 from spa.responses.orders import SIGN, order_of, ranks_of
 from spa.responses.submission import Missing, Response
 
@@ -80,7 +82,9 @@ def unknown_keys(questions: Iterable[Question], payload: Mapping[str, object]) -
 
 
 def _sent(question: Question, payload: Mapping[str, object]) -> object:
-    """Return what arrived for a question: of an order, which a page sends in several fields, these by their labels."""
+    """Return what arrived for a question, of which a page may send parts in several fields."""
+    if isinstance(question.answer, SpansAnswer):
+        return sent_spans(question, payload)
     raw = payload.get(question.question_id)
     if raw is not None or not isinstance(question.answer, OrderAnswer):
         return raw
@@ -164,6 +168,11 @@ def _read(answer: Answer, raw: object) -> float | str:
             return _read_option(answer, raw)
         case OrderAnswer():
             return _read_order(answer, raw)
+        case SpansAnswer():
+            try:
+                return read_spans(answer, raw)
+            except UnusableSpans as reason:
+                raise UnreadableAnswer(str(reason)) from None
         case ConfirmAnswer():
             if raw is True or (isinstance(raw, str) and _bare(raw) == CONFIRMED):
                 return CONFIRMED
@@ -310,3 +319,5 @@ def _schema_of(answer: Answer) -> dict[str, Any]:
             return {"type": "boolean", "const": True}
         case TextAnswer():
             return {"type": "string"}
+        case SpansAnswer():
+            return spans_schema(answer)

@@ -19,8 +19,9 @@ from spa.responses.store_schema import decisions, submissions
 Action = Literal["approve", "exclude", "include", "propose_rejection", "bonus", "message", "undo"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
 WITH_NOTE = ("exclude", "propose_rejection", "bonus", "message")  # what nobody should have to guess the reason of
-PAYMENT = ("approve", "propose_rejection")  # the later of the two stands
-ANALYSIS = ("exclude", "include")
+PAYMENT: tuple[Action, ...] = ("approve", "propose_rejection")  # the later of the two stands
+ANALYSIS: tuple[Action, ...] = ("exclude", "include")
+PROGRAM = "spa "  # begins the name of a command that logs what a platform did; it needs no second reviewer
 LARGEST = 10_000  # of an amount; more is a slip of the finger
 LONGEST = 4000  # characters of a note
 
@@ -71,6 +72,14 @@ class VisitDecisions:
     exclusion: Decision | None = None  # None: the visit counts
     bonuses: tuple[Decision, ...] = ()
     messages: tuple[Decision, ...] = ()
+    inclusion: Decision | None = None  # the decision that the visit counts, if there was one
+    unsettled: bool = False  # of two reviewers, one has not decided on pay yet, or they differ
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """All of them."""
+        single = (self.payment, self.exclusion, self.inclusion)
+        return (*(each for each in single if each is not None), *self.bonuses, *self.messages)
 
 
 def parse_amount(text: str) -> Decimal:
@@ -127,11 +136,6 @@ def read_decisions(connection: Connection, submission_id: str | None = None) -> 
     ]
 
 
-def read_visit_decisions(connection: Connection) -> dict[str, VisitDecisions]:
-    """Return what stands, by visit; visits that nobody decided on are not in it."""
-    return visit_decisions(read_decisions(connection))
-
-
 def visit_decisions(log: Iterable[Decision]) -> dict[str, VisitDecisions]:
     """Work out what stands after a log that is in order.
 
@@ -159,6 +163,7 @@ def _in_force(visit: str, own: list[Decision]) -> VisitDecisions:
         submission_id=visit,
         payment=payment,
         exclusion=counting if counting is not None and counting.action == "exclude" else None,
+        inclusion=counting if counting is not None and counting.action == "include" else None,
         bonuses=tuple(each for each in own if each.action == "bonus"),
         messages=tuple(each for each in own if each.action == "message"),
     )

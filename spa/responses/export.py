@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -17,6 +18,7 @@ import polars as pl
 from spa.forms.form import (
     CheckTarget,
     ChoiceTarget,
+    ExplainedTarget,
     ExplanationTarget,
     Form,
     InterviewTarget,
@@ -24,9 +26,11 @@ from spa.forms.form import (
     RankingTarget,
     RatingTarget,
     ScreeningTarget,
+    SpanTarget,
 )
+from spa.forms.spans import NO_ERRORS, MarkedSpan, spans_from_json
 from spa.responses.answers import NO_ANSWER
-from spa.responses.decisions import Decision, read_visit_decisions
+from spa.responses.decisions import Decision, read_decisions
 from spa.responses.orders import ranks_of
 from spa.responses.reading_table import exposure_rows, with_evidence
 from spa.responses.store import Store
@@ -35,14 +39,17 @@ from spa.responses.tidy_tables import (
     ANNOTATORS,
     ASKED,
     CHOICES,
+    DECISIONS,
     EXCLUSIONS,
     IDENTICAL_PAIRS,
     ORDERS,
     PREFERENCES,
     RATINGS,
     READING,
+    SPANS,
     Tables,
 )
+from spa.responses.two_reviewers import read_visit_decisions, reviews_of, settled_decisions, two_decide
 from spa.study.assignment import Assignment, BlindingKey
 
 
@@ -120,7 +127,8 @@ def export_tables(
     partial = list(incomplete)
     for submission in partial:
         gathered.add(submission, unblinded(submission), complete=False)
-    return gathered.tables(with_complete=bool(partial), exclusions=_decided(store))
+    tables = gathered.tables(with_complete=bool(partial), exclusions=_decided(store))
+    return replace(tables, decisions=_log_of_two(store))
 
 
 class _Gathered:
@@ -134,6 +142,7 @@ class _Gathered:
         self.ratings: list[tuple[object, ...]] = []
         self.choices: list[tuple[object, ...]] = []
         self.orders: list[tuple[object, ...]] = []
+        self.spans: list[tuple[object, ...]] = []
         self.identical_pairs: list[tuple[object, ...]] = []
         self.annotators: dict[str, Annotator] = {}
 
@@ -153,13 +162,15 @@ class _Gathered:
             reason = _printable(answer.reason) if isinstance(answer, Missing) else None
             match answer.target:
                 case PreferenceTarget() as target:
-                    rows, cells = self.preferences, _preference(target, value, hidden.systems)
+                    rows, several = self.preferences, [_preference(target, value, hidden.systems)]
                 case RatingTarget() as target:
-                    rows, cells = self.ratings, _rating(target, value, hidden)
+                    rows, several = self.ratings, [_rating(target, value, hidden)]
                 case ChoiceTarget() as target:
-                    rows, cells = self.choices, _choice(target, value, hidden.systems)
+                    rows, several = self.choices, [_choice(target, value, hidden.systems)]
                 case RankingTarget() as target:
-                    rows, cells = self.orders, ()
+                    rows, several = self.orders, list(_order(target, value, hidden.systems))
+                case SpanTarget() as target:
+                    rows, several = self.spans, _spans(target, value, hidden)
                 case _:
                     annotator.note(answer)
                     if isinstance(answer.target, CheckTarget) and answer.target.kind == "identical_pair":
@@ -169,11 +180,8 @@ class _Gathered:
                     continue
             level = answer.level if isinstance(answer, Missing) else None
             read = _read(answer, submission.asked)
-            rest = (*condition, *read, explained.get(target), reason, level, *visit, complete)
-            if isinstance(target, RankingTarget):
-                rows += [(*who, *each, *rest) for each in _order(target, value, hidden.systems)]
-            else:
-                rows.append((*who, *cells, *rest))
+            end = (*condition, *read, explained.get(target), reason, level, *visit, complete)
+            rows += [(*who, *cells, *end) for cells in several]
 
     def _exposures(self, submission: Submission, hidden: AssignmentLabels) -> Iterable[tuple[object, ...]]:
         if self._form_of is None or submission.annotator_kind == "llm":
@@ -205,6 +213,7 @@ class _Gathered:
             ratings=frame(self.ratings, RATINGS),
             choices=frame(self.choices, CHOICES),
             orders=frame(self.orders, ORDERS),
+            spans=frame(self.spans, SPANS),
             identical_pairs=frame(self.identical_pairs, IDENTICAL_PAIRS),
             annotators=frame(rows, {**ANNOTATORS, **dict.fromkeys(columns, pl.String)}),
             exclusions=exclusions,
@@ -256,7 +265,7 @@ def _read(answer: Response | Missing, condition: RaterCondition | None) -> tuple
 
 def _explanations(
     answers: Iterable[Response | Missing],
-) -> dict[PreferenceTarget | RatingTarget | ChoiceTarget | RankingTarget, str | None]:
+) -> dict[ExplainedTarget, str | None]:
     """Return what was written about an answer, by what that answer is about."""
     return {
         answer.target.of: _printable(str(answer.value))
@@ -281,6 +290,23 @@ def _rating(target: RatingTarget, value: object, hidden: AssignmentLabels) -> tu
         target.label,
         hidden.positions.get(target.label),
     )
+
+
+def _spans(target: SpanTarget, value: object, hidden: AssignmentLabels) -> list[tuple[object, ...]]:
+    """Return a row an error; one row where none was marked, or nothing was answered."""
+    output = target.item_id, hidden.systems[target.label], target.criterion
+    shown = "spans", target.sample, target.label, hidden.positions.get(target.label)
+    if not isinstance(value, str):
+        return [(*output, *(None,) * 8, *shown)]
+    marked = spans_from_json(value)
+    if not marked.spans:
+        return [(*output, *(None,) * 6, NO_ERRORS, marked.characters, *shown)]
+    return [(*output, *_span(span), marked.characters, *shown) for span in marked.spans]
+
+
+def _span(span: MarkedSpan) -> tuple[object, ...]:
+    reason, text = _printable(span.reason), _printable(span.text)
+    return span.start, span.end, text, span.severity, span.weight, span.category, reason
 
 
 def _identical_pair(target: CheckTarget, value: object) -> tuple[object, ...]:
@@ -323,6 +349,34 @@ def _decided(store: Store) -> pl.DataFrame:
         if (visit := lease.submission_id) in left_out
     ]
     return pl.DataFrame(rows, schema=EXCLUSIONS, orient="row")
+
+
+def _log_of_two(store: Store) -> pl.DataFrame:
+    """Return the log where two reviewers decide: which entries stand, and which were made without seeing another's."""
+    with store.reading() as connection:
+        log = read_decisions(connection) if two_decide(connection) else []
+    independent = {each.number for review in reviews_of(log) for each in review.independent or ()}
+    stands = {each.number for standing in settled_decisions(log).values() for each in standing.decisions}
+    visits = {lease.submission_id: lease for lease in (store.visits.leases() if log else ())}
+    rows = [
+        (
+            visits[each.submission_id].annotator_id,
+            visits[each.submission_id].annotator_kind,
+            visits[each.submission_id].assignment_id,
+            each.number,
+            _printable(each.reviewer),
+            datetime.fromtimestamp(each.decided_at, UTC).isoformat(timespec="seconds"),
+            each.action,
+            _printable(each.rule),
+            _printable(each.note),
+            None if each.amount is None else str(each.amount),
+            each.undoes,
+            int(each.number in independent),
+            int(each.number in stands),
+        )
+        for each in log
+    ]
+    return pl.DataFrame(rows, schema=DECISIONS, orient="row")
 
 
 def _evidence(decision: Decision) -> str | None:

@@ -36,6 +36,7 @@ ABOUT = {
     "identical_pairs": "ratings of outputs that equal their source, one row an answer",
     "annotators": "one row an annotator, under a pseudonym",
     "exclusions": "whom reviewers left out of the analysis, and why",
+    "decisions": "what two reviewers decided, who and when",
     "reading": "how long each output was on screen, one row an output on a page",
 }
 

@@ -44,6 +44,29 @@ RATINGS = {
     **MISSING,
     **VISIT,
 }
+SPANS = {  # one row a marked error; an answer without any has one row of its own
+    **WHO,
+    "item_id": pl.String,
+    "system": pl.String,
+    "criterion": pl.String,
+    "start": pl.Int64,  # code points of the output's text, half-open
+    "end": pl.Int64,
+    "text": pl.String,
+    "severity": pl.String,
+    "weight": pl.Float64,
+    "category": pl.String,
+    "reason": pl.String,  # why an error has no place; "no errors" where none was marked
+    "characters": pl.Int64,  # of the output's text
+    "elicitation": pl.String,
+    "sample": pl.Int64,
+    "label": pl.String,
+    "position": pl.Int64,
+    **ASKED,
+    **READ,
+    "explanation": pl.String,
+    **MISSING,
+    **VISIT,
+}
 CHOICES = {
     **WHO,
     "item_id": pl.String,
@@ -107,6 +130,19 @@ EXCLUSIONS = {
     "rule": pl.String,
     "evidence": pl.String,
 }
+DECISIONS = {  # of two reviewers, one row an entry of their log
+    **WHO,
+    "number": pl.Int64,
+    "reviewer": pl.String,
+    "decided_at": pl.String,
+    "action": pl.String,
+    "rule": pl.String,
+    "note": pl.String,
+    "amount": pl.String,
+    "undoes": pl.Int64,
+    "independent": pl.Int64,
+    "stands": pl.Int64,
+}
 READING = {  # one row an output on a page of a person's form; a page without outputs has one row
     **WHO,
     "page": pl.String,
@@ -124,7 +160,8 @@ READING = {  # one row an output on a page of a person's form; a page without ou
     **VISIT,
 }
 # an analysis takes these
-TABLES = ("preferences", "ratings", "choices", "orders", "identical_pairs", "annotators", "exclusions")
+TABLES = ("preferences", "ratings", "choices", "orders", "spans", "identical_pairs", "annotators", "exclusions")
+MORE = ("reading", "decisions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,10 +175,12 @@ class Tables:
     exclusions: pl.DataFrame  # decided by reviewers
     identical_pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=IDENTICAL_PAIRS))
     orders: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=ORDERS))
+    spans: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SPANS))
     reading: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=READING))
+    decisions: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=DECISIONS))
 
     @property
     def files(self) -> dict[str, pl.DataFrame]:
-        """Tables to write, by name: those of an analysis; orders and the evidence of reading where there are any."""
-        absent = [name for name in ("orders", "reading") if getattr(self, name).is_empty()]
-        return {name: getattr(self, name) for name in (*TABLES, "reading") if name not in absent}
+        """The tables to write, by name: those of an analysis, and some only where there is anything in them."""
+        absent = [name for name in ("orders", "spans", *MORE) if getattr(self, name).is_empty()]
+        return {name: getattr(self, name) for name in (*TABLES, *MORE) if name not in absent}

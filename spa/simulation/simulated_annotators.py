@@ -29,9 +29,12 @@ from spa.forms.form import (
     RankingTarget,
     RatingTarget,
     ScreeningTarget,
+    SpansAnswer,
+    SpanTarget,
     TextAnswer,
 )
 from spa.simulation.simulated_reading import ReadingHabit
+from spa.simulation.simulated_spans import marked_errors, true_errors
 from spa.simulation.true_utilities import Share, SimulationTable, Spread, TrueUtilities
 from spa.study.assignment import BlindingKey
 
@@ -58,6 +61,8 @@ class Temperament(SimulationTable):
     failing_checks: Share = 0.0  # get attention checks wrong
     skipping_outputs: Share = 0.0  # see no more than the first lines of every second output
     racing: Share = 0.0  # let outputs pass at 1,500 words a minute
+    recall: Share = 0.8  # share of the true errors of an output that are marked
+    precision: Annotated[float, Field(gt=0, le=1)] = 0.8  # share of the marks that are true errors
     straight_lining: Share = 0.0  # answer everything alike
     words_per_minute: Annotated[float, Field(gt=0)] = 240.0  # median speed of reading
     words_per_minute_sd: Spread = 0.25  # of its logarithm, between annotators
@@ -168,6 +173,10 @@ class SimulatedReading:
             return self._pick(answer, (target.expected,), right=not self._annotator.fails_checks)
         if isinstance(answer, TextAnswer):
             return EXPLANATION
+        if isinstance(answer, SpansAnswer):
+            if not isinstance(target, SpanTarget):
+                raise TypeError("only errors of an output are marked")
+            return self._spans(target, answer)
         if self._annotator.careless != "no":
             return self._careless(answer)
         match target:
@@ -256,6 +265,18 @@ class SimulatedReading:
         else:
             place = math.ceil(round(self._truth.normalised(utility) * len(options), 9)) - 1
         return options[min(max(place, 0), len(options) - 1)].value
+
+    def _spans(self, target: SpanTarget, answer: SpansAnswer) -> str:
+        system = self._systems[target.label]
+        utility = self._truth.utility(system, target.item_id, target.sample, target.criterion)
+        rate = 2 * self._truth.error_rate * (1 - self._truth.normalised(utility))
+        names = (str(self._truth.seed), system, target.item_id, str(target.sample), target.criterion)
+        errors = true_errors(answer, rate, names)
+        if self._annotator.careless == "straight":
+            return "[]"
+        habit = self._temperament
+        recall, precision = (0.1, 0.1) if self._annotator.careless == "random" else (habit.recall, habit.precision)
+        return marked_errors(answer, errors, recall=recall, precision=precision, rng=self._rng)
 
     def _choice(self, target: ChoiceTarget, answer: NumberAnswer | OptionsAnswer | OrderAnswer) -> str:
         if not isinstance(answer, OptionsAnswer):

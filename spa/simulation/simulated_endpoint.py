@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spa.forms.form import Form, NumberAnswer, OptionsAnswer, OrderAnswer, Question, TextAnswer
+from spa.forms.form import Form, NumberAnswer, OptionsAnswer, OrderAnswer, Question, SpansAnswer, TextAnswer
 from spa.forms.prompt_turns import PromptTurn
 from spa.raters.endpoints.endpoint import mapping
 from spa.raters.prompt_messages import Message
 from spa.responses.orders import order_of, ranks_of
 from spa.simulation.simulated_annotators import SimulatedAnnotator, Temperament
+from spa.simulation.simulated_spans import quoted
 from spa.simulation.true_utilities import TrueUtilities
 from spa.study.assignment import BlindingKey
 
@@ -162,6 +163,8 @@ def json_value(question: Question, raw: str) -> object:
         return int(raw)
     if isinstance(answer, TextAnswer):
         return raw
+    if isinstance(answer, SpansAnswer):
+        return quoted(answer, raw)
     if isinstance(answer, OptionsAnswer):
         scores = answer.half_points is not None and all(option.value.isdecimal() for option in answer.options)
         return int(raw) if scores else raw
@@ -238,6 +241,8 @@ def in_prose(form: Form, answers: dict[str, object]) -> str:
             sentences.append(str(value))
         elif isinstance(answer, OrderAnswer) and isinstance(value, dict):
             sentences.append(f"My answer is {order_of(value)}.")
+        elif isinstance(answer, SpansAnswer):
+            sentences.append(json.dumps(value))
         elif isinstance(answer, OptionsAnswer) and not isinstance(value, int):
             sentences.append(next(option.text for option in answer.options if option.value == value))
         else:

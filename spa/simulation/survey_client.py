@@ -15,7 +15,17 @@ from urllib.parse import urljoin, urlsplit
 import httpx2
 
 from spa.errors import ResponseError
-from spa.forms.form import ConfirmAnswer, Form, NumberAnswer, OptionsAnswer, OrderAnswer, Page, Question, TextAnswer
+from spa.forms.form import (
+    ConfirmAnswer,
+    Form,
+    NumberAnswer,
+    OptionsAnswer,
+    OrderAnswer,
+    Page,
+    Question,
+    SpansAnswer,
+    TextAnswer,
+)
 from spa.responses.orders import order_fields
 from spa.responses.reading_evidence import READING
 
@@ -138,13 +148,13 @@ def fill_in(served: ServedForm, form: Form, answers: Mapping[str, str]) -> dict[
     page = next((page for page in form.pages if page.page_id == served.page_id), None)
     if page is None or form.assignment_id != served.assignment_id:
         raise ResponseError(f"{place}: expected a page of the form of {form.assignment_id}, which has no such page")
-    fields = [name for question in page.questions for name in question.fields.values()]
-    if set(served.offered) != set(fields):
+    offered = offered_by(page)
+    if set(served.offered) != set(offered):
         raise ResponseError(
-            f"{place}: expected fields for {', '.join(fields) or 'no question'}, "
+            f"{place}: expected fields for {', '.join(offered) or 'no question'}, "
             f"got {', '.join(served.offered) or 'none'}; the page does not ask what the form asks"
         )
-    for name, values in offered_by(page).items():
+    for name, values in offered.items():
         if served.offered[name] != values:
             raise ResponseError(f"{place}, {name}: expected the values {values}, got {served.offered[name]}")
     measured = {READING: answers[page.page_id]} if served.measured and page.page_id in answers else {}
@@ -165,6 +175,8 @@ def offered_by(page: Page) -> dict[str, list[str] | None]:
         match question.answer:
             case NumberAnswer() | TextAnswer() | OrderAnswer():
                 offered |= dict.fromkeys(question.fields.values())
+            case SpansAnswer():
+                offered |= {**dict.fromkeys(question.fields.values()), question.fields["none"]: ["yes"]}
             case OptionsAnswer(options=options):
                 offered[question.question_id] = [option.value for option in options]
             case ConfirmAnswer():

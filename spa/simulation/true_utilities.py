@@ -42,6 +42,7 @@ class TrueUtilities(SimulationTable):
     item_sd: Spread = 0.5  # how much better the outputs of all systems are on one item than on another
     output_sd: Spread = 0.7  # how unequal the outputs of one system are beyond that
     criterion_sd: Spread = 0.5  # how far one criterion departs from the overall utility of an output
+    error_rate: Share = 0.1  # share of words in error in an output of middling utility
     low: float = -2.5  # utilities from here ...
     high: float = 2.5  # ... to here fill a rating scale from end to end
     lower_is_better: frozenset[str] = frozenset()  # criteria rated by how much there is of something bad

@@ -77,6 +77,9 @@ def _check_protocol(study: Study, place: str, protocol: RaterProtocol) -> Iterat
         yield find(f"{place}, readout", 'conversation = "question" and answer_format = "text"', got, "set both")
     if protocol.readout == "logit" and study.ranking is not None:
         yield find(f"{place}, readout", '"verbalised" beside [ranking]', '"logit"', "set it: orders have no one token")
+    if protocol.readout == "logit" and study.spans is not None:
+        expected = '"verbalised" beside [spans], as marks have no probabilities'
+        yield find(f"{place}, readout", expected, '"logit"', "remove it", "spans")
     if protocol.readout == "logit" and protocol.explain != "no":
         got = f'explain = "{protocol.explain}"'
         yield find(f"{place}, readout", 'explain = "no": nothing is said where probabilities are read', got, "set it")

@@ -11,8 +11,13 @@ from typing import Literal
 
 from spa.study.study import RatingTable
 
-RatedBy = Literal["likert", "continuous", "category"]  # as in RatingTarget
-RATED_BY: dict[RatedBy, RatingTable] = {"likert": "likert", "continuous": "continuous", "category": "categories"}
+RatedBy = Literal["likert", "continuous", "category", "spans"]
+RATED_BY: dict[RatedBy, RatingTable] = {
+    "likert": "likert",
+    "continuous": "continuous",
+    "category": "categories",
+    "spans": "spans",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -133,7 +133,7 @@ _ASIDE: dict[str, Any] = {
         "debriefing",
     )
 } | {
-    "outputs": {"files"},
+    "outputs": {"files", "references"},
     "instructions": {"file"},
     "consent": {"file"},
 }

@@ -37,6 +37,7 @@ class Cells:
     texts: dict[str, str | None]
     outputs: dict[Key, tuple[RawOutput, ...]]
     first: dict[str, OutputFileRow]  # the first row of each item
+    references: dict[str, tuple[str, ...]]  # different texts of an item in the columns of references
 
 
 def required_columns(study: Study) -> tuple[str, ...]:
@@ -45,7 +46,14 @@ def required_columns(study: Study) -> tuple[str, ...]:
     names = [outputs.item] if isinstance(outputs.item, str) else list(outputs.item)
     names += [one.id for one in study.systems] if outputs.layout == "wide" else [outputs.system, outputs.output]
     names += [name for name in (outputs.sample, outputs.item_text) if name is not None]
+    names += reference_columns(study)
     return tuple(dict.fromkeys(names))
+
+
+def reference_columns(study: Study) -> list[str]:
+    """Return the references that are columns; the others are systems."""
+    systems = {one.id for one in study.systems}
+    return [name for name in study.outputs.references if name not in systems]
 
 
 def sort_rows(study: Study, rows: Iterable[OutputFileRow]) -> tuple[Cells, list[str]]:
@@ -84,7 +92,19 @@ def sort_rows(study: Study, rows: Iterable[OutputFileRow]) -> tuple[Cells, list[
         for system in known
         if system not in needed and all(answered != system for _, answered in ordered)
     ]
-    return Cells(texts, ordered, first), problems
+    return Cells(texts, ordered, first, _references(study, identified)), problems
+
+
+def _references(study: Study, identified: Iterable[tuple[str, OutputFileRow]]) -> dict[str, tuple[str, ...]]:
+    """Gather the reference texts of each item, each once; empty cells are none."""
+    columns = reference_columns(study)
+    found: dict[str, dict[str, None]] = defaultdict(dict)
+    for item_id, row in identified:
+        for column in columns:
+            text = cleaned(row.values[column] or "")
+            if text.strip():
+                found[item_id][text] = None
+    return {item_id: tuple(texts) for item_id, texts in found.items()}
 
 
 def systems_answering_every_item(study: Study) -> list[str]:

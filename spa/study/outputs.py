@@ -5,7 +5,7 @@ from __future__ import annotations
 import os.path
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from spa.errors import StudyError
@@ -55,6 +55,7 @@ class Outputs:
     cells: dict[Key, tuple[Output, ...]]  # (item_id, system) -> samples in order
     by_id: dict[str, Item]
     unreadable: dict[Key, int]  # characters replaced by U+FFFD; the system of an item text is ""
+    references: dict[str, tuple[str, ...]] = field(default_factory=dict)  # item_id -> texts that metrics compare with
 
     def item(self, item_id: str) -> Item:
         """Return one item."""
@@ -132,6 +133,7 @@ def load_outputs(study: Study) -> Outputs:
         cells={key: made[key] for key in keys if key in made},
         by_id=by_id,
         unreadable=_unreadable(cells, by_id),
+        references=_references(study, cells, made, by_id),
     )
     if study.single_outputs and (lacking := too_few_outputs(study, display_files(study.outputs.files), outputs)):
         raise StudyError(*lacking)
@@ -272,6 +274,18 @@ def _length_matched(
         )
         emptied.append(DroppedItem(item_id=item.item_id, rule="match_length_of", evidence=evidence))
     return remaining, emptied
+
+
+def _references(
+    study: Study, cells: Cells, made: dict[Key, tuple[Output, ...]], remaining: Iterable[str]
+) -> dict[str, tuple[str, ...]]:
+    """Return each item's different references: its texts in the columns, then the outputs of systems that are one."""
+    systems = [one.id for one in study.systems if one.id in study.outputs.references]
+    found = {}
+    for item_id in remaining:
+        theirs = [output.text for system in systems for output in made.get((item_id, system), ()) if output.text]
+        found[item_id] = tuple(dict.fromkeys([*cells.references.get(item_id, ()), *theirs]))
+    return found if study.outputs.references else {}
 
 
 def _unreadable(cells: Cells, remaining: dict[str, Item]) -> dict[Key, int]:

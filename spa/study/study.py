@@ -21,9 +21,9 @@ from spa.study.raters import Rater
 from spa.study.toml_table import Ident, Text, TomlTable, added
 
 OVERALL = "overall"  # the criterion that asks for the preference as a whole; never computed
-Elicitation = Literal["spa", "likert", "continuous", "categories", "choices", "ranking"]  # the tables that ask
+Elicitation = Literal["spa", "likert", "continuous", "categories", "spans", "choices", "ranking"]  # tables that ask
 Amount = Annotated[Decimal, Field(ge=0, le=1_000_000)]  # of money, in major units
-RatingTable = Literal["likert", "continuous", "categories"]  # those that rate single outputs
+RatingTable = Literal["likert", "continuous", "categories", "spans"]  # those that rate single outputs
 Balance = Literal["counterbalanced", "fixed"]
 Shown = Literal["first", "all"] | Annotated[int, Field(ge=1)]
 
@@ -61,6 +61,7 @@ class OutputFiles(TomlTable):
     sample: Text | None = None  # column that numbers several outputs of one system for one item
     item_text: Text | None = None  # column with what every system was given, shown with the outputs
     item_name: Text | None = added(None)  # what annotators read above it, before its number; the locale's where absent
+    references: tuple[Text, ...] = ()  # for automatic metrics: columns with a reference text, or systems that are one
     filters: tuple[OutputFilter, ...] = ()
     match_length_of: Ident | None = None  # system cut to whole sentences, never longer than the longest other
 
@@ -151,6 +152,18 @@ class Categories(RatingSection):
     """Count or category answers: every criterion that has ``options``."""
 
 
+class Spans(RatingSection):
+    """Errors marked in one output with their severity, then a rating from 0 to 100 (ESA, Kocmi et al. 2024)."""
+
+    criteria: tuple[Ident, ...] | None = None  # None: one question about all errors
+    severities: Annotated[tuple[Text, ...], Field(min_length=1, max_length=9)] = ("minor", "major")  # lightest first
+    weights: tuple[Annotated[float, Field(ge=0)], ...] | None = None  # of the severities; None: 1, 5, 25, ... as in MQM
+    categories: Annotated[tuple[Text, ...], Field(max_length=30)] = ()  # kinds of errors, each of which may be named
+    score: bool = True  # whether a rating from 0 to 100 follows
+    low: Text | None = None  # words at its ends; the locale's where absent
+    high: Text | None = None
+
+
 class Choices(TomlTable):
     """Which of two outputs of one item is better."""
 
@@ -164,7 +177,7 @@ class Choices(TomlTable):
     overall: bool = True
 
 
-class Ranking(TomlTable):
+class Rankings(TomlTable):
     """Which of several outputs of one item is best, which comes next, ...; ties are allowed."""
 
     size: Annotated[int, Field(ge=2)] | None = None  # outputs put in order; None: those of all systems
@@ -269,8 +282,9 @@ class Study(TomlTable):
     likert: Likert | None = None
     continuous: Continuous | None = None
     categories: Categories | None = None
+    spans: Spans | None = added(None)
     choices: Choices | None = None
-    ranking: Ranking | None = added(None)
+    ranking: Rankings | None = added(None)
     design: Design = Design()
     instructions: Words = Words()  # the locale's preset where empty
     consent: Words = Words()  # no consent page where empty
@@ -344,7 +358,7 @@ class Study(TomlTable):
     def shows_item_text(self, table: Elicitation, criterion_id: str) -> bool:
         """Tell whether the item text stands beside the output where a section asks about a criterion."""
         section = getattr(self, table)
-        by_section = not isinstance(section, RatingSection | Choices | Ranking) or section.show_item_text
+        by_section = not isinstance(section, RatingSection | Choices | Rankings) or section.show_item_text
         one = next((each for each in self.criteria if each.id == criterion_id), None)
         if one is None or one.show_item_text is None:
             return by_section or (one is not None and (one.against_source or one.mark_differences))
@@ -370,13 +384,15 @@ class Study(TomlTable):
 
     def criteria_of(self, elicitation: Elicitation) -> tuple[str, ...]:
         """Criteria ids that an elicitation asks about, "overall" last; none where its section is absent."""
-        section: Spa | Likert | Continuous | Categories | Choices | Ranking | None = getattr(self, elicitation)
+        section: Spa | Likert | Continuous | Categories | Spans | Choices | Rankings | None = getattr(self, elicitation)
         if section is None:
             return ()
         named = section.criteria
+        if isinstance(section, Spans):
+            return named or (OVERALL,)
         if named is None:
             named = tuple(one.id for one in self.criteria if bool(one.options) == (elicitation == "categories"))
-        overall = isinstance(section, Spa | Likert | Continuous | Choices | Ranking) and section.overall
+        overall = isinstance(section, Spa | Likert | Continuous | Choices | Rankings) and section.overall
         return (*named, OVERALL) if overall else named
 
 

@@ -50,6 +50,7 @@ def validate_study(study: Study) -> list[StudyProblem]:
         _hidden_item_text,
         _identical_pairs,
         _references,
+        _spans,
         _answers,
         _text_tables,
         _expected,
@@ -268,6 +269,23 @@ def _section_criteria(study: Study) -> Iterator[StudyProblem]:
         if not study.criteria_of(table):
             do = "give a criterion options" if table == "categories" else "set overall = true or name criteria"
             yield find(f"[{table}]", "something to ask", "no criterion", do, "criteria")
+
+
+def _spans(study: Study) -> Iterator[StudyProblem]:
+    section = study.spans
+    if section is None:
+        return
+    yield from repeated("[spans] severities", section.severities)
+    yield from repeated("[spans] categories", section.categories)
+    if section.weights is not None and len(section.weights) != len(section.severities):
+        got = f"{len(section.weights)} for {len(section.severities)}"
+        yield find("[spans] weights", "one for each severity", got, "add or remove some")
+    if study.outputs.kind == "image":
+        yield find("[spans]", "text outputs, to mark words in", "images", "remove it", "outputs")
+    for criterion in study.criteria:
+        if criterion.mark_differences and criterion.id in study.criteria_of("spans"):
+            expected = "false for a criterion of [spans], whose marks are the annotator's"
+            yield find(f"[[criteria]] {criterion.id}, mark_differences", expected, "true", "remove it", "spans")
 
 
 def _one_rating_each(study: Study) -> Iterator[StudyProblem]:

@@ -97,6 +97,6 @@ def _frozen() -> None:
         )
         return
     st.caption("The analysis plan has not been frozen; `spa freeze` does it before answers are collected.")
-    if loading.options().reviewer is not None and st.button("Freeze the plan now"):
+    if loading.reviewer() is not None and st.button("Freeze the plan now"):
         loading.freeze_plan()
         st.rerun()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,7 +14,7 @@ from analysis.monitoring.beside_others import AnswerBeside, answers_beside_other
 from analysis.results.words import Names, number, percent
 from spa.errors import AnalysisError, ResponseError
 from spa.platforms.review import rules_for
-from spa.responses.decisions import Action, Decision, parse_amount, visit_decisions
+from spa.responses.decisions import Action, Decision, parse_amount
 from spa.study.narrowing import respondents_of
 from streamlit_app import loading
 from streamlit_app.queue import CHOSEN, DECIDED, ReviewEntry, entries_of, matches
@@ -61,7 +62,7 @@ def _entries(state: str) -> list[ReviewEntry]:
     except AnalysisError:  # nothing is handed in yet; visits under way are shown all the same
         found, profiles = {}, {}
     rules = {annotator: tuple(rule for rule in own if rule != "review") for annotator, own in found.items()}
-    return entries_of(loading.visits(), visit_decisions(loading.decisions()), profiles, rules)
+    return entries_of(loading.visits(), loading.standing(), profiles, rules, loading.conflicts())
 
 
 def _filtered(entries: list[ReviewEntry], blind: bool) -> list[ReviewEntry]:
@@ -75,7 +76,7 @@ def _filtered(entries: list[ReviewEntry], blind: bool) -> list[ReviewEntry]:
     elif st.session_state.get(STATUS) not in statuses:
         st.session_state[STATUS] = "completed" if "completed" in statuses else "all"
     status = columns[0].selectbox("Status", statuses, key=STATUS)
-    decided = columns[1].selectbox("Decided", DECIDED, disabled=blind)
+    decided = columns[1].selectbox("Decided", DECIDED if loading.two_reviewers() else DECIDED[:-1], disabled=blind)
     source = columns[2].selectbox("Source", ["all", *dict.fromkeys(entry.visit.source for entry in entries)])
     flagged = columns[3].toggle("Only those that a rule of the plan excludes", disabled=blind)
     decided = "all" if blind else decided
@@ -105,7 +106,8 @@ def _choose(kept: list[ReviewEntry], blind: bool) -> ReviewEntry:
         if selected and st.session_state.get("picked") != selected:
             place = selected[0]
         st.session_state["picked"] = selected
-    keys = "j next, k previous" + (", a approve, x leave out, u undo" if loading.options().reviewer else "")
+    keep = ", i keep in" if loading.two_reviewers() else ""
+    keys = "j next, k previous" + (f", a approve, x leave out{keep}, u undo" if loading.reviewer() else "")
     told.caption(f"{place + 1:,} of {len(ids):,}. Keys: {keys}")
     st.session_state[CHOSEN] = ids[place]
     return kept[place]
@@ -183,17 +185,21 @@ def _about(row: AnswerBeside, names: Names) -> str:
 
 
 def _decide(entry: ReviewEntry, blind: bool) -> None:
-    reviewer = loading.options().reviewer
+    reviewer = loading.reviewer()
     if not blind:
         _log(entry)
     if reviewer is None:
         st.info("Read-only. Start the dashboard with --reviewer NAME to decide.")
         return
-    standing = entry.standing
+    standing, two = entry.standing, loading.two_reviewers()
+    if two:
+        _roles(entry, reviewer)
     row = st.container(horizontal=True)
     if row.button("Approve", shortcut="a", type="primary", disabled=standing.payment is not None and not blind):
         _keep(entry, "approve", reviewer)
     leave = row.button("Leave out", shortcut="x", disabled=standing.exclusion is not None and not blind)
+    if two and row.button("Keep in", shortcut="i", disabled=standing.inclusion is not None and not blind):
+        _keep(entry, "include", reviewer)
     if row.button("Undo last", shortcut="u", disabled=_last(entry) is None):
         _undo(entry, reviewer)
     if leave:
@@ -205,6 +211,25 @@ def _decide(entry: ReviewEntry, blind: bool) -> None:
         "Decision with a note", actions, index=actions.index(waiting), format_func=WITH_NOTE.__getitem__
     )
     _with_note(entry, action, reviewer)
+
+
+def _roles(entry: ReviewEntry, reviewer: str) -> None:
+    """Say what a second or third reviewer should know, and offer to decide on the same bonus or message."""
+    for review in entry.conflicts:
+        named = " and ".join(review.reviewers)
+        what = "pay" if review.question == "payment" else "the analysis"
+        end = "somebody else settles it" if reviewer in review.reviewers else "your decision settles it"
+        st.warning(plain(f"{named} differ on {what}: {end}."))
+    if not entry.conflicts:
+        st.caption("Two people decide; you see the other's decision on pay, or on the analysis, after your own.")
+    visible = _in_force(entry)
+    own = [(each.action, each.amount, each.note) for each in visible if each.reviewer == reviewer]
+    for each in visible:
+        said = (each.action, each.amount, each.note)
+        if each.action in ("bonus", "message") and each.reviewer != reviewer and said not in own:
+            if st.button(plain(f"Decide on the same {each.action} as {each.reviewer}"), key=f"same-{each.number}"):
+                loading.decide(replace(each, reviewer=reviewer, decided_at=time.time(), number=None))
+                st.rerun()
 
 
 def _with_note(entry: ReviewEntry, action: Action, reviewer: str) -> None:
@@ -269,11 +294,15 @@ def _keep(
 
 
 def _last(entry: ReviewEntry) -> Decision | None:
-    """Return the latest decision on a visit that still stands."""
-    own = [each for each in loading.decisions() if each.submission_id == entry.visit.submission_id]
-    undone = {each.undoes for each in own}
-    standing = [each for each in own if each.action != "undo" and each.number not in undone]
-    return standing[-1] if standing else None
+    """Return the latest decision on a visit that still stands; where two decide, of this session's reviewer."""
+    mine = [each for each in _in_force(entry) if not loading.two_reviewers() or each.reviewer == loading.reviewer()]
+    return mine[-1] if mine else None
+
+
+def _in_force(entry: ReviewEntry) -> list[Decision]:
+    log = [each for each in loading.decisions() if each.submission_id == entry.visit.submission_id]
+    undone = {each.undoes for each in log}
+    return [each for each in log if each.action != "undo" and each.number not in undone]
 
 
 def _undo(entry: ReviewEntry, reviewer: str) -> None:

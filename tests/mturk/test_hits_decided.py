@@ -14,9 +14,11 @@ from mturk.endpoint.schema import messages
 from mturk.review_rules import SHORTEST_REASON
 from mturk.reviewing import IS_REJECTED, PAID_ALREADY
 from spa.cli import main
-from spa.platforms.review import PROPOSED, rules_for, unpaid_bonuses
+from spa.platforms.review import PROPOSED, UNSETTLED, rules_for, unpaid_bonuses
 from spa.responses.admission import AdmissionRules, Arrival, take_in
-from spa.responses.decisions import Action, Decision, add_decision
+from spa.responses.decisions import Action, Decision
+from spa.responses.two_reviewers import decide as add_decision
+from spa.responses.two_reviewers import let_decide, read_visit_decisions
 from tests.mturk.studies import Bench, answers_to
 from tests.mturk.test_hits_exactly_once import Killed, entries, handed_in, kill_at, order
 
@@ -29,7 +31,8 @@ def decide(bench: Bench, assignment: str, action: Action, **given: Any) -> int:
     with bench.open() as workspace:
         visit = workspace.store.visits.find("mturk", assignment)
         assert visit is not None
-        decision = Decision(submission_id=visit.submission_id, action=action, reviewer="Ana", decided_at=0.0, **given)
+        said = {"reviewer": "Ana", **given}
+        decision = Decision(submission_id=visit.submission_id, action=action, decided_at=0.0, **said)
         with workspace.store.transaction() as connection:
             return add_decision(connection, decision)
 
@@ -96,6 +99,27 @@ def test_whom_a_reviewer_proposed_to_reject_is_never_approved_with_all_others(be
     decide(bench, third, "exclude", note="one key")  # out of the analysis, and paid all the same
     assert bench.told("approve", "--yes", "--also", first)["approved"] == 2
     assert len(entries(bench, "reward")) == 3
+
+
+def test_with_two_reviewers_only_what_both_or_a_third_decided_is_carried_out(bench: Bench) -> None:
+    first, second, third = handed_in(bench)
+    with bench.open() as workspace, workspace.store.transaction() as connection:
+        let_decide(connection, 2)
+    decide(bench, first, "propose_rejection", note=REASON)
+    decide(bench, second, "propose_rejection", note=REASON)
+    decide(bench, second, "propose_rejection", note=REASON, reviewer="Ben")
+    decide(bench, third, "propose_rejection", note=REASON)
+    decide(bench, third, "approve", reviewer="Ben")
+    told = bench.told("approve")
+    assert (told["assignments"], told["left"]) == ([], {first: UNSETTLED, second: PROPOSED, third: UNSETTLED})
+    assert bench.told("reject", "--decided")["assignments"] == [second]
+    decide(bench, third, "approve", reviewer="Cem")
+    assert bench.told("approve", "--yes")["assignments"] == [third]
+    assert bench.told("reject", "--decided", "--yes")["assignments"] == [second]
+    bench.run("collect")
+    with bench.open() as workspace, workspace.store.reading() as connection:  # what the command notes stands by itself
+        left_out = [each.exclusion for each in read_visit_decisions(connection).values() if each.exclusion]
+    assert [each.reviewer for each in left_out] == ["spa mturk"]
 
 
 def test_the_later_of_two_decisions_on_pay_stands(bench: Bench) -> None:

@@ -19,11 +19,11 @@ from spa.responses.decisions import (
     add_decision,
     parse_amount,
     read_decisions,
-    read_visit_decisions,
     visit_decisions,
 )
 from spa.responses.export import export_tables
 from spa.responses.store import Store
+from spa.responses.two_reviewers import read_visit_decisions
 from tests.spa.test_export import PREFERENCE, answered, build_by_hand, hand_in
 
 

@@ -76,8 +76,11 @@ def _require(rater: Rater, what: str, *libraries: str) -> None:
         raise PlatformError(f"rater {rater.id!r}: {what} needs {' and '.join(missing)}; {how_to_install('local')}")
 
 
-def load_model(rater: Rater, base: Path) -> LoadedModel:
-    """Load the model that a rater names: a folder, below ``base``, a GGUF file, or a name on the Hugging Face hub."""
+def load_model(rater: Rater, base: Path, *, double: bool = False) -> LoadedModel:
+    """Load the model that a rater names: a folder, below ``base``, a GGUF file, or a name on the Hugging Face hub.
+
+    ``double`` lets it compute with 64 bits.
+    """
     check_extra(rater)
     from safetensors import SafetensorError
 
@@ -90,7 +93,7 @@ def load_model(rater: Rater, base: Path) -> LoadedModel:
             _require(rater, "a GGUF file", "gguf")
             source |= {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": gguf.name}
     try:
-        return _load(source, fingerprint_of(path) if path.exists() else None)
+        return _load(source, fingerprint_of(path) if path.exists() else None, double=double)
     except (*UNFIT, SafetensorError) as error:
         problem = " ".join(str(error).split())[:200] or type(error).__name__
         raise PlatformError(
@@ -99,12 +102,14 @@ def load_model(rater: Rater, base: Path) -> LoadedModel:
         ) from error
 
 
-def _load(source: Mapping[str, Any], fingerprint: str | None) -> LoadedModel:
+def _load(source: Mapping[str, Any], fingerprint: str | None, *, double: bool) -> LoadedModel:
     import torch
     import transformers
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
     dtype = torch.float32 if device == "cpu" else "auto"  # 16 bits are slow on processors, and less exact
+    if double:
+        dtype = torch.float64
     kind: Kind = "causal"
     processor = None
     if "gguf_file" in source:

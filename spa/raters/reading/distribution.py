@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spa.forms.form import ConfirmAnswer, NumberAnswer, OptionsAnswer, OrderAnswer, Question, TextAnswer
+from spa.forms.form import ConfirmAnswer, NumberAnswer, OptionsAnswer, OrderAnswer, Question, SpansAnswer, TextAnswer
 from spa.raters.endpoints.endpoint import LLMReply, listed, mapping, parts_of
 from spa.raters.reading.free_text import UnreadableText, read_free_text
 from spa.responses.submission import Missing, Response
@@ -62,7 +62,7 @@ def answer_values(question: Question) -> tuple[str, ...]:
             return tuple(str(number) for number in range(low, high + 1))
         case OptionsAnswer(options=options):
             return tuple(option.value for option in options)
-        case OrderAnswer() | ConfirmAnswer() | TextAnswer():
+        case OrderAnswer() | ConfirmAnswer() | TextAnswer() | SpansAnswer():
             return ()
 
 

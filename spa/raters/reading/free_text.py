@@ -16,9 +16,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
-from spa.forms.form import NumberAnswer, OptionsAnswer, OrderAnswer, PreferenceTarget, Question, TextAnswer
+from spa.forms.form import NumberAnswer, OptionsAnswer, OrderAnswer, PreferenceTarget, Question, SpansAnswer, TextAnswer
 from spa.raters.reading import phrases
-from spa.raters.reading.json_replies import SeveralObjects, UnreadableReply, find_payload
+from spa.raters.reading.json_replies import SeveralObjects, UnreadableReply, find_list, find_payload
 from spa.raters.reading.named_options import WINS, chosen_options
 from spa.raters.reading.named_orders import orders_in_text
 from spa.study.raters import Reading
@@ -74,6 +74,11 @@ def read_free_text(question: Question, text: str, *, reading: Reading) -> str:
         return text
     if isinstance(answer, OrderAnswer):
         return _one_order(question, text)
+    if isinstance(answer, SpansAnswer):
+        try:
+            return find_list(text)
+        except UnreadableReply as problem:
+            raise UnreadableText(str(problem)) from problem
     if not isinstance(answer, NumberAnswer | OptionsAnswer):
         raise TypeError(f"no free text answers {type(answer).__name__}")
     plain = _plain(OWN_MARK.sub(" ", text))

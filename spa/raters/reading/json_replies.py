@@ -41,3 +41,24 @@ def find_payload(text: str) -> dict[str, object]:
     if not found:
         raise UnreadableReply("the reply holds no JSON object")
     return found[0]
+
+
+def find_list(text: str) -> str:
+    """Return the one JSON list of a reply, alone or between sentences; raise UnreadableReply as :func:`find_payload`.
+
+    >>> find_list('I found none: [].')
+    '[]'
+    """
+    found: list[str] = []
+    place = 0
+    while (place := text.find("[", place)) >= 0:
+        try:
+            _, end = DECODER.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            place += 1  # a bracket of prose
+            continue
+        found.append(text[place:end])
+        place = end
+    if len(found) != 1:
+        raise UnreadableReply(f"expected one JSON list in the reply, got {len(found) or 'none'}")
+    return found[0]

@@ -1,0 +1,54 @@
+"""``spa explanations``: keywords, separation and map of what raters and people wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from spa.commands.options import out_folder_option, seed_option, store_option, study_argument
+
+
+@click.command(epilog="Example: spa explanations my-study/study.toml --model models/my-encoder --out explained")
+@study_argument
+@store_option
+@click.option(
+    "--model",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder with a local model that embeds the texts. [default: TF-IDF]",
+)
+@seed_option(0)
+@out_folder_option("Folder for keywords.csv, separation.csv and map.csv.", required=True)
+def explanations(study: Path, store: str | None, model: Path | None, seed: int, out: Path) -> None:
+    """Explore what raters and people of STUDY wrote about their answers and at the end.
+
+    keywords.csv has keywords by group and criterion, separation.csv how well a classifier tells the criteria apart
+    by what is written, beside shuffled criteria, and map.csv each text with its place on a map. The dashboard shows
+    the same.
+    """
+    import numpy as np
+
+    from analysis.answers.input import prepare_input
+    from analysis.answers.study_answers import answers_of
+    from analysis.descriptives.explanations import explanations_of
+    from analysis.explanations.exploration import explore
+    from analysis.explanations.texts import explained_texts, names_of_criteria
+    from analysis.report.csv_tables import render_csv
+    from spa.commands.workspace import open_workspace
+    from spa.files import write_text
+
+    with open_workspace(study, store, read_only=True) as workspace:
+        answers = answers_of(workspace)
+    ready, facts = prepare_input(answers.tables, answers.plan, answers.facts), answers.facts
+    texts = explained_texts(explanations_of(ready.kept, ready.orders), facts.interview if facts else ())
+    names = names_of_criteria(texts, facts)
+    language = workspace.study.language
+    found = explore(texts, names, rng=np.random.default_rng(seed), language=language, model=model)
+    tables = {"keywords": found.keywords, "separation": found.separations, "map": found.map_rows()}
+    for name, rows in tables.items():
+        write_text(out / f"{name}.csv", render_csv(rows))
+    click.echo(f"{found.n_texts:,} texts, {len(found.texts):,} on the map ({found.projection} of {found.embedding})")
+    click.echo(found.keyword_note())
+    for row in found.separations:
+        click.echo(f"{row.group}: {row.words()}")
+    click.echo("\n".join(f"wrote {out / name}.csv" for name in tables))

@@ -1,0 +1,174 @@
+"""Automatic metrics: each system's value, the tests between systems, and the order of each metric beside people's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from analysis.figures.plain_text import shown_name
+from analysis.metrics.rows import MetricMean, MetricResults, MetricTest, places_of
+from analysis.report.cells import cell
+from analysis.report.document import Block, Column, Paragraph, Section, Table, build_table
+from analysis.report.orientation import STARS
+from analysis.report.pair_tables import NOT_EQUAL, level_words
+from analysis.results.findings import confidence_words
+from analysis.results.records import Results
+from analysis.results.words import NONE, Names, count, interval, number, p_value, sentence, signed
+
+MOST_SYSTEMS = 12  # columns that a reader can still compare
+DIRECTIONS = "\u2191 higher is better, \u2193 lower is better"
+ARROWS = {True: "\u2191", False: "\u2193", None: ""}
+INTRODUCTION = (
+    "Computed from the texts; nobody was asked. The value of a system is that of all its outputs together, which need "
+    "not be the mean over outputs; tests are of single outputs, paired item by item."
+)
+
+
+def metrics(results: Results) -> Section | None:
+    """Report the values of metrics, their order beside those of people and LLMs, and tests between systems."""
+    found = results.metrics
+    if found is None:
+        return None
+    names = Names(results)
+    blocks: list[Block] = [Paragraph(text=INTRODUCTION), _values(names, found)]
+    ordered = _orders(results, names, found)
+    tests: list[Block] = []
+    if found.pairs:
+        tests = [Paragraph(text=level_words(results)), _tests(results, names, found.pairs)]
+    return Section(
+        id="metrics",
+        title="Automatic metrics",
+        blocks=(*blocks, *([ordered] if ordered else [])),
+        appendix=(*tests, _means(results, names, found), _signatures(found)),
+    )
+
+
+def _values(names: Names, found: MetricResults) -> Table:
+    """Lay out each metric as Table 1 of Sottana et al. (2023): systems by their value, with the rank in brackets."""
+    systems, by_metric = _systems(found), _by_metric(found.means)
+    shown = [
+        {row.system: number(row.mean if row.corpus is None else row.corpus) + _bracketed(row.rank) for row in own}
+        for own in by_metric.values()
+    ]
+    rows = [
+        [cell(name), *(cell(values.get(system, NONE)) for system in systems)]
+        for name, values in zip(by_metric, shown, strict=True)
+    ]
+    columns = [
+        Column(title="Metric", explanation=DIRECTIONS),
+        *(Column(title=names.system(system), numeric=True) for system in systems),
+    ]
+    notes = ["Of all outputs of a system together, in brackets its rank; 1 is best."]
+    return build_table("metrics_values", "Metrics of each system", columns, rows, notes)
+
+
+def _means(results: Results, names: Names, found: MetricResults) -> Table:
+    rows = [
+        [
+            cell(_metric(row)),
+            cell(names.system(row.system)),
+            cell(count(row.n)),
+            cell(number(row.mean)),
+            cell(interval(row.ci_low, row.ci_high)),
+            cell(number(row.sd)),
+        ]
+        for row in found.means
+    ]
+    columns = [
+        Column(title="Metric", explanation=DIRECTIONS),
+        Column(title="System"),
+        Column(title="n", explanation="outputs (items) with a score", numeric=True),
+        Column(title="Mean", numeric=True),
+        Column(title=f"{confidence_words(results)} interval", numeric=True),
+        Column(title="SD", numeric=True),
+    ]
+    return build_table("metrics_means", "Metrics of single outputs", columns, rows, csv="metrics_means")
+
+
+def _orders(results: Results, names: Names, found: MetricResults) -> Table | None:
+    """Lay ranks by people, LLMs and metrics under one another."""
+    by_people = [
+        (sentence(names.source_by_group(row.source, row.group)), names.criterion(row.criterion), places_of(row.order))
+        for row in results.rankings
+        if row.source != "ratings_bt" and row.order
+    ]
+    by_metric = _by_metric([row for row in found.means if row.rank is not None])
+    if not by_metric:
+        return None
+    ranks = {name: {row.system: row.rank or 0 for row in own} for name, own in by_metric.items()}
+    systems = _systems(found)
+    rows = [
+        [cell(title), cell(criterion), *(cell(count(places.get(system))) for system in systems)]
+        for title, criterion, places in (*by_people, *((name, NONE, places) for name, places in ranks.items()))
+    ]
+    columns = [
+        Column(title="Ranked by"),
+        Column(title="Criterion"),
+        *(Column(title=names.system(system), numeric=True) for system in systems),
+    ]
+    notes = ["1 is best. A metric ranks only the systems that have a score: a system that is the reference has none."]
+    return build_table("metrics_ranks", "Rank by people, LLMs and metrics", columns, rows, notes)
+
+
+def _tests(results: Results, names: Names, pairs: Sequence[MetricTest]) -> Table:
+    directions = {row.metric: row for row in (results.metrics.means if results.metrics else ())}
+    rows = [
+        [
+            cell(_metric(directions[row.metric])),
+            cell(f"{names.system(row.system_x)} \u2212 {names.system(row.system_y)}"),
+            cell(count(row.n)),
+            cell(signed(row.mean_difference, 3)),
+            cell(interval(row.ci_low, row.ci_high, decimals=3)),
+            cell(p_value(row.p_adjusted), detail="" if row.p_value is not None else row.reason or ""),
+            cell(row.stars),
+            cell(_verdict(row, names)),
+        ]
+        for row in pairs
+    ]
+    columns = [
+        Column(title="Metric", explanation=DIRECTIONS),
+        Column(title="Pair"),
+        Column(title="n", explanation="items that both systems answered", numeric=True),
+        Column(title="Difference", explanation="mean score of the first less the second", numeric=True),
+        Column(title=f"{confidence_words(results)} interval", numeric=True),
+        Column(title="Adjusted p", explanation="corrected over the pairs of a metric", numeric=True),
+        Column(title="Stars"),
+        Column(title="Ahead"),
+    ]
+    notes = [STARS] if any(row.stars for row in pairs) else []
+    notes += [NOT_EQUAL] if any(row.verdict == "indifferent" for row in pairs) else []
+    return build_table(
+        "metrics_pairs", "Tests of metrics between systems", columns, rows, notes, csv="metrics_pairs",
+        weights=tuple(2.0 if row.p_adjusted is None else row.p_adjusted for row in pairs),
+        weighed_by="the smallest adjusted p",
+    )  # fmt: skip
+
+
+def _verdict(row: MetricTest, names: Names) -> str:
+    shown = {"x": names.system(row.system_x), "y": names.system(row.system_y), "indifferent": "No clear"}
+    return NONE if row.verdict is None else shown[row.verdict]
+
+
+def _signatures(found: MetricResults) -> Table:
+    signatures = dict.fromkeys((row.metric, row.signature or NONE) for row in found.means)
+    columns = [Column(title="Metric"), Column(title="Library, version and settings")]
+    rows = [[cell(shown_name(metric)), cell(shown_name(text.replace("|", " | ")))] for metric, text in signatures]
+    return build_table("metrics_signatures", "How each metric was computed", columns, rows)
+
+
+def _systems(found: MetricResults) -> list[str]:
+    return list(dict.fromkeys(row.system for row in found.means))[:MOST_SYSTEMS]
+
+
+def _by_metric(means: Sequence[MetricMean]) -> dict[str, list[MetricMean]]:
+    rows: dict[str, list[MetricMean]] = {}
+    for row in means:
+        rows.setdefault(_metric(row), []).append(row)
+    return rows
+
+
+def _bracketed(rank: int | None) -> str:
+    return "" if rank is None else f" ({rank})"
+
+
+def _metric(row: MetricMean) -> str:
+    return f"{shown_name(row.metric)}\u00a0{ARROWS[row.higher_is_better]}".rstrip()

@@ -1,0 +1,100 @@
+"""Errors that annotators marked: how many in each system's outputs, and whether they marked the same places."""
+
+from __future__ import annotations
+
+from analysis.report.cells import cell
+from analysis.report.document import Block, Column, Paragraph, Section, Table, build_table
+from analysis.results.findings import confidence_words
+from analysis.results.records import Results
+from analysis.results.words import Names, count, interval, number, plural
+from analysis.spans.rows import SpanCount
+
+MEASURES = {
+    "span_f1": "F1 of characters",
+    "span_f1_severity": "F1, same severity",
+    "alpha_u": "Unitizing alpha",
+    "alpha_u_marked": "Unitizing alpha, marked or not",
+}
+READING = (
+    "Annotators marked errors in single outputs, each with its severity. The numbers of errors, plain and weighted by "
+    "severity, are tested among the ratings; fewer are better."
+)
+AGREEMENT = (
+    "F1 is the share of marked characters that two annotators have in common, averaged over pairs and outputs; where "
+    "neither marks anything it is 1. Krippendorff\u2019s unitizing alpha (2016) is 1 where all mark alike and 0 where "
+    "they agree no more than by chance."
+)
+
+
+def spans(results: Results) -> Section | None:
+    """Report marked errors; ``None`` where nobody was asked for them."""
+    found = results.spans
+    if found is None:
+        return None
+    names = Names(results)
+    blocks: list[Block] = [Paragraph(text=READING), _counts(found.counts, names)]
+    unplaced = sum(row.n_unplaced for row in found.counts if row.severity is None)
+    if unplaced:
+        text = f"{plural(unplaced, 'error')} could not be placed in the text: counted, and left out of agreement."
+        blocks.append(Paragraph(text=text))
+    if found.agreement:
+        blocks += [Paragraph(text=AGREEMENT), _agreement(results, names)]
+    return Section(id="spans", title="Errors that were marked", blocks=tuple(blocks))
+
+
+def _counts(rows: tuple[SpanCount, ...], names: Names) -> Table:
+    severities = list(dict.fromkeys(row.severity for row in rows if row.severity is not None))
+    by_place = {(row.group, row.criterion, row.system, row.severity): row for row in rows}
+    columns = [
+        Column(title="System"),
+        Column(title="Group"),
+        Column(title="Criterion"),
+        Column(title="Answers", explanation="outputs times annotators", numeric=True),
+        *(Column(title=severity, explanation="errors an answer", numeric=True) for severity in severities),
+        Column(title="Weighted", explanation="errors an answer, each with the weight of its severity", numeric=True),
+    ]
+    cells = [
+        [
+            cell(names.system(row.system)),
+            cell(names.group(row.group)),
+            cell(names.criterion(row.criterion)),
+            cell(count(row.n_answers)),
+            *(
+                cell(number(by_place[row.group, row.criterion, row.system, severity].per_answer))
+                for severity in severities
+            ),
+            cell(number(row.per_answer)),
+        ]
+        for row in rows
+        if row.severity is None
+    ]
+    return build_table(
+        "span_counts", "Errors in an output", columns, cells, csv="span_counts", constant=("Group", "Criterion")
+    )
+
+
+def _agreement(results: Results, names: Names) -> Table:
+    columns = [
+        Column(title="Measure"),
+        Column(title="Between"),
+        Column(title="Criterion"),
+        Column(title="Outputs", explanation="answered by two or more", numeric=True),
+        Column(title="Annotators", numeric=True),
+        Column(title="Value", numeric=True),
+        Column(title=f"{confidence_words(results)} interval", explanation="for other items", numeric=True),
+    ]
+    cells = [
+        [
+            cell(MEASURES[row.measure]),
+            cell(names.group(row.group) + ("" if row.other is None else f" and {names.group(row.other)}")),
+            cell(names.criterion(row.criterion)),
+            cell(count(row.n_outputs)),
+            cell(count(row.n_annotators)),
+            cell(number(row.value), detail=row.reason or ""),
+            cell(interval(row.ci_low, row.ci_high)),
+        ]
+        for row in (results.spans.agreement if results.spans is not None else ())
+    ]
+    return build_table(
+        "span_agreement", "Do annotators mark the same?", columns, cells, csv="span_agreement", constant=("Criterion",)
+    )

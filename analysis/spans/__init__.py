@@ -1,0 +1,1 @@
+"""Errors marked in outputs: where annotators agree on them, and how many there are."""

@@ -1,0 +1,199 @@
+"""Marked errors: how an answer arrives, how its pieces are found in the text, and how it is kept.
+
+A page with script sends code point offsets; a page without, and an LLM, quote the pieces. A quote counts where it
+stands in the text once, or as often as a number says which one is meant; any other is kept with its reason.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from spa.forms.form import Question, SpansAnswer
+
+NO_ERRORS = "no errors"
+
+
+class UnusableSpans(Exception):
+    """The answer marks nothing that can be kept; the message is the reason."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkedSpan:
+    """One marked error: text[start:end], in code points; both null, with the reason, where a quote was not found."""
+
+    start: int | None
+    end: int | None
+    text: str
+    severity: str
+    weight: float
+    category: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkedText:
+    """All errors marked in one output, none where there are none; ``characters`` is the length of its text."""
+
+    characters: int
+    spans: tuple[MarkedSpan, ...]
+
+
+def spans_to_json(marked: MarkedText) -> str:
+    """Write what was marked as canonical JSON, the value of a ``Response``."""
+    return json.dumps(asdict(marked), ensure_ascii=True, separators=(",", ":"))
+
+
+def spans_from_json(value: str) -> MarkedText:
+    """Read what :func:`spans_to_json` wrote."""
+    record = json.loads(value)
+    return MarkedText(characters=record["characters"], spans=tuple(MarkedSpan(**span) for span in record["spans"]))
+
+
+def sent_spans(question: Question, payload: Mapping[str, object]) -> object:
+    """Return what a payload holds for a question about errors: its field, or those of a page without script."""
+    sent = payload.get(question.question_id)
+    if sent or not isinstance(question.answer, SpansAnswer) or sent == []:
+        return sent
+    _, *lists, none = (str(payload.get(name, "")) for name in question.fields.values())
+    quoted = [
+        {"quote": line.strip(), "severity": severity.value}
+        for severity, lines in zip(question.answer.severities, lists, strict=True)
+        for line in lines.splitlines()
+        if line.strip()
+    ]
+    if quoted and none:
+        return {NO_ERRORS: none, "quoted": quoted}
+    return quoted or ([] if none else sent)
+
+
+def read_spans(answer: SpansAnswer, raw: object) -> str:
+    """Return what was marked as JSON (see :func:`spans_to_json`).
+
+    Parameters
+    ----------
+    answer : SpansAnswer
+        The text and what is offered.
+    raw : object
+        A list, or its JSON, of objects with ``severity`` and either ``start`` and ``end`` or ``quote``, with
+        ``occurrence`` (from 1) where the quote stands more than once. An empty list says "no errors".
+
+    Raises
+    ------
+    UnusableSpans
+        It is no such list. Quotes that are not found make no answer unusable.
+    """
+    if isinstance(raw, str):
+        try:
+            raw = json.loads(raw)
+        except (ValueError, RecursionError):
+            raise UnusableSpans("expected a JSON list of marked errors, got another text") from None
+    if not isinstance(raw, list):
+        raise UnusableSpans('expected a list of marked errors, or none and "no errors", not both')
+    spans = [_read(answer, number, record) for number, record in enumerate(raw, start=1)]
+    spans.sort(key=lambda span: (span.start is None, span.start or 0, span.end or 0))
+    return spans_to_json(MarkedText(characters=len(answer.text), spans=tuple(spans)))
+
+
+def _read(answer: SpansAnswer, number: int, record: object) -> MarkedSpan:
+    place = f"marked error {number}"
+    if not isinstance(record, dict):
+        raise UnusableSpans(f"{place}: expected an object with quote and severity, got {_short(record)}")
+    weights = {one.value: one.score or 0.0 for one in answer.severities}
+    severity, category = record.get("severity"), record.get("category") or None
+    if severity not in weights:
+        raise UnusableSpans(f"{place}: expected a severity of {', '.join(weights)}, got {_short(severity)}")
+    if category is not None and category not in answer.categories:
+        offered = ", ".join(answer.categories) or "none, as none are offered"
+        raise UnusableSpans(f"{place}: expected a category of {offered}, got {_short(category)}")
+    if "quote" in record:
+        start, end, text, reason = _find(answer.text, record["quote"], record.get("occurrence"))
+    else:
+        start, end = _whole(record.get("start")), _whole(record.get("end"))
+        if start is None or end is None or not 0 <= start < end <= len(answer.text):
+            expected = f"start and end with 0 <= start < end <= {len(answer.text)}"
+            raise UnusableSpans(f"{place}: expected a quote, or {expected}, got {_short(record)}")
+        text, reason = answer.text[start:end], None
+    return MarkedSpan(
+        start=start, end=end, text=text, severity=severity, weight=weights[severity], category=category, reason=reason
+    )
+
+
+def _find(text: str, quote: object, occurrence: object) -> tuple[int | None, int | None, str, str | None]:
+    """Return where a quote stands, itself, and why it cannot be told."""
+    if not isinstance(quote, str) or not quote:
+        return None, None, quote if isinstance(quote, str) else _short(quote), "empty quote"
+    starts = []
+    start = text.find(quote)
+    while start >= 0:
+        starts.append(start)
+        start = text.find(quote, start + 1)
+    if not starts:
+        return None, None, quote, "not in the text"
+    which = 1 if len(starts) == 1 and occurrence is None else _whole(occurrence)
+    if which is None or not 1 <= which <= len(starts):
+        said = "" if occurrence is None else f", got occurrence {_short(occurrence)}"
+        return None, None, quote, f"stands {len(starts)} times in the text{said}"
+    start = starts[which - 1]
+    return start, start + len(quote), quote, None
+
+
+def _whole(value: object) -> int | None:
+    """Return a whole number, which the JSON of a reply may hold as text."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _short(value: object) -> str:
+    text = ascii(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."
+
+
+def spans_schema(answer: SpansAnswer) -> dict[str, Any]:
+    """Return the JSON Schema of an answer."""
+    properties: dict[str, Any] = {
+        "quote": {"type": "string"},
+        "occurrence": {"type": "integer"},
+        "severity": {"type": "string", "enum": [one.value for one in answer.severities]},
+    }
+    if answer.categories:
+        properties["category"] = {"type": "string", "enum": list(answer.categories)}
+    span = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    return {"type": "array", "items": span}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotedLines:
+    """An earlier answer as the page shows it again: as JSON for the script, and as quotes for each severity."""
+
+    value: str
+    lines: tuple[str, ...]
+    none: bool
+
+
+def quoted_lines(question: Question, answers: Mapping[str, str]) -> QuotedLines:
+    """Return what was sent for a question before; lists that cannot be used stand as they were sent."""
+    if not isinstance(question.answer, SpansAnswer):
+        raise TypeError("only errors of an output are marked")
+    severities = [one.value for one in question.answer.severities]
+    _, *names, box = question.fields.values()
+    given = sent_spans(question, answers)
+    try:
+        spans = spans_from_json(read_spans(question.answer, given)).spans if given else ()
+    except UnusableSpans:
+        lines = tuple(answers.get(name, "") for name in names)
+        return QuotedLines(value="", lines=lines, none=box in answers)
+    if not spans:
+        none = given == [] or bool(given)
+        return QuotedLines(value="[]" if none else "", lines=("",) * len(names), none=none)
+    marks = [
+        {"quote": span.text, "severity": span.severity, "category": span.category}
+        if span.start is None
+        else {"start": span.start, "end": span.end, "severity": span.severity, "category": span.category}
+        for span in spans
+    ]
+    lines = tuple("\n".join(span.text for span in spans if span.severity == severity) for severity in severities)
+    return QuotedLines(value=json.dumps(marks), lines=lines, none=False)

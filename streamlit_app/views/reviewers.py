@@ -1,0 +1,89 @@
+"""Two reviewers: how far they agree, where they differ, and who settled what; nothing that only one has decided."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from analysis.agreement.reviewers import ReviewAgreement, review_agreement
+from analysis.report.excluded import QUESTIONS
+from analysis.results.words import interval, number, sentence
+from spa.responses.two_reviewers import Review, reviews_of
+from streamlit_app import loading
+from streamlit_app.queue import address
+from streamlit_app.rendering import plain, show_counts, show_metrics
+
+
+def show() -> None:
+    """Draw the page."""
+    st.title("Reviewers")
+    log = loading.decisions(of_all=True)
+    reviews = reviews_of(log)
+    both = [review for review in reviews if review.independent is not None]
+    st.caption(
+        "Two people decide on each submission. Neither sees the other's decision before their own, and where they "
+        "differ a third settles it. Only what two agree on, or a third settled, is carried out."
+    )
+    statuses = [review.status for review in both]
+    mine = {each.submission_id for each in log if each.reviewer == loading.reviewer()}
+    own = {"You decided on": f"{len(mine):,}"} if loading.reviewer() else {}
+    show_metrics(
+        own
+        | {
+            "Decided by two": f"{len(both):,}",
+            "Agreed": f"{statuses.count('agreed'):,}",
+            "In conflict": f"{statuses.count('conflict'):,}",
+            "Settled by a third": f"{statuses.count('adjudicated'):,}",
+        }
+    )
+    if not both:
+        st.info("Nothing has been decided by two yet.")
+        return
+    st.subheader("Agreement")
+    rows = review_agreement(log, named=True)
+    show_counts([_agreement(row) for row in rows])
+    st.caption(plain("Of the decisions made before either saw the other's. " + " ".join(_reasons(rows))))
+    differing = [review for review in both if review.status in ("conflict", "adjudicated")]
+    if differing:
+        st.subheader("Conflicts")
+        _conflicts(differing)
+
+
+def _agreement(row: ReviewAgreement) -> dict[str, object]:
+    return {
+        "Question": QUESTIONS[row.question],
+        "Reviewers": " and ".join(row.reviewers),
+        "Submissions": row.n,
+        "Alike": row.alike,
+        "Cohen's kappa": number(row.kappa),
+        "95 % interval": interval(row.kappa_low, row.kappa_high),
+        "AC1": number(row.ac1),
+        "95 % interval ": interval(row.ac1_low, row.ac1_high),
+    }
+
+
+def _reasons(rows: list[ReviewAgreement]) -> list[str]:
+    return [sentence(f"{QUESTIONS[row.question]}: {row.reason}.") for row in rows if row.reason]
+
+
+def _conflicts(reviews: list[Review]) -> None:
+    visits = {visit.submission_id: visit for visit in loading.visits()}
+    rows = [
+        {
+            "Submission": address(visits[review.submission_id]),
+            "Annotator": visits[review.submission_id].annotator_id,
+            "Question": QUESTIONS[review.question],
+            "Said": "; ".join(_said(review, name) for name in review.reviewers),
+            "Settled": "" if review.adjudication is None else _said(review, review.adjudication.reviewer),
+        }
+        for review in sorted(reviews, key=lambda review: review.status != "conflict")
+    ]
+    column = st.column_config.LinkColumn(display_text="open")
+    st.dataframe(rows, hide_index=True, column_config={"Submission": column})
+
+
+def _said(review: Review, reviewer: str) -> str:
+    own = review.answers[reviewer]
+    if not own:
+        return f"{reviewer}: taken back"
+    note = f" ({own[-1].note})" if own[-1].note else ""
+    return f"{reviewer}: {own[-1].action.replace('_', ' ')}{note}"

@@ -1,0 +1,204 @@
+"""Automatic metrics of texts: against the libraries called by hand, published values and definitions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.metrics.bertscore import bertscore
+from analysis.metrics.errant_scores import Counts, best_counts, errant
+from analysis.metrics.rouge import rouge
+from analysis.metrics.sacrebleu_scores import bleu, chrf, ter
+from analysis.metrics.sari import sari, sari_of_words
+from analysis.metrics.scores import Scores, Settings, Texts
+from analysis.metrics.surface import length, readability
+from spa.errors import AnalysisError
+from tests.spa.tiny_models import need_local_models
+
+OUTPUTS = ["The cat sat on the mat.", "A dog barked at night.", "It rained."]
+REFERENCES = [["The cat is on the mat.", "A cat sat there."], ["The dog barked all night."], ["It rained all day."]]
+TEXTS = Texts(outputs=OUTPUTS, references=REFERENCES, sources=["The cat was sitting.", "A dog did bark.", "Rain fell."])
+ENGLISH = Settings()
+ABOUT = "About 95 species are currently accepted."  # the example of Xu et al. (2016) and of the library `evaluate`
+SPECIES = [
+    "About 95 species are currently known.",
+    "About 95 species are now accepted.",
+    "95 species are now accepted.",
+]
+
+
+def named(rows: list[Scores]) -> dict[str, Scores]:
+    return {row.metric: row for row in rows}
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_rouge_is_that_of_the_library_and_the_best_reference_counts() -> None:
+    from rouge_score.rouge_scorer import RougeScorer
+
+    found, scorer = named(rouge(TEXTS, ENGLISH)), RougeScorer(["rouge1", "rougeL"], use_stemmer=False)
+    for kind in ("rouge1", "rougeL"):
+        expected = [
+            100 * max(scorer.score(reference, text)[kind].fmeasure for reference in references)
+            for text, references in zip(OUTPUTS, REFERENCES, strict=True)
+        ]
+        assert found[kind].values == pytest.approx(expected)
+        assert found[kind].corpus == pytest.approx(np.mean(expected))
+    three = [found[kind].corpus for kind in ("rouge1", "rouge2", "rougeL")]
+    assert found["rouge_geometric"].corpus == pytest.approx(np.exp(np.mean(np.log(three))))
+    assert found["rouge_geometric"].corpus != pytest.approx(np.mean(found["rouge_geometric"].values))
+    assert "stem:no" in found["rouge1"].signature
+
+
+def test_rouge_of_published_summaries(shared_data: Path) -> None:
+    """Sottana et al. (2023), Table 1, last column: the geometric mean of mean F1s."""
+    rows = read_rows(shared_data / "sottana/summarization_texts.jsonl")
+    for system, expected in (("bigscience/T0pp", 31.62), ("text-davinci-003", 27.19), ("gpt-3.5-turbo", 25.72)):
+        texts = Texts(
+            outputs=[row["outputs"][system] for row in rows],
+            references=[[row["outputs"]["gold_reference"]] for row in rows],
+            sources=[row["source"] for row in rows],
+        )
+        assert named(rouge(texts, ENGLISH))["rouge_geometric"].corpus == pytest.approx(expected, abs=0.005)
+
+
+def test_sari_of_published_simplifications_orders_them_alike(shared_data: Path) -> None:
+    """Table 1 has 44.61, 43.25 and 35.01 for outputs before they were tidied for annotators."""
+    rows = read_rows(shared_data / "sottana/simplification_texts.jsonl")
+    for system, expected in (("google/flan-t5-xxl", 44.61), ("davinci-instruct-beta", 43.25), ("gpt-3.5-turbo", 35.01)):
+        texts = Texts(
+            outputs=[row["outputs"][system] for row in rows],
+            references=[[row["outputs"]["gold_reference"]] for row in rows],
+            sources=[row["source"] for row in rows],
+        )
+        assert sari(texts, ENGLISH)[0].corpus == pytest.approx(expected, abs=0.9)
+
+
+def test_sari_is_that_of_the_published_example() -> None:
+    """The documentation of the library `evaluate` prints 26.953601953601954."""
+    found = sari(Texts(outputs=["About 95 you now get in."], references=[SPECIES], sources=[ABOUT]), ENGLISH)
+    assert found[0].values[0] == pytest.approx(26.953601953601954, abs=1e-12)
+
+
+WORDS = st.lists(st.sampled_from("abcdefgh"), unique=True, min_size=1, max_size=8)
+
+
+@given(WORDS, WORDS)
+def test_an_output_that_is_the_reference_has_the_highest_sari(source: list[str], reference: list[str]) -> None:
+    assert sari_of_words(source, reference, [reference]) == pytest.approx(100)
+
+
+@given(WORDS, WORDS, st.lists(WORDS, min_size=1, max_size=3))
+def test_sari_lies_between_its_bounds_in_any_order_of_references(
+    source: list[str], output: list[str], references: list[list[str]]
+) -> None:
+    found = sari_of_words(source, output, references)
+    assert 0 <= found <= 100 + 1e-9
+    assert found == pytest.approx(sari_of_words(source, output, references[::-1]))
+
+
+def test_sacrebleu_is_called_as_by_hand_with_its_signature() -> None:
+    from sacrebleu.metrics import BLEU, CHRF, TER
+
+    streams = [[references[0] for references in REFERENCES], [REFERENCES[0][1], None, None]]
+    for metric, name, measure, alone in (
+        (bleu, "bleu", BLEU(), BLEU(effective_order=True)),
+        (chrf, "chrf", CHRF(), CHRF()),
+        (ter, "ter", TER(), TER()),
+    ):
+        found = metric(TEXTS, ENGLISH)[0]
+        assert found.metric == name
+        assert found.corpus == pytest.approx(measure.corpus_score(OUTPUTS, streams).score)
+        assert found.values[1] == pytest.approx(alone.sentence_score(OUTPUTS[1], REFERENCES[1]).score)
+        assert str(measure.get_signature()) in found.signature
+    assert ter(TEXTS, ENGLISH)[0].higher_is_better is False
+
+
+def test_chinese_is_cut_into_characters() -> None:
+    texts = Texts(outputs=["我们昨天去了海边。"], references=[["我们昨天去海边了。"]], sources=[""])
+    assert bleu(texts, Settings(language="zh"))[0].values[0] > bleu(texts, ENGLISH)[0].values[0]
+    assert "tok:zh" in bleu(texts, Settings(language="zh-Hant"))[0].signature
+
+
+def test_f_half_of_edits_is_that_of_errant() -> None:
+    compare = pytest.importorskip("errant.commands.compare_m2", reason="errant is not installed (extra errant)")
+    for counts in (Counts(3, 1, 2), Counts(0, 0, 0), Counts(0, 2, 0), Counts(0, 0, 2), Counts(5, 0, 1)):
+        assert counts.f_half() == pytest.approx(compare.computeFScore(*counts, 0.5)[2], abs=5e-5)
+
+
+def test_the_reference_with_the_highest_f_counts() -> None:
+    assert best_counts([Counts(1, 1, 1), Counts(1, 0, 1), Counts(0, 2, 1)]) == Counts(1, 0, 1)
+    assert best_counts([Counts(0, 0, 1), Counts(0, 1, 1)]) == Counts(0, 0, 1)
+
+
+def test_errant_finds_corrections(tmp_path: Path) -> None:
+    """A model that gives every word one tag finds the same spans: F0.5 needs no error types."""
+    spacy = pytest.importorskip("spacy", reason="spacy is not installed (extra errant)")
+    pytest.importorskip("errant", reason="errant is not installed (extra errant)")
+    nlp = spacy.blank("en")
+    nlp.add_pipe("attribute_ruler").add([[{}]], {"TAG": "NN", "POS": "NOUN", "LEMMA": "word", "DEP": "dep"})
+    nlp.to_disk(tmp_path / "model")
+    texts = Texts(
+        outputs=["She does n't like cats .", "He go home now ."],  # one of two errors; a needless change
+        references=[["She does n't like it ."], ["He goes home ."]],
+        sources=["She do n't like it .", "He go home ."],
+    )
+    found = errant(texts, Settings(spacy_model=str(tmp_path / "model")))[0]
+    assert found.values == pytest.approx([100 * Counts(1, 1, 0).f_half(), 0.0])
+    assert found.corpus == pytest.approx(100 * Counts(1, 2, 1).f_half())
+    with pytest.raises(AnalysisError, match=r"expected the spaCy model nowhere, got none .* spacy download"):
+        errant(texts, Settings(spacy_model="nowhere"))
+
+
+def test_bertscore_follows_its_definition(tmp_path: Path) -> None:
+    """Equation 1 of Zhang et al. (2020), word by word; bert-score 0.3.13 gave the same for such a model."""
+    need_local_models()
+    import torch
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+
+    words = "the cat sat on mat a dog barked at night . it rained".split()
+    (tmp_path / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]))
+    tokenizer = BertTokenizerFast(vocab_file=str(tmp_path / "vocab.txt"))
+    tokenizer.save_pretrained(tmp_path)
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    model = BertModel(BertConfig(vocab_size=5 + len(words), initializer_range=0.5, **sizes)).eval()
+    model.save_pretrained(tmp_path)
+    texts = Texts(outputs=["the cat sat ."], references=[["a dog", "a cat sat at night ."]], sources=[""])
+    found = bertscore(texts, Settings(bertscore_model=tmp_path, bertscore_layer=1))[0]
+
+    def vectors(text: str) -> Any:
+        with torch.no_grad():
+            states = model(**tokenizer(text, return_tensors="pt"), output_hidden_states=True).hidden_states[1][0]
+        return torch.nn.functional.normalize(states.double(), dim=1).numpy()
+
+    best = 0.0
+    for reference in texts.references[0]:
+        own, theirs = vectors(texts.outputs[0]), vectors(reference)
+        precision = np.mean([max(float(one @ other) for other in theirs) for one in own[1:-1]])
+        recall = np.mean([max(float(one @ other) for other in own) for one in theirs[1:-1]])
+        best = max(best, 2 * precision * recall / (precision + recall))
+    assert found.values == pytest.approx([100 * best])
+    assert "layer:1" in found.signature
+    with pytest.raises(AnalysisError, match="expected --bertscore-layer from 0 to 2, got 7"):
+        bertscore(texts, Settings(bertscore_model=tmp_path, bertscore_layer=7))
+    with pytest.raises(AnalysisError, match="expected a folder with a transformers model"):
+        bertscore(texts, Settings(bertscore_model=tmp_path / "nothing"))
+
+
+def test_length_and_readability_by_hand() -> None:
+    found = named([*length(TEXTS, ENGLISH), *readability(TEXTS, ENGLISH)])
+    assert found["words"].values == [6, 5, 2]
+    assert found["characters"].values == [23, 22, 10]
+    assert found["words"].higher_is_better is None
+    # 17 letters and the full stop in 6 words of one sentence: 4.71 * 18 / 6 + 0.5 * 6 / 1 - 21.43
+    assert found["automated_readability_index"].values[0] == pytest.approx(4.71 * 18 / 6 + 0.5 * 6 - 21.43)
+    assert readability(Texts(outputs=["..."], references=[[]], sources=[""]), ENGLISH)[0].values == [0]

@@ -1,0 +1,88 @@
+"""Two reviewers and a third at one dashboard: blind until both decided, a conflict, its settlement."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from spa.responses.decisions import read_decisions
+from spa.responses.store import Store
+from spa.responses.two_reviewers import read_visit_decisions
+from tests.dashboard.conftest import Dashboard, started
+from tests.dashboard.looking import expect, photograph, visit
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+    from playwright.sync_api import Page as Tab
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("dashboard")]
+
+WHO = ("--reviewer", "Ana", "--reviewer", "Ben", "--reviewer", "Cem", "--two-reviewers")
+
+
+@pytest.fixture(scope="module")
+def reviewed(watched: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(shutil.copytree(watched.parent, tmp_path_factory.mktemp("reviewed") / "study")) / watched.name
+
+
+@pytest.fixture(scope="module")
+def three(reviewed: Path) -> Iterator[Dashboard]:
+    with started(reviewed, *WHO) as running:
+        yield running
+
+
+def come(browser: Browser, dashboard: Dashboard, name: str, width: int = 1280) -> Tab:
+    page = browser.new_page(viewport={"width": width, "height": 1000})
+    visit(page, dashboard, "submissions")
+    expect(page.get_by_role("heading", name="Who are you?")).to_be_visible()
+    page.get_by_text(name, exact=True).click()
+    expect(page.get_by_role("heading", name="Submissions")).to_be_visible()
+    return page
+
+
+def test_a_conflict_is_seen_by_nobody_before_both_decided_and_settled_by_a_third(
+    browser: Browser, three: Dashboard, reviewed: Path, tmp_path: Path
+) -> None:
+    ana = come(browser, three, "Ana")
+    ana.get_by_role("button", name="Keep in").click()
+    expect(ana.get_by_text("1. include (Ana")).to_be_visible()
+    ben = come(browser, three, "Ben")
+    expect(ben.get_by_role("button", name="Keep in")).to_be_enabled()
+    assert "Ana" not in ben.locator("body").inner_text()
+    ben.get_by_role("textbox", name="Note").fill("one key throughout")
+    ben.get_by_role("button", name="Keep this decision").click()
+    expect(ben.get_by_text("1. include (Ana")).to_be_visible()
+    expect(ben.get_by_text("Ana and Ben differ on the analysis: somebody else settles it.")).to_be_visible()
+    photograph(ben, tmp_path / "conflict.png")
+    ben.locator("body").press("u")  # takes back Ben's own, never Ana's
+    expect(ben.get_by_text("3. undo number 2 (Ben")).to_be_visible()
+    expect(ben.get_by_role("button", name="Undo last")).to_be_disabled()
+    ben.get_by_role("textbox", name="Note").fill("one key throughout, again")
+    ben.get_by_role("button", name="Keep this decision").click()
+    expect(ben.get_by_text("4. exclude: one key throughout, again (Ben")).to_be_visible()
+    for page in (ana, ben):
+        page.close()
+    cem = come(browser, three, "Cem", width=390)
+    expect(cem.get_by_text("Ana and Ben differ on the analysis: your decision settles it.")).to_be_visible()
+    photograph(cem, tmp_path / "phone.png")
+    cem.get_by_role("textbox", name="Note").fill("Ben is right")
+    cem.get_by_role("button", name="Keep this decision").click()
+    expect(cem.get_by_text("5. exclude: Ben is right (Cem")).to_be_visible()
+    cem.goto(f"{three.url}/reviewers?reviewer=Cem")
+    expect(cem.get_by_role("heading", name="Conflicts")).to_be_visible()
+    expect(cem.get_by_text("Settled by a third")).to_be_visible()
+    assert cem.locator("[data-testid=stMain]").evaluate("page => page.scrollWidth <= page.clientWidth")
+    photograph(cem, tmp_path / "reviewers-390.png")
+    cem.set_viewport_size({"width": 1280, "height": 900})
+    photograph(cem, tmp_path / "reviewers-1280.png")
+    cem.close()
+    with Store.open(reviewed.with_suffix(".sqlite"), read_only=True) as store, store.reading() as connection:
+        log, found = read_decisions(connection), read_visit_decisions(connection)
+    assert [each.reviewer for each in log] == ["Ana", "Ben", "Ben", "Ben", "Cem"]
+    exclusion = found[log[0].submission_id].exclusion
+    assert exclusion is not None
+    assert exclusion.note == "Ben is right"
