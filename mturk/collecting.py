@@ -159,7 +159,8 @@ class Collector:
         form = self.workspace.form(assignment_id)
         reading = read_submission(form, answer)
         if not lease.finished:
-            save_page(connection, lease.submission_id, "hit", answer, now=ended or 0.0)
+            for page_id, body in reading.pages.items():
+                save_page(connection, lease.submission_id, page_id, body, now=ended or 0.0)
             submission = Submission(
                 submission_id=lease.submission_id,
                 assignment_id=assignment_id,

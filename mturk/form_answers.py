@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 
 from mturk.answers import AnswerRefused, XMLRefused, answer_pairs, read_answers
 from mturk.hit_page import FORM_FIELD, RESERVED
-from spa.forms.form import ConfirmationTarget, Form, ScreeningTarget
-from spa.responses.answers import NO_ANSWER, parse_answers, payload_from_pairs, unknown_keys
+from spa.forms.form import ConfirmationTarget, Form, Page, ScreeningTarget
+from spa.responses.answers import NO_ANSWER, parse_answers, payload_from_pairs, unknown_keys, verbatim
 from spa.responses.outcomes import COMPLETED, NO_CONSENT, SCREENED_OUT, Outcome
-from spa.responses.reading_evidence import READING
+from spa.responses.reading_evidence import READING, parse_exposure
 from spa.responses.submission import Missing, Response
 
+UNREADABLE = "hit"  # the page of XML that cannot be read; no page of a form is called so
 OURS = {*RESERVED, FORM_FIELD, READING}  # fields that are no answers
 MOST_NAMED = 3  # unusable answers that a problem names
 LONGEST = 120  # characters of one reason
@@ -25,6 +27,7 @@ class SubmissionReading:
     answers: tuple[Response | Missing, ...]
     outcome: Outcome
     problem: str | None
+    pages: Mapping[str, str]  # page id -> what was sent for it, as from the survey server; of unreadable XML itself
 
 
 def read_submission(form: Form, answer: str) -> SubmissionReading:
@@ -45,9 +48,47 @@ def read_submission(form: Form, answer: str) -> SubmissionReading:
     except (AnswerRefused, XMLRefused) as error:
         reason = f"the submission cannot be read: {error}"
         lost = tuple(Missing(question_id=q.question_id, target=q.target, reason=reason, raw=None) for q in questions)
-        return SubmissionReading(answers=lost, outcome=COMPLETED, problem=reason)
+        return SubmissionReading(answers=lost, outcome=COMPLETED, problem=reason, pages={UNREADABLE: answer})
     answers = parse_answers(questions, payload)
-    return SubmissionReading(answers=answers, outcome=_outcome(answers), problem=_problem(form, payload, answers))
+    problem = _problem(form, payload, answers)
+    evidence: dict[str, dict[str, str]] = {}
+    try:
+        evidence = _split_evidence(form, payload.get(READING))
+    except ValueError:
+        problem = problem or "evidence of reading that the form's page does not send"
+    pages = {page.page_id: _fields_of(page, payload) | evidence.get(page.page_id, {}) for page in form.pages}
+    return SubmissionReading(
+        answers=answers,
+        outcome=_outcome(answers),
+        problem=problem,
+        pages={page_id: json.dumps(fields) for page_id, fields in pages.items()},
+    )
+
+
+def _fields_of(page: Page, payload: Mapping[str, object]) -> dict[str, str]:
+    given = {question.question_id: payload.get(question.question_id) for question in page.questions}
+    return {name: verbatim(value) for name, value in given.items() if value is not None}
+
+
+def _split_evidence(form: Form, evidence: object) -> dict[str, dict[str, str]]:
+    """Return the evidence of each page with new outputs; the clock of all is that of the one page of the HIT.
+
+    Raises
+    ------
+    ValueError
+        If it is no evidence, or names an output that is not on the form.
+    """
+    if evidence is None:
+        return {}
+    whole = replace(form.pages[0], blocks=tuple(block for page in form.pages for block in page.blocks))
+    exposure = parse_exposure(verbatim(evidence), whole)
+    split = {}
+    for page in form.pages:
+        new = {exhibit.exhibit_id for exhibit in page.new_outputs}
+        outputs = {name: astuple(output) for name, output in exposure.outputs.items() if name in new}
+        if new:
+            split[page.page_id] = {READING: json.dumps({"seconds": exposure.seconds, "outputs": outputs})}
+    return split
 
 
 def _outcome(answers: tuple[Response | Missing, ...]) -> Outcome:

@@ -35,7 +35,7 @@ def show_form(request: Request) -> Response:
         return PlainTextResponse("There is no such submission.", status_code=404)
     form = workspace.form(visit.assignment_id, respondents=respondents_of(visit.annotator_kind))
     progress = FormProgress.from_payloads(form, visit, workspace.store.visits.payloads(visit.submission_id))
-    answers = {name: str(value) for fields in progress.fields.values() for name, value in fields.items()}
+    answers = {name: str(value) for sent in progress.sent.values() for name, value in sent.fields.items()}
     html = render_whole(form, workspace.texts, answers=answers)
     return HTMLResponse(html, headers={"content-security-policy": POLICY})
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from scipy.special import fdtrc, fdtri
 
 from analysis.agreement.data import Answers, ReliabilityData, reliability_data
 from analysis.agreement.result import Agreement, no_answer, undefined
-from analysis.agreement.variance_components import MOST_ANNOTATORS, Annotators, UnitShare, fit_share
 from analysis.statistics.checks import check_level
 
+if TYPE_CHECKING:
+    from analysis.agreement.variance_components import Annotators, UnitShare
+
 Form = Literal["icc1", "icc2", "icc3", "icc1k", "icc2k", "icc3k"]
+MOST_ANNOTATORS = 200  # whose effects are modelled: a step costs the cube
 NOISE = 1e-14  # a mean square this small beside the answers' own spread is rounding
 EXACT = "F interval"
 FORMS: tuple[Form, ...] = get_args(Form)
@@ -92,6 +95,8 @@ def every_icc(data: ReliabilityData, *, confidence: float, forms: Sequence[Form]
     if len(data.value) == data.n_units * data.n_annotators:
         squares = mean_squares(data.matrix())
         return tuple(_complete(data, form, squares, confidence) for form in forms)
+    from analysis.agreement.variance_components import fit_share  # scipy.optimize takes a fifth of a second to load
+
     models = {MODELS[form[3]] for form in forms if form[3] == "1" or data.n_annotators <= MOST_ANNOTATORS}
     shares = {model: fit_share(data, model, confidence=confidence) for model in sorted(models)}
     return tuple(_incomplete(data, form, shares.get(MODELS[form[3]]), confidence) for form in forms)

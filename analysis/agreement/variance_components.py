@@ -21,7 +21,6 @@ from analysis.agreement.data import ReliabilityData
 from analysis.statistics.coding import Floats
 
 Annotators = Literal["absent", "random", "fixed"]
-MOST_ANNOTATORS = 200  # whose effects are modelled: a step costs the cube
 NEARLY = 1 - 1e-9  # largest share of variance tried
 TOLERANCE = 1e-10
 NOISE = 1e-14  # a sum of squares this small beside the answers' own is rounding

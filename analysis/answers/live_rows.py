@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from analysis.statistics.record import Count, Positive, Record, Share, Source, names_of
 from spa.live import Decision, LivePair, LiveState, LiveSystem, live_states
-from spa.responses.store import Store
-from spa.responses.tidy_tables import Tables
-from spa.study.stopping import ranks_systems, rating_scale_width, stopping_facts
-from spa.study.study import Study
+
+if TYPE_CHECKING:
+    from spa.responses.store import Store
+    from spa.responses.tidy_tables import Tables
+    from spa.study.study import Study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +107,8 @@ class LiveStudy(Record):
 
 def live_study(study: Study, store: Store, exported: Tables) -> LiveStudy | None:
     """Return what a live study has decided by all tables of its store; nothing of a study of fixed size."""
+    from spa.study.stopping import ranks_systems, rating_scale_width, stopping_facts
+
     facts = stopping_facts(study)
     if not facts:
         return None

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from analysis.answers.live_rows import LiveStudy
 from analysis.answers.plan import Plan, parse_expectations
 from analysis.statistics.record import Count, Record, names_of
 from spa.forms.form import ChoiceTarget, Form, PreferenceTarget, RankingTarget, RatingTarget, SpanTarget
-from spa.forms.markdown import render_emphasis
-from spa.responses.decisions import Decision
-from spa.study.study import Study
+
+if TYPE_CHECKING:
+    from spa.responses.decisions import Decision
+    from spa.study.study import Study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,6 +209,8 @@ def plan_of(study: Study) -> Plan:
 
 
 def _questions(form: Form) -> tuple[StudyQuestion, ...]:
+    from spa.forms.markdown import render_emphasis
+
     found: dict[tuple[str, str], str] = {}
     for question in form.questions("everybody"):
         target = question.target

@@ -9,7 +9,7 @@ from typing import Any
 
 from analysis.contamination.results import MEASURES, Contamination
 from analysis.contamination.texts import SEEN, UNSEEN
-from analysis.figures.drawing import COLOURS, INK, SCHEMA, to_svg
+from analysis.figures import drawing
 from analysis.figures.plain_text import shown_name
 from analysis.report.cells import cell
 from analysis.report.csv_tables import render_csv
@@ -33,7 +33,7 @@ WITHOUT = (
 NAME = "contamination"
 BINS = 24
 SIMILAR = 1.5  # most by which median lengths may differ without a word
-WIDTH, HEIGHT = 480, 70  # pixels of one histogram
+WIDTH, HEIGHT, GAP = 480, 70, 24  # pixels of one histogram, and of the room above it for its name
 
 
 def write_page(found: Contamination, folder: Path) -> list[Path]:
@@ -207,37 +207,24 @@ def figure(found: Contamination) -> str:
         raise AnalysisError("expected texts of at least two tokens, got none")
     every = np.concatenate([*values.values()])
     edges = np.linspace(every.min(), max(every.max(), every.min() + 1e-6), BINS + 1)
-    bars = [
-        {"source": sentence(source), "low": float(low), "high": float(high), "share": int(n) / len(own)}
-        for source, own in values.items()
-        for low, high, n in zip(edges[:-1], edges[1:], np.histogram(own, edges)[0], strict=True)
-    ]
-    across = {"field": "low", "type": "quantitative", "scale": {"nice": False, "zero": False}}
-    layers: list[dict[str, Any]] = [
-        {
-            "mark": {"type": "bar", "color": COLOURS[0], "binSpacing": 1},
-            "encoding": {
-                "x": {**across, "bin": "binned", "title": "Min-K % Prob (mean log-probability)"},
-                "x2": {"field": "high"},
-                "y": {"field": "share", "type": "quantitative", "title": None, "axis": {"format": "%", "tickCount": 3}},
-            },
-        }
-    ]
+    shares = {source: np.histogram(own, edges)[0] / len(own) for source, own in values.items()}
+    highest = max(share.max() for share in shares.values())
+    across, bottom = drawing.scale(edges[0], edges[-1], 0, WIDTH), (HEIGHT + GAP) * len(shares)
+    marks: list[str] = []
+    for row, (source, own) in enumerate(shares.items(), start=1):
+        ground = row * (HEIGHT + GAP)
+        tops = ground - own * HEIGHT / highest
+        marks.append(drawing.text(0, ground - HEIGHT - GAP / 2, f"{sentence(source)} (n = {len(values[source]):,})"))
+        marks += [
+            drawing.box(across(low), top, across(high) - 1, ground, drawing.COLOURS[0])
+            for low, high, top in zip(edges[:-1], edges[1:], tops, strict=True)
+        ]
+        marks.append(drawing.rule(0, ground, WIDTH, ground, width=1))
     if "min_k" in found.thresholds:
-        rule = {"type": "rule", "color": INK, "strokeDash": [4, 3], "strokeWidth": 1.5}
-        layers.append({"mark": rule, "encoding": {"x": {"datum": found.thresholds["min_k"]}}})
-    drawing = {
-        "$schema": SCHEMA,
-        "data": {"name": "bars"},
-        "facet": {
-            "row": {
-                "field": "source",
-                "type": "nominal",
-                "title": None,
-                "sort": [sentence(source) for source in values],
-                "header": {"labelAngle": 0, "labelAlign": "left", "labelColor": INK, "labelFontSize": 12},
-            }
-        },
-        "spec": {"width": WIDTH, "height": HEIGHT, "layer": layers},
-    }
-    return to_svg(drawing, {"bars": bars}, "Histograms of Min-K % Prob by source of texts.")
+        x = min(max(across(found.thresholds["min_k"]), 0.0), WIDTH)
+        marks.append(drawing.rule(x, GAP, x, bottom, width=1.5, dash="4 3"))
+    ticks, written = drawing.round_steps(float(edges[0]), float(edges[-1]))
+    title = "Min-K % Prob (mean log-probability)"
+    marks += drawing.horizontal_axis(across, WIDTH, bottom, title, ticks, [*map(written, ticks)])
+    alternative = "Histograms of Min-K % Prob by source of texts."
+    return drawing.figure(marks, WIDTH, bottom + drawing.AXIS, alternative)

@@ -1,52 +1,150 @@
-"""What all figures share: colours, fonts, the width of text, and the way from a description to SVG."""
+"""What all figures share: colours, the width of text, and marks placed in pixels, y from the top, as SVG.
+
+Every figure is reckoned in pixels beforehand, so that nothing has to be measured or laid out to draw it.
+"""
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import repeat
-from typing import Any, TypeVar
-from xml.sax.saxutils import quoteattr
+from typing import TypeVar
+from xml.sax.saxutils import escape, quoteattr
 
-from analysis.figures.plain_text import clean, shown_name
+from analysis.figures.plain_text import MINUS, clean, shown_name
 
 Value = TypeVar("Value")
 # Of systems: Okabe & Ito (2008), those with enough contrast on white and on black first, then two as far from them.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#9048F0", "#904830")
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")  # of groups
-DASHES = ([1, 0], [7, 3], [2, 2], [10, 3, 2, 3], [4, 4], [1, 3])  # of lines
-GREYS = ("#EEEEEE", "#4D4D4D")  # of shares, from none to all
-INK = "#1b1c1d"  # becomes the colour of the text around, so that a figure can stand on dark ground
-DRAWN = "sans-serif"  # fonts of this machine would take most of the time to measure, and differ elsewhere
+SHAPES = (  # of groups: outlines around 0, 0
+    "M4,0A4,4,0,1,1,-4,0A4,4,0,1,1,4,0Z",  # circle
+    "M-4,-4h8v8h-8Z",  # square
+    "M0,-4L-4.5,4h9Z",  # triangle
+    "M0,-5L5,0L0,5L-5,0Z",  # diamond
+    "M-5,-2h3v-3h4v3h3v4h-3v3h-4v-3h-3Z",  # cross
+    "M0,4L-4.5,-4h9Z",  # triangle upside down
+)
+DASHES = ("", "7 3", "2 2", "10 3 2 3", "4 4", "1 3")  # of lines
+GREYS = (0xEE, 0x4D)  # of shares, from none to all
+INK = "currentColor"  # that of the text around, so that a figure can stand on dark ground
 FONT = "system-ui, Noto Sans, Noto Sans CJK SC, WenQuanYi Zen Hei, Noto Sans Arabic, DejaVu Sans, Arial, sans-serif"
 LINE = 15  # pixels a line of text
-SCHEMA = "https://vega.github.io/schema/vega-lite/v6.4.1.json"
-LOOK = {  # of every figure
-    "background": "transparent",
-    "font": DRAWN,
-    "aria": False,
-    "padding": {"left": 12, "right": 12, "top": 4, "bottom": 4},  # readers' fonts are wider than the one measured
-    "view": {"continuousWidth": 300, "continuousHeight": 300, "stroke": None},
-    "axis": {
-        **dict.fromkeys(("labelColor", "titleColor", "domainColor", "tickColor"), INK),
-        "titleFontWeight": "normal",
-        "labelFontSize": 11,
-        "titleFontSize": 12,
-    },
-    "title": {"color": INK, "anchor": "start", "fontSize": 13, "offset": 6},
-}
+SIDE = 12  # pixels left and right of a figure: readers' fonts may be wider than reckoned with
+AXIS = 40  # pixels under a drawing for its axis
 
 
-def to_svg(specification: Mapping[str, Any], datasets: Mapping[str, Any], alternative: str) -> str:
-    """Give a drawing the look of the house and draw it; data stand beside it, where altair would copy each value."""
-    import vl_convert
+def figure(
+    marks: Iterable[str], width: float, height: float, alternative: str, *, left: float = 0.0, above: float = 0.0
+) -> str:
+    """Return marks as an SVG document; ``left`` and ``above`` are the room for what stands before 0."""
+    wide, high = _n(left + width + 2 * SIDE), _n(above + height + 8)
+    return (
+        f'<svg role="img" aria-label={quoteattr(str(clean(alternative)))} xmlns="http://www.w3.org/2000/svg" '
+        f'width="{wide}" height="{high}" viewBox="{_n(-left - SIDE)} {_n(-above - 4)} {wide} {high}">'
+        f'<g font-family="{FONT}">{"".join(marks)}</g></svg>'
+    )
 
-    drawing = {**specification, "config": LOOK, "datasets": dict(datasets)}
-    svg: str = vl_convert.vegalite_to_svg(drawing)
-    svg = svg.replace(""" aria-label="Title text ''\"""", "")  # says nothing, of an element that has no role
-    svg = svg.replace(INK, "currentColor").replace(f'font-family="{DRAWN}"', f'font-family="{FONT}"')
-    return svg.replace("<svg ", f'<svg role="img" aria-label={quoteattr(str(clean(alternative)))} ', 1)
+
+def moved(marks: Iterable[str], x: float, y: float) -> str:
+    """Return marks further to the right and down."""
+    return f'<g transform="translate({_n(x)},{_n(y)})">{"".join(marks)}</g>'
+
+
+def text(
+    x: float, y: float, words: str, *, size: int = 12, anchor: str = "start", weight: str = "normal", ink: str = INK
+) -> str:
+    """Write one line, its middle at a height; nothing for no words."""
+    look = f'font-size="{size}px" font-weight="{weight}" text-anchor="{anchor}" fill="{ink}"'
+    return f'<text x="{_n(x)}" y="{_n(y)}" dy=".35em" {look}>{escape(clean(words))}</text>' if words else ""
+
+
+def stacked(lines: Sequence[str], x: float, middle: float, *, size: int = 12, weight: str = "normal") -> list[str]:
+    """Write lines of text one below the other around a height."""
+    first = middle - LINE * (len(lines) - 1) / 2
+    return [text(x, first + LINE * number, line, size=size, weight=weight) for number, line in enumerate(lines)]
+
+
+def rule(
+    x1: float,
+    y1: float,
+    x2: float,
+    y2: float,
+    *,
+    colour: str = INK,
+    width: float = 2,
+    opacity: float = 1,
+    dash: str = "",
+) -> str:
+    """Draw a straight line."""
+    return path(f"M{_n(x1)},{_n(y1)}L{_n(x2)},{_n(y2)}", colour=colour, width=width, opacity=opacity, dash=dash)
+
+
+def path(
+    outline: str, *, colour: str = INK, width: float = 2, fill: str = "none", opacity: float = 1, dash: str = ""
+) -> str:
+    """Draw an outline, filled or not."""
+    more = f' stroke-dasharray="{dash}"' if dash else ""
+    look = f'fill="{fill}" stroke="{colour}" stroke-width="{width}" stroke-opacity="{opacity}"{more}'
+    return f'<path d="{outline}" {look}/>'
+
+
+def box(left: float, top: float, right: float, bottom: float, fill: str, *, edge: float = 0.0) -> str:
+    """Fill a rectangle, within an edge of some width."""
+    outline = f"M{_n(left)},{_n(top)}H{_n(right)}V{_n(bottom)}H{_n(left)}Z"
+    return path(outline, fill=fill, width=edge, opacity=0.4 if edge else 0)
+
+
+def grey(share: float) -> str:
+    """Return the grey of a share, darker the higher."""
+    level = round(GREYS[0] + (GREYS[1] - GREYS[0]) * min(max(share, 0.0), 1.0))
+    return f"#{level:02x}{level:02x}{level:02x}"
+
+
+def scale(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
+    """Return where a value between two others stands between two pixels."""
+    return lambda value: start + (end - start) * (value - low) / ((high - low) or 1.0)
+
+
+def round_steps(low: float, high: float, count: int = 5) -> tuple[tuple[float, ...], Callable[[float], str]]:
+    """Return about so many round values within a range, and how they are written.
+
+    >>> steps, written = round_steps(-0.3, 0.25)
+    >>> [written(step) for step in steps]
+    ['−0.3', '−0.2', '−0.1', '0.0', '0.1', '0.2']
+    """
+    rough = (high - low or 1.0) / count
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = power * next(
+        factor for factor, bound in ((1, 2), (2, 10), (5, 50), (10, 101)) if (rough / power) ** 2 < bound
+    )
+    decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return tuple(step * place for place in range(first, last + 1)), lambda value: _signed(f"{value:,.{decimals}f}")
+
+
+def horizontal_axis(
+    across: Callable[[float], float],
+    width: float,
+    top: float,
+    title: str,
+    ticks: Sequence[float],
+    labels: Sequence[str],
+) -> list[str]:
+    """Draw an axis under a drawing; where labels would touch, every second is left out, or more."""
+    widest = max(map(text_width, labels), default=0.0) + 6
+    every = 1
+    while len(ticks) > every and abs(across(ticks[every]) - across(ticks[0])) < widest:
+        every *= 2
+    marks = [rule(0, top, width, top, width=1)]
+    for number, (tick, label) in enumerate(zip(ticks, labels, strict=True)):
+        x = across(tick)
+        marks.append(rule(x, top, x, top + 5, width=1))
+        if number % every == 0:
+            anchor = "start" if x < 1 else "end" if x > width - 1 else "middle"
+            marks.append(text(x, top + 12, label, size=11, anchor=anchor))
+    return [*marks, text(width / 2, top + 28, title, anchor="middle")]
 
 
 def system_colours(systems: Iterable[str]) -> dict[str, str]:
@@ -69,7 +167,7 @@ def wrap_text(text: str, width: float) -> list[str]:
     lines = [""]
     room = width
     for word in re.findall(r"[^\s/_-]*[/_-]+|[^\s/_-]+|\s+", text):
-        if sum(map(_width, word)) > room and lines[-1].strip():
+        if text_width(word) > room and lines[-1].strip():
             lines.append("")
             room = width
         for character in word:
@@ -91,10 +189,18 @@ def _isolated(lines: Sequence[str]) -> list[str]:
     return found
 
 
-def stacked(lines: Sequence[str], middle: float, field: str) -> list[dict[str, Any]]:
-    """Return one mark a line of text, around a height in pixels."""
-    first = middle - LINE * (len(lines) - 1) / 2
-    return [{"y": first + LINE * number, field: line} for number, line in enumerate(lines)]
+def text_width(text: str) -> float:
+    """Return the pixels that a text usually takes."""
+    return sum(map(_width, text))
+
+
+def _n(value: float) -> str:
+    """Write pixels, in hundredths."""
+    return f"{round(value, 2) + 0.0:.10g}"
+
+
+def _signed(number: str) -> str:
+    return number.replace("-", MINUS) if float(number.replace(",", "")) else number.lstrip("-")
 
 
 def _width(character: str) -> float:

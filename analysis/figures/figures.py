@@ -8,20 +8,27 @@ take as many lines as they need.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from analysis.figures.drawing import (
+    AXIS,
     DASHES,
     INK,
     LINE,
-    SCHEMA,
     SHAPES,
     cycle,
+    figure,
+    horizontal_axis,
+    moved,
     named,
+    path,
+    round_steps,
+    rule,
+    scale,
     stacked,
     system_colours,
-    to_svg,
+    text,
     wrap_text,
 )
 from analysis.figures.matrices import agreement_matrix, pair_matrix
@@ -46,6 +53,7 @@ WIDTH = PLOT_WIDTH + TEXT_WIDTH
 NUMBER_WIDTH = 76  # of these, for the number and its stars
 DOT = 17  # pixels a dot
 GAP = 10  # pixels between the rows of one label and the next label
+BETWEEN = 24  # pixels between panels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,20 +200,20 @@ def draw(dots: Sequence[Dot], axis: Axis, alternative: str) -> str:
     """
     if not dots:
         return ""
-    panels = list(dict.fromkeys(dot.panel for dot in dots))
+    by_panel: dict[str, list[Dot]] = {}
+    for dot in dots:
+        by_panel.setdefault(dot.panel, []).append(dot)
     groups = list(dict.fromkeys(dot.group for dot in dots))
-    places = [_places([dot for dot in dots if dot.panel == panel], axis.reference) for panel in panels]
-    charts = [
-        _panel(number, place, axis, groups, panel if len(panels) > 1 else "")
-        for number, (panel, place) in enumerate(zip(panels, places, strict=True))
-    ]
-    datasets = {
-        f"{kind}{number}": values
-        for number, place in enumerate(places)
-        for kind in ("rows", "labels", "lines", "groups")
-        for values in [getattr(place, kind)]
-    }
-    return to_svg({"$schema": SCHEMA, "vconcat": charts, "spacing": 24}, datasets, alternative)
+    shapes = dict(zip(groups, cycle(SHAPES, groups), strict=True))
+    marks, top = [], 0.0
+    for panel, own in by_panel.items():
+        title = wrap_text(panel, WIDTH) if len(by_panel) > 1 else []
+        marks += stacked(title, 0, top + LINE * len(title) / 2, size=13, weight="bold")
+        top += LINE * len(title) + 6 * bool(title)
+        drawn, height = _panel(own, axis, shapes)
+        marks.append(moved(drawn, 0, top))
+        top += height + BETWEEN
+    return figure(marks, WIDTH, top - BETWEEN, alternative)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,130 +249,67 @@ def lines_plot(
     """
     if not points:
         return ""
-    import altair as alt
-
-    names = list(dict.fromkeys(point.line for point in points))
-    across = alt.X("x:Q", title=x_title, axis=alt.Axis(grid=False, tickCount=5), scale=alt.Scale(nice=False))
-    ticks = alt.Axis(grid=False, values=[0, 0.2, 0.4, 0.6, 0.8, 1], format="%")
-    up = alt.Y("y:Q", title=y_title, axis=ticks, scale=alt.Scale(domain=[0, 1]))
-    colours = {point.line: point.colour for point in points}
-    colour = alt.Color("line:N", legend=None, scale=alt.Scale(domain=names, range=[colours[name] for name in names]))
-    dashes = alt.StrokeDash("line:N", legend=None, scale=alt.Scale(domain=names, range=cycle(DASHES, names)))
-    lines = {name: wrap_text(clean(name), 2 * PLOT_WIDTH - 38) for name in names}
-    height, marks, shown = 0.0, [], []
+    lines: dict[str, list[Point]] = {}
+    for point in points:
+        lines.setdefault(point.line, []).append(point)
+    dashes = dict(zip(lines, cycle(DASHES, list(lines)), strict=True))
+    width, top, marks = 2.0 * PLOT_WIDTH, 0.0, []
     for name, own in lines.items():
-        marks.append({"line": name, "y": height + LINE / 2})
-        shown += stacked(own, height + LINE * len(own) / 2, "text")
-        height += LINE * len(own) + 2
-    down = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[height, 0], nice=False, zero=False))
-    key = alt.layer(
-        alt.Chart(alt.NamedData(name="marks"))
-        .mark_rule(strokeWidth=2)
-        .encode(x=alt.value(0), x2=alt.value(30), y=down, color=colour, strokeDash=dashes),
-        alt.Chart(alt.NamedData(name="names"))
-        .mark_text(align="left", baseline="middle", color=INK, fontSize=12)
-        .encode(x=alt.value(38), y=down, text="text:N"),
-    ).properties(width=2 * PLOT_WIDTH, height=height)
-    drawn = alt.layer(
-        alt.Chart(alt.NamedData(name="references"))
-        .mark_rule(color=INK, strokeDash=[2, 3], opacity=0.5)
-        .encode(y=alt.Y("y:Q", axis=ticks, title=y_title)),
-        alt.Chart(alt.NamedData(name="points"))
-        .mark_line(strokeWidth=2)
-        .encode(x=across, y=up, color=colour, strokeDash=dashes),
-    ).properties(width=2 * PLOT_WIDTH, height=PLOT_WIDTH)
-    datasets = {
-        "points": [{"line": point.line, "x": point.x, "y": point.y} for point in points],
-        "references": [{"y": height} for height in references],
-        "marks": marks,
-        "names": shown,
-    }
-    specification = alt.vconcat(key, drawn, spacing=12).to_dict(validate=False)  # the tests draw every figure
-    return to_svg(specification, datasets, alternative)
+        words = wrap_text(clean(name), width - 38)
+        marks.append(path(f"M0,{top + LINE / 2:g}h30", colour=own[0].colour, dash=dashes[name]))
+        marks += stacked(words, 38, top + LINE * len(words) / 2)
+        top += LINE * len(words) + 2
+    top += 12
+    ends = min(point.x for point in points), max(point.x for point in points)
+    across, up = scale(*ends, 0, width), scale(0, 1, top + PLOT_WIDTH, top)
+    marks += [rule(0, up(y), width, up(y), width=1, opacity=0.5) for y in references]
+    for name, own in lines.items():
+        outline = "L".join(f"{across(point.x):.2f},{up(point.y):.2f}" for point in own)
+        marks.append(path(f"M{outline}", colour=own[0].colour, dash=dashes[name]))
+    ticks, written = round_steps(*ends)
+    marks += horizontal_axis(across, width, up(0), x_title, ticks, [written(tick) for tick in ticks])
+    marks.append(rule(0, up(0), 0, up(1), width=1))
+    for tick in (0, 0.2, 0.4, 0.6, 0.8, 1):
+        marks.append(rule(-5, up(tick), 0, up(tick), width=1))
+        marks.append(text(-8, up(tick), f"{tick:.0%}", size=11, anchor="end"))
+    marks.append(f'<g transform="translate(-48,{up(0.5):.2f})rotate(-90)">{text(0, 0, y_title, anchor="middle")}</g>')
+    return figure(marks, width, top + PLOT_WIDTH + AXIS, alternative, left=54)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Places:
-    """Rows, their labels, dots and groups of one panel, with their heights in pixels from the top."""
-
-    rows: list[dict[str, Any]]
-    labels: list[dict[str, Any]]
-    lines: list[dict[str, Any]]
-    groups: list[dict[str, Any]]
-    height: float
-
-
-def _panel(number: int, places: _Places, axis: Axis, groups: Sequence[str], title: str) -> dict[str, Any]:
-    """Return one panel as Vega-Lite, of which altair would copy every part several times."""
-    scale = {"nice": False, "zero": False}
-    depth, across = ({"domain": [*ends], **scale} for ends in ((places.height, 0), (axis.low, axis.high)))
-    ticks = {"title": axis.title, "labelExpr": f"datum.label + '{axis.unit}'", "grid": False, "tickCount": 5}
-    if axis.ticks:
-        ticks |= {"values": list(axis.ticks), "labelExpr": f"datum.value + '{axis.unit}'"}
-    down = {"field": "y", "type": "quantitative", "axis": None, "scale": depth}
-    x = {"field": "value", "type": "quantitative", "axis": ticks, "scale": across}
-    colour = {"field": "colour", "type": "nominal", "scale": None}
-    shapes = {"domain": groups, "range": cycle(SHAPES, groups)}
-    shape = {"field": "group", "type": "nominal", "legend": None, "scale": shapes}
-
-    def layer(data: str, mark: dict[str, Any], *filters: str, **encoding: Any) -> dict[str, Any]:
-        made = {"data": {"name": f"{data}{number}"}, "mark": mark, "encoding": {"y": down, **encoding}}
-        return made | ({"transform": [{"filter": condition} for condition in filters]} if filters else {})
-
-    def words(data: str, place: float, field: str, **more: Any) -> dict[str, Any]:
-        mark = {"type": "text", "align": "left", "baseline": "middle", "color": INK, "fontSize": 12, **more}
-        return layer(data, mark, x={"value": place}, text={"field": field, "type": "nominal"})
-
-    def point(condition: str, **mark: Any) -> dict[str, Any]:
-        known = "isValid(datum.value)"
-        return layer("lines", {"type": "point", "opacity": 1, **mark}, known, condition, x=x, color=colour, shape=shape)
-
-    interval = {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": colour}
-    hollow = {line["open"] for line in places.lines}
-    layers = [  # those that show something: each takes time
-        words("labels", 0, "label", fontWeight=600),
-        layer("lines", {"type": "rule", "strokeWidth": 2}, "isValid(datum.low)", **interval),
-        *([point("!datum.open", filled=True, size=62)] if False in hollow else []),
-        *([point("datum.open", filled=False, size=52, strokeWidth=1.6)] if True in hollow else []),
-        words("lines", PLOT_WIDTH + 10, "text"),
-        *([words("groups", PLOT_WIDTH + NUMBER_WIDTH, "who")] if places.groups else []),
-        layer(  # one width for all figures, whatever the names
-            "rows", {"type": "rule", "opacity": 0}, x={"value": 0}, x2={"value": WIDTH}
-        ),
-    ]
-    if axis.reference is not None:
-        line = {"x": {**x, "field": "reference"}, "y": {**down, "field": "top"}, "y2": {"field": "bottom"}}
-        layers.insert(0, layer("rows", {"type": "rule", "color": INK, "opacity": 0.5}, **line))
-    return {
-        "layer": layers,
-        "width": PLOT_WIDTH,
-        "height": places.height,
-        "title": wrap_text(title, WIDTH),
-    }
-
-
-def _places(dots: Sequence[Dot], reference: float | None) -> _Places:
-    found = _Places(rows=[], labels=[], lines=[], groups=[], height=0.0)
+def _panel(dots: Sequence[Dot], axis: Axis, shapes: Mapping[str, str]) -> tuple[list[str], float]:
+    """Return the marks of one panel and its height."""
+    across = scale(axis.low, axis.high, 0, PLOT_WIDTH)
     by_label: dict[str, list[Dot]] = {}
     for dot in dots:
         by_label.setdefault(dot.label, []).append(dot)
-    several = len({dot.group for dot in dots}) > 1
-    y = 0.0
+    behind, marks, y = [], [], 0.0
     for label, own in by_label.items():
         lines = wrap_text(label, WIDTH)
         top = y + LINE * len(lines) + 2
-        found.labels.extend(stacked(lines, (y + top) / 2, "label"))
+        marks += stacked(lines, 0, (y + top) / 2, weight="600")
         y = top
         for dot in own:
-            who = wrap_text(dot.group, TEXT_WIDTH - NUMBER_WIDTH) if several else []
+            who = wrap_text(dot.group, TEXT_WIDTH - NUMBER_WIDTH) if len(shapes) > 1 else []
             height = max(DOT, LINE * len(who) + 2)
-            place = {"y": y + height / 2, "value": dot.value, "low": dot.low, "high": dot.high, "open": dot.open}
-            found.lines.append({**place, "group": dot.group, "text": dot.text, "colour": dot.colour})
-            found.groups.extend(stacked(who, y + height / 2, "who"))
+            middle = y + height / 2
+            if dot.low is not None and dot.high is not None:
+                marks.append(rule(across(dot.low), middle, across(dot.high), middle, colour=dot.colour))
+            if dot.value is not None:
+                fill, stroke = ("none", 1.6) if dot.open else (dot.colour, 0)
+                shape = path(shapes[dot.group], colour=dot.colour, fill=fill, width=stroke)
+                marks.append(moved([shape], across(dot.value), middle))
+            marks.append(text(PLOT_WIDTH + 10, middle, dot.text))
+            marks += stacked(who, PLOT_WIDTH + NUMBER_WIDTH, middle)
             y += height
-        found.rows.append({"y": top, "top": top, "bottom": y, "reference": reference})
+        if axis.reference is not None:
+            x = across(axis.reference)
+            behind.append(rule(x, top, x, y, width=1, opacity=0.5))
         y += GAP
-    return replace(found, height=y)
+    ticks, written = round_steps(axis.low, axis.high)
+    if axis.ticks:
+        ticks, written = axis.ticks, "{:g}".format
+    labels = [written(tick) + axis.unit for tick in ticks]
+    return [*behind, *marks, *horizontal_axis(across, PLOT_WIDTH, y, axis.title, ticks, labels)], y + AXIS
 
 
 def _within(percent: float | None) -> float | None:

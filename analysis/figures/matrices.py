@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from analysis.figures.drawing import GREYS, INK, LINE, SCHEMA, named, stacked, to_svg, wrap_text
+from analysis.figures.drawing import INK, LINE, box, figure, grey, named, stacked, text, wrap_text
 from analysis.figures.plain_text import number, percent
 
 CELL = 42  # pixels of a cell's side
@@ -95,61 +95,20 @@ def _draw(
         return ""
     lines = [wrap_text(f"{place}  {named(names, key)}", NAME_WIDTH) for place, key in enumerate(order, 1)]
     height = max(CELL, 4 + LINE * max(map(len, lines)))
-    squares = []
+    marks = [
+        mark
+        for place, own in enumerate(lines)
+        for mark in (
+            *stacked(own, -NAME_WIDTH - 8, height * (place + 0.5)),
+            text(CELL * (place + 0.5), -10, str(place + 1), anchor="middle"),
+        )
+    ]
     for row, column, value, stars in cells:
         left, top = CELL * order.index(column), height * order.index(row)
         ink = "#ffffff" if value is not None and value > DARK else INK if value is None else "#1a1a1a"
-        edges = {"left": left + 1, "right": left + CELL - 1, "top": top + 1, "bottom": top + height - 1}
-        middles = {"middle": left + CELL / 2, "y": top + height / 2, "below": top + height / 2 + 13}
-        squares.append({**edges, **middles, "value": value, "text": shown_as(value), "stars": stars, "ink": ink})
-    datasets = {
-        "cells": squares,
-        "names": [mark for place, own in enumerate(lines) for mark in stacked(own, height * (place + 0.5), "name")],
-        "numbers": [{"x": CELL * (place + 0.5), "text": str(place + 1)} for place in range(len(order))],
-    }
-    return to_svg(_matrix(CELL * len(order), height * len(order)), datasets, alternative)
-
-
-def _matrix(width: float, height: float) -> dict[str, Any]:
-    """Return the matrix as Vega-Lite: names to the left of it, their numbers above."""
-    scale = {"nice": False, "zero": False}
-    across = {"type": "quantitative", "axis": None, "scale": {"domain": [0, width], **scale}}
-    down = {"type": "quantitative", "axis": None, "scale": {"domain": [height, 0], **scale}}
-    shade = {"domain": [0, 1], "range": GREYS, "clamp": True}
-    text = {"type": "text", "baseline": "middle", "fontSize": 12, "color": INK}
-    ink = {"field": "ink", "type": "nominal", "scale": None}
-    x, y = {"field": "middle", **across}, {"field": "y", **down}
-    box = {"x": {"field": "left", **across}, "x2": {"field": "right"}, "y": {"field": "top", **down}}
-    layers = [
-        {
-            "data": {"name": "cells"},
-            "transform": [{"filter": "isValid(datum.value)"}],
-            "mark": "rect",
-            "encoding": {
-                **box,
-                "y2": {"field": "bottom"},
-                "color": {"field": "value", "type": "quantitative", "legend": None, "scale": shade},
-            },
-        },
-        {
-            "data": {"name": "cells"},
-            "mark": text,
-            "encoding": {"x": x, "y": y, "text": {"field": "text"}, "color": ink},
-        },
-        {
-            "data": {"name": "cells"},
-            "mark": {**text, "fontSize": 10},
-            "encoding": {"x": x, "y": {**y, "field": "below"}, "text": {"field": "stars"}, "color": ink},
-        },
-        {
-            "data": {"name": "names"},
-            "mark": {**text, "align": "left"},
-            "encoding": {"x": {"value": -NAME_WIDTH - 8}, "y": y, "text": {"field": "name"}},
-        },
-        {
-            "data": {"name": "numbers"},
-            "mark": text,
-            "encoding": {"x": {"field": "x", **across}, "y": {"value": -10}, "text": {"field": "text"}},
-        },
-    ]
-    return {"$schema": SCHEMA, "layer": layers, "width": width, "height": height}
+        if value is not None:
+            marks.append(box(left + 1, top + 1, left + CELL - 1, top + height - 1, grey(value)))
+        middle = left + CELL / 2, top + height / 2
+        marks.append(text(*middle, shown_as(value), anchor="middle", ink=ink))
+        marks.append(text(middle[0], middle[1] + 13, stars, size=10, anchor="middle", ink=ink))
+    return figure(marks, CELL * len(order), height * len(order), alternative, left=NAME_WIDTH + 8, above=18)

@@ -10,7 +10,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
 from typing import Any
 
-from analysis.statistics.record import names_of
+from analysis.statistics.record import with_fields
 
 LONGEST_NAME = 80
 MINUS = "\u2212"
@@ -41,7 +41,7 @@ def clean(value: Any) -> Any:
             for place, part in enumerate(SET_APART.split(value))
         )
     if is_dataclass(value) and not isinstance(value, type):
-        return type(value)(**{name: clean(getattr(value, name)) for name in names_of(type(value))})
+        return with_fields(value, clean)
     if isinstance(value, Mapping):
         return {clean(key): clean(item) for key, item in value.items()}
     if isinstance(value, tuple):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from analysis.figures.drawing import GREYS, INK, LINE, SCHEMA, named, stacked, to_svg, wrap_text
+from analysis.figures.drawing import LINE, box, figure, grey, named, rule, scale, stacked, text, wrap_text
 from analysis.figures.plain_text import percent
 
 WIDTH = 400  # pixels of the bars
 BAR = 22  # pixels
 GAP = 10  # pixels after a bar
 KEY = 46  # pixels of the steps above the bars
+STEP = 18  # pixels of one of them
 NAMED = 0.07  # share from which there is room for its number
 DARK = 0.55  # part of the scale from which numbers are light
 
@@ -45,86 +47,53 @@ def rating_bars(
     listed = list(counts)
     if not listed:
         return ""
-    scale = sorted({*scores, *(row["score"] for row in listed)})
+    steps = sorted({*scores, *(row["score"] for row in listed)})
     by_system: dict[str, dict[float, float]] = {}
     for row in listed:
         by_system.setdefault(row["system"], {})[row["score"]] = row["share"]
-    bars: list[dict[str, Any]] = []
-    labels: list[dict[str, Any]] = []
+    middle = (steps[0] + steps[-1]) / 2
+    below = {  # share left of the middle, where a middle step lies half on each side
+        system: sum(share * (0.5 if score == middle else score < middle) for score, share in shares.items())
+        for system, shares in by_system.items()
+    }
+    ends = -max(below.values()), max(sum(shares.values()) - below[system] for system, shares in by_system.items())
+    across = scale(*ends, 0, WIDTH)
+    marks = _key(steps)
     top = float(KEY)
     for system, shares in by_system.items():
         lines = wrap_text(named(system_names, system), WIDTH)
-        labels += stacked(lines, top + LINE * len(lines) / 2, "text")
+        marks += stacked(lines, 0, top + LINE * len(lines) / 2, weight="600")
         top += LINE * len(lines)
-        bars += [{**part, "top": top, "middle": top + BAR / 2, "bottom": top + BAR} for part in _parts(shares, scale)]
+        marks.append(rule(across(0), top - 4, across(0), top + BAR + 4))  # seen above and below the bar
+        low = -below[system]
+        for score, share in sorted(shares.items()):
+            part = _part(score, steps)
+            marks.append(box(across(low), top, across(low + share), top + BAR, grey(part), edge=0.7))
+            words = percent(share, 0) if share >= NAMED else ""
+            at = across(low + share / 2), top + BAR / 2
+            marks.append(text(*at, words, size=10, anchor="middle", ink=_ink(part)))
+            low += share
         top += BAR + GAP
-    key = [{**_step(score, scale), "text": f"{score:g}", "place": place} for place, score in enumerate(scale)]
-    return to_svg(_drawing(bars, top), {"bars": bars, "labels": labels, "key": key}, alternative)
+    return figure(marks, WIDTH, top, alternative)
 
 
-def _parts(shares: Mapping[float, float], scale: Sequence[float]) -> list[dict[str, Any]]:
-    """Place the parts of one bar around the middle; a middle step lies half on each side."""
-    middle = (scale[0] + scale[-1]) / 2
-    low = -sum(share * (0.5 if score == middle else score < middle) for score, share in shares.items())
-    parts = []
-    for score, share in sorted(shares.items()):
-        text = percent(share, 0) if share >= NAMED else ""
-        parts.append({"low": low, "high": low + share, "at": low + share / 2, "text": text, **_step(score, scale)})
-        low += share
-    return parts
+def _key(steps: list[float]) -> list[str]:
+    """Draw the steps of the scale in their greys."""
+    apart = WIDTH / max(11, len(steps))
+    half = min(STEP, apart) / 2
+    named_every = math.ceil(STEP / apart)
+    marks = []
+    for place, score in enumerate(steps):
+        x, y, part = apart * (place + 0.5), KEY / 2, _part(score, steps)
+        marks.append(box(x - half, y - STEP / 2, x + half, y + STEP / 2, grey(part), edge=0.7))
+        if place % named_every == 0:
+            marks.append(text(x, y, f"{score:g}", size=11, anchor="middle", ink=_ink(part)))
+    return marks
 
 
-def _step(score: float, scale: Sequence[float]) -> dict[str, Any]:
-    part = 1.0 if len(scale) == 1 else scale.index(score) / (len(scale) - 1)
-    return {"part": part, "ink": "#ffffff" if part > DARK else "#1a1a1a"}
+def _part(score: float, steps: list[float]) -> float:
+    return 1.0 if len(steps) == 1 else steps.index(score) / (len(steps) - 1)
 
 
-def _drawing(bars: Sequence[Mapping[str, Any]], height: float) -> dict[str, Any]:
-    ends = [min(0.0, *(bar["low"] for bar in bars)), max(0.0, *(bar["high"] for bar in bars))]
-    plain = {"nice": False, "zero": False}
-    across = {"type": "quantitative", "axis": None, "scale": {"domain": ends, **plain}}
-    down = {"type": "quantitative", "axis": None, "scale": {"domain": [height, 0], **plain}}
-    shade = {"field": "part", "type": "quantitative", "legend": None, "scale": {"domain": [0, 1], "range": GREYS}}
-    ink = {"field": "ink", "type": "nominal", "scale": None}
-    text = {"type": "text", "baseline": "middle", "fontSize": 12, "color": INK}
-    edge = {"stroke": INK, "strokeOpacity": 0.4, "strokeWidth": 0.7}
-    box = {"x": {"field": "low", **across}, "x2": {"field": "high"}, "y": {"field": "top", **down}}
-    place = {"field": "place", "type": "quantitative", "axis": None, "scale": {"domain": [-0.5, 10.5], **plain}}
-    squares = [
-        {"mark": {"type": "square", "size": 320, "opacity": 1, **edge}, "encoding": {"fill": shade}},
-        {"mark": {**text, "fontSize": 11}, "encoding": {"text": {"field": "text"}, "color": ink}},
-    ]
-    bars_drawn = [
-        {  # the middle of the scale, seen above and below the bars that hide it
-            "data": {"name": "bars"},
-            "mark": {"type": "rule", "color": INK, "strokeWidth": 2, "yOffset": -4, "y2Offset": 4},
-            "encoding": {"x": {"datum": 0, **across}, "y": box["y"], "y2": {"field": "bottom"}},
-        },
-        {
-            "data": {"name": "bars"},
-            "mark": {"type": "rect", **edge},
-            "encoding": {**box, "y2": {"field": "bottom"}, "fill": shade},
-        },
-        {
-            "data": {"name": "bars"},
-            "mark": {**text, "fontSize": 10},
-            "encoding": {
-                "x": {"field": "at", **across},
-                "y": {"field": "middle", **down},
-                "text": {"field": "text"},
-                "color": ink,
-            },
-        },
-        {
-            "data": {"name": "labels"},
-            "mark": {**text, "align": "left", "fontWeight": 600},
-            "encoding": {"x": {"value": 0}, "y": {"field": "y", **down}, "text": {"field": "text"}},
-        },
-    ]
-    key = {
-        "data": {"name": "key"},
-        "encoding": {"x": place, "y": {"value": KEY / 2}},
-        "layer": squares,
-    }
-    drawn = {"layer": [key, *bars_drawn], "width": WIDTH, "height": height}
-    return {"$schema": SCHEMA, **drawn, "resolve": {"scale": {"x": "independent", "fill": "shared"}}}
+def _ink(part: float) -> str:
+    return "#ffffff" if part > DARK else "#1a1a1a"

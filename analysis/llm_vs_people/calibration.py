@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 from scipy.special import ndtri
 
 from analysis.llm_vs_people.clustered import cluster_codes, smallest_count, variance_of_mean
@@ -208,6 +207,8 @@ def recalibrate(
 
 
 def _isotonic(p: Floats, y: Floats, at: Floats) -> Floats:
+    from scipy.optimize import isotonic_regression
+
     levels, of = np.unique(p, return_inverse=True)
     count = np.bincount(of).astype(np.float64)
     curve = isotonic_regression(np.bincount(of, weights=y) / count, weights=count, increasing=True).x

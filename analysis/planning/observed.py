@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import stdtrit
@@ -17,9 +18,11 @@ from scipy.special import stdtrit
 from analysis.answers.study_facts import StudyFacts
 from analysis.comparisons.preferences import PreferenceTest
 from analysis.comparisons.ratings import RatingTest
-from analysis.planning.plan import CURVE_POINTS, Kind, assumed
 from analysis.planning.power import t_power
 from analysis.statistics.record import Probability, Record, Source
+
+if TYPE_CHECKING:
+    from analysis.planning.plan import Kind
 
 PUBLISHED_N = 90  # annotators after exclusions (its section 6.3)
 Test = PreferenceTest | RatingTest
@@ -174,6 +177,8 @@ def observed_power_rows(
     alpha : float
         Level of each test, uncorrected as in the figure.
     """
+    from analysis.planning.plan import CURVE_POINTS
+
     llms = {group for group, kind in groups if kind == "llm"}
     by_annotator = [
         row for row in ratings if (row.unit, row.test) == ("annotator", "paired t") and row.p_adjusted is not None
@@ -187,6 +192,8 @@ def observed_power_rows(
 def _row(
     row: PreferenceTest | RatingTest, counts: list[int], study: StudyFacts | None, alpha: float
 ) -> ObservedPowerRow:
+    from analysis.planning.plan import assumed
+
     assert row.t is not None
     assert row.p_value is not None
     stated, effect = isinstance(row, PreferenceTest), abs(row.t) / math.sqrt(row.n)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, TypeAlias
@@ -24,7 +23,6 @@ WHAT = {
     "preferences": "Mean chance that the first system of a pair is better",
     "choices": "Share of choices that the first system of a pair won",
 }
-INNER_ROLES = re.compile(r' (?:role="graphics-(?:object|symbol)"|aria-roledescription="[^"]*")')  # names without words
 Rows: TypeAlias = Sequence[Any]  # of records
 
 
@@ -75,7 +73,7 @@ def spread_figure(rows: Rows, names: Names, scores: Sequence[float], name: str) 
         f"{sentence(names.group(rows[0].group))}: how often each system got each score. What lies below the middle "
         "of the scale goes to the left of the line, what lies above to the right, the middle itself half to each side."
     )
-    return Figure(name=name, svg=INNER_ROLES.sub("", svg), caption=caption, alternative=BESIDE_AFTER)
+    return Figure(name=name, svg=svg, caption=caption, alternative=BESIDE_AFTER)
 
 
 def agreement_figure(rows: Sequence[AnnotatorPairRow], names: Names, name: str) -> Figure:
@@ -85,7 +83,7 @@ def agreement_figure(rows: Sequence[AnnotatorPairRow], names: Names, name: str) 
     of = f"{sentence(names.group(rows[0].group))}, {names.criterion(rows[0].criterion)}"
     what = "Krippendorff\u2019s alpha of every two raters over the outputs that both rated"
     caption = f"{of}: {what}; the darker, the more they agree."
-    return Figure(name=name, svg=INNER_ROLES.sub("", svg), caption=caption, alternative=BESIDE_AFTER)
+    return Figure(name=name, svg=svg, caption=caption, alternative=BESIDE_AFTER)
 
 
 def superiority_figure(rows: Rows, names: Names) -> Figure | Fold:
@@ -233,7 +231,7 @@ def _called(rows: Rows, names: Names) -> dict[str, Any]:
 
 
 def _figure(name: str, svg: str, caption: str, dots: int) -> Figure | Fold:
-    figure = Figure(name=name, svg=INNER_ROLES.sub("", svg), caption=caption, alternative=BESIDE)
+    figure = Figure(name=name, svg=svg, caption=caption, alternative=BESIDE)
     return Fold(summary=f"Figure of {dots} results", blocks=(figure,)) if dots > LONG_FIGURE else figure
 
 

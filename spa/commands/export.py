@@ -85,7 +85,7 @@ def unfinished(workspace: Workspace) -> Iterator[Submission]:
             continue
         payloads = workspace.store.visits.payloads(lease.submission_id)
         visit = FormProgress.from_payloads(workspace.form(lease.assignment_id), lease, payloads)
-        pages = [page for page in visit.form.pages if page.page_id in visit.fields and not visit.gaps(page)]
+        pages = [page for page in visit.form.pages if page.page_id in visit.sent and not visit.gaps(page)]
         if not pages:
             continue
         answers = tuple(answer for page in pages for answer in visit.answers(page))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -280,7 +281,7 @@ class Question:
 PageBlock = TextBlock | ExhibitsBlock | Question
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: what is asked of a page many times is kept with it
 class Page:
     """One screen. A page for people only (consent, screening, attention checks) is left out of prompts."""
 
@@ -301,10 +302,25 @@ class Page:
     title: str
     blocks: tuple[PageBlock, ...]
 
-    @property
+    @cached_property
     def questions(self) -> tuple[Question, ...]:
         """The page's questions in reading order."""
         return tuple(block for block in self.blocks if isinstance(block, Question))
+
+    @cached_property
+    def outputs(self) -> tuple[Exhibit, ...]:
+        """The outputs of systems that the page shows."""
+        return tuple(one for block in self._exhibits for one in block.exhibits if one.label is not None)
+
+    @cached_property
+    def new_outputs(self) -> tuple[Exhibit, ...]:
+        """Those of them that no earlier page showed."""
+        new = (block for block in self._exhibits if not block.repeated)
+        return tuple(one for block in new for one in block.exhibits if one.label is not None)
+
+    @property
+    def _exhibits(self) -> Iterator[ExhibitsBlock]:
+        return (block for block in self.blocks if isinstance(block, ExhibitsBlock))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ import mimetypes
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import Literal, Protocol
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -43,6 +43,7 @@ from spa.forms.spans import quoted_lines
 Gap = Literal["empty", "unusable"]
 UNWRITABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]")  # not allowed in HTML, or not in UTF-8
 MOST_TABS = 8
+WIDEST = 7  # columns
 SHORT_TEXT = 50  # words; texts no longer than this stand below one another on narrow screens, longer ones behind tabs
 SHORT_CAPTION = 12  # characters; up to three of these stand beside one another on a phone
 LONG_ITEM = 700  # characters; a longer item text stands beside a single output instead of above it
@@ -128,7 +129,7 @@ class Posting:
         return " ".join(f"'sha256-{base64.b64encode(digest).decode('ascii')}'" for digest in digests)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PageRegion:
     """Exhibits and what is asked about them: one region, so that texts and questions stay in view together."""
 
@@ -137,13 +138,13 @@ class PageRegion:
     questions: tuple[TextBlock | Question, ...]  # with the texts between them
     above: frozenset[str] = frozenset()  # ids of the exhibits that stand above it on the page: it folds them
 
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """What stands side by side: a label each, or the caption of an exhibit without one."""
         names = [column_name(exhibit) for block in self.exhibits for exhibit in block.exhibits]
         return tuple(dict.fromkeys(names))
 
-    @property
+    @cached_property
     def tabs(self) -> tuple[str, ...]:
         """Names of the columns for the switch of narrow screens; empty where nothing, or only short texts, would be."""
         outputs = [exhibit for block in self.exhibits for exhibit in block.exhibits]
@@ -154,6 +155,11 @@ class PageRegion:
         if len(captions) == len(self.columns) <= 3 and all(len(caption) <= SHORT_CAPTION for caption in captions):
             return tuple(next(caption for caption in captions if name in caption) for name in self.columns)
         return self.columns
+
+    @property
+    def width(self) -> int:
+        """How many columns the style sheet makes room for."""
+        return min(len(self.columns), WIDEST)
 
     @property
     def apart(self) -> bool:
@@ -179,13 +185,14 @@ def render_page(
     """
     state = state or PageState()
     parts = sections(page if state.step is None else state.step.page)
+    columns = max((part.width for part in parts if isinstance(part, PageRegion)), default=0)
     return _document(
         "page.html",
         texts,
         form=form,
         page=page,
         sections=parts,
-        columns=max((len(part.columns) for part in parts if isinstance(part, PageRegion)), default=0),
+        width=f" wide-{min(columns, 3)}" if columns else "",
         number=form.pages.index(page) + 1,
         total=len(form.pages),
         addresses=addresses or Addresses(),
@@ -318,6 +325,12 @@ def _option_words(option: AnswerOption) -> Markup:
     return Markup("{}{}<small>{}</small>").format(option.value, " " if words[0] == " " else "", words.lstrip(" "))
 
 
+def _segments(exhibit: Exhibit) -> Markup:
+    """Return an exhibit's text with its marks."""
+    marked = Markup("<mark>[{}]</mark>")
+    return Markup("".join(marked.format(one.text) if one.marked else escape(one.text) for one in exhibit.segments))
+
+
 def _image_as_data(exhibit: Exhibit) -> str:
     if exhibit.image is None:
         raise ValueError(f"exhibit {exhibit.exhibit_id} has no image")
@@ -365,6 +378,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.getattr = getattr  # type: ignore[assignment]  # no template takes the key of a mapping for an attribute
     environment.globals["cached_question"] = _cached_question
     environment.filters |= {
         "markdown": render_markdown,
@@ -373,6 +387,7 @@ def _environment() -> Environment:
         "arrangement": _arrangement,
         "words": _option_words,
         "quoted": quoted_lines,
+        "segments": _segments,
         "is_long": lambda exhibit: len(exhibit.text) > LONG_ITEM,
     }
     return environment

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 from itertools import chain
+from typing import TYPE_CHECKING
 
-from markdown_it import MarkdownIt
-from markdown_it.rules_inline import StateInline, emphasis
 from markupsafe import Markup, escape
 
 from spa.forms.word_diff import CJK
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_inline import StateInline
 
 _OTHER_BACKSLASH = re.compile(r"\\(?![*_])")
 _CJK = re.compile(f"[{CJK}]")
@@ -55,11 +58,15 @@ def render_emphasis(text: str) -> Markup:
 
 @cache
 def _emphasis_reader() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
     return _between_characters(MarkdownIt("zero").enable(["emphasis", "escape"]))
 
 
 @cache
 def _reader() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
     reader = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
     reader.validateLink = lambda url: _LINK.match(url) is not None  # type: ignore[method-assign]
     return _between_characters(reader)
@@ -75,6 +82,8 @@ def _between_characters(reader: MarkdownIt) -> MarkdownIt:
 
 
 def _mark_emphasis(state: StateInline, silent: bool) -> bool:
+    from markdown_it.rules_inline import emphasis
+
     start = state.pos
     if not emphasis.tokenize(state, silent):
         return False

@@ -7,7 +7,7 @@ they are not taken for somebody new. Functions run inside the caller's writing t
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, func, or_, select, update
@@ -19,6 +19,7 @@ from spa.responses.answers import parse_answer
 from spa.responses.capacity import recount, seat_extra
 from spa.responses.leases import Lease, lease_from_row, lock_leases, select_leases
 from spa.responses.outcomes import CLAIMED, FORGOTTEN, WITHDRAWN, forgotten_name
+from spa.responses.payloads import fields_of
 from spa.responses.store import Store
 from spa.responses.store_schema import answers, decisions, journal, payloads, people, submissions, tokens
 from spa.responses.submission import Response
@@ -208,19 +209,17 @@ def _clean_pages(connection: Connection, visit: Lease, form: Form) -> int:
     sent = select(payloads.c.number, payloads.c.body).where(payloads.c.submission_id == visit.submission_id)
     cleaned = 0
     for row in connection.execute(sent).all():
-        fields: Mapping[str, object] = json.loads(row.body)
         remaining = {
             name: value
-            for name, value in fields.items()
+            for name, value in fields_of(row.body).items()
             if name in questions
             and not isinstance(questions[name].answer, TextAnswer)
             and isinstance(parse_answer(questions[name], value), Response)
         }
-        if remaining != fields:
+        body = json.dumps(remaining)
+        if body != row.body:
             cleaned += 1
-            connection.execute(
-                update(payloads).where(payloads.c.number == row.number).values(body=json.dumps(remaining))
-            )
+            connection.execute(update(payloads).where(payloads.c.number == row.number).values(body=body))
     return cleaned
 
 

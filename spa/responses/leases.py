@@ -121,6 +121,10 @@ def select_leases() -> Select[Any]:
 
 
 _OF_TOKEN = PreparedStatement(select_leases().where(tokens.c.token == bindparam("token")))
+_OF_VISIT = PreparedStatement(select_leases().where(submissions.c.submission_id == bindparam("visit")))
+_OF_PERSON = PreparedStatement(
+    select_leases().where(submissions.c.annotator_id == bindparam("person"), submissions.c.annotator_kind != "llm")
+)
 _FIELDS = tuple(column.name for column in PLACES)
 
 
@@ -134,8 +138,8 @@ def lock_leases(connection: Connection) -> None:
 
 def lease_of(connection: Connection, submission_id: str) -> Lease | None:
     """Return one visit by our own id."""
-    row = connection.execute(select_leases().where(submissions.c.submission_id == submission_id)).first()
-    return None if row is None else lease_from_row(row)
+    rows = _OF_VISIT.rows(connection, visit=submission_id)
+    return _lease(rows[0]) if rows else None
 
 
 def known_lease(connection: Connection, submission_id: str) -> Lease:
@@ -148,10 +152,14 @@ def known_lease(connection: Connection, submission_id: str) -> Lease:
 
 def lease_of_token(connection: Connection, token: str) -> Lease | None:
     """Return the visit that a token opens; ``None`` before its first use and for a token of nobody."""
-    for row in _OF_TOKEN.rows(connection, token=token):
-        facts = dict(zip(_FIELDS, row, strict=True))
-        return Lease(**{**facts, "asked": condition_from_json(facts["asked"]), "extra": bool(facts["extra"])})
-    return None
+    rows = _OF_TOKEN.rows(connection, token=token)
+    return _lease(rows[0]) if rows else None
+
+
+def _lease(row: tuple[Any, ...]) -> Lease:
+    """Read a row of a prepared statement."""
+    facts = dict(zip(_FIELDS, row, strict=True))
+    return Lease(**{**facts, "asked": condition_from_json(facts["asked"]), "extra": bool(facts["extra"])})
 
 
 def lease_of_external(connection: Connection, source: str, external_id: str) -> Lease | None:
@@ -163,8 +171,7 @@ def lease_of_external(connection: Connection, source: str, external_id: str) -> 
 
 def leases_of(connection: Connection, annotator_id: str) -> list[Lease]:
     """Return all visits of a person, oldest first."""
-    own = submissions.c.annotator_id == annotator_id, submissions.c.annotator_kind != "llm"
-    return [lease_from_row(row) for row in connection.execute(select_leases().where(*own))]
+    return [_lease(row) for row in _OF_PERSON.rows(connection, person=annotator_id)]
 
 
 def refuse_other_settings(lease: Lease, condition: RaterCondition) -> None:

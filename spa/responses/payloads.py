@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select
 
@@ -17,6 +19,15 @@ class Payload:
     page_id: str
     body: str
     received_at: float  # seconds since 1970
+
+
+def fields_of(body: str) -> dict[str, Any]:
+    """Return the fields of a page; none of what a platform sent in a shape of its own."""
+    try:
+        read = json.loads(body)
+    except ValueError:
+        return {}
+    return read if isinstance(read, dict) else {}
 
 
 _SENT = PreparedStatement(

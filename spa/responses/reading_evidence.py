@@ -9,13 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from types import MappingProxyType
 from typing import NoReturn
 
 from spa.files import json_object, unique_keys
 from spa.forms.effort import count_words
-from spa.forms.form import Exhibit, ExhibitsBlock, Page
+from spa.forms.form import Exhibit, Page
 from spa.forms.texts import READING_TEXTS, Texts
 from spa.study.study import Study
 
@@ -23,7 +22,6 @@ READING = "reading"  # the field; no question is called so
 LONGEST = 50_000  # characters; an output takes about 30
 MOST_SECONDS = 90 * 24 * 3600.0  # how long a link is remembered
 IMAGE_SECONDS = 1.0  # least time on screen, where there is one for texts
-MOST_CACHED = 4096  # pieces of evidence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,12 +57,11 @@ def parse_exposure(text: str, page: Page) -> PageExposure:
         If it is anything else, names an output that is not on the page, or holds a number out of bounds.
     """
     exposure = _parsed(text)
-    if not exposure.outputs.keys() <= {exhibit.exhibit_id for exhibit in outputs_of(page)}:
+    if not exposure.outputs.keys() <= {exhibit.exhibit_id for exhibit in page.outputs}:
         raise ValueError("expected outputs of the page only")
     return exposure
 
 
-@lru_cache(MOST_CACHED)  # read again with every later page of the visit
 def _parsed(text: str) -> PageExposure:
     if len(text) > LONGEST:
         raise ValueError(f"expected at most {LONGEST} characters, got {len(text)}")
@@ -85,24 +82,13 @@ def _parsed(text: str) -> PageExposure:
     return PageExposure(seconds=seconds, outputs=MappingProxyType(outputs))
 
 
-def outputs_of(page: Page, *, repeated: bool = True) -> tuple[Exhibit, ...]:
-    """Return the outputs of systems on a page; without ``repeated`` those alone that no earlier page showed."""
-    return tuple(
-        exhibit
-        for block in page.blocks
-        if isinstance(block, ExhibitsBlock) and (repeated or not block.repeated)
-        for exhibit in block.exhibits
-        if exhibit.label is not None
-    )
-
-
 def minimum_seconds(page: Page, per_100_words: float) -> dict[str, float]:
     """Return how long each output new on a page must be on screen, in seconds by exhibit id; none where 0."""
     if not per_100_words:
         return {}
     return {
         one.exhibit_id: IMAGE_SECONDS if one.image else round(count_words(one.text) * per_100_words / 100, 2)
-        for one in outputs_of(page, repeated=False)
+        for one in page.new_outputs
     }
 
 
@@ -115,7 +101,8 @@ def unseen_outputs(page: Page, exposure: PageExposure, per_100_words: float) -> 
     """Return the outputs that were not on screen, or for less than their minimum."""
     least = minimum_seconds(page, per_100_words)
     seen = {name for name, output in exposure.outputs.items() if output.seconds >= least.get(name, 0.0)}
-    return tuple(dict.fromkeys(each for each in outputs_of(page) if each.exhibit_id in least.keys() - seen))
+    unseen = least.keys() - seen
+    return tuple(dict.fromkeys(each for each in page.new_outputs if each.exhibit_id in unseen))
 
 
 def _number(value: object, most: float) -> float:

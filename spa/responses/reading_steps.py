@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from math import floor
 
 from spa.forms.form import Exhibit, ExhibitsBlock, Page, TextBlock
-from spa.responses.reading_evidence import LONGEST, minimum_seconds, outputs_of
+from spa.responses.reading_evidence import LONGEST, minimum_seconds
 
 SERVED = "served"  # the field; no question is called so
 _SHAPE = re.compile(r"(?:[\w-]{1,40}@\d{1,12}\.\d\d )*[0-9a-f]+", re.ASCII)
@@ -81,7 +81,7 @@ def unserved_outputs(
         for output, end in zip(served, ends, strict=False)
         if end - output.served_at >= least.get(output.exhibit_id, 0.0)
     }
-    return tuple(dict.fromkeys(each for each in outputs_of(page, repeated=False) if each.exhibit_id not in seen))
+    return tuple(dict.fromkeys(each for each in page.new_outputs if each.exhibit_id not in seen))
 
 
 def step_page(page: Page, exhibit: Exhibit) -> Page:

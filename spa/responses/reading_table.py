@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from spa.forms.effort import count_words
 from spa.forms.form import Exhibit, Form, Page
-from spa.responses.payloads import Payload
-from spa.responses.reading_evidence import READING, PageExposure, outputs_of, parse_exposure
+from spa.responses.payloads import Payload, fields_of
+from spa.responses.reading_evidence import READING, PageExposure, parse_exposure
 
 
 def with_evidence(payloads: tuple[Payload, ...]) -> dict[str, str]:
     """Return the evidence sent last for each page, by page id; pages sent without are absent."""
-    fields: dict[str, Any] = {payload.page_id: _fields(payload.body) for payload in payloads}
+    fields = {payload.page_id: fields_of(payload.body) for payload in payloads}
     return {page_id: sent[READING] for page_id, sent in fields.items() if isinstance(sent.get(READING), str)}
 
 
@@ -39,7 +37,7 @@ def exposure_rows(
             exposure = parse_exposure(evidence[page.page_id], page)
         except ValueError:  # refused when it came
             continue
-        for exhibit in outputs_of(page) or (None,):
+        for exhibit in page.outputs or (None,):
             yield _row(page, exposure, exhibit, systems, positions)
 
 
@@ -57,12 +55,3 @@ def _row(
     shown = exhibit.item_id, systems[label], exhibit.sample, label, positions.get(label), words
     seen = exposure.outputs.get(exhibit.exhibit_id)
     return (*about, *shown, *((None, 0.0, 0.0) if seen is None else (seen.first_seen, seen.seconds, seen.scrolled)))
-
-
-def _fields(body: str) -> dict[str, Any]:
-    """Return the fields of a page; none of what a platform sent in a shape of its own."""
-    try:
-        read = json.loads(body)
-    except ValueError:
-        return {}
-    return read if isinstance(read, dict) else {}

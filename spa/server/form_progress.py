@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 
 from spa.forms.form import CheckTarget, Exhibit, Form, Page, ScreeningTarget
 from spa.forms.html import Gap, ReadingStep
@@ -21,7 +22,6 @@ from spa.responses.reading_evidence import (
     READING,
     PageExposure,
     minimum_seconds,
-    outputs_of,
     parse_exposure,
     unseen_outputs,
 )
@@ -43,6 +43,8 @@ REASONS: Mapping[str, str] = {  # why a question was never shown, by the outcome
     outcomes.NO_CONSENT: "no consent",
 }
 Fields = Mapping[str, str]
+NOTHING: Fields = MappingProxyType({})
+MOST_KEPT = 4096  # pages of visits; one takes some kB
 
 
 def _sign_nothing(text: str) -> str:
@@ -50,17 +52,63 @@ def _sign_nothing(text: str) -> str:
     return ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class SentPage:
+    """What was sent for a page and all that follows from that alone: read once, and shared between requests."""
+
+    page: Page
+    fields: Fields
+    seconds_per_100_words: float = 0.0  # least time on screen of an output; 0: none
+
+    @cached_property
+    def answers(self) -> tuple[Response | Missing, ...]:
+        """The answers, missing ones included."""
+        return parse_answers(self.page.questions, self.fields)
+
+    @cached_property
+    def gaps(self) -> Mapping[str, Gap]:
+        """The questions that have no usable answer."""
+        return {
+            answer.question_id: "empty" if answer.reason == NO_ANSWER else "unusable"
+            for answer in self.answers
+            if isinstance(answer, Missing)
+        }
+
+    @cached_property
+    def exposure(self) -> PageExposure | None:
+        """The evidence of reading; ``None`` where it is absent or cannot be read."""
+        try:
+            return parse_exposure(self.fields[READING], self.page)
+        except (KeyError, ValueError):
+            return None
+
+    @cached_property
+    def unseen(self) -> tuple[Exhibit, ...]:
+        """The new outputs that were not seen by the evidence of reading."""
+        exposure = self.exposure or PageExposure(seconds=0.0, outputs={})
+        return unseen_outputs(self.page, exposure, self.seconds_per_100_words)
+
+
+class KeptPages(dict[tuple[str, str, str], SentPage]):
+    """Pages that need not be read again, by submission, page and what was sent; all are dropped at ``MOST_KEPT``."""
+
+    def __setitem__(self, key: tuple[str, str, str], sent: SentPage) -> None:
+        """Keep a page."""
+        if len(self) >= MOST_KEPT:
+            self.clear()
+        super().__setitem__(key, sent)
+
+
 @dataclass(frozen=True)
 class FormProgress:
-    """One person's way through one form; ``fields`` are those sent last for each page."""
+    """One person's way through one form; ``sent`` is what was sent last for each page."""
 
     form: Form
     lease: Lease
-    fields: Mapping[str, Fields]
+    sent: Mapping[str, SentPage]
     received_at: Mapping[str, float] = field(default_factory=dict)  # seconds since 1970, of the same pages
     seconds_per_100_words: float = 0.0  # least time on screen of an output; 0: none
     keyed: Callable[[str], str] = field(default=_sign_nothing, repr=False, compare=False)  # the store's keyed hash
-    _read: dict[str, tuple[Response | Missing, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def from_payloads(
@@ -71,31 +119,50 @@ class FormProgress:
         *,
         seconds_per_100_words: float = 0.0,
         keyed: Callable[[str], str] = _sign_nothing,
+        kept: KeptPages | None = None,
     ) -> FormProgress:
-        """Read the stored payloads; of several for a page the latest counts."""
-        sent = {payload.page_id: payload for payload in payloads}
+        """Read the stored payloads; of several for a page the latest counts, of what is no page of the form none.
+
+        Pages in ``kept`` are not read again; new ones are added.
+        """
+        kept = KeptPages() if kept is None else kept
+        last = {payload.page_id: payload for payload in payloads}
+        pages = [page for page in form.pages if page.page_id in last]
+        sent = {}
+        for page in pages:
+            body = last[page.page_id].body
+            key = lease.submission_id, page.page_id, body
+            found = kept.get(key)
+            if found is None:
+                found = SentPage(page=page, fields=json.loads(body), seconds_per_100_words=seconds_per_100_words)
+                kept[key] = found
+            sent[page.page_id] = found
         return cls(
             form=form,
             lease=lease,
-            fields={page_id: json.loads(payload.body) for page_id, payload in sent.items()},
-            received_at={page_id: payload.received_at for page_id, payload in sent.items()},
+            sent=sent,
+            received_at={page.page_id: last[page.page_id].received_at for page in pages},
             seconds_per_100_words=seconds_per_100_words,
             keyed=keyed,
         )
 
-    def with_fields(self, page: Page, fields: Fields, *, now: float) -> FormProgress:
+    def reading(self, page: Page, fields: Fields) -> SentPage:
+        """Return a page of this visit as it is sent now."""
+        return SentPage(page=page, fields=fields, seconds_per_100_words=self.seconds_per_100_words)
+
+    def with_page(self, sent: SentPage, *, now: float) -> FormProgress:
         """Return the visit after a page was sent."""
-        read = {page_id: answers for page_id, answers in self._read.items() if page_id != page.page_id}
-        return replace(
-            self,
-            fields={**self.fields, page.page_id: fields},
-            received_at={**self.received_at, page.page_id: now},
-            _read=read,
-        )
+        page_id = sent.page.page_id
+        return replace(self, sent={**self.sent, page_id: sent}, received_at={**self.received_at, page_id: now})
 
     def page(self, page_id: str) -> Page | None:
         """Return a page of the form by its id."""
         return next((page for page in self.form.pages if page.page_id == page_id), None)
+
+    def fields(self, page: Page) -> Fields:
+        """Return what was sent last for a page; nothing where nothing was."""
+        sent = self.sent.get(page.page_id)
+        return NOTHING if sent is None else sent.fields
 
     def neighbour(self, page: Page, step: int) -> Page:
         """Return the page before (-1) or after (1) a page, or the page itself at the ends."""
@@ -104,31 +171,20 @@ class FormProgress:
 
     def answers(self, page: Page) -> tuple[Response | Missing, ...]:
         """Return the answers given on a page, missing ones included."""
-        known = self._read.get(page.page_id)
-        if known is None:
-            known = self._read[page.page_id] = parse_answers(page.questions, self.fields.get(page.page_id, {}))
-        return known
+        return (self.sent.get(page.page_id) or self.reading(page, NOTHING)).answers
 
-    def gaps(self, page: Page) -> dict[str, Gap]:
+    def gaps(self, page: Page) -> Mapping[str, Gap]:
         """Return the questions of a page that have no usable answer yet."""
-        return {
-            answer.question_id: "empty" if answer.reason == NO_ANSWER else "unusable"
-            for answer in self.answers(page)
-            if isinstance(answer, Missing)
-        }
+        return (self.sent.get(page.page_id) or self.reading(page, NOTHING)).gaps
 
     def unseen(self, page: Page) -> tuple[Exhibit, ...]:
         """Return the new outputs of a page that neither its evidence of reading nor its steps say were seen."""
-        if not self.seconds_per_100_words or not outputs_of(page, repeated=False):
+        if not self.seconds_per_100_words or not page.new_outputs:
             return ()
-        sent = self.fields.get(page.page_id, {})
-        if READING in sent:
-            try:
-                exposure = parse_exposure(sent[READING], page)
-            except ValueError:  # stored and refused
-                exposure = PageExposure(seconds=0.0, outputs={})
-            return unseen_outputs(page, exposure, self.seconds_per_100_words)
-        if SERVED not in sent and self.lease.annotator_kind != "human":  # a program that plays a person
+        sent = self.sent.get(page.page_id) or self.reading(page, NOTHING)
+        if READING in sent.fields:
+            return sent.unseen
+        if SERVED not in sent.fields and self.lease.annotator_kind != "human":  # a program that plays a person
             return ()
         until = self.received_at.get(page.page_id, 0.0)
         return unserved_outputs(page, self.served(page), self.seconds_per_100_words, until=until)
@@ -136,7 +192,7 @@ class FormProgress:
     def served(self, page: Page) -> tuple[ServedOutput, ...]:
         """Return the outputs that were served one by one on a page; none where that cannot be read."""
         try:
-            return parse_served(self.fields.get(page.page_id, {}).get(SERVED, ""), self.sign(page))
+            return parse_served(self.fields(page).get(SERVED, ""), self.sign(page))
         except ValueError:
             return ()
 
@@ -146,9 +202,10 @@ class FormProgress:
 
     def in_steps(self, page: Page) -> bool:
         """Say whether a page's outputs are served one by one: it, or else the page before, was sent without script."""
-        sent = self.fields.get(page.page_id) or self.fields.get(self.neighbour(page, -1).page_id)
-        measured = self.seconds_per_100_words and outputs_of(page, repeated=False)
-        return bool(measured and sent is not None and READING not in sent and self.lease.annotator_kind == "human")
+        if not self.seconds_per_100_words or not page.new_outputs or self.lease.annotator_kind != "human":
+            return False
+        sent = self.sent.get(page.page_id) or self.sent.get(self.neighbour(page, -1).page_id)
+        return sent is not None and READING not in sent.fields
 
     def step(self, page: Page, *, now: float, again: bool = False) -> ReadingStep:
         """Return the step that is due on a page: an output alone, or the whole page after the last.
@@ -173,7 +230,7 @@ class FormProgress:
 
     def is_left(self, page: Page) -> bool:
         """Say whether a page was sent with usable answers after its outputs were seen."""
-        return page.page_id in self.fields and not self.gaps(page) and not self.unseen(page)
+        return page.page_id in self.sent and not self.gaps(page) and not self.unseen(page)
 
     @cached_property
     def due(self) -> Page:
@@ -197,8 +254,8 @@ class FormProgress:
             isinstance(answer, Response)
             and isinstance(answer.target, ScreeningTarget)
             and answer.value not in answer.target.eligible
-            for page in self.form.pages
-            for answer in self.answers(page)
+            for sent in self.sent.values()
+            for answer in sent.answers
         )
 
     @property
@@ -209,8 +266,8 @@ class FormProgress:
             and isinstance(answer.target, CheckTarget)
             and answer.target.kind == "attention"
             and answer.value != answer.target.expected
-            for page in self.form.pages
-            for answer in self.answers(page)
+            for sent in self.sent.values()
+            for answer in sent.answers
         )
 
     @property
@@ -218,8 +275,8 @@ class FormProgress:
         """The answers to the screening questions, by the id of the question."""
         return {
             answer.target.screening_id: str(answer.value)
-            for page in self.form.pages
-            for answer in self.answers(page)
+            for sent in self.sent.values()
+            for answer in sent.answers
             if isinstance(answer, Response) and isinstance(answer.target, ScreeningTarget)
         }
 

@@ -80,7 +80,9 @@ class SurveyRoutes:
     def routes(self) -> list[Route]:
         """Return plain Starlette routes: FastAPI's overhead would exceed the work itself."""
         open_link = [Route("/", self.show_start, methods=["GET"]), Route("/", self.start, methods=["POST"])]
-        return [
+        return [  # the most frequent first, as they are tried in this order
+            Route("/a/{token}/p/{page_id}", self.show_page, methods=["GET"]),
+            Route("/a/{token}/p/{page_id}", self.submit_page, methods=["POST"]),
             *([] if self.context.links_only else open_link),
             Route("/health", self.report_health, methods=["GET"]),
             Route("/static/{name}", self.show_asset, methods=["GET"]),
@@ -88,8 +90,6 @@ class SurveyRoutes:
             Route("/a/{token}/done", self.show_end, methods=["GET"]),
             Route("/a/{token}/next", self.begin_session, methods=["POST"]),
             Route("/a/{token}/image/{exhibit_id}", self.show_image, methods=["GET"]),
-            Route("/a/{token}/p/{page_id}", self.show_page, methods=["GET"]),
-            Route("/a/{token}/p/{page_id}", self.submit_page, methods=["POST"]),
         ]
 
     async def show_start(self, request: Request) -> Response:
@@ -171,16 +171,16 @@ class SurveyRoutes:
         if go == "stay":
             return Response(status_code=HTTPStatus.NO_CONTENT)
         if result.ended:
-            return to(f"/a/{token}/done")
+            return _onward(request, f"/a/{token}/done")
         if go == "back":
-            return to(f"/a/{token}/p/{visit.neighbour(page, -1).page_id}")
+            return _onward(request, f"/a/{token}/p/{visit.neighbour(page, -1).page_id}")
         if not visit.is_left(page):
             if go == "step" and visit.step_is_done(page):
                 return to(f"/a/{token}/p/{page.page_id}")
             return self._render(request, visit, page, mark_gaps=True)
         last = page is visit.form.pages[-1]
         self._recent.put(token, visit)
-        return to(f"/a/{token}/p/{(visit.due if last else visit.neighbour(page, 1)).page_id}")
+        return _onward(request, f"/a/{token}/p/{(visit.due if last else visit.neighbour(page, 1)).page_id}")
 
     async def show_end(self, request: Request) -> Response:
         """Show the outcome and its code, or redirect to the study's or the platform's completion page."""
@@ -272,7 +272,7 @@ class SurveyRoutes:
         in_steps = visit.in_steps(page) and not script
         measured = visit.seconds_per_100_words and not in_steps
         state = PageState(
-            answers=visit.fields.get(page.page_id, {}),
+            answers=visit.fields(page),
             gaps=visit.gaps(page) if mark_gaps else {},
             minutes=self._minutes_of(visit) if page is visit.form.pages[0] else None,
             unseen=visit.unseen(page) if mark_gaps else (),
@@ -284,6 +284,11 @@ class SurveyRoutes:
             action=f"{base}/p/{page.page_id}", image=lambda exhibit: f"{base}/image/{exhibit.exhibit_id}"
         )
         return page_response(visit.form, page, self.texts, addresses=addresses, state=state)
+
+
+def _onward(request: Request, address: str) -> Response:
+    """Lead to a page: a browser's form by a redirect, the page's script by the address, which it opens itself."""
+    return JSONResponse({"next": address}) if request.headers.get("accept") == "application/json" else to(address)
 
 
 class RecentVisits:

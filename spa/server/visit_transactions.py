@@ -28,11 +28,11 @@ from spa.responses.outcomes import (
     Outcome,
 )
 from spa.responses.payloads import read_pages, save_page
-from spa.responses.reading_evidence import READING, parse_exposure
+from spa.responses.reading_evidence import READING
 from spa.responses.reading_steps import SERVED, parse_served
 from spa.responses.tokens import has_token, note_consent
 from spa.responses.visit_ends import finish_visit
-from spa.server.form_progress import FormProgress
+from spa.server.form_progress import FormProgress, KeptPages, SentPage
 from spa.server.survey_context import SurveyContext
 
 Navigation = Literal["on", "step", "back", "stay", "decline"]
@@ -62,6 +62,7 @@ class VisitTransactions:
         self.clock = context.clock
         self.form_of = form_of
         self.source = source
+        self._kept = KeptPages()
 
     def find(self, connection: Connection, token: str) -> Found:
         """Return the visit if it can continue without admission."""
@@ -107,6 +108,7 @@ class VisitTransactions:
             sent,
             seconds_per_100_words=self.context.seconds_per_100_words,
             keyed=self.store.keyed,
+            kept=self._kept,
         )
 
     def submit(
@@ -126,13 +128,16 @@ class VisitTransactions:
                 return PageResult(visit, page, ended=False, unknown_fields=True)
             self._finish(connection, visit, NO_CONSENT, now)
             return PageResult(visit, page, ended=True)
-        unknown = not _belongs(visit, page, fields)
-        again = unknown and visit.fields.get(page_id) == fields  # a program in a loop must not fill the store
+        sent = visit.reading(page, fields)
+        unknown = not _belongs(visit, sent)
+        again = unknown and visit.fields(page) == fields  # a program in a loop must not fill the store
         if (
             go in FORWARD or page.questions or READING in fields
         ) and not again:  # without either: read when left forward
-            save_page(connection, visit.lease.submission_id, page_id, json.dumps(fields), now=now)
-            visit = visit.with_fields(page, fields, now=now)
+            body = json.dumps(fields)
+            save_page(connection, visit.lease.submission_id, page_id, body, now=now)
+            self._kept[visit.lease.submission_id, page_id, body] = sent
+            visit = visit.with_page(sent, now=now)
         if unknown:
             return PageResult(visit, page, ended=False, unknown_fields=True)
         if page.kind == "consent" and visit.lease.consented_at is None and not visit.gaps(page):
@@ -185,15 +190,13 @@ class VisitTransactions:
         finish_visit(connection, submission, outcome, code, now=now, rules=self.context.rules)
 
 
-def _belongs(visit: FormProgress, page: Page, fields: Fields) -> bool:
+def _belongs(visit: FormProgress, sent: SentPage) -> bool:
     """Say whether a page has all fields that were sent: its questions, and evidence of reading that can be read."""
-    answers = dict(fields)
-    evidence, served = answers.pop(READING, None), answers.pop(SERVED, None)
-    try:
-        if evidence is not None:
-            parse_exposure(evidence, page)
-        if served is not None:
-            parse_served(served, visit.sign(page))
-    except ValueError:
+    if READING in sent.fields and sent.exposure is None:
         return False
-    return not unknown_keys(page.questions, answers)
+    if SERVED in sent.fields:
+        try:
+            parse_served(sent.fields[SERVED], visit.sign(sent.page))
+        except ValueError:
+            return False
+    return set(unknown_keys(sent.page.questions, sent.fields)) <= {READING, SERVED}

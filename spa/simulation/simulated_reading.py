@@ -10,7 +10,7 @@ import numpy as np
 
 from spa.forms.effort import count_words
 from spa.forms.form import Exhibit, ExhibitsBlock, Form, Page
-from spa.responses.reading_evidence import IMAGE_SECONDS, minimum_seconds, outputs_of
+from spa.responses.reading_evidence import IMAGE_SECONDS, minimum_seconds
 
 RACING_WORDS_PER_MINUTE = 1500.0  # nobody reads so fast
 NOISE = 0.3  # standard deviation of the log pace from one output to the next
@@ -59,7 +59,7 @@ class ReadingHabit:
 
 def _rows(page: Page) -> Iterator[tuple[Exhibit, ...]]:
     """Yield the outputs new on a page row by row, each output once."""
-    new, done = {one.exhibit_id for one in outputs_of(page, repeated=False)}, set[str]()
+    new, done = {one.exhibit_id for one in page.new_outputs}, set[str]()
     for block in page.blocks:
         if isinstance(block, ExhibitsBlock):
             row = tuple(one for one in block.exhibits if one.exhibit_id in new - done)

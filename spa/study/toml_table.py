@@ -31,4 +31,5 @@ def added(default: Any) -> Any:
 class TomlTable(BaseModel):
     """A table of the study file: frozen, unknown keys refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    # validators are built by the table that holds all others, when it is first read
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)

@@ -241,3 +241,33 @@ def test_whoever_declines_leaves_nothing_in_the_browser(browser: Browser, tmp_pa
         assert tab.evaluate(KEPT) == []
         (lease,) = found.store.visits.leases()
         assert found.store.visits.payloads(lease.submission_id) == ()
+
+
+def test_an_outage_that_nobody_noticed_loses_nothing(browser: Browser, made: HandMade) -> None:
+    """Answered, and the tab closed, while nothing gets through; the answers are gone once the server has them."""
+    with serve_on_loopback(create_app(made)) as url, open_context(browser, viewport=PHONE) as context:
+        tab = context.new_page()
+        to_comparison(tab, f"{url}/a/{made.store.tokens()[0]}")
+        assert tab.evaluate(KEPT) == []
+        tab.evaluate(
+            "() => { window.fetch = () => Promise.reject(new Error('no way through')); }"
+        )  # though it is online
+        tab.fill("#q3", "70")
+        tab.close()
+        assert "p4" not in dict(sent(made))
+        tab = context.new_page()
+        asked: list[str] = []
+        tab.on("request", lambda request: asked.append(f"{request.method} {request.url.removeprefix(url)}"))
+        tab.goto(f"{url}/a/{made.store.tokens()[0]}")
+        expect(tab.locator(".connection")).to_have_text("Saved")
+        assert (tab.input_value("#q3"), tab.evaluate(KEPT)) == ("70", [])
+        tab.fill("#q4", "20")
+        asked.clear()
+        tab.click(".next")
+        tab.wait_for_url("**/p/p5")
+        assert [line for line in asked if "/static/" not in line and "favicon" not in line] == [
+            f"POST {tab.url.removeprefix(url).replace('p5', 'p4')}",
+            f"GET {tab.url.removeprefix(url)}",
+        ]
+        assert not any(line.startswith("HEAD") for line in asked)
+    assert dict(sent(made))["p4"].items() >= {"q3": "70", "q4": "20"}.items()

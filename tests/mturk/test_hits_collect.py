@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from mturk import records
 from mturk.answers import ANSWERS_NAMESPACE, render_answers
 from spa.cli import main
+from spa.server.form_progress import FormProgress
 from tests.mturk.studies import Bench, answers_to
 
 BOMB = (
@@ -165,3 +166,48 @@ def test_one_command_of_the_bridge_runs_at_a_time(bench: Bench) -> None:
     with bench.open() as workspace, exclusive_run(workspace.store.name, "mturk", what="bridge"):
         assert "is running on this store already" in bench.run("publish", "--yes", code=1).stderr
     assert json.loads(bench.run("publish", "--yes", "--json").stdout)["made"]
+
+
+def exported(bench: Bench) -> pl.DataFrame:
+    """Return the exported table of reading."""
+    folder = bench.study.parent / "tables"
+    assert CliRunner().invoke(main, ["export", str(bench.study), "--out", str(folder)]).exit_code == 0
+    return pl.read_csv(folder / "reading.csv")
+
+
+def test_evidence_of_reading_becomes_rows_and_the_submission_can_be_shown_and_forgotten(bench: Bench) -> None:
+    bench.run("publish", "--yes")
+    hits = [hit["HITId"] for hit in bench.hits()]
+    form = bench.form_of(hits[0])
+    names = list(dict.fromkeys(one.exhibit_id for page in form.pages for one in page.new_outputs))
+    outputs = {name: [place, 10.0 + place, 0.5] for place, name in enumerate(names[:-1])}
+    first, second = bench.emulator.workers(2, country="US")
+    bench.answer(hits[0], first, reading=json.dumps({"seconds": 500.0, "outputs": outputs}))
+    hostile = bench.answer(hits[1], second, reading='{"seconds": -1, "outputs": {}}')
+    assert bench.told("collect")["problems"] == 1
+    assert "evidence of reading" in str(problem_of(bench, hostile))
+    rows = exported(bench).filter(pl.col("system").is_not_null())
+    measured = {(row["first_seen"], row["seconds"], row["scrolled"]) for row in rows.iter_rows(named=True)}
+    assert measured == {tuple(values) for values in outputs.values()} | {(None, 0.0, 0.0)}  # the last never on screen
+    assert rows["page_seconds"].unique().to_list() == [500.0]
+    with bench.open() as workspace:
+        shown, _ = workspace.store.visits.of_people("mturk")
+        form = workspace.form(shown.assignment_id)
+        progress = FormProgress.from_payloads(form, shown, workspace.store.visits.payloads(shown.submission_id))
+        given = {name: text for page in form.pages for name, text in progress.fields(page).items()}
+        assert given.items() >= answers_to(form).items()
+    CliRunner().invoke(main, ["forget", str(bench.study), "--person", first, "--yes"], catch_exceptions=False)
+    with bench.open() as workspace:
+        assert not any("seconds" in each.body for each in workspace.store.visits.payloads(shown.submission_id))
+
+
+def test_xml_that_cannot_be_read_can_be_forgotten(bench: Bench) -> None:
+    bench.run("publish", "--yes")
+    hand_in(bench, bench.hits()[0]["HITId"], BOMB)
+    bench.run("collect")
+    with bench.open() as workspace:
+        [visit] = workspace.store.visits.of_people("mturk")
+    told = CliRunner().invoke(main, ["forget", str(bench.study), "--submission", visit.submission_id, "--yes"])
+    assert told.exit_code == 0, told.output
+    with bench.open() as workspace:
+        assert [each.body for each in workspace.store.visits.payloads(visit.submission_id)] == ["{}"]

@@ -22,7 +22,6 @@ from spa.responses.reading_evidence import (
     LONGEST,
     OutputExposure,
     minimum_seconds,
-    outputs_of,
     parse_exposure,
     unseen_outputs,
 )
@@ -146,7 +145,7 @@ class Visitor:
 
 def seen(page: Page, *, but: int = 0) -> dict[str, object]:
     """Return evidence that all outputs were seen for ten seconds, ``but`` the last ones."""
-    outputs = [exhibit.exhibit_id for exhibit in outputs_of(page)]
+    outputs = [exhibit.exhibit_id for exhibit in page.outputs]
     return {"seconds": 20.0, "outputs": {one: [0.5, 10.0, 1.0] for one in outputs[: len(outputs) - but]}}
 
 
@@ -157,7 +156,7 @@ def test_a_page_stays_until_its_outputs_were_seen(tmp_path: Path) -> None:
         answer = visitor.send(page, seen(page, but=1))
         assert answer.status_code == 422
         assert "Before you go on" in answer.text
-        assert f"<li>{outputs_of(page)[-1].caption}</li>" in answer.text
+        assert f"<li>{page.outputs[-1].caption}</li>" in answer.text
         due = visitor.client.get(f"/a/{visitor.token}", follow_redirects=False).headers["location"]
         assert due.endswith(f"/p/{page.page_id}")  # an address typed by hand leads nowhere else
         assert visitor.send(page, seen(page)).status_code == 303
@@ -270,7 +269,7 @@ def test_the_table_says_what_was_on_screen_of_which_system(tmp_path: Path) -> No
         assert rows.select("first_seen", "seconds", "scrolled", "page_seconds").unique().rows() == [
             (0.5, 10.0, 1.0, 20.0)
         ]
-        without = next(page for page in visitor.form.pages if not outputs_of(page))
+        without = next(page for page in visitor.form.pages if not page.outputs)
         (row,) = table.filter(pl.col("page") == without.page_id).to_dicts()
         assert (row["page_seconds"], row["system"], row["seconds"]) == (20.0, None, None)
         assert table["annotator_id"].unique().to_list() == [visit.annotator_id]

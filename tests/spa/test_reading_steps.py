@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from spa.commands.workspace import Workspace
 from spa.forms.form import Page
-from spa.responses.reading_evidence import outputs_of
 from spa.responses.reading_steps import ServedOutput, parse_served, unserved_outputs, write_served
 from spa.server.app import create_app
 from tests.reading_evidence import evidence_of
@@ -62,7 +61,7 @@ def hidden(shown: ReadPage) -> list[Any]:
 
 def captions(shown: ReadPage, page: Page) -> list[str]:
     """Return the outputs that are shown, by their captions."""
-    known = {exhibit.caption for exhibit in outputs_of(page)}
+    known = {exhibit.caption for exhibit in page.outputs}
     return [one.text for one in shown.elements if one.tag in ("h2", "h3") and one.text in known]
 
 
@@ -70,7 +69,7 @@ def test_each_output_has_a_step_of_its_own(tmp_path: Path) -> None:
     with opened(tmp_path, SLOW) as workspace:
         visitor = Scriptless(workspace)
         page = visitor.go_to("reading")
-        names = [exhibit.caption for exhibit in outputs_of(page)]
+        names = [exhibit.caption for exhibit in page.outputs]
         seen = []
         for _ in names:
             shown = visitor.open(page)
@@ -91,10 +90,10 @@ def test_a_step_takes_its_time_and_the_waiting_counts(tmp_path: Path) -> None:
         hasty = visitor.press(visitor.open(page), page, after=2.0)
         assert hasty.status_code == 422
         again = ReadPage(hasty.text)
-        assert captions(again, page) == [outputs_of(page)[0].caption]
-        assert [one.text for one in again.all("li")] == [one.caption for one in outputs_of(page)]
+        assert captions(again, page) == [page.outputs[0].caption]
+        assert [one.text for one in again.all("li")] == [one.caption for one in page.outputs]
         assert visitor.press(again, page, after=1.1).status_code == 303
-        assert captions(visitor.open(page), page) == [outputs_of(page)[1].caption]
+        assert captions(visitor.open(page), page) == [page.outputs[1].caption]
 
 
 def test_a_post_without_evidence_and_steps_is_answered_with_what_is_left(tmp_path: Path) -> None:
@@ -143,7 +142,7 @@ def test_answers_given_before_the_steps_are_kept(tmp_path: Path) -> None:
         shown = ReadPage(answer.text)
         assert given.items() <= {one.attributes["name"]: one.attributes["value"] for one in hidden(shown)}.items()
         assert not any(one.attributes.get("type") == "number" for one in shown.all("input"))
-        for _ in range(len(outputs_of(page)) - 1):
+        for _ in range(len(page.outputs) - 1):
             assert visitor.press(shown, page, after=4).status_code == 303
             shown = visitor.open(page)
         assert visitor.press(shown, page, after=4).headers["location"] != f"/a/{visitor.token}/p/{page.page_id}"
@@ -153,12 +152,12 @@ def test_questions_come_after_the_last_output(tmp_path: Path) -> None:
     with opened(tmp_path, SLOW.replace("comparisons =", 'reading = "with_questions"\ncomparisons =')) as workspace:
         visitor = Scriptless(workspace)
         page = visitor.go_to("comparison")
-        for _ in outputs_of(page):
+        for _ in page.outputs:
             shown = visitor.open(page)
             assert "number" not in {one.attributes.get("type") for one in shown.all("input")}
             assert visitor.press(shown, page, after=4).status_code == 303
         whole = visitor.open(page)
-        assert len(captions(whole, page)) == len(outputs_of(page))
+        assert len(captions(whole, page)) == len(page.outputs)
         assert visitor.press(whole, page, after=0).status_code == 422
         given = {question.question_id: raw_answer(question) for question in page.questions}
         assert visitor.press(whole, page, after=0, **given).status_code == 303
@@ -168,7 +167,7 @@ def test_a_single_output_stands_beside_its_questions(tmp_path: Path) -> None:
     text = SLOW.replace('[spa]\nexposure = 4\ncomparisons = "chain"\n', 'likert.pages = "output"\n')
     with opened(tmp_path, text) as workspace:
         visitor = Scriptless(workspace)
-        page = next(page for page in visitor.form.pages if len({*outputs_of(page, repeated=False)}) == 1)
+        page = next(page for page in visitor.form.pages if len({*page.new_outputs}) == 1)
         for before in visitor.form.pages[: visitor.form.pages.index(page)]:
             visitor.send(before, json.loads(evidence_of(before)["reading"]))
         visitor.send(page)

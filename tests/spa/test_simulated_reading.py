@@ -14,7 +14,7 @@ from analysis.answers.study_answers import answers_of
 from spa.cli import main
 from spa.commands.workspace import open_workspace
 from spa.forms.effort import count_words
-from spa.responses.reading_evidence import outputs_of, parse_exposure, unseen_outputs
+from spa.responses.reading_evidence import parse_exposure, unseen_outputs
 from spa.simulation.simulated_annotators import SimulatedAnnotator, Temperament
 from spa.simulation.true_utilities import TrueUtilities
 from spa.study.load import load_study
@@ -49,7 +49,7 @@ def test_every_page_may_be_left(least: float, traits: dict[str, float]) -> None:
 
 def test_who_races_reads_faster_than_anybody_and_who_skips_sees_less() -> None:
     page = FORM.pages[2]
-    words = sum(count_words(one.text) for one in outputs_of(page, repeated=False))
+    words = sum(count_words(one.text) for one in page.new_outputs)
 
     def speeds(**traits: float) -> list[float]:
         read = [annotator(seed, **traits).habit.evidence(FORM, 0.0)[page.page_id] for seed in range(400)]

@@ -1,16 +1,14 @@
-// Answers that the server does not have yet, and the way to another device. Runs before form.js, whose sliders show the
-// answers that are restored here, and whose check of what was read comes before anything is sent.
+// Answers stay in the browser until the server has them; and the way to another device. Runs before form.js, whose
+// sliders show the answers that are restored here, and whose check of what was read comes before anything is sent.
 "use strict";
 
 (() => {
-  const script = document.currentScript?.src; // costs the server least
   const form = document.querySelector("form[data-page]");
   const action = form?.getAttribute("action");
   const KEPT = "answers:"; // names of what the browser keeps
   const keptName = `${KEPT}${action}`;
-  const PATIENCE = 8000; // milliseconds, as all below
-  const CHECK_EVERY = 10000; // while answers change
-  const CHECK_LOST_EVERY = 2500;
+  const PATIENCE = 15000; // milliseconds, as below
+  const SEND_AGAIN_EVERY = 2500;
 
   // What a browser keeps by a name; nothing where it does not allow that.
   function keep(storage, name, value) {
@@ -20,13 +18,11 @@
     } catch { /* storage is switched off or full */ }
   }
 
-  function takeOut(storage, name) {
+  function kept(storage, name) {
     try {
       return JSON.parse(window[storage].getItem(name));
     } catch {
       return null;
-    } finally {
-      keep(storage, name, null);
     }
   }
 
@@ -39,38 +35,33 @@
     }
   }
 
-  // Answers that were given on this page before and did not arrive; returns whether the connection had been lost.
+  // Shows answers that were given on this page before and did not arrive; returns whether there are any.
   function restoreAnswers() {
-    const sent = takeOut("sessionStorage", keptName);
-    const unsent = takeOut("localStorage", keptName);
-    const fields = unsent ?? sent;
+    const fields = kept("localStorage", keptName);
     if (!fields) return false;
+    let differ = false;
     for (const input of form.elements) {
       if (!input.name || input.type === "hidden") continue;
       const value = fields[input.name] ?? "";
-      if (input.type === "radio" || input.type === "checkbox") input.checked = input.value === value;
-      else input.value = value;
+      const property = input.type === "radio" || input.type === "checkbox" ? "checked" : "value";
+      const given = property === "checked" ? input.value === value : value;
+      differ ||= input[property] !== given;
+      input[property] = given;
     }
     if ("reading" in form.dataset && fields.reading) form.dataset.reading = fields.reading;
-    return unsent !== null;
+    if (!differ) keep("localStorage", keptName, null); // they did arrive, and only the word of it was lost
+    return differ;
   }
 
-  async function isReachable() {
-    if (self.origin === "null") return true; // a frame that may not ask
-    try {
-      return (await fetch(script, { method: "HEAD", cache: "no-store", signal: AbortSignal.timeout(PATIENCE) })).ok;
-    } catch {
-      return false;
-    }
-  }
-
-  // Answers are sent as a draft when a page is left without its button (a reload, a closed tab, another app). While the
-  // server cannot be reached they are kept in the browser, and whatever was to be sent is sent when it is back.
-  function keepAnswers(wasLost) {
+  // A page is sent by this script, which goes on once the server says that it has it; until then the answers are kept,
+  // and what was to be sent is sent again: twice counts once. They are sent as a draft when a page is left without its
+  // button (a reload, a closed tab, another app).
+  function keepAnswers(unsent) {
     const status = document.querySelector(".connection");
-    let changed = false;
+    const mayAsk = self.origin !== "null"; // a frame that may not leaves the sending to the browser
+    let changes = 0;
+    let sent = 0; // how many changes are at the server, or on their way
     let lost = false;
-    let checked = performance.now();
     let waiting = null; // the button that was pressed
     let passes = false; // this submission goes through
     let busy = false;
@@ -78,79 +69,86 @@
     const fields = () => new URLSearchParams(new FormData(form));
     const declines = (button) => button?.getAttribute("formaction")?.endsWith("go=decline") ?? false;
     const say = (name) => { if (status) status.textContent = name ? status.dataset[name] : ""; };
-    const lose = () => {
-      lost = true;
+    const keepFields = () => {
       if (!declines(waiting)) keep("localStorage", keptName, Object.fromEntries(fields()));
+    };
+    const lose = () => {
+      if (!mayAsk) return;
+      lost = true;
+      sent = -1;
+      keepFields();
       say("unsent");
     };
-    const submit = (button, delayed) => {
-      keep("localStorage", keptName, null);
-      if (declines(button)) forgetAll();
-      else if (!("last" in form.dataset)) keep("sessionStorage", keptName, Object.fromEntries(fields()));
-      if (delayed) keep("sessionStorage", `${KEPT}saved`, true);
-      changed = false;
-      passes = true;
-      form.requestSubmit(button);
+    const post = async (address, options = {}) => {
+      const change = sent = changes;
+      const headers = { accept: "application/json" };
+      const signal = AbortSignal.timeout(PATIENCE);
+      const answer = await fetch(address, { method: "POST", body: fields(), headers, signal, ...options });
+      if (answer.status >= 500 || answer.status === 429) throw new Error(answer.status);
+      if (change === changes) keep("localStorage", keptName, null);
+      return answer;
     };
-    const sendDraft = async () => {
-      const answer = await fetch(`${action}?go=stay`, { method: "POST", body: fields(), signal: AbortSignal.timeout(PATIENCE) });
-      if (!answer.ok) throw new Error(answer.status);
-      changed = false;
+    const sendDraft = (options) => post(`${action}?go=stay`, options);
+    const sendPage = async (button) => {
+      const answer = await post(button?.getAttribute("formaction") ?? action);
+      const next = answer.ok ? (await answer.json()).next : null;
+      if (declines(button) || "last" in form.dataset) forgetAll();
+      if (lost) keep("sessionStorage", `${KEPT}saved`, true);
+      passes = true;
+      if (next) window.location.assign(next);
+      else form.requestSubmit(button); // for the page that says what is amiss
     };
     const goOn = async () => {
       if (!lost || busy) return;
       busy = true;
       try {
-        if (!(await isReachable())) return;
         if (waiting) {
-          submit(waiting, true);
+          await sendPage(waiting);
         } else {
           await sendDraft();
-          keep("localStorage", keptName, null);
           say("saved");
         }
         lost = false;
-      } catch { /* gone again */ } finally {
+      } catch { /* still gone */ } finally {
         busy = false;
       }
       if (!lost && !passes && waiting) form.requestSubmit(waiting); // pressed meanwhile
     };
-    const note = async () => {
-      changed = true;
-      if (lost) {
-        lose();
-      } else if (performance.now() - checked > CHECK_EVERY) {
-        checked = performance.now();
-        if (!(await isReachable())) lose();
-      }
+    const note = () => {
+      changes += 1;
+      keepFields();
     };
     const leave = () => {
-      if (!changed || lost) return;
-      changed = false;
-      navigator.sendBeacon(`${action}?go=stay`, fields());
+      if (sent === changes || lost || passes) return;
+      if (mayAsk) sendDraft({ keepalive: true }).catch(lose);
+      else if (navigator.sendBeacon(`${action}?go=stay`, fields())) sent = changes;
     };
     form.addEventListener("change", note);
     form.addEventListener("input", note);
     form.addEventListener("submit", async (event) => {
-      if (passes) return;
+      if (passes || !mayAsk) return;
       event.preventDefault();
       waiting = event.submitter;
       if (busy) return;
       busy = true;
-      const reachable = await isReachable();
-      busy = false;
-      if (reachable) submit(waiting, lost);
-      else lose();
+      try {
+        await sendPage(waiting);
+      } catch {
+        lose();
+      } finally {
+        busy = false;
+      }
     });
     document.addEventListener("visibilitychange", () => { if (document.visibilityState === "hidden") leave(); });
     window.addEventListener("pagehide", leave);
     window.addEventListener("pageshow", () => { passes = false; });
-    window.addEventListener("offline", () => { if (changed) lose(); });
+    window.addEventListener("offline", () => { if (changes) lose(); });
     window.addEventListener("online", goOn);
-    setInterval(goOn, CHECK_LOST_EVERY);
-    document.querySelector(".pause")?.addEventListener("toggle", () => { if (changed && !lost) sendDraft().catch(lose); });
-    if (takeOut("sessionStorage", `${KEPT}saved`)) say("saved");
-    if (wasLost) {
+    setInterval(goOn, SEND_AGAIN_EVERY);
+    document.querySelector(".pause")?.addEventListener("toggle", leave);
+    if (kept("sessionStorage", `${KEPT}saved`)) say("saved");
+    keep("sessionStorage", `${KEPT}saved`, null);
+    if (unsent) {
       lose();
       goOn();
     }
@@ -175,8 +173,8 @@
   if (!form) {
     if ("ended" in document.body.dataset) forgetAll();
   } else if (!("preview" in form.dataset)) {
-    const wasLost = restoreAnswers();
-    document.addEventListener("DOMContentLoaded", () => { keepAnswers(wasLost); });
+    const unsent = restoreAnswers();
+    document.addEventListener("DOMContentLoaded", () => { keepAnswers(unsent); });
     offerCopy();
   }
 })();
