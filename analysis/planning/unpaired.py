@@ -18,6 +18,8 @@ from analysis.statistics.coding import Floats, Ints
 
 MOST = 5_000  # annotators; beyond that items decide
 SCORES = 3_000_000  # drawn at each number of annotators
+SUMMED = 4  # annotators an item from which sums of scores are drawn instead of scores
+WIDEST = 400  # items of which sums are drawn
 FEWEST_DRAWS, MOST_DRAWS = 200, 20_000
 LAYOUTS = 50  # dealings of the items at each number of annotators
 APART = 1.3  # ratio of neighbouring numbers of annotators that are simulated
@@ -161,16 +163,22 @@ def draw_errors(
     DrawnErrors
         Arrays of shape (n_studies,). Scores are normal; time O(studies x annotators x items rated).
     """
-    runs = int(np.clip(SCORES // (2 * n * items.n_items), FEWEST_DRAWS, MOST_DRAWS)) // LAYOUTS
+    summed = n * items.n_items >= SUMMED * items.pool and items.pool <= WIDEST
+    runs = MOST_DRAWS if summed else int(np.clip(SCORES // (2 * n * items.n_items), FEWEST_DRAWS, MOST_DRAWS))
     parts = []
     for x, y in deal_items(items, n, layouts=LAYOUTS, exclusion_rate=exclusion_rate, rng=rng):
-        scores = draw_scores(components, x, y, items.pool, runs=runs, rng=rng)
-        error, df = standard_errors(*scores, x, y, items.pool)
+        if summed:
+            squares = draw_sums(components, x, y, items.pool, runs=runs // LAYOUTS, rng=rng)
+        else:
+            squares = score_sums(
+                *draw_scores(components, x, y, items.pool, runs=runs // LAYOUTS, rng=rng), x, y, items.pool
+            )
+        error, df = standard_errors(squares, x, y, items.pool)
         shares = [np.bincount(side.ravel(), minlength=items.pool) / side.size for side in (x, y)]
         of_items = sum(float(share @ share) for share in shares) / 2
         own = (components.annotator_sd**2 + components.residual_sd**2 / items.n_items) / n
         sd = math.sqrt(own + components.item_sd**2 * of_items)
-        parts.append((np.full(runs, sd), error, df))
+        parts.append((np.full(len(error), sd), error, df))
     sd_all, error_all, df_all = (np.concatenate(column) for column in zip(*parts, strict=True))
     return DrawnErrors(sd=sd_all, error=error_all, df=df_all)
 
@@ -221,21 +229,28 @@ def draw_scores(
     return found[0], found[1]
 
 
-def standard_errors(x_scores: Floats, y_scores: Floats, x: Ints, y: Ints, pool: int) -> tuple[Floats, Floats]:
-    """Return standard errors and df of ``clustered_t`` for many studies of one dealing, in which nothing pairs.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ClusterSums:
+    """What ``clustered_t`` makes of scores less their system's mean, divided by their number, study by study.
 
-    Parameters
+    Attributes
     ----------
-    x_scores, y_scores : array of float, shape (runs, n, n_items)
-    x, y : array of int, shape (n, n_items)
-        Which items the scores are about; no annotator has an item twice.
+    of_annotators, of_cells : array of float, shape (runs,)
+        Sums of squares of annotators' differences of sums, and of single scores, each with its correction.
+    of_items : array of float, shape (runs, pool)
+        Differences of items' sums.
     """
-    n, n_items = x.shape
-    count = n * n_items
+
+    of_annotators: Floats
+    of_cells: Floats
+    of_items: Floats
+
+
+def score_sums(x_scores: Floats, y_scores: Floats, x: Ints, y: Ints, pool: int) -> ClusterSums:
+    """Sum up drawn scores, shape (runs, n, n_items); ``x`` and ``y`` as in :func:`standard_errors`."""
+    n, count = len(x), x.size
     rests = [(scores - scores.mean(axis=(1, 2), keepdims=True)) / count for scores in (x_scores, y_scores)]
     by_annotator = rests[0].sum(axis=2) - rests[1].sum(axis=2)
-    of_annotators = np.sum(by_annotator**2, axis=1) / (1 - 1 / n)
-    of_cells = sum(np.sum(rest**2, axis=(1, 2)) for rest in rests) / (1 - 1 / count)
     sums = []
     for rest, rated in zip(rests, (x, y), strict=True):
         order = np.argsort(rated.ravel(), kind="stable")
@@ -243,11 +258,69 @@ def standard_errors(x_scores: Floats, y_scores: Floats, x: Ints, y: Ints, pool: 
         total = np.zeros((len(rest), pool))
         total[:, found] = np.add.reduceat(rest.reshape(len(rest), count)[:, order], first, axis=1)
         sums.append(total)
+    return ClusterSums(
+        of_annotators=np.sum(by_annotator**2, axis=1) / (1 - 1 / n),
+        of_cells=sum(np.sum(rest**2, axis=(1, 2)) for rest in rests) / (1 - 1 / count),
+        of_items=sums[0] - sums[1],
+    )
+
+
+def draw_sums(
+    components: Components, x: Ints, y: Ints, pool: int, *, runs: int, rng: np.random.Generator
+) -> ClusterSums:
+    """Draw what :func:`score_sums` makes of scores, without the scores; O(runs x items²), whatever the annotators.
+
+    Items' effects and sums are drawn with their exact distribution; given these, sums of squares over annotators are
+    drawn as if independent of the sums of items, and those over scores are expected values.
+    """
+    (n, n_items), count, half = x.shape, x.size, 0.5
+    residual, own = components.residual_sd**2, components.annotator_sd**2
+    rated = [(side[:, :, None] == np.arange(pool)).sum(axis=1, dtype=float) for side in (x, y)]
+    sums, effects = [], []
+    of_cells = np.full(runs, (count - 1) * (residual + own))
+    for by_annotator in rated:
+        times = by_annotator.sum(axis=0)
+        spread = half * (residual * np.diag(times) + own * by_annotator.T @ by_annotator)
+        items = math.sqrt(half) * components.item_sd * rng.standard_normal((runs, pool))
+        values, vectors = np.linalg.eigh(spread)
+        noise = rng.standard_normal((runs, pool)) @ (vectors * np.sqrt(np.maximum(values, 0))).T
+        total = times * items + noise
+        mean = total.sum(axis=1, keepdims=True) / count
+        sums.append((total - times * mean) / count)
+        effects.append(items - mean)
+        of_cells = of_cells + effects[-1] ** 2 @ times
+    together = np.concatenate([rated[0], -rated[1]], axis=1)
+    both = np.concatenate(effects, axis=1)
+    of_effects = np.maximum(((both @ (together.T @ together)) * both).sum(axis=1), 0.0)
+    noise_of_one = n_items * (n_items * own + residual)
+    of_annotators = of_effects + 2 * np.sqrt(of_effects * noise_of_one) * rng.standard_normal(runs)
+    of_annotators += noise_of_one * rng.chisquare(n - 1, runs)
+    return ClusterSums(
+        of_annotators=np.maximum(of_annotators, 0.0) / count**2 / (1 - 1 / n),
+        of_cells=of_cells / count**2 / (1 - 1 / count),
+        of_items=sums[0] - sums[1],
+    )
+
+
+def standard_errors(drawn: ClusterSums, x: Ints, y: Ints, pool: int) -> tuple[Floats, Floats]:
+    """Return standard errors and df of ``clustered_t`` for many studies of one dealing, in which nothing pairs.
+
+    Parameters
+    ----------
+    drawn : ClusterSums
+        Of the studies.
+    x, y : array of int, shape (n, n_items)
+        Which items the scores are about; no annotator has an item twice.
+    pool : int
+        How many items there are.
+    """
+    n, count = len(x), x.size
+    of_annotators, of_cells = drawn.of_annotators, drawn.of_cells
     shares = np.stack([np.bincount(rated.ravel(), minlength=pool) / count for rated in (x, y)])
     seen = shares.sum(axis=0) > 0
     shares = shares[:, seen]
     left = 1 - (shares**2).sum(axis=0) / shares.sum(axis=0)
-    squares = (sums[0] - sums[1])[:, seen] ** 2 / left
+    squares = drawn.of_items[:, seen] ** 2 / left
     of_items = squares.sum(axis=1)
     if np.count_nonzero(seen) == 2 * count:  # no item has two annotators
         return np.sqrt(of_annotators), np.full(len(squares), n - 1.0)

@@ -16,6 +16,7 @@ from analysis.planning.unpaired import (
     deal_hands,
     deal_items,
     draw_scores,
+    score_sums,
     standard_errors,
     unpaired_need,
 )
@@ -40,7 +41,7 @@ def test_standard_errors_are_those_of_the_test_of_the_report(items: OwnItems) ->
     rng = np.random.default_rng(1)
     (rated,) = deal_items(items, 24, layouts=1, exclusion_rate=0.1, rng=rng)
     scores = draw_scores(PARTS, *rated, items.pool, runs=5, rng=rng)
-    errors, df = standard_errors(*scores, *rated, items.pool)
+    errors, df = standard_errors(score_sums(*scores, *rated, items.pool), *rated, items.pool)
     n, k = rated[0].shape
     system, annotator = np.repeat([0, 1], n * k), np.tile(np.repeat(np.arange(n), k), 2)
     item = np.concatenate([rated[0].ravel(), rated[1].ravel()])
