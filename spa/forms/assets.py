@@ -7,7 +7,12 @@ from functools import cache
 from importlib.resources import files
 
 SCRIPT = "text/javascript; charset=utf-8"
-ASSETS = {"form.css": "text/css; charset=utf-8", "form.js": SCRIPT, "connection.js": SCRIPT}  # name -> media type
+ASSETS = {  # name -> media type
+    "form.css": "text/css; charset=utf-8",
+    "form.js": SCRIPT,
+    "spans.js": SCRIPT,
+    "connection.js": SCRIPT,
+}
 
 
 @cache
@@ -19,14 +24,7 @@ def common_style() -> str:
 @cache
 def asset_text(name: str) -> str:
     """Return a file that pages link to."""
-    if name == "form.js":
-        return script_text(spans=True)
     return common_style() + _read(name) if name.endswith(".css") else _read(name)
-
-
-def script_text(*, spans: bool) -> str:
-    """Return the script of the pages, without the marking of errors where nobody marks any: a HIT has little room."""
-    return _read("form.js") + (_read("spans.js") if spans else "")
 
 
 @cache

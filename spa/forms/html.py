@@ -11,7 +11,7 @@ import base64
 import hashlib
 import mimetypes
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Literal, Protocol
@@ -19,7 +19,7 @@ from typing import Literal, Protocol
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from spa.forms.assets import asset_name, asset_text, script_text
+from spa.forms.assets import asset_name, asset_text
 from spa.forms.effort import count_words
 from spa.forms.form import (
     AnswerOption,
@@ -115,9 +115,9 @@ class Posting:
     origins: tuple[str, ...]  # where the browser may post to
     fields: Mapping[str, str]  # hidden fields sent beside the answers
 
-    def policy(self, script: str) -> str:
-        """Return the content security policy of such a page; ``script`` is the page's own."""
-        digests = (hashlib.sha256(each.encode()).digest() for each in (script, self.script))
+    def policy(self, scripts: Iterable[str]) -> str:
+        """Return the content security policy of such a page; ``scripts`` are the page's own."""
+        digests = (hashlib.sha256(script.encode()).digest() for script in (*scripts, self.script))
         hashes = " ".join(f"'sha256-{base64.b64encode(digest).decode('ascii')}'" for digest in digests)
         return (
             f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {hashes}; "
@@ -209,7 +209,6 @@ def render_whole(
     Without ``posting`` it is for reading only. With ``answers`` (question id -> what was sent) it is a form that was
     handed in: they stand in their places. With ``minimum_seconds`` reading is asked for as on single pages.
     """
-    spans = any(isinstance(question.answer, SpansAnswer) for question in form.questions("people"))
     return _document(
         "whole.html" if posting is None else "posted.html",
         texts,
@@ -220,7 +219,7 @@ def render_whole(
             preview=posting is None and answers is None, answers=answers or {}, minimum_seconds=minimum_seconds
         ),
         style=Markup(asset_text("form.css")),  # our own files
-        script=Markup(script_text(spans=spans)),
+        scripts=[Markup(text) for text in _scripts(any(map(_marks_errors, form.pages)))],
         posting=posting,
     )
 
@@ -281,6 +280,15 @@ def _questions_from(blocks: tuple[PageBlock, ...]) -> tuple[TextBlock | Question
     while questions and isinstance(questions[-1], TextBlock):
         questions.pop()
     return tuple(questions)
+
+
+def _marks_errors(page: Page) -> bool:
+    return any(isinstance(question.answer, SpansAnswer) for question in page.questions)
+
+
+def _scripts(spans: bool) -> tuple[str, ...]:
+    """Return the scripts of a page, of which the second is for marking errors."""
+    return tuple(asset_text(name) for name in ("form.js", *(("spans.js",) if spans else ())))
 
 
 def _kind_of(block: object) -> str:
@@ -384,6 +392,7 @@ def _environment() -> Environment:
         "arrangement": _arrangement,
         "words": _option_words,
         "quoted": quoted_lines,
+        "marks_errors": _marks_errors,
         "segments": _segments,
         "is_long": lambda exhibit: len(exhibit.text) > LONG_ITEM,
     }

@@ -49,32 +49,30 @@ MOST_WORDS = 3300
 pytestmark = pytest.mark.xdist_group("demo-report")  # the demo is made once
 
 
-def demo(folder: Path) -> Results:
-    made = CliRunner().invoke(main, ["demo", "--out", str(folder)])
+def demo(folder: Path, *options: str) -> Results:
+    made = CliRunner().invoke(main, ["demo", "--out", str(folder), *options])
     assert made.exit_code == 0, made.output
     return read_results(folder / "report" / "results.json")
 
 
 @pytest.fixture(scope="module")
-def demos(tmp_path_factory: pytest.TempPathFactory) -> tuple[Results, Results]:
-    return demo(tmp_path_factory.mktemp("one") / "demo"), demo(tmp_path_factory.mktemp("other") / "demo")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return demo(tmp_path_factory.mktemp("one") / "demo")
 
 
 def words(html: str) -> int:
     return len(re.sub(r"<style.*?</style>|<svg.*?</svg>|<[^>]+>", " ", html, flags=re.DOTALL).split())
 
 
-def test_the_report_of_the_demo_can_be_read_in_minutes(demos: tuple[Results, Results]) -> None:
-    files = render(demos[0])
+def test_the_report_of_the_demo_can_be_read_in_minutes(shown: Results) -> None:
+    files = render(shown)
     assert 1000 < words(files["report.html"]) < MOST_WORDS
-    assert words(render(demos[0], full=True)["report.html"]) > 10_000
+    assert words(render(shown, full=True)["report.html"]) > 10_000
 
 
 @pytest.mark.skipif(not Path(CHROMIUM).exists(), reason=f"no browser at {CHROMIUM}")
-def test_the_demo_prints_on_four_pages_and_no_fold_begins_at_the_end_of_one(
-    demos: tuple[Results, Results], tmp_path: Path
-) -> None:
-    write_report(demos[0], tmp_path, pdf=True, browser=Path(CHROMIUM))
+def test_the_demo_prints_on_four_pages_and_no_fold_begins_at_the_end_of_one(shown: Results, tmp_path: Path) -> None:
+    write_report(shown, tmp_path, pdf=True, browser=Path(CHROMIUM))
     report, rest = (printed_lines(tmp_path / f"{name}.pdf") for name in ("report", "appendix"))
     assert len(report) <= 4
     titles = re.findall("<summary>(.*?)</summary>", (tmp_path / "appendix.html").read_text(encoding="utf-8"))
@@ -88,8 +86,9 @@ def printed_lines(path: Path) -> list[list[str]]:
     return [[line for line in lines if line.strip() and not re.fullmatch(r"\s*\d+ / \d+\s*", line)] for lines in pages]
 
 
-def test_the_same_demo_gives_the_same_report(demos: tuple[Results, Results]) -> None:
+def test_the_same_demo_gives_the_same_report(tmp_path: Path) -> None:
     """The table of annotators alone holds how long each took, which is measured."""
+    demos = [demo(tmp_path / name, "--annotators", "3") for name in ("one", "other")]
     taken = [next(file.sha256 for file in made.settings.inputs if file.table == "annotators") for made in demos]
     one, other = (
         {name: text.replace(sha256, "") for name, text in render(made).items()}
@@ -103,8 +102,8 @@ def test_no_block_is_lost_between_report_and_appendix(make: Any) -> None:
     check_nothing_lost(build(from_plain(make())))
 
 
-def test_no_block_of_the_demo_is_lost(demos: tuple[Results, Results]) -> None:
-    check_nothing_lost(build(demos[0]))
+def test_no_block_of_the_demo_is_lost(shown: Results) -> None:
+    check_nothing_lost(build(shown))
 
 
 def check_nothing_lost(document: Document) -> None:
@@ -129,8 +128,8 @@ def test_links_between_report_and_appendix_lead_somewhere(make: Any, suffix: str
 
 
 @pytest.mark.parametrize("suffix", [".html", ".md"])
-def test_links_of_the_demo_lead_somewhere(demos: tuple[Results, Results], suffix: str) -> None:
-    check_links(render(demos[0]), suffix)
+def test_links_of_the_demo_lead_somewhere(shown: Results, suffix: str) -> None:
+    check_links(render(shown), suffix)
 
 
 def check_links(files: dict[str, str], suffix: str) -> None:
