@@ -249,9 +249,7 @@ def test_an_outage_that_nobody_noticed_loses_nothing(browser: Browser, made: Han
         tab = context.new_page()
         to_comparison(tab, f"{url}/a/{made.store.tokens()[0]}")
         assert tab.evaluate(KEPT) == []
-        tab.evaluate(
-            "() => { window.fetch = () => Promise.reject(new Error('no way through')); }"
-        )  # though it is online
+        tab.evaluate("() => { window.fetch = () => new Promise(() => {}); }")  # though it is online
         tab.fill("#q3", "70")
         tab.close()
         assert "p4" not in dict(sent(made))

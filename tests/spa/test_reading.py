@@ -18,6 +18,8 @@ from spa.commands.workspace import Workspace, open_workspace
 from spa.forms.form import ExhibitsBlock, Form, Page
 from spa.forms.texts import READING_TEXTS, load_texts
 from spa.responses.export import export_tables
+from spa.responses.leases import Lease
+from spa.responses.payloads import Payload
 from spa.responses.reading_evidence import (
     LONGEST,
     OutputExposure,
@@ -27,6 +29,7 @@ from spa.responses.reading_evidence import (
 )
 from spa.responses.submission import AnnotatorKind
 from spa.server.app import create_app
+from spa.server.form_progress import FormProgress, KeptPages
 from spa.server.preview import create_preview
 from spa.study.load import load_study, study_fingerprint
 from tests.spa.small_study import STUDY, raw_answer, write_study
@@ -295,3 +298,23 @@ def test_forms_of_old_stores_are_not_measured_again() -> None:
         replace(block, repeated=False) if isinstance(block, ExhibitsBlock) else block for block in comparison.blocks
     )
     assert set(minimum_seconds(replace(comparison, blocks=fresh), 50.0)) == {"e11", "e12", "e21", "e22"}
+
+
+def test_what_was_sent_is_read_once_and_what_is_sent_anew_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    form, kept = small_form(), KeptPages()
+    who = {"annotator_id": "x", "annotator_kind": "human", "source": "link"}
+    lease = Lease(submission_id="s1", assignment_id="a1", leased_at=0.0, **who)  # type: ignore[arg-type]
+
+    def progress(body: str, page_id: str = "p3") -> FormProgress:
+        sent = [Payload(page_id=page_id, body=body, received_at=1.0)]
+        return FormProgress.from_payloads(form, lease, sent, seconds_per_100_words=50.0, kept=kept)
+
+    body = json.dumps({"reading": json.dumps(seen(form.pages[2]))})
+    first = progress(body)
+    assert progress(body).sent["p3"] is first.sent["p3"]
+    assert first.unseen(form.pages[2]) == ()
+    assert len(progress("{}").unseen(form.pages[2])) == 3
+    assert progress("<xml/>", page_id="hit").sent == {}  # what a platform sent is no page
+    monkeypatch.setattr("spa.server.form_progress.MOST_KEPT", 2)
+    progress('{"more": "1"}')
+    assert len(kept) == 1
