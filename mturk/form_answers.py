@@ -66,8 +66,8 @@ def read_submission(form: Form, answer: str) -> SubmissionReading:
 
 
 def _fields_of(page: Page, payload: Mapping[str, object]) -> dict[str, str]:
-    given = {question.question_id: payload.get(question.question_id) for question in page.questions}
-    return {name: verbatim(value) for name, value in given.items() if value is not None}
+    names = (name for question in page.questions for name in question.fields.values())
+    return {name: verbatim(payload[name]) for name in names if name in payload}
 
 
 def _split_evidence(form: Form, evidence: object) -> dict[str, dict[str, str]]:

@@ -35,7 +35,7 @@ Examples:
     default=None,
     help="From now on, have two people decide on each submission, neither seeing the other's decision.",
 )
-@click.option("--review", type=click.Path(path_type=Path), help="Study of `spa review-explanations` on this one.")
+@click.option("--review-study", type=click.Path(path_type=Path), help="Study of `spa review-explanations` on this one.")
 @click.option(
     "--embedding",
     type=click.Path(path_type=Path, file_okay=False),
@@ -52,7 +52,7 @@ def dashboard(
     store: str | None,
     reviewers: tuple[str, ...],
     two: bool | None,
-    review: Path | None,
+    review_study: Path | None,
     embedding: Path | None,
     host: str,
     port: int,
@@ -86,7 +86,7 @@ def dashboard(
         renamed=renamed,
         store=store,
         reviewers=reviewers,
-        review=None if review is None else str(review),
+        review=None if review_study is None else str(review_study),
         embedding=None if embedding is None else str(embedding),
         token=None if host in LOOPBACK else secrets.token_urlsafe(TOKEN_BYTES),
     )

@@ -47,10 +47,13 @@ def state_of_source(options: DashboardOptions, workspace: Workspace | None) -> s
 
         files = table_files(Path(options.tables or ""))
         return "/".join(str(path.stat().st_mtime_ns) for path in files.values())
+    from analysis.answers.study_answers import metrics_beside
     from spa.responses.status import state_of
 
+    metrics = metrics_beside(workspace.study)
+    computed = "" if metrics is None else f"/{metrics.stat().st_mtime_ns}"
     with workspace.store.reading() as connection:
-        return state_of(connection)
+        return state_of(connection) + computed
 
 
 def read_source(options: DashboardOptions, workspace: Workspace | None) -> StudyAnswers:

@@ -86,6 +86,7 @@ def without_extras(env: Environment) -> None:
         "mturk": ("mturk", "serve", "lab.sqlite"),
         "postgres": ("build", STUDY, "--store", "postgresql://127.0.0.1:1/study"),
         "openapi": ("prolific", "emulate", "--openapi", "openapi.json"),
+        "explanations": ("explanations", STUDY, "--out", "explored"),
         "metrics": ("metrics", "corrections/study.toml", "--metric", "rouge"),
         "errant": ("metrics", "corrections/study.toml", "--metric", "errant"),
     }.items():
@@ -126,6 +127,20 @@ def openapi(env: Environment) -> None:
     env.serve("prolific", "emulate", "--openapi", "openapi.json")
 
 
+def explanations(env: Environment, said: str = "terms of highest TF-IDF") -> None:
+    """Let a rater explain, and explore what it wrote."""
+    (env.folder / "judge.toml").write_text('id = "judge"\nmodel = "simulated-rater"\nexplain = "after"\n')
+    env.spa("rate", STUDY, "--rater", "judge.toml", "--simulate", "--limit", "2")
+    told = env.spa("explanations", STUDY, "--out", "explored")
+    assert "UMAP of TF-IDF" in told, told
+    assert said in told, told
+
+
+def keywords(env: Environment) -> None:
+    """Explore with the keywords of YAKE."""
+    explanations(env, "those of YAKE")
+
+
 def metrics(env: Environment) -> None:
     """Compute what the libraries of this extra give."""
     found = json.loads(env.spa("metrics", "corrections/study.toml", "--metric", "rouge,bleu,chrf,ter,sari", "--json"))
@@ -151,6 +166,8 @@ EXTRAS: dict[str, Callable[[Environment], None]] = {
     "metrics": metrics,
     "errant": errant,
     "local": local,
+    "explanations": explanations,
+    "keywords": keywords,
 }
 
 

@@ -16,13 +16,16 @@ from pathlib import Path
 
 import httpx2
 import polars as pl
+import pytest
 
+from analysis.explanations import exploration
 from prolific.rehearse.study_copy import toml_text
 from spa.simulation.simulated_annotators import load_truth
 from tests.guides.others import metrics, potato_folder, ratings, wide_results
 from tests.guides.reader import GuideReader, reader_in
 from tests.guides.walking import DOCUMENTS, NOT_RUN, ROOT, STUDY, Step, init, is_run, table, walk
 from tests.shell_lines import fenced, shell_commands
+from tests.spa.tiny_models import tiny_llama
 
 
 def order(report: Path, source: str, criterion: str = "overall") -> list[list[str]]:
@@ -122,6 +125,13 @@ def test_planning(tmp_path: Path) -> None:
     assert "restates the p-value" in (tmp_path / "report" / "appendix.md").read_text()
     assert json.loads((tmp_path / "preregistration.json").read_text())
     assert (tmp_path / "datasheet" / "heds-open.txt").read_text()
+
+
+def test_rankings(tmp_path: Path) -> None:
+    with reader_in(tmp_path) as reader:
+        walk(reader, "rankings.md", before={"spa build": annotators("my-rankings", 6)})
+    (found,) = json.loads((tmp_path / "report" / "results.json").read_text())["orders"]
+    assert found["n_orderings"] == 24
 
 
 def test_live_studies(tmp_path: Path) -> None:
@@ -232,6 +242,21 @@ def test_llm_raters(tmp_path: Path) -> None:
     groups = {row["group"] for row in json.loads((tmp_path / "report" / "results.json").read_text())["raters"]}
     assert set(pl.read_csv(tmp_path / "settled-by-three" / "settled.csv")["status"]) == {"agreed", "adjudicated"}
     assert groups == {f"chhun/{way}" for way in ("rating", "explanation", "guidelines", "reference")}
+
+
+def test_explanations_and_contamination(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a tiny model, and PCA in the place of UMAP, which compiles for long."""
+    monkeypatch.setattr(exploration, "find_spec", lambda name: None)
+    with reader_in(tmp_path) as reader:
+        study = init(reader)
+        tiny_llama(study.parent / "model")
+        known = [json.dumps({"text": f"Known text {number}.", "seen": number % 2 == 0}) for number in range(40)]
+        (tmp_path / "known.jsonl").write_text("\n".join(known))
+        reader.spa("build", study, "--annotators", "2")
+        reader.spa("rate", study, "--rater", study.parent / "raters" / "chhun.toml", "--simulate", "--limit", "1")
+        walk(reader, "explanations.md")
+    assert "predicted as seen" in (tmp_path / "seen" / "contamination.md").read_text()
+    assert (tmp_path / "explained" / "map.csv").is_file()
 
 
 def test_the_reproduction_of_published_ratings(tmp_path: Path, shared_data: Path) -> None:

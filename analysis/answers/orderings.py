@@ -57,6 +57,7 @@ def implied_choices(orders: pl.DataFrame) -> pl.DataFrame:
     pairs = rows.join(other, on="ordering", maintain_order="left_right").filter(pl.col("place") < pl.col("later"))
     known = pl.col("value").is_not_null().all().over("ordering") & pl.col("rank_y").is_not_null().all().over("ordering")
     first = pl.int_range(pl.len()).over("ordering") == 0
+    once = [pl.when(first).then(name).alias(name) for name in ("explanation",) if name in pairs.columns]
     won = 0.5 + (pl.col("rank_y") - pl.col("value")).sign() / 2
     value = pl.when(known).then(won)
     winner = value.replace_strict({1.0: "x", 0.5: "tie", 0.0: "y"}, default=None, return_dtype=pl.String)
@@ -68,6 +69,7 @@ def implied_choices(orders: pl.DataFrame) -> pl.DataFrame:
             winner.alias("winner"),
             winner.alias("text"),
             pl.lit("ranking").alias("elicitation"),
+            *once,
             *(nothing.alias(name) for name in ("sample", "label_x", "label_y")),
         )
         .with_columns(pl.when(pl.col("value").is_null()).then(pl.col("missing_reason").fill_null("incomplete")))

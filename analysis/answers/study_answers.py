@@ -74,10 +74,14 @@ def answers_of(workspace: Workspace, *, with_reading: bool = False, metrics: Pat
     preregistration = _preregistered(workspace, live)
     facts = replace(facts, preregistration=preregistration, interview=interview, live=live, decisions=decisions)
     reading = exported.reading if with_reading else None
-    beside = None if workspace.study.folder is None else workspace.study.folder / METRICS
-    given = metrics or (beside if beside is not None and beside.exists() else None)
-    tables = check_frames(frames, Reading(), files=metric_files(given))
+    tables = check_frames(frames, Reading(), files=metric_files(metrics or metrics_beside(workspace.study)))
     return StudyAnswers(tables=tables, plan=plan, facts=facts, reading=reading)
+
+
+def metrics_beside(study: Study) -> Path | None:
+    """Return the table of metrics beside the study file, where there is one."""
+    path = None if study.folder is None else study.folder / METRICS
+    return path if path is not None and path.exists() else None
 
 
 def metric_files(metrics: Path | None) -> dict[str, Path]:

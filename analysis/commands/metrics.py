@@ -56,7 +56,7 @@ def metrics(
     import json
 
     from analysis.metrics.compute import compute_metrics
-    from analysis.metrics.scores import Settings
+    from analysis.metrics.scores import MetricSettings
     from spa.responses.table_files import write_table
     from spa.study.load import load_study
     from spa.study.outputs import load_outputs
@@ -67,7 +67,7 @@ def metrics(
         raise click.UsageError(f"--lower-is-better: expected a metric of your own ({given}), got {unknown[0]!r}")
     loaded = load_study(study)
     outputs = load_outputs(loaded)
-    settings = Settings(
+    settings = MetricSettings(
         language=loaded.language,
         bertscore_model=bertscore_model,
         bertscore_layer=bertscore_layer,

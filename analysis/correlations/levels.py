@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.correlations.coefficients import (
+    FEWEST,
     METHODS,
     Method,
     correlate_series,
@@ -17,7 +19,7 @@ from analysis.correlations.coefficients import (
 )
 from analysis.correlations.intervals import CorrelationInterval, correlation_interval
 from analysis.statistics.checks import check_one_of
-from analysis.statistics.coding import Floats, Ints
+from analysis.statistics.coding import Floats, Ints, fold
 from analysis.statistics.t_tests import one_sample
 
 Level = Literal["overall", "system", "per_item", "within_system"]
@@ -114,9 +116,9 @@ def correlate_levels(
             means_a, means_b = (group_means(paired.system, side) for side in (paired.a, paired.b))
             rows += _pooled(level, means_a, means_b, confidence)
         elif level == "per_item":
-            rows += _averaged(level, *_grids(paired.item, paired.system, paired), confidence)
+            rows += _averaged(level, *_grids(paired.item, paired.system, paired.a, paired.b), confidence)
         else:
-            rows += _averaged(level, *_grids(paired.system, paired.item, paired), confidence)
+            rows += _averaged(level, *_grids(paired.system, paired.item, paired.a, paired.b), confidence)
     return rows
 
 
@@ -276,6 +278,52 @@ def _rows_sorted(a: Floats, b: Floats, both: npt.NDArray[np.bool_]) -> RowCorrel
     return RowCorrelations(**found)
 
 
+def correlate_each(
+    several: Sequence[PairedScores], levels: tuple[Level, ...] = LEVELS
+) -> dict[tuple[Level, str], Floats]:
+    """Correlate each of several pairs of measures, all at once: the values of :func:`correlate_levels` alone.
+
+    Parameters
+    ----------
+    several : sequence of PairedScores
+        At least one.
+    levels : tuple of str
+        Which levels.
+
+    Returns
+    -------
+    dict of (level, method) to array of float, shape (len(several),)
+        NaN where there is no value.
+    """
+    part = np.repeat(np.arange(len(several)), [len(own.a) for own in several])
+    item, system = (np.concatenate([getattr(own, name) for own in several]) for name in ("item", "system"))
+    sides = [np.concatenate([getattr(own, name) for own in several]) for name in ("a", "b")]
+    found: dict[tuple[Level, str], Floats] = {}
+    for level in levels:
+        row, column, (a, b) = part, item, sides
+        if level == "overall":
+            column = fold(item, system).of
+        elif level == "system":
+            cells = fold(part, system)
+            row, column = part[cells.first], system[cells.first]
+            a, b = group_means(cells.of, a), group_means(cells.of, b)
+        elif level == "per_item":
+            row, column = fold(part, item).of, system
+        else:
+            row = fold(part, system).of
+        pooled = level in ("overall", "system")
+        kept = np.bincount(row)[row] >= (FEWEST if pooled else 2)
+        of = (row if pooled else part)[kept][np.unique(row[kept], return_index=True)[1]]
+        each = correlate_rows(*_grids(row[kept], column[kept], a[kept], b[kept]))
+        for method in METHODS:
+            own = getattr(each, method)
+            there = ~np.isnan(own)
+            counts = np.bincount(of[there], minlength=len(several))
+            sums = add_up(of[there], own[there], len(several))
+            found[level, method] = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    return found
+
+
 def _pooled(level: Level, a: Floats, b: Floats, confidence: float) -> list[LevelCorrelation]:
     first, second = prepare(a), prepare(b)
     rows = []
@@ -300,7 +348,7 @@ def _pooled(level: Level, a: Floats, b: Floats, confidence: float) -> list[Level
     return rows
 
 
-def _grids(row: Ints, column: Ints, paired: PairedScores) -> tuple[Floats, Floats]:
+def _grids(row: Ints, column: Ints, a: Floats, b: Floats) -> tuple[Floats, Floats]:
     """Lay the outputs out as a table; rows with one output hold no order and are left out here already."""
     count = np.bincount(row)
     kept = count[row] > 1
@@ -308,7 +356,7 @@ def _grids(row: Ints, column: Ints, paired: PairedScores) -> tuple[Floats, Float
     _, columns = np.unique(column[kept], return_inverse=True)
     shape = (int(rows.max()) + 1, int(columns.max()) + 1) if kept.any() else (0, 0)
     tables = []
-    for side in (paired.a, paired.b):
+    for side in (a, b):
         table = np.full(shape, np.nan)
         table[rows, columns] = side[kept]
         tables.append(table)

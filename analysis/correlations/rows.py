@@ -15,10 +15,17 @@ from analysis.answers.tables import answered_rows
 from analysis.comparisons.ratings import RatingCells, rating_cells
 from analysis.correlations.coefficients import correlate_series, prepare
 from analysis.correlations.compared import ComparisonRow, compare_measures
-from analysis.correlations.levels import LEVELS, Level, LevelCorrelation, PairedScores, correlate_levels
+from analysis.correlations.levels import (
+    LEVELS,
+    Level,
+    LevelCorrelation,
+    PairedScores,
+    correlate_each,
+    correlate_levels,
+)
 from analysis.correlations.scores import group_scores, metric_scores, outputs_of, pair_scores
-from analysis.correlations.upper_bounds import one_against_others
-from analysis.statistics.coding import code
+from analysis.correlations.upper_bounds import OneAgainstOthers, one_against_others
+from analysis.statistics.coding import Floats, code
 from analysis.statistics.corrections import adjust
 from analysis.statistics.record import Coefficient, Count, Positive, Probability, Record, fields_of
 
@@ -199,33 +206,42 @@ def _upper_bounds(cells: RatingCells, name: str, ids: Sequence[str], confidence:
     several = len(np.unique(cells.annotator)) > LISTED
     levels: tuple[Level, ...] = ("overall",) if several else LEVELS
     kept: list[CorrelationRow] = []
-    n_systems = len(cells.systems)
     for included in (False, True):
-        rows: list[CorrelationRow] = []
-        for one in one_against_others(cells.annotator, outputs_of(cells), cells.value, included=included):
-            paired = PairedScores(item=one.output // n_systems, system=one.output % n_systems, a=one.own, b=one.others)
-            found = correlate_levels(paired, levels, confidence=confidence)
-            rows += _rows(f"ratings:{ids[one.annotator]}", name, cells.criterion, found, upper_bound=True)
-        by_kind: dict[tuple[Level, str], list[CorrelationRow]] = {}
-        for row in rows:
-            by_kind.setdefault((row.level, row.method), []).append(row)
-        kept += [] if several or included else rows
-        kept += [replace(_average(members, name), person_included=included) for members in by_kind.values()]
+        against = list(one_against_others(cells.annotator, outputs_of(cells), cells.value, included=included))
+        if not against:
+            continue
+        paired = [_paired(one, len(cells.systems)) for one in against]
+        shown = 1 if several or included else len(paired)  # of the others the values are enough
+        rows = [
+            [*_rows(f"ratings:{ids[one.annotator]}", name, cells.criterion, found, upper_bound=True)]
+            for one, own in zip(against[:shown], paired[:shown], strict=True)
+            for found in [correlate_levels(own, levels, confidence=confidence)]
+        ]
+        kept += [] if several or included else [row for own in rows for row in own]
+        values = correlate_each(paired, levels)
+        kept += [
+            replace(_average(row, values[row.level, row.method], name), person_included=included) for row in rows[0]
+        ]
     return kept
 
 
-def _average(members: Sequence[CorrelationRow], name: str) -> CorrelationRow:
-    values = [row.value for row in members if row.value is not None]
+def _paired(one: OneAgainstOthers, n_systems: int) -> PairedScores:
+    return PairedScores(item=one.output // n_systems, system=one.output % n_systems, a=one.own, b=one.others)
+
+
+def _average(first: CorrelationRow, values: Floats, name: str) -> CorrelationRow:
+    """Return the mean of the people's values in place of the first person's."""
+    defined = values[~np.isnan(values)]
     return replace(
-        members[0],
+        first,
         a=name,
-        value=float(np.mean(values)) if values else None,
+        value=float(defined.mean()) if len(defined) else None,
         p_value=None,
         ci_low=None,
         ci_high=None,
         interval=None,
-        n=len(values),
-        n_undefined=len(members) - len(values),
-        n_annotators=len(values),
-        reason=AVERAGED if values else members[0].reason,
+        n=len(defined),
+        n_undefined=len(values) - len(defined),
+        n_annotators=len(defined),
+        reason=AVERAGED if len(defined) else first.reason,
     )

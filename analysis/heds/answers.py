@@ -20,9 +20,9 @@ RECRUITED = {
     "link": "Through a link to the survey that was handed on.",
     "simulated": "Not at all: these annotators are simulated.",
 }
-RELATIVE, ABSOLUTE = ("spa", "choice", "ranking"), ("likert", "continuous", "category")
-FORMS = {"spa": 3, "choice": 3, "ranking": 3, "likert": 2, "continuous": 2, "category": 7}
-SEEN_AS = {"likert": 1, "category": 1, "choice": 1, "ranking": 1, "spa": 5, "continuous": 5}
+RELATIVE, ABSOLUTE = ("spa", "choice", "ranking"), ("likert", "continuous", "category", "spans")
+FORMS = {"spa": 3, "choice": 3, "ranking": 3, "likert": 2, "continuous": 2, "category": 7, "spans": 6}
+SEEN_AS = {"likert": 1, "category": 1, "choice": 1, "ranking": 1, "spa": 5, "continuous": 5, "spans": 4}
 
 
 def about_study(workspace: Workspace, results: Results) -> Answers:
@@ -155,6 +155,8 @@ def _size(study: Study, way: str, criterion: Criterion | None) -> str:
         return str(_ranked(study))
     if way == "category" and criterion is not None:
         return str(len(criterion.options))
+    if way == "spans" and study.spans is not None:
+        return str(len(study.spans.severities))
     return "101"
 
 
@@ -167,6 +169,8 @@ def _range(study: Study, way: str, criterion: Criterion | None) -> str:
         return f"ranks 1 to {_ranked(study)}, tie"
     if way == "category" and criterion is not None:
         return ", ".join(each.text for each in criterion.options)
+    if way == "spans" and study.spans is not None:
+        return ", ".join(study.spans.severities)
     return "0 to 100 in whole numbers" + (" (per cent)" if way == "spa" else "")
 
 
@@ -179,6 +183,7 @@ def _aggregated(way: str, results: Results) -> str:
     false_discoveries = settings.correction == "bh"
     corrected = "the correction of Benjamini and Hochberg" if false_discoveries else "Holm's correction"
     descriptions = {
+        "spans": "Errors counted, also weighted by severity; differences averaged within the unit, paired t-test",
         "spa": "Both directions of a pair averaged within an annotator; mean over annotators, t-test against 50 %",
         "choice": "Wins, a tie half, averaged within the unit; mean over units, t-test against 50 %",
         "ranking": "Plackett-Luce strengths; each pair of an ordering as a choice, averaged within the unit, t-test",

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from analysis.metrics.scores import Scores, Settings, Texts, mean
+from analysis.metrics.scores import MetricScores, MetricSettings, SystemTexts, mean
 from analysis.statistics.coding import Floats
 from spa.errors import AnalysisError
 
 LONGEST = 512  # tokens of a text; what follows is cut, and the signature says so
 
 
-def bertscore(texts: Texts, settings: Settings) -> list[Scores]:
+def bertscore(texts: SystemTexts, settings: MetricSettings) -> list[MetricScores]:
     """Compute BERTScore's F1 in percent, without weights and rescaling; of several references the best counts.
 
     Raises
@@ -36,7 +36,9 @@ def bertscore(texts: Texts, settings: Settings) -> list[Scores]:
     ]
     libraries = f"spa-eval|version:{version('spa-eval')}|transformers:{version('transformers')}"
     signature = f"{libraries}|{model.signature}|idf:no|refs:best"
-    return [Scores(metric="bertscore", values=values, corpus=mean(values), higher_is_better=True, signature=signature)]
+    return [
+        MetricScores(metric="bertscore", values=values, corpus=mean(values), higher_is_better=True, signature=signature)
+    ]
 
 
 def greedy_f1(output: Floats, own: np.ndarray[Any, Any], reference: Floats, theirs: np.ndarray[Any, Any]) -> float:
@@ -61,7 +63,7 @@ def greedy_f1(output: Floats, own: np.ndarray[Any, Any], reference: Floats, thei
 class _Model:
     """A model that was read, and the vectors of texts seen before."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: MetricSettings) -> None:
         import torch
         import transformers
         from transformers import AutoModel, AutoTokenizer

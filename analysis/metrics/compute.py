@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from analysis.metrics.own import function_metric, is_table, read_scores, table_scores
-from analysis.metrics.scores import Metric, Scores, Settings, Texts
+from analysis.metrics.scores import Metric, MetricScores, MetricSettings, SystemTexts
 from spa.errors import AnalysisError, how_to_install
 from spa.study.outputs import Outputs
 from spa.study.study import Study
@@ -65,7 +65,7 @@ def compute_metrics(
     study: Study,
     outputs: Outputs,
     names: Sequence[str],
-    settings: Settings,
+    settings: MetricSettings,
     *,
     own: Mapping[str, str] | None = None,
     lower_is_better: frozenset[str] = frozenset(),
@@ -103,7 +103,7 @@ def compute_metrics(
     notes = [*lacking.values(), *_notes(study, outputs)]
     parts = [_Part(study, outputs, system.id, references=False) for system in study.compared]
     beside = [_Part(study, outputs, part.system, references=True) for part in parts]
-    rows: list[tuple[_Part, Scores]] = []
+    rows: list[tuple[_Part, MetricScores]] = []
     for name in [name for name in names or KINDS if name not in lacking]:
         step(name)
         metric: Metric = getattr(import_module(f"analysis.metrics.{KINDS[name].module}"), name)
@@ -135,7 +135,7 @@ class _Part:
         if references:
             texts = [one for one in texts if outputs.references.get(one.item_id) and not _is_reference(study, system)]
         self.items = [one.item_id for one in texts]
-        self.texts = Texts(
+        self.texts = SystemTexts(
             outputs=[one.text or "" for one in texts],
             references=[outputs.references.get(item_id, ()) for item_id in self.items],
             sources=[outputs.item(item_id).text or "" for item_id in self.items],
@@ -146,7 +146,7 @@ def _is_reference(study: Study, system: str) -> bool:
     return system in study.outputs.references
 
 
-def _lacking(name: str, study: Study, outputs: Outputs, settings: Settings) -> str | None:
+def _lacking(name: str, study: Study, outputs: Outputs, settings: MetricSettings) -> str | None:
     """Say in a line what is lacking for a metric."""
     kind = KINDS[name]
     absent = [library for library in kind.libraries if find_spec(library) is None]
@@ -181,10 +181,10 @@ def _notes(study: Study, outputs: Outputs) -> list[str]:
     return notes
 
 
-def _own(name: str, source: str, parts: Sequence[_Part], *, higher_is_better: bool) -> list[tuple[_Part, Scores]]:
+def _own(name: str, source: str, parts: Sequence[_Part], *, higher_is_better: bool) -> list[tuple[_Part, MetricScores]]:
     if not is_table(source):
         metric = function_metric(name, source, higher_is_better=higher_is_better)
-        return [(part, metric(part.texts, Settings())[0]) for part in parts if part.texts.outputs]
+        return [(part, metric(part.texts, MetricSettings())[0]) for part in parts if part.texts.outputs]
     path = Path(source)
     known = read_scores(path)
     rows = []
@@ -197,7 +197,7 @@ def _own(name: str, source: str, parts: Sequence[_Part], *, higher_is_better: bo
     return rows
 
 
-def _table(part: _Part, scores: Scores) -> pl.DataFrame:
+def _table(part: _Part, scores: MetricScores) -> pl.DataFrame:
     frame = pl.DataFrame({"item_id": part.items, "score": scores.values}, schema_overrides={"score": pl.Float64})
     averaged = frame.group_by("item_id", maintain_order=True).agg(pl.col("score").mean())
     return averaged.select(
@@ -210,7 +210,7 @@ def _table(part: _Part, scores: Scores) -> pl.DataFrame:
     )
 
 
-def _row(part: _Part, scores: Scores) -> dict[str, str | float | bool | None]:
+def _row(part: _Part, scores: MetricScores) -> dict[str, str | float | bool | None]:
     return {
         "system": part.system,
         "metric": scores.metric,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
-from analysis.metrics.scores import Scores, Settings, Texts
+from analysis.metrics.scores import MetricScores, MetricSettings, SystemTexts
 from spa.errors import AnalysisError
 
 Edits = frozenset[tuple[int, int, str]]  # first word, word after the last, what stands there instead
@@ -30,7 +30,7 @@ class Counts(NamedTuple):
         return 1.25 * precision * recall / (0.25 * precision + recall) if precision + recall else 0.0
 
 
-def errant(texts: Texts, settings: Settings) -> list[Scores]:
+def errant(texts: SystemTexts, settings: MetricSettings) -> list[MetricScores]:
     """Compute span-based correction F0.5 in percent; that of a system is from the counts of all its outputs.
 
     Of several references the one with the highest F counts: of an output its own F, of a system that of all outputs so
@@ -58,7 +58,9 @@ def errant(texts: Texts, settings: Settings) -> list[Scores]:
     model = f"{annotator.nlp.meta.get('lang', 'en')}_{name}-{annotator.nlp.meta.get('version', '')}"
     signature = f"errant|version:{version('errant')}|spacy:{version('spacy')}|model:{model}|beta:0.5|refs:best"
     return [
-        Scores(metric="errant", values=values, corpus=100 * total.f_half(), higher_is_better=True, signature=signature)
+        MetricScores(
+            metric="errant", values=values, corpus=100 * total.f_half(), higher_is_better=True, signature=signature
+        )
     ]
 
 
@@ -76,7 +78,7 @@ def _edits(annotator: Any, source: Any, text: str) -> Edits:
     return frozenset((one.o_start, one.o_end, one.c_str) for one in found if one.type != "UNK")
 
 
-def _annotator(settings: Settings) -> Any:
+def _annotator(settings: MetricSettings) -> Any:
     if "errant" not in settings.loaded:
         import errant
         import spacy

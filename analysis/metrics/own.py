@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 from analysis.answers.reading import SUFFIXES, read_raw
-from analysis.metrics.scores import Metric, Scores, Settings, Texts, mean
+from analysis.metrics.scores import Metric, MetricScores, MetricSettings, SystemTexts, mean
 from spa.errors import AnalysisError
 
 COLUMNS = ("item_id", "system", "score")
@@ -63,7 +63,7 @@ def function_metric(name: str, source: str, *, higher_is_better: bool) -> Metric
     finally:
         sys.path.pop(0)
 
-    def metric(texts: Texts, settings: Settings) -> list[Scores]:
+    def metric(texts: SystemTexts, settings: MetricSettings) -> list[MetricScores]:
         given = list(found(list(texts.outputs), [list(refs) for refs in texts.references], list(texts.sources)))
         if len(given) != len(texts.outputs):
             raise AnalysisError(f"{source}: expected {len(texts.outputs)} scores, one an output, got {len(given)}")
@@ -74,7 +74,7 @@ def function_metric(name: str, source: str, *, higher_is_better: bool) -> Metric
 
 def table_scores(
     name: str, path: Path, keys: Sequence[tuple[str, str]], known: Mapping[tuple[str, str], float], *, better: bool
-) -> Scores | None:
+) -> MetricScores | None:
     """Return the scores of one system's outputs, ``None`` where the table lacks all of them.
 
     Raises
@@ -92,9 +92,9 @@ def table_scores(
     return None if lacking else _scores(name, [known[key] for key in keys], path.name, better)
 
 
-def _scores(name: str, values: list[float], source: str, higher_is_better: bool) -> Scores:
+def _scores(name: str, values: list[float], source: str, higher_is_better: bool) -> MetricScores:
     signature = f"own|{source}|mean of outputs"
-    return Scores(
+    return MetricScores(
         metric=name, values=values, corpus=mean(values), higher_is_better=higher_is_better, signature=signature
     )
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from importlib.metadata import version
 
-from analysis.metrics.scores import Scores, Settings, Texts, mean
+from analysis.metrics.scores import MetricScores, MetricSettings, SystemTexts, mean
 
 KINDS = ("rouge1", "rouge2", "rougeL")
 
 
-def rouge(texts: Texts, settings: Settings) -> list[Scores]:
+def rouge(texts: SystemTexts, settings: MetricSettings) -> list[MetricScores]:
     """Compute F1 in percent, without stemming; of several references each kind takes the best.
 
     ``rouge_geometric`` of a system is the geometric mean of the three mean F1s, as Sottana et al. (2023) report; that
@@ -31,10 +31,10 @@ def rouge(texts: Texts, settings: Settings) -> list[Scores]:
     signature = f"rouge-score|version:{version('rouge-score')}|measure:F1|stem:no|refs:best"
     by_kind = {kind: [100 * float(one[kind].fmeasure) for one in found] for kind in KINDS}
     rows = [
-        Scores(metric=kind, values=values, corpus=mean(values), higher_is_better=True, signature=signature)
+        MetricScores(metric=kind, values=values, corpus=mean(values), higher_is_better=True, signature=signature)
         for kind, values in by_kind.items()
     ]
-    together = Scores(
+    together = MetricScores(
         metric="rouge_geometric",
         values=[_geometric(*three) for three in zip(*by_kind.values(), strict=True)],
         corpus=_geometric(*(row.corpus for row in rows)),

@@ -25,7 +25,7 @@ from analysis.statistics.rank_orders import Ranking, order_systems
 from analysis.statistics.record import Coefficient, Count, Positive, Probability, RankedSource, Record
 
 GROUP = "metrics"
-NO_DIRECTION = "neither a higher nor a lower score is better"
+NO_DIRECTION = "higher_is_better is not given, so neither system is ahead"
 Places = Mapping[str, int]  # system -> rank
 
 

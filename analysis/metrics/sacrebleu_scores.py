@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from analysis.metrics.scores import Scores, Settings, Texts
+from analysis.metrics.scores import MetricScores, MetricSettings, SystemTexts
 
 TOKENIZERS = {"zh": "zh", "ja": "char", "ko": "char", "th": "char"}  # without spaces, or without a tokenizer here
 
@@ -14,7 +14,7 @@ def tokenizer_of(language: str) -> str:
     return TOKENIZERS.get(language.split("-")[0], "13a")
 
 
-def bleu(texts: Texts, settings: Settings) -> list[Scores]:
+def bleu(texts: SystemTexts, settings: MetricSettings) -> list[MetricScores]:
     """Compute BLEU from 0 to 100; of single outputs with effective order, as short ones have no 4-grams.
 
     References
@@ -28,7 +28,7 @@ def bleu(texts: Texts, settings: Settings) -> list[Scores]:
     return [_scores("bleu", alone, together, texts, higher_is_better=True)]
 
 
-def chrf(texts: Texts, settings: Settings) -> list[Scores]:
+def chrf(texts: SystemTexts, settings: MetricSettings) -> list[MetricScores]:
     """Compute chrF2 (characters up to 6-grams) from 0 to 100, in any language.
 
     References
@@ -41,7 +41,7 @@ def chrf(texts: Texts, settings: Settings) -> list[Scores]:
     return [_scores("chrf", measure, measure, texts, higher_is_better=True)]
 
 
-def ter(texts: Texts, settings: Settings) -> list[Scores]:
+def ter(texts: SystemTexts, settings: MetricSettings) -> list[MetricScores]:
     """Compute the translation edit rate in percent of the reference's words; lower is better.
 
     References
@@ -55,11 +55,13 @@ def ter(texts: Texts, settings: Settings) -> list[Scores]:
     return [_scores("ter", measure, measure, texts, higher_is_better=False)]
 
 
-def _scores(name: str, alone: Any, together: Any, texts: Texts, *, higher_is_better: bool) -> Scores:
+def _scores(name: str, alone: Any, together: Any, texts: SystemTexts, *, higher_is_better: bool) -> MetricScores:
     most = max(len(refs) for refs in texts.references)
     streams = [[refs[place] if place < len(refs) else None for refs in texts.references] for place in range(most)]
     pairs = zip(texts.outputs, texts.references, strict=True)
     values = [float(alone.sentence_score(text, list(refs)).score) for text, refs in pairs]
     corpus = float(together.corpus_score(list(texts.outputs), streams).score)
     signature = f"sacrebleu|{together.get_signature()}" + ("" if alone is together else "|outputs:eff:yes")
-    return Scores(metric=name, values=values, corpus=corpus, higher_is_better=higher_is_better, signature=signature)
+    return MetricScores(
+        metric=name, values=values, corpus=corpus, higher_is_better=higher_is_better, signature=signature
+    )

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 from analysis.metrics.sacrebleu_scores import tokenizer_of
-from analysis.metrics.scores import Scores, Settings, Texts, mean
+from analysis.metrics.scores import MetricScores, MetricSettings, SystemTexts, mean
 
 Grams = Counter[tuple[str, ...]]
 LONGEST = 4
 
 
-def sari(texts: Texts, settings: Settings) -> list[Scores]:
+def sari(texts: SystemTexts, settings: MetricSettings) -> list[MetricScores]:
     """Compute SARI from 0 to 100; that of a system is the mean over its outputs.
 
     Lower-cased, tokenized by sacrebleu, as the library `evaluate` does.
@@ -31,7 +31,7 @@ def sari(texts: Texts, settings: Settings) -> list[Scores]:
         for source, text, references in zip(texts.sources, texts.outputs, texts.references, strict=True)
     ]
     signature = f"spa-eval|version:{version('spa-eval')}|case:lc|tok:sacrebleu-{tokenize}-{version('sacrebleu')}|0/0:1"
-    return [Scores(metric="sari", values=values, corpus=mean(values), higher_is_better=True, signature=signature)]
+    return [MetricScores(metric="sari", values=values, corpus=mean(values), higher_is_better=True, signature=signature)]
 
 
 def sari_of_words(source: Sequence[str], output: Sequence[str], references: Sequence[Sequence[str]]) -> float:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Texts:
+class SystemTexts:
     """The outputs of one system, with the texts that each is compared with and what the system was given."""
 
     outputs: Sequence[str]
@@ -18,7 +18,7 @@ class Texts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scores:
+class MetricScores:
     """One metric of one system.
 
     Parameters
@@ -43,7 +43,7 @@ class Scores:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class MetricSettings:
     """What metrics may depend on besides the texts; ``language`` is that of the study ("en", "zh")."""
 
     language: str = "en"
@@ -53,7 +53,7 @@ class Settings:
     loaded: dict[str, object] = field(default_factory=dict)  # models, each read once
 
 
-Metric: TypeAlias = Callable[[Texts, Settings], list[Scores]]
+Metric: TypeAlias = Callable[[SystemTexts, MetricSettings], list[MetricScores]]
 
 
 def mean(values: Sequence[float]) -> float:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from importlib.metadata import version
 
-from analysis.metrics.scores import Scores, Settings, Texts, mean
+from analysis.metrics.scores import MetricScores, MetricSettings, SystemTexts, mean
 from spa.study.filters import count_words
 
 FORMULAS = ("automated_readability_index", "coleman_liau_index", "lix")  # those that need no download
 _LETTER = re.compile(r"[^\W\d_]")
 
 
-def length(texts: Texts, settings: Settings) -> list[Scores]:
+def length(texts: SystemTexts, settings: MetricSettings) -> list[MetricScores]:
     """Count words (a Chinese or Japanese character is one) and characters; neither more nor fewer are better."""
     counts = {
         "words": [float(count_words(text)) for text in texts.outputs],
@@ -20,12 +20,12 @@ def length(texts: Texts, settings: Settings) -> list[Scores]:
     }
     signature = f"spa-eval|version:{version('spa-eval')}"
     return [
-        Scores(metric=name, values=values, corpus=mean(values), higher_is_better=None, signature=signature)
+        MetricScores(metric=name, values=values, corpus=mean(values), higher_is_better=None, signature=signature)
         for name, values in counts.items()
     ]
 
 
-def readability(texts: Texts, settings: Settings) -> list[Scores]:
+def readability(texts: SystemTexts, settings: MetricSettings) -> list[MetricScores]:
     """Compute ARI, Coleman-Liau and LIX; higher is harder to read, which is neither better nor worse.
 
     A text without a letter has 0.
@@ -42,5 +42,7 @@ def readability(texts: Texts, settings: Settings) -> list[Scores]:
     for name in FORMULAS:
         formula = getattr(textstat, name)
         values = [float(formula(text)) if _LETTER.search(text) else 0.0 for text in texts.outputs]
-        rows.append(Scores(metric=name, values=values, corpus=mean(values), higher_is_better=None, signature=signature))
+        rows.append(
+            MetricScores(metric=name, values=values, corpus=mean(values), higher_is_better=None, signature=signature)
+        )
     return rows

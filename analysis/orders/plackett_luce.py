@@ -9,6 +9,7 @@ from math import factorial, prod
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from analysis.statistics.coding import Floats, Ints, fold
 from analysis.statistics.t_tests import t_bound
@@ -95,15 +96,16 @@ def plackett_luce(
     >>> found.strength.round(4).tolist()
     [0.5493, -0.5493]
     """
-    patterns, of = np.unique(np.nan_to_num(_dense(ranks)), axis=0, return_inverse=True)
+    patterns, of = np.unique(_dense(ranks), axis=0, return_inverse=True)
     orders = [_orders(pattern) for pattern in patterns]
     left_out = np.array([not allowed for allowed in orders])[of]
     tied = np.array([len(allowed) > 1 for allowed in orders])[of]
     used = fold(cluster[~left_out])
-    counts = np.zeros((len(used), len(patterns)))
-    np.add.at(counts, (used.of, of[~left_out]), 1.0)
+    here = of[~left_out]
+    counts = csr_array((np.ones(len(here)), (used.of, here)), shape=(len(used), len(patterns)))
+    total = np.bincount(here, minlength=len(patterns)).astype(np.float64)
     beaten = np.array([_beaten(pattern) for pattern in patterns])
-    fitted = fit_strengths(np.tensordot(counts.sum(axis=0), beaten, 1), systems)
+    fitted = fit_strengths(np.tensordot(total, beaten, 1), systems)
     kept = fitted.fitted
     shape = len(systems)
     strength, low, high = (np.full(shape, np.nan) for _ in range(3))
@@ -112,7 +114,7 @@ def plackett_luce(
         data = _Stages.of(
             [[tuple(i for i in order if i in set(kept.tolist())) for order in own] for own in orders], kept
         )
-        strength[kept] = data.solve(counts.sum(axis=0)[None], data.start(len(kept)))[0]
+        strength[kept] = data.solve(total[None], data.start(len(kept)))[0]
         reach = None
         if len(used) < 2:
             no_interval = ONE_CLUSTER.format(unit)
@@ -142,12 +144,12 @@ def plackett_luce(
 
 
 def _dense(ranks: Floats) -> Floats:
-    """Return ranks without gaps, so that "1, 3, 3" and "1, 2, 2" are one pattern."""
-    found = np.full(ranks.shape, np.nan)
-    for place, row in enumerate(ranks):
-        here = np.isfinite(row)
-        found[place, here] = np.unique(row[here], return_inverse=True)[1] + 1
-    return found
+    """Return ranks without gaps, 0 where there is none, so that "1, 3, 3" and "1, 2, 2" are one pattern."""
+    order = np.argsort(ranks, axis=1)
+    listed = np.take_along_axis(ranks, order, axis=1)
+    found = np.empty(ranks.shape)
+    np.put_along_axis(found, order, 1.0 + np.cumsum(np.diff(listed, axis=1, prepend=listed[:, :1]) > 0, axis=1), axis=1)
+    return np.where(np.isnan(ranks), 0.0, found)
 
 
 def _orders(pattern: Floats) -> list[tuple[int, ...]]:
@@ -174,7 +176,7 @@ class _Stages:
     """
 
     member: Marks
-    times: Floats
+    times: csr_array
     won: Floats
     orders: list[tuple[int, ...]]
 
@@ -193,9 +195,9 @@ class _Stages:
         member = np.zeros((len(sets), len(kept)), dtype=bool)
         for systems, row in sets.items():
             member[row, list(systems)] = True
-        times, won = np.zeros((len(orders), len(sets))), np.zeros((len(orders), len(kept)))
+        won = np.zeros((len(orders), len(kept)))
         patterns, of, best, weight = (np.array(column) for column in zip(*stages, strict=True))
-        np.add.at(times, (patterns, of), weight)
+        times = csr_array((weight, (patterns, of)), shape=(len(orders), len(sets)))
         np.add.at(won, (patterns, best), weight)
         return _Stages(member=member, times=times, won=won, orders=[own[0] for own in anew if own and len(own[0]) > 1])
 
@@ -236,12 +238,12 @@ class _Stages:
         strength[np.abs(gap).max(axis=1) > bound] = np.nan
         return strength
 
-    def standard_errors(self, counts: Floats, strength: Floats) -> Floats:
+    def standard_errors(self, counts: csr_array, strength: Floats) -> Floats:
         """Return sandwich standard errors, with the factor G / (G - 1); ``counts`` has a row for each cluster."""
         share = self.shares(strength)
         scores = counts @ (self.won - self.times @ share)
-        bread = np.linalg.pinv(_information(counts.sum(axis=0)[None] @ self.times, share[None])[0])
-        n = len(counts)
+        bread = np.linalg.pinv(_information((counts.sum(axis=0) @ self.times)[None], share[None])[0])
+        n = counts.shape[0]
         covariance = n / (n - 1) * bread @ (scores.T @ scores) @ bread
         return np.asarray(np.sqrt(np.maximum(np.diag(covariance), 0.0)))
 
@@ -255,7 +257,7 @@ def _information(times: Floats, share: Floats) -> Floats:
 
 def _bootstrap(
     data: _Stages,
-    counts: Floats,
+    counts: csr_array,
     beaten: Floats,
     centre: Floats,
     n_replicates: int,
@@ -263,7 +265,7 @@ def _bootstrap(
     rng: np.random.Generator,
 ) -> tuple[tuple[Floats, Floats] | None, str | None]:
     """Draw clusters with replacement and refit; percentiles, or why there are none."""
-    n = len(counts)
+    n = counts.shape[0]
     found = []
     for size in _batches(n_replicates):
         drawn = rng.multinomial(n, np.full(n, 1 / n), size=size).astype(np.float64) @ counts

@@ -36,11 +36,14 @@ class PlannedAnswers:
     ----------
     rated : mapping of str to list of sets
         By rating section: outputs (item, sample, system) rated.
+    compared : list of sets
+        Items on which an annotator chooses between both systems of a pair, or ranks both: (system, system, item).
     paired : list of sets
-        Items on which an annotator judges both systems of a pair: (system, system, item).
+        The same, and items on which an annotator rates both.
     """
 
     rated: Mapping[str, Sequence[set[Unit]]]
+    compared: Sequence[set[tuple[str, str, str]]]
     paired: Sequence[set[tuple[str, str, str]]]
 
 
@@ -65,6 +68,7 @@ def planned_answers(study: Study, outputs: Outputs) -> PlannedAnswers:
     rated: dict[str, list[set[Unit]]] = {
         table: [set() for _ in range(number)] for table in RATED_BY.values() if getattr(study, table) is not None
     }
+    compared: list[set[tuple[str, str, str]]] = [set() for _ in range(number)]
     paired: list[set[tuple[str, str, str]]] = [set() for _ in range(number)]
     count = people.assignments_for(number)
     for assignment, key in sample_assignments(study, outputs, count=count, rng=study_rng(study.seed)):
@@ -76,16 +80,17 @@ def planned_answers(study: Study, outputs: Outputs) -> PlannedAnswers:
                 system = key.systems[output.label]
                 rated[table][person].add((output.item_id, output.sample, system))
                 judged[output.item_id, table].add(system)
-            for place, choice in enumerate(assignment.choices):
-                judged[choice.output_x.item_id, str(place)] = {
-                    key.systems[choice.output_x.label],
-                    key.systems[choice.output_y.label],
-                }
-            for ranked in assignment.rankings:
-                judged[ranked[0].item_id, "ranking"] = {key.systems[one.label] for one in ranked}
+            choices = ((choice.output_x, choice.output_y) for choice in assignment.choices)
+            pairs = {
+                (x, y, shown[0].item_id)
+                for shown in (*choices, *assignment.rankings)
+                for x, y in combinations(sorted(key.systems[one.label] for one in shown), 2)
+            }
+            compared[person] |= pairs
+            paired[person] |= pairs
             for (item_id, _), systems in judged.items():
                 paired[person] |= {(x, y, item_id) for x, y in combinations(sorted(systems), 2)}
-    return PlannedAnswers(rated=rated, paired=paired)
+    return PlannedAnswers(rated=rated, compared=compared, paired=paired)
 
 
 def _difference(study: Study, design: Assumptions, *, paired: bool) -> Conclusion:
@@ -141,9 +146,11 @@ def _agreement(study: Study, planned: PlannedAnswers) -> Conclusion:
     """Tell what two annotators or more judge; all of them compare the same pairs of systems."""
     shared = sum(sum(count > 1 for count in _raters_of(people).values()) for people in planned.rated.values())
     parts = [f"{shared} outputs rated by 2 annotators or more"] if planned.rated else []
+    compared = sum(count > 1 for count in _raters_of(planned.compared).values())
+    parts += [f"{compared} pairs of outputs compared by 2 annotators or more"] if any(planned.compared) else []
     if study.pairs and study.people.annotators > 1:
         parts.append(f"{len(study.pairs)} pair{'' if len(study.pairs) == 1 else 's'} compared by all")
-    answerable = shared > 1 or (len(study.pairs) > 1 and study.people.annotators > 1)
+    answerable = max(shared, compared) > 1 or (len(study.pairs) > 1 and study.people.annotators > 1)
     return Conclusion(
         question="whether annotators agree",
         answerable=answerable,

@@ -12,8 +12,9 @@ from analysis.report.orientation import STARS
 from analysis.report.pair_tables import NOT_EQUAL, level_words
 from analysis.results.findings import confidence_words
 from analysis.results.records import Results
-from analysis.results.words import NONE, Names, count, interval, number, p_value, sentence, signed
+from analysis.results.words import NONE, Names, count, interval, number, p_value, plural, sentence, signed
 
+MOST_ROWS = 240  # of a table; all of them are in its CSV file
 MOST_SYSTEMS = 12  # columns that a reader can still compare
 DIRECTIONS = "\u2191 higher is better, \u2193 lower is better"
 ARROWS = {True: "\u2191", False: "\u2193", None: ""}
@@ -57,7 +58,7 @@ def _values(names: Names, found: MetricResults) -> Table:
         Column(title="Metric", explanation=DIRECTIONS),
         *(Column(title=names.system(system), numeric=True) for system in systems),
     ]
-    notes = ["Of all outputs of a system together, in brackets its rank; 1 is best."]
+    notes = ["Of all outputs of a system together where that is known, else the mean; in brackets the rank, 1 is best."]
     return build_table("metrics_values", "Metrics of each system", columns, rows, notes)
 
 
@@ -71,7 +72,7 @@ def _means(results: Results, names: Names, found: MetricResults) -> Table:
             cell(interval(row.ci_low, row.ci_high)),
             cell(number(row.sd)),
         ]
-        for row in found.means
+        for row in found.means[:MOST_ROWS]
     ]
     columns = [
         Column(title="Metric", explanation=DIRECTIONS),
@@ -81,7 +82,14 @@ def _means(results: Results, names: Names, found: MetricResults) -> Table:
         Column(title=f"{confidence_words(results)} interval", numeric=True),
         Column(title="SD", numeric=True),
     ]
-    return build_table("metrics_means", "Metrics of single outputs", columns, rows, csv="metrics_means")
+    return build_table(
+        "metrics_means",
+        "Metrics of single outputs",
+        columns,
+        rows,
+        _left_out(found.means, "means"),
+        csv="metrics_means",
+    )
 
 
 def _orders(results: Results, names: Names, found: MetricResults) -> Table | None:
@@ -122,7 +130,7 @@ def _tests(results: Results, names: Names, pairs: Sequence[MetricTest]) -> Table
             cell(row.stars),
             cell(_verdict(row, names)),
         ]
-        for row in pairs
+        for row in pairs[:MOST_ROWS]
     ]
     columns = [
         Column(title="Metric", explanation=DIRECTIONS),
@@ -134,11 +142,12 @@ def _tests(results: Results, names: Names, pairs: Sequence[MetricTest]) -> Table
         Column(title="Stars"),
         Column(title="Ahead"),
     ]
-    notes = [STARS] if any(row.stars for row in pairs) else []
+    notes = _left_out(pairs, "pairs")
+    notes += [STARS] if any(row.stars for row in pairs) else []
     notes += [NOT_EQUAL] if any(row.verdict == "indifferent" for row in pairs) else []
     return build_table(
         "metrics_pairs", "Tests of metrics between systems", columns, rows, notes, csv="metrics_pairs",
-        weights=tuple(2.0 if row.p_adjusted is None else row.p_adjusted for row in pairs),
+        weights=tuple(2.0 if row.p_adjusted is None else row.p_adjusted for row in pairs[:MOST_ROWS]),
         weighed_by="the smallest adjusted p",
     )  # fmt: skip
 
@@ -153,6 +162,11 @@ def _signatures(found: MetricResults) -> Table:
     columns = [Column(title="Metric"), Column(title="Library, version and settings")]
     rows = [[cell(shown_name(metric)), cell(shown_name(text.replace("|", " | ")))] for metric, text in signatures]
     return build_table("metrics_signatures", "How each metric was computed", columns, rows)
+
+
+def _left_out(rows: Sequence[object], name: str) -> list[str]:
+    left = len(rows) - MOST_ROWS
+    return [f"{plural(left, 'more row')} in tables/metrics_{name}.csv."] if left > 0 else []
 
 
 def _systems(found: MetricResults) -> list[str]:

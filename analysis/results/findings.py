@@ -187,10 +187,10 @@ def pair_findings(
 ) -> dict[tuple[str, frozenset[str]], set[str]]:
     """Return what was found on each pair: names of preferred systems, "" for no clear preference."""
     found: dict[tuple[str, frozenset[str]], set[str]] = {}
-    for entry in pair_results(results, source):
-        test = entry.test
+    for test in tests_by_source(results)[source]:
         if test.group == group and test.criterion in criteria and test.verdict is not None:
-            found.setdefault((test.criterion, frozenset((entry.x, entry.y))), set()).add(entry.winner or "")
+            winner = {"x": test.system_x, "y": test.system_y}.get(test.verdict, "")
+            found.setdefault((test.criterion, frozenset((test.system_x, test.system_y))), set()).add(winner)
     return found
 
 

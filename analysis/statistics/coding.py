@@ -83,10 +83,13 @@ def translate(column: pl.Series, change: Callable[[pl.Series], pl.Series]) -> pl
 def _look_up(column: pl.Series, seen: pl.Series, numbers: npt.NDArray[Number]) -> npt.NDArray[Number]:
     """Return the number of each row; ``numbers`` are those of the distinct values ``seen``."""
     physical, distinct = column.to_physical(), seen.to_physical()
-    nothing = int(distinct.fill_null(0).to_numpy().max(initial=0)) + 1
+    highest: Any = distinct.max()
+    nothing = 0 if highest is None else int(highest) + 1
+    if distinct.has_nulls():
+        physical, distinct = physical.fill_null(nothing), distinct.fill_null(nothing)
     table = np.zeros(nothing + 1, dtype=numbers.dtype)
-    table[distinct.fill_null(nothing).to_numpy()] = numbers
-    looked_up: npt.NDArray[Number] = table[physical.fill_null(nothing).to_numpy()]
+    table[distinct.to_numpy()] = numbers
+    looked_up: npt.NDArray[Number] = table[physical.to_numpy()]
     return looked_up
 
 

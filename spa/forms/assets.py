@@ -7,7 +7,12 @@ from functools import cache
 from importlib.resources import files
 
 SCRIPT = "text/javascript; charset=utf-8"
-ASSETS = {"form.css": "text/css; charset=utf-8", "form.js": SCRIPT, "connection.js": SCRIPT}  # name -> media type
+ASSETS = {  # name -> media type
+    "form.css": "text/css; charset=utf-8",
+    "form.js": SCRIPT,
+    "spans.js": SCRIPT,
+    "connection.js": SCRIPT,
+}
 
 
 @cache
@@ -19,8 +24,6 @@ def common_style() -> str:
 @cache
 def asset_text(name: str) -> str:
     """Return a file that pages link to."""
-    if name == "form.js":
-        return _read(name) + _read("spans.js")
     return common_style() + _read(name) if name.endswith(".css") else _read(name)
 
 

@@ -11,7 +11,7 @@ import base64
 import hashlib
 import mimetypes
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Literal, Protocol
@@ -115,18 +115,14 @@ class Posting:
     origins: tuple[str, ...]  # where the browser may post to
     fields: Mapping[str, str]  # hidden fields sent beside the answers
 
-    @property
-    def policy(self) -> str:
-        """The content security policy of such a page."""
+    def policy(self, scripts: Iterable[str]) -> str:
+        """Return the content security policy of such a page; ``scripts`` are the page's own."""
+        digests = (hashlib.sha256(script.encode()).digest() for script in (*scripts, self.script))
+        hashes = " ".join(f"'sha256-{base64.b64encode(digest).decode('ascii')}'" for digest in digests)
         return (
-            f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {self._hashes}; "
+            f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {hashes}; "
             f"form-action {' '.join(self.origins)}; base-uri 'none'"
         )
-
-    @property
-    def _hashes(self) -> str:
-        digests = (hashlib.sha256(script.encode()).digest() for script in (asset_text("form.js"), self.script))
-        return " ".join(f"'sha256-{base64.b64encode(digest).decode('ascii')}'" for digest in digests)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,7 +219,7 @@ def render_whole(
             preview=posting is None and answers is None, answers=answers or {}, minimum_seconds=minimum_seconds
         ),
         style=Markup(asset_text("form.css")),  # our own files
-        script=Markup(asset_text("form.js")),
+        scripts=[Markup(text) for text in _scripts(any(map(_marks_errors, form.pages)))],
         posting=posting,
     )
 
@@ -284,6 +280,15 @@ def _questions_from(blocks: tuple[PageBlock, ...]) -> tuple[TextBlock | Question
     while questions and isinstance(questions[-1], TextBlock):
         questions.pop()
     return tuple(questions)
+
+
+def _marks_errors(page: Page) -> bool:
+    return any(isinstance(question.answer, SpansAnswer) for question in page.questions)
+
+
+def _scripts(spans: bool) -> tuple[str, ...]:
+    """Return the scripts of a page, of which the second is for marking errors."""
+    return tuple(asset_text(name) for name in ("form.js", *(("spans.js",) if spans else ())))
 
 
 def _kind_of(block: object) -> str:
@@ -387,6 +392,7 @@ def _environment() -> Environment:
         "arrangement": _arrangement,
         "words": _option_words,
         "quoted": quoted_lines,
+        "marks_errors": _marks_errors,
         "segments": _segments,
         "is_long": lambda exhibit: len(exhibit.text) > LONG_ITEM,
     }

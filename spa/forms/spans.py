@@ -52,6 +52,11 @@ def spans_from_json(value: str) -> MarkedText:
     return MarkedText(characters=record["characters"], spans=tuple(MarkedSpan(**span) for span in record["spans"]))
 
 
+def has_unplaced(value: str | None) -> bool:
+    """Tell whether an answer holds a quote that is not in the text, and so may hold anything."""
+    return value is not None and any(span.start is None for span in spans_from_json(value).spans)
+
+
 def sent_spans(question: Question, payload: Mapping[str, object]) -> object:
     """Return what a payload holds for a question about errors: its field, or those of a page without script."""
     sent = payload.get(question.question_id)
@@ -135,7 +140,8 @@ def _find(text: str, quote: object, occurrence: object) -> tuple[int | None, int
     which = 1 if len(starts) == 1 and occurrence is None else _whole(occurrence)
     if which is None or not 1 <= which <= len(starts):
         said = "" if occurrence is None else f", got occurrence {_short(occurrence)}"
-        return None, None, quote, f"stands {len(starts)} times in the text{said}"
+        times = "once" if len(starts) == 1 else f"{len(starts)} times"
+        return None, None, quote, f"stands {times} in the text{said}"
     start = starts[which - 1]
     return start, start + len(quote), quote, None
 

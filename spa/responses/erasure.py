@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, delete, func, or_, select, update
 
 from spa.errors import ResponseError
-from spa.forms.form import ExplanationTarget, Form, InterviewTarget, TextAnswer
+from spa.forms.form import ExplanationTarget, Form, InterviewTarget, SpansAnswer, SpanTarget, TextAnswer
+from spa.forms.spans import has_unplaced
 from spa.responses.answer_rows import target_from_json
 from spa.responses.answers import parse_answer
 from spa.responses.capacity import recount, seat_extra
@@ -214,6 +215,7 @@ def _clean_pages(connection: Connection, visit: Lease, form: Form) -> int:
             for name, value in fields_of(row.body).items()
             if name in questions
             and not isinstance(questions[name].answer, TextAnswer)
+            and not (isinstance(questions[name].answer, SpansAnswer) and "quote" in str(value))
             and isinstance(parse_answer(questions[name], value), Response)
         }
         body = json.dumps(remaining)
@@ -228,7 +230,9 @@ def _clean_answers(connection: Connection, visit: Lease) -> int:
     number = select(submissions.c.number).where(submissions.c.submission_id == visit.submission_id).scalar_subquery()
     cleaned = 0
     for row in connection.execute(select(answers).where(answers.c.submission == number)).all():
-        free = isinstance(target_from_json(row.target), ExplanationTarget | InterviewTarget)
+        target = target_from_json(row.target)
+        free = isinstance(target, ExplanationTarget | InterviewTarget)
+        free |= isinstance(target, SpanTarget) and has_unplaced(row.choice)
         if row.raw is None or not (free or row.missing_reason is not None):
             continue
         cleaned += 1

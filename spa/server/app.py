@@ -142,9 +142,8 @@ def create_app(
         trusted_proxies=trusted_proxies,
         limits=limits,
     )
-    app.add_middleware(
-        SecurityHeaders, policy=lambda: content_policy(context.redirect_sites, frames=context.frame_sites)
-    )
+    sites, frames = context.redirect_sites, context.frame_sites  # adapters add some while the server runs
+    app.add_middleware(SecurityHeaders, policy=lambda: content_policy(frozenset(sites), frames=frozenset(frames)))
     if log_requests:
         app.add_middleware(RequestLog)
     explain_failures(app, context)

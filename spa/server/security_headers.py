@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -16,7 +17,8 @@ HEADERS: Mapping[str, str] = {
 }
 
 
-def content_policy(places: Iterable[str] = (), *, frames: Iterable[str] = ()) -> str:
+@lru_cache
+def content_policy(places: frozenset[str] = frozenset(), *, frames: frozenset[str] = frozenset()) -> str:
     """Return the content security policy of all pages.
 
     A browser follows the redirect after the last page only to places (scheme and host) that ``form-action`` names,

@@ -9,6 +9,7 @@ from typing import get_args
 
 from spa.study.annotator_validation import panel_problems, people_problems, rater_problems
 from spa.study.problems import StudyProblem, find, nearest, quote, repeated, unfit_system
+from spa.study.span_validation import span_problems
 from spa.study.stopping import (
     deciding_answers,
     deciding_criteria,
@@ -50,7 +51,7 @@ def validate_study(study: Study) -> list[StudyProblem]:
         _hidden_item_text,
         _identical_pairs,
         _references,
-        _spans,
+        span_problems,
         _answers,
         _text_tables,
         _expected,
@@ -269,23 +270,6 @@ def _section_criteria(study: Study) -> Iterator[StudyProblem]:
         if not study.criteria_of(table):
             do = "give a criterion options" if table == "categories" else "set overall = true or name criteria"
             yield find(f"[{table}]", "something to ask", "no criterion", do, "criteria")
-
-
-def _spans(study: Study) -> Iterator[StudyProblem]:
-    section = study.spans
-    if section is None:
-        return
-    yield from repeated("[spans] severities", section.severities)
-    yield from repeated("[spans] categories", section.categories)
-    if section.weights is not None and len(section.weights) != len(section.severities):
-        got = f"{len(section.weights)} for {len(section.severities)}"
-        yield find("[spans] weights", "one for each severity", got, "add or remove some")
-    if study.outputs.kind == "image":
-        yield find("[spans]", "text outputs, to mark words in", "images", "remove it", "outputs")
-    for criterion in study.criteria:
-        if criterion.mark_differences and criterion.id in study.criteria_of("spans"):
-            expected = "false for a criterion of [spans], whose marks are the annotator's"
-            yield find(f"[[criteria]] {criterion.id}, mark_differences", expected, "true", "remove it", "spans")
 
 
 def _one_rating_each(study: Study) -> Iterator[StudyProblem]:

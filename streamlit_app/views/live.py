@@ -64,8 +64,8 @@ def _how(state: LiveState) -> str:
     rate = loading.stopping()["error_rate"]
     end = "Nobody else needs to be asked." if state.enough else "Asking goes on until all is decided."
     return (
-        f"{end} The chance of any false decision is at most {100 * rate:g} %, however often this page is looked at. "
-        "Means of decided pairs are biased, as asking ended when they were clear."
+        f"{end} The chance of any false decision is at most {100 * rate:g} %, however often this page is looked at."
+        + (" Means of decided pairs are biased, as asking ended when they were clear." if state.pairs else "")
     )
 
 

@@ -22,6 +22,7 @@ from analysis.correlations import (
     williams_of_sizes,
 )
 from analysis.correlations.coefficients import METHODS, Method, round_significant
+from analysis.correlations.levels import correlate_each
 from analysis.statistics.corrections import benjamini_hochberg
 from tests.analysis.peers import multipletests
 
@@ -161,6 +162,20 @@ def test_levels_do_not_depend_on_numbers_order_or_side() -> None:
         assert (one.level, one.method, one.n, one.reason) == (two.level, two.method, two.n, two.reason)
         assert one.value == pytest.approx(two.value, abs=1e-12)
         assert one.p_value == (None if two.p_value is None else pytest.approx(two.p_value, rel=1e-9))
+
+
+def test_several_at_once_are_correlated_as_one_by_one() -> None:
+    rng = np.random.default_rng(8)
+    several = []
+    for outputs in (2, 3, 24, 60):
+        of = rng.permutation(60)[:outputs]
+        a, b = rng.integers(1, 5, (2, outputs)).astype(np.float64)
+        several.append(PairedScores(item=of // 4, system=of % 4, a=a, b=np.full(outputs, 3.0) if outputs == 24 else b))
+    found = correlate_each(several)
+    for place, own in enumerate(several):
+        for row in correlate_levels(own):
+            value = found[row.level, row.method][place]
+            assert np.isnan(value) if row.value is None else value == pytest.approx(row.value, abs=1e-12)
 
 
 def test_a_constant_item_is_left_out_and_counted() -> None:

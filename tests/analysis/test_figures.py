@@ -6,7 +6,7 @@ import math
 import operator
 import re
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -148,6 +148,24 @@ def test_an_interval_of_a_share_is_drawn_no_further_than_the_scale():
     beyond = {**preference("human", "A", "B", 0.98), "ci_high": 1.04}
     assert forest_plot([beyond]) == forest_plot([{**beyond, "ci_high": 1.0}])
     assert forest_plot([beyond]) != forest_plot([{**beyond, "ci_high": 0.99}])
+
+
+def test_a_share_stands_where_the_axis_says() -> None:
+    row = {**preference("human", "A", "B", 0.7), "ci_low": 0.6, "ci_high": 0.9}
+    svg = forest_plot([row])
+    assert svg.count("translate(147,") == 1  # 70 % of 210 pixels
+    assert re.search(r"M126,[\d.]+L189,", svg)
+    ends = {node.text: float(str(node.get("x"))) for node in ElementTree.fromstring(svg).iter(f"{SVG}text")}
+    assert (ends["0%"], ends["50%"], ends["100%"]) == (0, 105, 210)
+
+
+def test_labels_of_an_axis_do_not_touch() -> None:
+    rows = [{"system": str(place), "group": "g", "mean": place, "ci_low": 1, "ci_high": 72} for place in range(1, 73)]
+    svg = means_plot(rows, title="place")
+    labels = [node for node in ElementTree.fromstring(svg).iter(f"{SVG}text") if node.get("font-size") == "11px"]
+    places = [float(str(node.get("x"))) for node in labels]
+    assert len(labels) > 4
+    assert min(b - a for a, b in pairwise(places)) > 20
 
 
 def test_criteria_become_panels_and_exposures_are_named():

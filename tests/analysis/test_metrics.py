@@ -16,15 +16,17 @@ from analysis.metrics.errant_scores import Counts, best_counts, errant
 from analysis.metrics.rouge import rouge
 from analysis.metrics.sacrebleu_scores import bleu, chrf, ter
 from analysis.metrics.sari import sari, sari_of_words
-from analysis.metrics.scores import Scores, Settings, Texts
+from analysis.metrics.scores import MetricScores, MetricSettings, SystemTexts
 from analysis.metrics.surface import length, readability
 from spa.errors import AnalysisError
 from tests.spa.tiny_models import need_local_models
 
 OUTPUTS = ["The cat sat on the mat.", "A dog barked at night.", "It rained."]
 REFERENCES = [["The cat is on the mat.", "A cat sat there."], ["The dog barked all night."], ["It rained all day."]]
-TEXTS = Texts(outputs=OUTPUTS, references=REFERENCES, sources=["The cat was sitting.", "A dog did bark.", "Rain fell."])
-ENGLISH = Settings()
+TEXTS = SystemTexts(
+    outputs=OUTPUTS, references=REFERENCES, sources=["The cat was sitting.", "A dog did bark.", "Rain fell."]
+)
+ENGLISH = MetricSettings()
 ABOUT = "About 95 species are currently accepted."  # the example of Xu et al. (2016) and of the library `evaluate`
 SPECIES = [
     "About 95 species are currently known.",
@@ -33,7 +35,7 @@ SPECIES = [
 ]
 
 
-def named(rows: list[Scores]) -> dict[str, Scores]:
+def named(rows: list[MetricScores]) -> dict[str, MetricScores]:
     return {row.metric: row for row in rows}
 
 
@@ -62,7 +64,7 @@ def test_rouge_of_published_summaries(shared_data: Path) -> None:
     """Sottana et al. (2023), Table 1, last column: the geometric mean of mean F1s."""
     rows = read_rows(shared_data / "sottana/summarization_texts.jsonl")
     for system, expected in (("bigscience/T0pp", 31.62), ("text-davinci-003", 27.19), ("gpt-3.5-turbo", 25.72)):
-        texts = Texts(
+        texts = SystemTexts(
             outputs=[row["outputs"][system] for row in rows],
             references=[[row["outputs"]["gold_reference"]] for row in rows],
             sources=[row["source"] for row in rows],
@@ -74,7 +76,7 @@ def test_sari_of_published_simplifications_orders_them_alike(shared_data: Path) 
     """Table 1 has 44.61, 43.25 and 35.01 for outputs before they were tidied for annotators."""
     rows = read_rows(shared_data / "sottana/simplification_texts.jsonl")
     for system, expected in (("google/flan-t5-xxl", 44.61), ("davinci-instruct-beta", 43.25), ("gpt-3.5-turbo", 35.01)):
-        texts = Texts(
+        texts = SystemTexts(
             outputs=[row["outputs"][system] for row in rows],
             references=[[row["outputs"]["gold_reference"]] for row in rows],
             sources=[row["source"] for row in rows],
@@ -84,7 +86,7 @@ def test_sari_of_published_simplifications_orders_them_alike(shared_data: Path) 
 
 def test_sari_is_that_of_the_published_example() -> None:
     """The documentation of the library `evaluate` prints 26.953601953601954."""
-    found = sari(Texts(outputs=["About 95 you now get in."], references=[SPECIES], sources=[ABOUT]), ENGLISH)
+    found = sari(SystemTexts(outputs=["About 95 you now get in."], references=[SPECIES], sources=[ABOUT]), ENGLISH)
     assert found[0].values[0] == pytest.approx(26.953601953601954, abs=1e-12)
 
 
@@ -123,9 +125,9 @@ def test_sacrebleu_is_called_as_by_hand_with_its_signature() -> None:
 
 
 def test_chinese_is_cut_into_characters() -> None:
-    texts = Texts(outputs=["我们昨天去了海边。"], references=[["我们昨天去海边了。"]], sources=[""])
-    assert bleu(texts, Settings(language="zh"))[0].values[0] > bleu(texts, ENGLISH)[0].values[0]
-    assert "tok:zh" in bleu(texts, Settings(language="zh-Hant"))[0].signature
+    texts = SystemTexts(outputs=["我们昨天去了海边。"], references=[["我们昨天去海边了。"]], sources=[""])
+    assert bleu(texts, MetricSettings(language="zh"))[0].values[0] > bleu(texts, ENGLISH)[0].values[0]
+    assert "tok:zh" in bleu(texts, MetricSettings(language="zh-Hant"))[0].signature
 
 
 def test_f_half_of_edits_is_that_of_errant() -> None:
@@ -146,16 +148,16 @@ def test_errant_finds_corrections(tmp_path: Path) -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("attribute_ruler").add([[{}]], {"TAG": "NN", "POS": "NOUN", "LEMMA": "word", "DEP": "dep"})
     nlp.to_disk(tmp_path / "model")
-    texts = Texts(
+    texts = SystemTexts(
         outputs=["She does n't like cats .", "He go home now ."],  # one of two errors; a needless change
         references=[["She does n't like it ."], ["He goes home ."]],
         sources=["She do n't like it .", "He go home ."],
     )
-    found = errant(texts, Settings(spacy_model=str(tmp_path / "model")))[0]
+    found = errant(texts, MetricSettings(spacy_model=str(tmp_path / "model")))[0]
     assert found.values == pytest.approx([100 * Counts(1, 1, 0).f_half(), 0.0])
     assert found.corpus == pytest.approx(100 * Counts(1, 2, 1).f_half())
     with pytest.raises(AnalysisError, match=r"expected the spaCy model nowhere, got none .* spacy download"):
-        errant(texts, Settings(spacy_model="nowhere"))
+        errant(texts, MetricSettings(spacy_model="nowhere"))
 
 
 def test_bertscore_follows_its_definition(tmp_path: Path) -> None:
@@ -172,8 +174,8 @@ def test_bertscore_follows_its_definition(tmp_path: Path) -> None:
     sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
     model = BertModel(BertConfig(vocab_size=5 + len(words), initializer_range=0.5, **sizes)).eval()
     model.save_pretrained(tmp_path)
-    texts = Texts(outputs=["the cat sat ."], references=[["a dog", "a cat sat at night ."]], sources=[""])
-    found = bertscore(texts, Settings(bertscore_model=tmp_path, bertscore_layer=1))[0]
+    texts = SystemTexts(outputs=["the cat sat ."], references=[["a dog", "a cat sat at night ."]], sources=[""])
+    found = bertscore(texts, MetricSettings(bertscore_model=tmp_path, bertscore_layer=1))[0]
 
     def vectors(text: str) -> Any:
         with torch.no_grad():
@@ -189,9 +191,9 @@ def test_bertscore_follows_its_definition(tmp_path: Path) -> None:
     assert found.values == pytest.approx([100 * best])
     assert "layer:1" in found.signature
     with pytest.raises(AnalysisError, match="expected --bertscore-layer from 0 to 2, got 7"):
-        bertscore(texts, Settings(bertscore_model=tmp_path, bertscore_layer=7))
+        bertscore(texts, MetricSettings(bertscore_model=tmp_path, bertscore_layer=7))
     with pytest.raises(AnalysisError, match="expected a folder with a transformers model"):
-        bertscore(texts, Settings(bertscore_model=tmp_path / "nothing"))
+        bertscore(texts, MetricSettings(bertscore_model=tmp_path / "nothing"))
 
 
 def test_length_and_readability_by_hand() -> None:
@@ -201,4 +203,4 @@ def test_length_and_readability_by_hand() -> None:
     assert found["words"].higher_is_better is None
     # 17 letters and the full stop in 6 words of one sentence: 4.71 * 18 / 6 + 0.5 * 6 / 1 - 21.43
     assert found["automated_readability_index"].values[0] == pytest.approx(4.71 * 18 / 6 + 0.5 * 6 - 21.43)
-    assert readability(Texts(outputs=["..."], references=[[]], sources=[""]), ENGLISH)[0].values == [0]
+    assert readability(SystemTexts(outputs=["..."], references=[[]], sources=[""]), ENGLISH)[0].values == [0]

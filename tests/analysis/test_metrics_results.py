@@ -16,7 +16,7 @@ from statsmodels.stats.multitest import multipletests
 
 from analysis import Plan, Reading, check_frames, read_tables
 from analysis.metrics.compute import KINDS, ComputedMetrics, compute_metrics
-from analysis.metrics.scores import Settings
+from analysis.metrics.scores import MetricSettings
 from analysis.report import render_report
 from analysis.results.analyse import analyse
 from analysis.results.records import Results
@@ -38,7 +38,7 @@ def study_with(folder: Path, references: str = REFERENCES, *, replace: tuple[str
 
 def computed(path: Path, *names: str, **more: Any) -> ComputedMetrics:
     study = load_study(path)
-    return compute_metrics(study, load_outputs(study), names, Settings(language=study.language), **more)
+    return compute_metrics(study, load_outputs(study), names, MetricSettings(language=study.language), **more)
 
 
 def spa(*words: str | Path) -> Result:
@@ -214,7 +214,9 @@ def test_direction_turns_verdicts_and_ranks_and_nothing_else() -> None:
     assert [row.verdict for row in up] == [row.verdict for row in down]
     assert [row.p_adjusted for row in up] == [row.p_adjusted for row in down] == [row.p_adjusted for row in length]
     assert [row.mean_difference for row in up] == pytest.approx([-row.mean_difference for row in down])
-    assert {(row.verdict, row.reason) for row in length} == {(None, "neither a higher nor a lower score is better")}
+    assert {(row.verdict, row.reason) for row in length} == {
+        (None, "higher_is_better is not given, so neither system is ahead")
+    }
     ranks = {name: [row.rank for row in found.means if row.metric == name] for name in ("up", "down", "length")}
     assert ranks == {"up": [3, 2, 1], "down": [3, 2, 1], "length": [None, None, None]}
     assert {(row.metric, row.kendall_tau) for row in found.beside_people} == {("up", 1), ("down", 1)}

@@ -16,6 +16,8 @@ from spa.forms.prompt_turns import PromptTurn, turns_of
 from spa.forms.texts import load_texts
 from spa.raters.endpoints.endpoint import LLMRequest
 from spa.raters.local.endpoint import LocalEndpoint
+from spa.raters.local.loading import LoadedModel, load_model
+from spa.raters.local.token_statistics import token_statistics
 from spa.raters.prompt_messages import PromptWriter, conversation_messages
 from spa.raters.reading.reply_reader import ReplyTurn
 from spa.study.raters import Rater, rater_variants
@@ -188,6 +190,24 @@ def figures() -> Iterator[Figure]:
             unit="x",
             note=f"{parameters / 1e6:.0f} million parameters, {tokens} tokens at the end, 8 written a page",
         )
+        loaded = load_model(talker, Path())
+        seconds = {batched: _scoring_seconds(loaded, batched=batched) for batched in (True, False)}
+        yield Figure(
+            name="contamination, 60 texts: batches to one after the other",
+            value=seconds[False] / seconds[True],
+            unit="x",
+            note=f"{parameters / 1e6:.0f} million parameters, {seconds[True]:.2f} s of CPU time",
+        )
+
+
+def _scoring_seconds(loaded: LoadedModel, *, batched: bool) -> float:
+    texts = [STORY[: 40 + 7 * number % len(STORY)] for number in range(60)]
+    best = float("inf")
+    for _ in range(ROUNDS):
+        start = time.process_time()
+        token_statistics(loaded, texts, batched=batched)
+        best = min(best, time.process_time() - start)
+    return best
 
 
 if __name__ == "__main__":

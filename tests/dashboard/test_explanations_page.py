@@ -47,7 +47,7 @@ def explained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
     (folder / "umap.py").write_text(UMAP)
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("PYTHONPATH", str(folder))
-        with started(path, "--review", str(review)) as running:
+        with started(path, "--review-study", str(review)) as running:
             yield running
 
 

@@ -287,7 +287,7 @@ def test_the_locales_have_the_same_page_texts_and_pages_use_each_of_them() -> No
 
 def test_a_file_is_named_by_its_content_and_loads_nothing_from_elsewhere() -> None:
     assert re.fullmatch(r"form\.[0-9a-f]{12}\.css", asset_name("form.css"))
-    for name in ("form.css", "form.js"):
+    for name in ("form.css", "form.js", "spans.js"):
         assert not re.search(r"url\(|@import|https?:|eval\(|innerHTML", asset_text(name))
 
 

@@ -18,7 +18,17 @@ from hypothesis import strategies as st
 from spa.cli import main
 from spa.errors import StudyError
 from spa.forms.build import build_form
-from spa.forms.form import AnswerOption, ExhibitsBlock, Form, OrderAnswer, Page, Question, RankingTarget
+from spa.forms.form import (
+    AnswerOption,
+    ExhibitsBlock,
+    ExplanationTarget,
+    Form,
+    OrderAnswer,
+    Page,
+    Question,
+    RankingTarget,
+)
+from spa.forms.form_extras import FormExtras
 from spa.forms.html import PageState, render_page
 from spa.forms.prompt import answer_format, render_prompt
 from spa.forms.prompt_turns import turns_of
@@ -138,6 +148,15 @@ def test_a_prompt_asks_for_ranks_and_shows_the_outputs_of_a_question_alone() -> 
     assert [block for block in turn.pages[-1].blocks if isinstance(block, ExhibitsBlock)] == [
         block for block in page.blocks if isinstance(block, ExhibitsBlock)
     ]
+
+
+def test_an_llm_may_be_asked_to_explain_its_order() -> None:
+    study = ranking_study()
+    ((assignment, key),) = drawn(study)
+    form = build_form(study, outputs_of(study), assignment, key, TEXTS, FormExtras(explain="before"))
+    explained = [one.target for one in form.questions("everybody") if isinstance(one.target, ExplanationTarget)]
+    assert [target.of for target in explained] == [one.target for _, one in asked(form)]
+    assert [target_from_json(target_to_json(target)) for target in explained] == explained
 
 
 def test_what_a_browser_without_script_sends_is_read_and_shown_again() -> None:

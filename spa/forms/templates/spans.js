@@ -115,7 +115,7 @@
     };
 
     // Pieces between all ends of marks, each decorated by the heaviest mark over it.
-    const draw = () => {
+    const drawText = () => {
       const placed = marks.filter((one) => one.start !== undefined);
       const shown = chosen ?? word?.place;
       const ends = [0, text.length, ...placed.flatMap(({ start, end }) => [start, end]), ...(shown ?? [])];
@@ -132,6 +132,10 @@
         return piece;
       });
       surface.replaceChildren(...pieces);
+    };
+
+    const draw = () => {
+      drawText();
       list.replaceChildren(...marks.map((one) => {
         const item = made("li");
         const words = made("span");
@@ -166,6 +170,7 @@
       const [start, end] = chosen;
       const record = { start, end, severity };
       if (select.value) record.category = select.value;
+      select.value = "";
       marks.push(record);
       marks.sort((a, b) => (a.start ?? Infinity) - (b.start ?? Infinity));
       status.textContent = `${severity}: ${text.slice(start, end)}`;
@@ -187,14 +192,14 @@
       if (!words.length) return;
       const last = words.length - 1;
       const at = (number) => Math.min(Math.max(number, 0), last);
-      if (!word) word = { from: step < 0 ? last : 0, to: step < 0 ? last : 0 };
+      if (!word) word = { to: step === 1 ? 0 : step === -1 ? last : at(step) };
       else word.to = at(word.to + step);
-      if (!extend) word.from = word.to;
+      if (!extend || word.from === undefined) word.from = word.to;
       const [first, final] = [Math.min(word.from, word.to), Math.max(word.from, word.to)];
       word.place = [words[first][0], words[final][1]];
       choose(null);
       status.textContent = text.slice(...word.place);
-      draw();
+      drawText();
       surface.querySelector(".word")?.scrollIntoView({ block: "nearest" });
     };
 
@@ -205,7 +210,7 @@
       if (event.key in steps && !event.ctrlKey && !event.metaKey && !event.altKey) move(steps[event.key], event.shiftKey);
       else if (event.key === "Enter" && word) {
         choose(word.place);
-        draw();
+        drawText();
         tools.querySelector("select, button").focus();
       } else return;
       event.preventDefault();
@@ -213,13 +218,13 @@
     surface.addEventListener("blur", () => {
       if (!word || chosen) return;
       word = null;
-      draw();
+      drawText(); // and not the list, whose button may be what was pressed
     });
     tools.addEventListener("keydown", (event) => {
       if (event.key !== "Escape") return;
       choose(null);
       surface.focus({ preventScroll: true });
-      draw();
+      drawText();
     });
     box.addEventListener("change", save);
     field.value = sent;

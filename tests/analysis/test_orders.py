@@ -1,0 +1,278 @@
+"""Orders of outputs: Plackett-Luce against choix and Bradley-Terry, recovery of known strengths, ties, places."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import choix
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import rankdata, ttest_1samp
+
+from analysis.answers.plan import Plan
+from analysis.answers.tables import AnswerTables, Reading, check_frames
+from analysis.orders.plackett_luce import MOST_ORDERS, PlackettLuce, plackett_luce
+from analysis.report.sections import build_document
+from analysis.results.analyse import analyse
+from analysis.results.records import Results
+from analysis.statistics.coding import Floats, Ints
+from analysis.strengths.estimate import bradley_terry
+from spa.errors import AnalysisError
+
+TRUTH = np.array([1.0, 0.3, -0.3, -1.0])
+SYSTEMS = ("a", "b", "c", "d")
+
+
+def drawn(n: int, *, seed: int, truth: Floats = TRUTH) -> Floats:
+    """Draw orders from the Plackett-Luce model: utilities with Gumbel noise, sorted."""
+    noise = np.random.default_rng(seed).gumbel(size=(n, len(truth)))
+    return rankdata(-(truth + noise), axis=1)
+
+
+def fit(ranks: Floats, cluster: Ints | None = None, **more: Any) -> PlackettLuce:
+    names = SYSTEMS[: ranks.shape[1]]
+    cluster = np.arange(len(ranks)) if cluster is None else cluster
+    return plackett_luce(ranks, systems=names, cluster=cluster, rng=np.random.default_rng(0), **more)
+
+
+def by_choix(orders: list[list[int]]) -> Floats:
+    found: Floats = choix.ilsr_rankings(len(SYSTEMS), orders, max_iter=1000, tol=1e-10)
+    return found - found.mean()
+
+
+def test_without_ties_strengths_are_those_of_choix() -> None:
+    ranks = drawn(150, seed=1)
+    assert fit(ranks).strength == pytest.approx(by_choix(np.argsort(ranks, axis=1).tolist()), abs=1e-6)
+
+
+def test_parts_of_the_systems_are_ranked() -> None:
+    ranks = drawn(150, seed=2)
+    ranks[np.arange(150), np.arange(150) % 4] = np.nan
+    orders = [[i for i in np.argsort(row).tolist() if np.isfinite(row[i])] for row in ranks]
+    assert fit(ranks).strength == pytest.approx(by_choix(orders), abs=1e-6)
+
+
+def test_an_ordering_with_ties_is_the_mean_of_the_orders_that_they_allow() -> None:
+    ranks = drawn(120, seed=3)
+    ranks[::3] = np.where(ranks[::3] > 2, 3, ranks[::3])
+    orders = []
+    for row in ranks:
+        order = np.argsort(row, kind="stable").tolist()
+        tied = len(set(row)) < 4
+        orders += [order, [*order[:2], order[3], order[2]] if tied else order]
+    found = fit(ranks)
+    assert found.strength == pytest.approx(by_choix(orders), abs=1e-6)
+    assert (found.n_tied, found.n_left_out, found.interval) == (40, 0, "bootstrap")
+
+
+def test_two_systems_give_bradley_terry_with_its_sandwich() -> None:
+    rng = np.random.default_rng(4)
+    won, annotator = rng.random(80) < 0.7, np.arange(80) // 5
+    found = fit(np.where(won[:, None], [1.0, 2.0], [2.0, 1.0]), annotator)
+    wanted = bradley_terry(["a"] * 80, ["b"] * 80, won.astype(float), clusters={"annotator": annotator})
+    assert found.strength == pytest.approx(wanted.strength, abs=1e-9)
+    assert found.ci_low == pytest.approx(wanted.ci_low, abs=1e-9)
+    assert found.ci_high == pytest.approx(wanted.ci_high, abs=1e-9)
+    assert (found.interval, found.n_clusters) == ("sandwich", 16)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.permutations(range(4)), st.integers(0, 100))
+def test_renamed_systems_keep_their_strengths(order: list[int], seed: int) -> None:
+    ranks = drawn(60, seed=seed)
+    assert fit(ranks[:, order]).strength == pytest.approx(fit(ranks).strength[order], abs=1e-8, nan_ok=True)
+
+
+def test_gaps_between_ranks_do_not_matter() -> None:
+    ranks = drawn(60, seed=5)
+    assert fit(3 * ranks + 7).strength.tolist() == fit(ranks).strength.tolist()
+
+
+@pytest.mark.parametrize("interval", ["sandwich", "bootstrap"])
+def test_intervals_hold_the_truth_as_often_as_they_say(interval: str) -> None:
+    inside = []
+    for seed in range(60):
+        ranks = drawn(120, seed=1000 + seed, truth=np.array([0.6, 0.0, -0.6]))
+        if interval == "bootstrap":
+            ranks[0] = 1  # one ordering with ties is enough
+        found = fit(ranks, np.arange(120) // 4, n_replicates=200)
+        assert found.interval == interval
+        inside.append((found.ci_low <= [0.6, 0.0, -0.6]) & (found.ci_high >= [0.6, 0.0, -0.6]))
+    assert 0.86 <= np.mean(inside) <= 0.995
+
+
+def test_known_strengths_are_recovered() -> None:
+    assert fit(drawn(6000, seed=6)).strength == pytest.approx(TRUTH, abs=0.06)
+
+
+def test_who_is_always_first_or_tied_too_widely_has_no_strength() -> None:
+    ranks = drawn(60, seed=7)
+    ranks[:, 0] = 0.5
+    found = fit(ranks)
+    assert np.isnan(found.strength[0])
+    assert "won every comparison" in str(found.reasons[0])
+    assert np.isfinite(found.strength[1:]).all()
+    wide = np.vstack([np.ones((1, 5)), rankdata(np.random.default_rng(8).random((40, 5)), axis=1)])
+    assert MOST_ORDERS < 120
+    all_five = plackett_luce(wide, systems="abcde", cluster=np.arange(41), rng=np.random.default_rng(0))
+    assert (all_five.n_left_out, all_five.n_orderings, all_five.interval) == (1, 40, "sandwich")
+
+
+def test_one_annotator_alone_has_no_interval() -> None:
+    found = fit(drawn(40, seed=9), np.zeros(40, dtype=np.int64))
+    assert np.isnan(found.ci_low).all()
+    assert found.no_interval == "one annotator only: no spread to make an interval from"
+
+
+def orders_table(n_annotators: int = 12, n_items: int = 5, *, seed: int = 1, pull: float = 0.0) -> pl.DataFrame:
+    """Return a table in which systems differ as ``TRUTH`` says, and places further down lose ``pull`` utility each."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for annotator in range(n_annotators):
+        for item in range(n_items):
+            shown = rng.permutation(4)
+            place = np.argsort(shown)
+            utility = TRUTH + rng.gumbel(size=4) - pull * place
+            rank = rankdata(-np.round(utility), method="min").astype(int)
+            rows += [
+                {
+                    "annotator_id": f"p{annotator}",
+                    "item_id": f"i{item}",
+                    "system": SYSTEMS[system],
+                    "rank": int(rank[system]),
+                    "position": int(place[system]) + 1,
+                }
+                for system in shown
+            ]
+    return pl.DataFrame(rows)
+
+
+def checked(table: pl.DataFrame, **others: pl.DataFrame) -> AnswerTables:
+    return check_frames({"orders": table, **others}, Reading())
+
+
+def analysed(table: pl.DataFrame, **others: pl.DataFrame) -> Results:
+    return analyse(checked(table, **others), Plan())
+
+
+def test_every_two_outputs_of_an_ordering_are_a_choice() -> None:
+    table = orders_table(2, 2)
+    choices = checked(table).choices
+    assert choices is not None
+    wanted = set()
+    for (annotator, item), rows in table.group_by("annotator_id", "item_id"):
+        for x, y in combinations(rows.sort("position").to_dicts(), 2):
+            winner = "tie" if x["rank"] == y["rank"] else "x" if x["rank"] < y["rank"] else "y"
+            wanted.add((annotator, item, x["system"], y["system"], winner))
+    assert set(choices.select("annotator_id", "item_id", "system_x", "system_y", "winner").rows()) == wanted
+    assert choices.height == len(wanted) == 4 * 6
+
+
+def test_the_tests_are_those_of_the_choices_that_orders_imply() -> None:
+    table = orders_table()
+    choices = checked(table).choices
+    assert choices is not None
+    columns = ["annotator_id", "item_id", "system_x", "system_y", "winner"]
+    alone = analyse(check_frames({"choices": choices.select(columns)}, Reading()), Plan())
+    assert analysed(table).choices.pairs == alone.choices.pairs
+    assert [row.strength for row in analysed(table).bradley_terry] == [row.strength for row in alone.bradley_terry]
+
+
+def test_asked_and_implied_choices_are_not_pooled() -> None:
+    asked = pl.DataFrame(
+        {"annotator_id": ["p0"], "item_id": ["i9"], "system_x": ["a"], "system_y": ["b"], "winner": ["x"]}
+    )
+    found = analysed(orders_table(), choices=asked)
+    assert {row.criterion for row in found.choices.pairs} == {"overall", "overall (orders)"}
+    assert [row.criterion for row in found.orders] == ["overall (orders)"]
+
+
+def test_a_ranking_with_a_gap_is_missing_as_a_whole_and_counted_once() -> None:
+    table = orders_table(3, 2).with_columns(
+        rank=pl.when((pl.col("annotator_id") == "p0") & (pl.col("item_id") == "i0") & (pl.col("system") == "a"))
+        .then(None)
+        .otherwise("rank")
+    )
+    found = analysed(table)
+    assert [(row.source, row.reason, row.n) for row in found.missing] == [("choices", "empty", 1)]
+    assert [(row.n_orderings, row.n_annotators) for row in found.orders] == [(5, 3)]
+    assert sum(row.n for row in found.order_places) == 20
+
+
+def test_the_place_on_the_page_is_tested_within_annotators() -> None:
+    rows, fair = analysed(orders_table(20, pull=0.8)).orders, analysed(orders_table(20)).orders
+    assert rows[0].place_effect is not None
+    assert rows[0].place_effect > 0.2
+    assert rows[0].place_p is not None
+    assert rows[0].place_p < 0.001
+    assert fair[0].place_p is not None
+    assert fair[0].place_p > 0.05
+    table = orders_table(20, pull=0.8)
+    ranked = table.with_columns(rank=pl.col("rank").rank("average").over("annotator_id", "item_id"))
+    own = pl.col("rank").mean().over("system")
+    left = ranked.with_columns(left=pl.col("rank") - own, place=pl.col("position") - 2.5)
+    slope = (pl.col("place") * pl.col("left")).sum() / (pl.col("place") ** 2).sum()
+    slopes = left.group_by("annotator_id").agg(slope.alias("slope"))["slope"].to_numpy()
+    assert rows[0].place_p == pytest.approx(ttest_1samp(slopes, 0).pvalue, rel=1e-6)
+    assert rows[0].place_effect == pytest.approx(slopes.mean())
+
+
+def test_a_table_without_places_says_so() -> None:
+    (row,) = analysed(orders_table().drop("position")).orders
+    assert (row.place_p, row.place_reason) == (None, "the table has no places on the page")
+
+
+def test_concordance_is_whole_where_all_annotators_order_alike() -> None:
+    same = orders_table(4, 1).with_columns(rank=pl.col("system").replace_strict({"a": 1, "b": 2, "c": 3, "d": 4}))
+    (row,) = analysed(same).orders
+    assert row.kendall_w == 1.0
+    strengths = analysed(same).order_strengths
+    assert all(one.strength is None and one.reason for one in strengths)
+    assert [one.mean_rank for one in sorted(strengths, key=lambda one: one.system)] == [1, 2, 3, 4]
+
+
+def test_rows_in_another_order_give_the_same_results() -> None:
+    table = orders_table()
+    turned = analysed(table.sample(fraction=1.0, shuffle=True, seed=3))
+    by_system = {row.system: row for row in turned.order_strengths}
+    for row in analysed(table).order_strengths:
+        other = by_system[row.system]
+        assert (other.strength, other.rank) == (pytest.approx(row.strength, abs=1e-9), row.rank)
+        assert other.mean_rank == pytest.approx(row.mean_rank)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (pl.lit(0), "rank must be a whole number from 1, the best, got '0'"),
+        (pl.lit(1.5), "rank must be a whole number from 1, the best, got '1.5'"),
+        (pl.lit("first"), "rank must be a number with a decimal point, got 'first'"),
+    ],
+)
+def test_ranks_that_are_none_are_refused(change: pl.Expr, problem: str) -> None:
+    with pytest.raises(AnalysisError) as caught:
+        checked(orders_table(1, 1).with_columns(rank=change))
+    assert any(problem in one for one in caught.value.problems)
+
+
+def test_a_system_twice_in_an_ordering_is_refused() -> None:
+    with pytest.raises(AnalysisError, match="expected one answer a cell, got 2"):
+        checked(pl.concat([orders_table(1, 1), orders_table(1, 1).head(1)]))
+
+
+def test_the_report_says_what_orders_say_and_studies_without_them_nothing() -> None:
+    found = analysed(orders_table())
+    ids = [section.id for section in build_document(found).sections]
+    assert ids.index("orders") == ids.index("choices") + 1
+    ratings = pl.DataFrame({"annotator_id": ["p"] * 4, "item_id": list("1122"), "system": list("abab"), "score": 1})
+    without = analyse(check_frames({"ratings": ratings}, Reading()), Plan())
+    assert "orders" not in [section.id for section in build_document(without).sections]
+    assert found.headline is not None
+    assert found.headline.source == "choices"
+    both = analysed(orders_table(), ratings=ratings).headline
+    assert both is not None
+    assert both.source == "ratings"

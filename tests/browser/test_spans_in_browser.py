@@ -1,0 +1,148 @@
+"""Errors marked in a real browser: by keyboard, mouse and touch, in hostile and right-to-left texts, without script."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from spa.forms.form import AnswerOption, Exhibit, ExhibitsBlock, Form, Question, Segment, SpansAnswer, SpanTarget
+from spa.forms.spans import MarkedSpan, spans_from_json
+from spa.responses.submission import Response
+from spa.server.app import create_app
+from spa.server.http_server import serve_on_loopback
+from tests.browser.chromium import PHONE, expect, open_context
+from tests.browser.test_form_in_browser import HandMade
+from tests.spa.web_forms import small_form
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+    from playwright.sync_api import Page as Tab
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+ENGLISH = '🦆 One <b onclick="window.hurt = 1">two</b> three\nfour two 🦆 end.'
+ARABIC = "الكلمة الأولى ثم الثانية"
+
+
+def spans_form(text: str) -> Form:
+    """Return a form of one page on which the errors of a text are marked, under two questions."""
+    form = small_form()
+    shown = Exhibit(exhibit_id="e1", caption="Writer A", label="A", item_id="i1", segments=(Segment(text=text),))
+    answer = SpansAnswer(
+        text=text,
+        severities=tuple(AnswerOption(value=name, text=name, score=n) for name, n in (("minor", 1.0), ("major", 5.0))),
+        categories=("fluency", "accuracy"),
+        no_errors="No errors",
+    )
+    questions = tuple(
+        Question(
+            question_id=f"q{number}",
+            text=f"Mark every error of kind {number}.",
+            answer=answer,
+            target=SpanTarget(label="A", item_id="i1", sample=1, criterion=f"c{number}"),
+        )
+        for number in (1, 2)
+    )
+    page = next(page for page in form.pages if page.kind == "rating")
+    blocks = (ExhibitsBlock(heading=None, exhibits=(shown,)), *questions)
+    pages = (replace(page, page_id="p1", blocks=blocks), replace(form.pages[-1], page_id="p2", audience="people"))
+    return replace(form, pages=pages)
+
+
+def stored(made: HandMade, form: Form) -> list[tuple[MarkedSpan, ...]]:
+    """Return what the first page of the only visit holds, by question."""
+    from spa.responses.answers import parse_answers
+
+    (lease,) = made.store.visits.leases()
+    sent = [json.loads(one.body) for one in made.store.visits.payloads(lease.submission_id) if one.page_id == "p1"]
+    answers = parse_answers(form.pages[0].questions, sent[-1])
+    assert all(isinstance(answer, Response) for answer in answers), answers
+    return [spans_from_json(str(getattr(answer, "value", ""))).spans for answer in answers]
+
+
+def press(tab: Tab, *keys: str) -> None:
+    for key in keys:
+        tab.keyboard.press(key)
+
+
+def test_errors_are_marked_by_keyboard_and_mouse_removed_and_shown_again(browser: Browser, tmp_path: Path) -> None:
+    form = spans_form(ENGLISH)
+    made = HandMade(tmp_path, form)
+    with (
+        made.store,
+        serve_on_loopback(create_app(made)) as url,
+        open_context(browser, forced_colors="active") as context,
+    ):
+        tab = context.new_page()
+        tab.goto(f"{url}/a/{made.store.tokens()[0]}")
+        first, second = tab.locator(".surface").all()
+        first.focus()
+        press(tab, "End", "ArrowLeft", "ArrowLeft", "Enter")  # the last duck, behind an astral character
+        expect(tab.locator("#q1-question .span-tools")).to_be_visible()
+        tab.locator("#q1-question select").select_option("accuracy")
+        tab.locator("#q1-question .span-tools").get_by_text("major").click()
+        press(tab, "Home", "ArrowRight", "Shift+ArrowRight", "Enter", "Tab", "Enter")
+        expect(tab.locator("#q1-question .marks li")).to_have_count(2)
+        tab.locator("#q1-question .marks button").first.click()
+        first.dblclick(position={"x": 30, "y": 12})
+        tab.locator("#q1-question .span-tools").get_by_text("minor").click()
+        assert "wavy" in tab.locator(".error:not(.heavy)").evaluate("one => getComputedStyle(one).textDecorationStyle")
+        assert "double" in tab.locator(".error.heavy").evaluate("one => getComputedStyle(one).textDecorationStyle")
+        tab.locator("#q2").check()
+        assert first.evaluate("one => one.textContent") == second.evaluate("one => one.textContent") == ENGLISH
+        assert tab.evaluate("window.hurt === undefined && !document.querySelector('.surface b')")
+        tab.locator("button.next").click()
+        tab.wait_for_url("**/p/p2")
+        marks, none = stored(made, form)
+        assert [(one.text, one.severity, one.category) for one in marks] == [
+            ("One", "minor", None),
+            ("🦆", "major", "accuracy"),
+        ]
+        assert [one.start for one in marks] == [2, ENGLISH.rindex("🦆")]
+        assert none == ()
+        tab.locator("button.back").click()
+        expect(tab.locator("#q1-question .marks li")).to_have_count(2)
+        expect(tab.locator("#q2")).to_be_checked()
+
+
+def test_a_text_from_right_to_left_is_marked_on_a_phone_by_touch(browser: Browser, tmp_path: Path) -> None:
+    form = replace(spans_form(ARABIC), language="ar", right_to_left=True)
+    made = HandMade(tmp_path, form, language="ar")
+    settings: dict[str, Any] = {"viewport": PHONE, "has_touch": True}
+    with made.store, serve_on_loopback(create_app(made)) as url, open_context(browser, **settings) as context:
+        tab = context.new_page()
+        tab.goto(f"{url}/a/{made.store.tokens()[0]}")
+        tab.locator(".surface").first.evaluate(
+            "one => getSelection().setBaseAndExtent(one.firstChild, 7, one.firstChild, 14)"  # as handles do
+        )
+        tab.locator("#q1-question .span-tools").get_by_text("major").tap()
+        tab.locator(".surface").nth(1).focus()
+        press(tab, "ArrowLeft", "ArrowLeft", "Enter")  # on to the second word
+        tab.locator("#q2-question .span-tools").get_by_text("minor").tap()
+        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        tab.locator("button.next").tap()
+        tab.wait_for_url("**/p/p2")
+        assert [[one.text for one in spans] for spans in stored(made, form)] == [["الأولى"], ["الأولى"]]
+
+
+def test_without_script_each_severity_has_a_list(browser: Browser, tmp_path: Path) -> None:
+    form = spans_form(ENGLISH)
+    made = HandMade(tmp_path, form)
+    with made.store, serve_on_loopback(create_app(made)) as url:
+        with open_context(browser, java_script_enabled=False) as context:
+            tab = context.new_page()
+            tab.goto(f"{url}/a/{made.store.tokens()[0]}")
+            tab.locator("#q1-2").fill("three\nfour\ntwo")
+            tab.locator("#q2").check()
+            tab.locator("button.next").click()
+            tab.wait_for_url("**/p/p2")
+            marks, none = stored(made, form)
+            assert [(one.text, one.reason) for one in marks] == [
+                ("three", None),
+                ("four", None),
+                ("two", "stands 2 times in the text"),
+            ]
+            assert none == ()
