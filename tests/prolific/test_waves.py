@@ -216,7 +216,7 @@ def test_a_wave_is_opened_once_however_often_opening_it_dies(
         assert [call for call in study.json("journal") if call["outcome"] == "started"] == []
 
 
-@pytest.mark.parametrize(("most", "more"), [(8, ["--share=drops-out=0.2"]), (24, ["--faults"])])
+@pytest.mark.parametrize(("most", "more"), [(8, ["--share=drops-out=0.2"]), (12, ["--faults"])])
 def test_a_live_study_is_rehearsed_in_waves(tmp_path: Path, most: int, more: list[str]) -> None:
     """Rewards of 2.50 and a third for each who is paid; the study of fixed size would pay all places."""
     stopping = f'[stopping]\nrule = "when_decided"\nleast = 4\nwave = 4\neffect = 0.2\nmost = {most}'
