@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import os
 import sys
 from importlib.metadata import EntryPoint, entry_points, version
 from typing import Any
@@ -87,6 +88,7 @@ def main() -> None:
       spa rate my-study/study.toml --rater NAME
       spa report my-study/study.toml --out report
     """  # noqa: D301
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # our matrices are small: further threads wait at full load
     atexit.register(gc.freeze)  # else the way out takes a third of a second, in search of garbage in every module
     for stream in (sys.stdout, sys.stderr):  # a name in a user's data may not fit the terminal's encoding
         if hasattr(stream, "reconfigure"):
