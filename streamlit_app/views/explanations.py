@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from analysis.figures.drawing import COLOURS, SHAPES
+from analysis.figures.drawing import COLOURS
 from analysis.figures.plain_text import shown_name
 from analysis.results.words import Names, number
 from streamlit_app import loading
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MAP, KEYWORDS, ERRORS = "Map", "Keywords", "Errors found"
 PICK = "picked"  # the name of the selection in the chart
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 STARTS = 60  # characters of a text in the list
 EVERYBODY = "everybody"
 
@@ -115,6 +116,7 @@ def _chart(found: Exploration, places: Sequence[int], names: Names) -> int | Non
             "tooltip": [{"field": name, "type": "nominal"} for name in ("criterion", "item")],
         },
         "height": 460,
+        "usermeta": {"embedOptions": {"renderer": "svg"}},
     }
     told = f"A map of {len(rows):,} texts by criterion; the list beside it opens each of them."
     event: Any = st.vega_lite_chart(spec, on_select="rerun", selection_mode=PICK, alt=told)

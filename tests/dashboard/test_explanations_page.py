@@ -1,4 +1,4 @@
-"""The page of explanations: a text opens with its output; keywords; errors of the review.
+"""The page of explanations: a point or a name in the list opens a text with its output; keywords; errors of the review.
 
 The study is answered before the browser starts, whose event loop would stand in the way.
 """
@@ -54,9 +54,14 @@ def explained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
 def test_a_text_opens_with_its_output(explained: Dashboard, browser: Browser, width: int, tmp_path: Path) -> None:
     page = browser.new_page(viewport={"width": width, "height": 1000})
     visit(page, explained, "explanations")
-    expect(page.locator(f"{CHART} canvas, {CHART} svg").first).to_be_visible()
+    points = page.locator(f"{CHART} path[aria-roledescription=point]")
+    expect(points.first).to_be_visible()
     expect(page.get_by_text("with criteria shuffled").first).to_be_visible()
     photograph(page, tmp_path / f"map-{width}.png")
+    # other points may lie above any but the last drawn
+    points.last.click()
+    expect(page.locator(OPENED, has_text=HOSTILE).first).to_be_visible()
+    page.reload()
     page.get_by_role("combobox", name="Text").click()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
