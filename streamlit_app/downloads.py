@@ -10,4 +10,4 @@ from spa.responses.table_files import without_formulas
 
 def csv_button(label: str, frame: pl.DataFrame, name: str) -> None:
     """Offer a table as CSV, its texts that begin like a formula with an apostrophe in front."""
-    st.download_button(label, without_formulas(frame).write_csv(), name, "text/csv")
+    st.download_button(label, without_formulas(frame).write_csv(), name, "text/csv", on_click="ignore")

@@ -59,7 +59,8 @@ def _downloads(state: str, chosen: tuple[str, ...]) -> None:
     if loading.has_store():
         offered.append(("Datasheet (HEDS 3.0)", "heds.zip", "application/zip", lambda: _datasheet(state)))
     for column, (label, name, kind, make) in zip(st.columns(5), offered, strict=False):
-        column.download_button(label, make, f"{loading.options().name}-{name}", kind)
+        file = f"{loading.options().name}-{name}"
+        column.download_button(label, make, file, kind, on_click="ignore")  # a page drawn anew may lose the file
 
 
 @st.cache_data(show_spinner=False, max_entries=4)

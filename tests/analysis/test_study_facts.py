@@ -66,7 +66,7 @@ def test_facts_hold_what_a_reader_asks_for() -> None:
 
 def test_every_way_of_asking_has_its_words_in_the_report() -> None:
     """The report says each in a sentence; categories beside Likert ratings are not taken for Likert ratings."""
-    given = STUDY | {"continuous": {"criteria": []}, "categories": {}, "choices": {}}
+    given = STUDY | {"continuous": {"criteria": []}, "categories": {}, "choices": {}, "ranking": {}, "spans": {}}
     facts = facts_of(Study.model_validate(given), form=None, fingerprint="").reported()
     nothing = from_plain(empty_results())
     assert set(facts.elicitations) == set(ASKED) == set(SHORT)

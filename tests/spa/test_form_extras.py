@@ -13,9 +13,9 @@ from spa.forms.build import build_form
 from spa.forms.form import (
     ChoiceTarget,
     ExhibitsBlock,
+    ExplainedTarget,
     ExplanationTarget,
     Form,
-    PreferenceTarget,
     Question,
     RatingTarget,
     TextAnswer,
@@ -34,8 +34,6 @@ from spa.study.study import Study
 from spa.study.validation import validate_study
 from tests.spa.test_form_equality import check_one_form
 from tests.strategies import outputs_of, small_study, studies
-
-EXPLAINED = (PreferenceTarget, RatingTarget, ChoiceTarget)
 
 
 def forms(case: tuple[Study, Outputs], additions: FormExtras) -> list[Form]:
@@ -58,7 +56,7 @@ def test_every_answer_is_explained_once_beside_it(place: str, case: tuple[Study,
         if isinstance(target, ExplanationTarget):
             assert both[position + step] == target.of
     assert sum(isinstance(target, ExplanationTarget) for target in both) == sum(
-        isinstance(target, EXPLAINED) for target in asked
+        isinstance(target, ExplainedTarget) for target in asked
     )
     check_one_form(explained)
 
@@ -72,7 +70,7 @@ def test_a_question_put_alone_brings_its_explanation(case: tuple[Study, Outputs]
         if len(targets) == 2:
             assert targets[0] == ExplanationTarget(of=targets[1])  # type: ignore[arg-type]
         else:
-            assert not isinstance(targets[0], EXPLAINED)
+            assert not isinstance(targets[0], ExplainedTarget)
     assert [q for ask in turns_of(form, "question") for q in ask.questions] == list(form.questions("everybody"))
 
 
