@@ -230,7 +230,7 @@ def draw_scores(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ClusterSums:
+class DrawnSums:
     """What ``clustered_t`` makes of scores less their system's mean, divided by their number, study by study.
 
     Attributes
@@ -246,7 +246,7 @@ class ClusterSums:
     of_items: Floats
 
 
-def score_sums(x_scores: Floats, y_scores: Floats, x: Ints, y: Ints, pool: int) -> ClusterSums:
+def score_sums(x_scores: Floats, y_scores: Floats, x: Ints, y: Ints, pool: int) -> DrawnSums:
     """Sum up drawn scores, shape (runs, n, n_items); ``x`` and ``y`` as in :func:`standard_errors`."""
     n, count = len(x), x.size
     rests = [(scores - scores.mean(axis=(1, 2), keepdims=True)) / count for scores in (x_scores, y_scores)]
@@ -258,7 +258,7 @@ def score_sums(x_scores: Floats, y_scores: Floats, x: Ints, y: Ints, pool: int) 
         total = np.zeros((len(rest), pool))
         total[:, found] = np.add.reduceat(rest.reshape(len(rest), count)[:, order], first, axis=1)
         sums.append(total)
-    return ClusterSums(
+    return DrawnSums(
         of_annotators=np.sum(by_annotator**2, axis=1) / (1 - 1 / n),
         of_cells=sum(np.sum(rest**2, axis=(1, 2)) for rest in rests) / (1 - 1 / count),
         of_items=sums[0] - sums[1],
@@ -267,7 +267,7 @@ def score_sums(x_scores: Floats, y_scores: Floats, x: Ints, y: Ints, pool: int) 
 
 def draw_sums(
     components: Components, x: Ints, y: Ints, pool: int, *, runs: int, rng: np.random.Generator
-) -> ClusterSums:
+) -> DrawnSums:
     """Draw what :func:`score_sums` makes of scores, without the scores; O(runs x items²), whatever the annotators.
 
     Items' effects and sums are drawn with their exact distribution; given these, sums of squares over annotators are
@@ -295,19 +295,19 @@ def draw_sums(
     noise_of_one = n_items * (n_items * own + residual)
     of_annotators = of_effects + 2 * np.sqrt(of_effects * noise_of_one) * rng.standard_normal(runs)
     of_annotators += noise_of_one * rng.chisquare(n - 1, runs)
-    return ClusterSums(
+    return DrawnSums(
         of_annotators=np.maximum(of_annotators, 0.0) / count**2 / (1 - 1 / n),
         of_cells=of_cells / count**2 / (1 - 1 / count),
         of_items=sums[0] - sums[1],
     )
 
 
-def standard_errors(drawn: ClusterSums, x: Ints, y: Ints, pool: int) -> tuple[Floats, Floats]:
+def standard_errors(drawn: DrawnSums, x: Ints, y: Ints, pool: int) -> tuple[Floats, Floats]:
     """Return standard errors and df of ``clustered_t`` for many studies of one dealing, in which nothing pairs.
 
     Parameters
     ----------
-    drawn : ClusterSums
+    drawn : DrawnSums
         Of the studies.
     x, y : array of int, shape (n, n_items)
         Which items the scores are about; no annotator has an item twice.
