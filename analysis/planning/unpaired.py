@@ -265,9 +265,7 @@ def score_sums(x_scores: Floats, y_scores: Floats, x: Ints, y: Ints, pool: int) 
     )
 
 
-def draw_sums(
-    components: Components, x: Ints, y: Ints, pool: int, *, runs: int, rng: np.random.Generator
-) -> DrawnSums:
+def draw_sums(components: Components, x: Ints, y: Ints, pool: int, *, runs: int, rng: np.random.Generator) -> DrawnSums:
     """Draw what :func:`score_sums` makes of scores, without the scores; O(runs x items²), whatever the annotators.
 
     Items' effects and sums are drawn with their exact distribution; given these, sums of squares over annotators are
