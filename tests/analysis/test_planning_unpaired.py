@@ -16,6 +16,7 @@ from analysis.planning.unpaired import (
     deal_hands,
     deal_items,
     draw_scores,
+    draw_sums,
     score_sums,
     standard_errors,
     unpaired_need,
@@ -52,6 +53,20 @@ def test_standard_errors_are_those_of_the_test_of_the_report(items: OwnItems) ->
         assert test.t is not None
         assert (x.mean() - y.mean()) / test.t == pytest.approx(error, rel=1e-8)
         assert test.df == pytest.approx(freedom, rel=1e-9)
+
+
+def test_sums_are_drawn_as_if_scores_were() -> None:
+    """Standard errors and df of one dealing; those of annotators are drawn apart, so that df vary a little more."""
+    rng, items = np.random.default_rng(2), replace(FEW, pool=32)
+    (rated,) = deal_items(items, 30, layouts=1, exclusion_rate=0.1, rng=rng)
+    scores = draw_scores(PARTS, *rated, items.pool, runs=2000, rng=rng)
+    errors, df = standard_errors(score_sums(*scores, *rated, items.pool), *rated, items.pool)
+    drawn, drawn_df = standard_errors(draw_sums(PARTS, *rated, items.pool, runs=20_000, rng=rng), *rated, items.pool)
+    within = 4 * errors.std() / np.sqrt(len(errors))
+    assert drawn.mean() == pytest.approx(errors.mean(), abs=within)
+    assert drawn.std() == pytest.approx(errors.std(), abs=within)
+    assert drawn_df.mean() == pytest.approx(df.mean(), rel=0.01)
+    assert drawn_df.std() == pytest.approx(df.std(), rel=0.15)
 
 
 def test_power_is_that_of_studies_drawn_score_by_score() -> None:
