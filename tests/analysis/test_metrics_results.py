@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
+import spa.examples
 from analysis import Plan, Reading, check_frames, read_tables
 from analysis.metrics.compute import KINDS, ComputedMetrics, compute_metrics
 from analysis.metrics.scores import MetricSettings
@@ -25,7 +26,7 @@ from spa.errors import AnalysisError, SpaError
 from spa.study.load import load_study, study_fingerprint
 from spa.study.outputs import load_outputs
 
-EXAMPLE = Path(__file__).parents[2] / "spa" / "examples" / "sottana"
+EXAMPLE = Path(spa.examples.__file__).parent / "sottana"
 REFERENCES = 'references = ["editor"]'
 
 
