@@ -18,9 +18,6 @@ outputs = {files = ["outputs.jsonl"], item_text = "item_text"}
 systems = [{id = "sysone"}, {id = "systwo"}]
 design.items = PAGES
 
-[people]
-seconds_per_100_words = 0
-
 [likert]
 points = 7
 outputs = "all"
