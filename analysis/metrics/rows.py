@@ -21,7 +21,7 @@ from analysis.comparisons.ratings import (
 )
 from analysis.correlations.coefficients import correlate_series, prepare
 from analysis.statistics.corrections import Verdict, with_verdicts
-from analysis.statistics.rank_orders import Ranking, order_systems
+from analysis.statistics.rank_orders import Ranking, order_systems, ranks
 from analysis.statistics.record import Coefficient, Count, Positive, Probability, RankedSource, Record
 
 GROUP = "metrics"
@@ -207,19 +207,7 @@ def _places(
     values = {row.system: row.mean for row in means if row.criterion == metric}
     if all((metric, system) in whole for system in values):
         values = {system: whole[metric, system] for system in values}
-    return places_of(order_systems(values, tie=0.0, lower_is_better=not higher))
-
-
-def places_of(order: Sequence[Sequence[str]]) -> dict[str, int]:
-    """Return the place of each system; tied systems share the best.
-
-    >>> places_of([("a",), ("b", "c"), ("d",)])
-    {'a': 1, 'b': 2, 'c': 2, 'd': 4}
-    """
-    places: dict[str, int] = {}
-    for tied in order:
-        places |= dict.fromkeys(tied, len(places) + 1)
-    return places
+    return ranks(order_systems(values, tie=0.0, lower_is_better=not higher))
 
 
 def _test(row: RatingTest, higher: bool | None) -> MetricTest:
@@ -245,7 +233,7 @@ def _test(row: RatingTest, higher: bool | None) -> MetricTest:
 
 def _beside(metric: str, places: Places, rankings: Sequence[Ranking]) -> Iterator[MetricAndPeople]:
     for ranking in rankings if places else ():
-        theirs = places_of(ranking.order)
+        theirs = ranks(ranking.order)
         common = [system for system in places if system in theirs]
         found = correlate_series(
             prepare([places[system] for system in common]), prepare([theirs[system] for system in common]), "kendall"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analysis.figures.plain_text import shown_name
-from analysis.metrics.rows import MetricMean, MetricResults, MetricTest, places_of
+from analysis.metrics.rows import MetricMean, MetricResults, MetricTest
 from analysis.report.cells import cell
 from analysis.report.document import Block, Column, Paragraph, Section, Table, build_table
 from analysis.report.orientation import STARS
@@ -13,6 +13,7 @@ from analysis.report.pair_tables import NOT_EQUAL, level_words
 from analysis.results.findings import confidence_words
 from analysis.results.records import Results
 from analysis.results.words import NONE, Names, count, interval, number, p_value, plural, sentence, signed
+from analysis.statistics.rank_orders import ranks
 
 MOST_ROWS = 240  # of a table; all of them are in its CSV file
 MOST_SYSTEMS = 12  # columns that a reader can still compare
@@ -95,18 +96,18 @@ def _means(results: Results, names: Names, found: MetricResults) -> Table:
 def _orders(results: Results, names: Names, found: MetricResults) -> Table | None:
     """Lay ranks by people, LLMs and metrics under one another."""
     by_people = [
-        (sentence(names.source_by_group(row.source, row.group)), names.criterion(row.criterion), places_of(row.order))
+        (sentence(names.source_by_group(row.source, row.group)), names.criterion(row.criterion), ranks(row.order))
         for row in results.rankings
         if row.source != "ratings_bt" and row.order
     ]
     by_metric = _by_metric([row for row in found.means if row.rank is not None])
     if not by_metric:
         return None
-    ranks = {name: {row.system: row.rank or 0 for row in own} for name, own in by_metric.items()}
+    by_metrics = {name: {row.system: row.rank or 0 for row in own} for name, own in by_metric.items()}
     systems = _systems(found)
     rows = [
         [cell(title), cell(criterion), *(cell(count(places.get(system))) for system in systems)]
-        for title, criterion, places in (*by_people, *((name, NONE, places) for name, places in ranks.items()))
+        for title, criterion, places in (*by_people, *((name, NONE, places) for name, places in by_metrics.items()))
     ]
     columns = [
         Column(title="Ranked by"),
