@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from analysis.agreement.gwet import gwet_ac1
 from analysis.agreement.kappa import cohen_kappa
 from analysis.statistics.record import AtMostOne, Coefficient, Count, Record
-from spa.responses.decisions import Decision
-from spa.responses.two_reviewers import QUESTIONS, Question, Review, reviews_of
+
+if TYPE_CHECKING:  # the store, which an analysis of tables does without
+    from spa.responses.decisions import Decision
+    from spa.responses.two_reviewers import Review
+
+Question = Literal["payment", "analysis"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +64,8 @@ def review_agreement(
     list of ReviewAgreement
         Of reviewers who both decided on some submission.
     """
+    from spa.responses.two_reviewers import reviews_of
+
     by_pair: dict[tuple[Question, tuple[str, str]], list[Review]] = defaultdict(list)
     order: dict[str, str] = {}
     for review in reviews_of(log):
@@ -74,6 +80,8 @@ def review_agreement(
 def _row(
     question: Question, pair: tuple[str, str], reviews: list[Review], shown: dict[str, str], confidence: float
 ) -> ReviewAgreement:
+    from spa.responses.two_reviewers import QUESTIONS
+
     answers = []
     for review in reviews:
         given = {each.reviewer: QUESTIONS[question].index(each.action) for each in review.independent or ()}
