@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby, permutations, product
 from math import factorial, prod
@@ -17,7 +17,7 @@ from analysis.strengths.fit import fit_strengths
 
 MOST_ORDERS = 24  # orders that the ties of one ordering may allow; one that allows more is left out
 REPLICATES = 1000
-BATCH = 64  # replicates solved together
+AT_ONCE = 2**23  # numbers held while replicates are solved together
 STEPS = 100
 LONGEST_STEP = 2.0
 TOLERANCE = 1e-10  # largest gap between places won and expected, relative to the orderings
@@ -111,22 +111,18 @@ def plackett_luce(
     strength, low, high = (np.full(shape, np.nan) for _ in range(3))
     interval = no_interval = None
     if len(kept):
-        data = _Stages.of(
-            [[tuple(i for i in order if i in set(kept.tolist())) for order in own] for own in orders], kept
-        )
-        strength[kept] = data.solve(total[None], data.start(len(kept)))[0]
+        data = _Stages.of(orders, kept)
+        centre = strength[kept] = data.solve(total[None], data.start(len(kept)))[0]
         reach = None
         if len(used) < 2:
             no_interval = ONE_CLUSTER.format(unit)
         elif tied[~left_out].any():
-            interval = "bootstrap"
-            reach, no_interval = _bootstrap(
-                data, counts, beaten[:, kept][:, :, kept], strength[kept], n_replicates, confidence, rng
-            )
+            interval, among = "bootstrap", beaten[:, kept][:, :, kept]
+            reach, no_interval = _bootstrap(data, counts, among, centre, n_replicates, confidence, rng)
         else:
             interval = "sandwich"
-            half = t_bound(len(used) - 1, confidence) * data.standard_errors(counts, strength[kept])
-            reach = strength[kept] - half, strength[kept] + half
+            half = t_bound(len(used) - 1, confidence) * data.standard_errors(counts, centre)
+            reach = centre - half, centre + half
         if reach is not None:
             low[kept], high[kept] = reach
     return PlackettLuce(
@@ -182,9 +178,9 @@ class _Stages:
 
     @staticmethod
     def of(orders: Sequence[Sequence[tuple[int, ...]]], kept: Ints) -> _Stages:
-        """Cut the orders of each pattern into stages, over systems numbered anew."""
+        """Cut the orders of each pattern into stages, over fitted systems alone, which are numbered anew."""
         number = {system: place for place, system in enumerate(kept.tolist())}
-        anew = [[tuple(number[system] for system in order) for order in own] for own in orders]
+        anew = [[tuple(number[one] for one in order if one in number) for order in own] for own in orders]
         sets: dict[frozenset[int], int] = {}
         stages: list[tuple[int, int, int, float]] = []
         for pattern, own in enumerate(anew):
@@ -267,7 +263,9 @@ def _bootstrap(
     """Draw clusters with replacement and refit; percentiles, or why there are none."""
     n = counts.shape[0]
     found = []
-    for size in _batches(n_replicates):
+    together = max(1, AT_ONCE // data.member.size)
+    for start in range(0, n_replicates, together):
+        size = min(together, n_replicates - start)
         drawn = rng.multinomial(n, np.full(n, 1 / n), size=size).astype(np.float64) @ counts
         connected = _connected(np.tensordot(drawn, beaten, 1) > 0)
         found.append(data.solve(drawn[connected], centre))
@@ -287,8 +285,3 @@ def _connected(beats: Marks) -> Marks:
     for _ in range(beats.shape[1].bit_length()):
         reached = np.matmul(reached, reached)
     return np.asarray(reached.all(axis=(1, 2)))
-
-
-def _batches(n: int) -> Iterator[int]:
-    for start in range(0, n, BATCH):
-        yield min(BATCH, n - start)
