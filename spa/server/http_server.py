@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
     from starlette.types import ASGIApp
 
+RARELY = 1000  # searches of young objects between two of all; Python's default is 10
 BACKLOG = 2048  # connections that wait while hundreds of people arrive at once
 START_SECONDS = 15.0  # that a server on this machine may take
 KEEP_ALIVE = 75  # seconds; longer than a proxy keeps a connection for the next request, or a person thinks about a page
@@ -87,7 +90,24 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, within the handlers of signals that ``serve`` installs."""
         await super().startup(sockets)
+        collect_rarely()
         self._ready()
+
+
+def collect_rarely() -> None:
+    """Look for garbage among all objects a hundred times less often, and never in what is loaded already.
+
+    Each search would hold up everybody who sends a page meanwhile, for a tenth of a second and more.
+    """
+    gc.freeze()
+    young, middle, _ = gc.get_threshold()
+    gc.set_threshold(young, middle, RARELY)
+
+
+def _make_worker(make_app: Callable[[], FastAPI]) -> FastAPI:
+    app = make_app()
+    collect_rarely()
+    return app
 
 
 def run_workers(
@@ -97,7 +117,7 @@ def run_workers(
 
     ``make_app`` is called in each of them, and must be something that can be pickled.
     """
-    config = server_config(make_app, factory=True, workers=workers, own_logs=own_logs)
+    config = server_config(partial(_make_worker, make_app), factory=True, workers=workers, own_logs=own_logs)
     with suppress(KeyboardInterrupt):
         supervisor = Multiprocess(config, sockets=[listener.socket])  # handles interrupts from here on
         ready()
