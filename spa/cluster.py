@@ -8,7 +8,6 @@ import inspect
 import json
 import logging
 import re
-import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -32,6 +31,7 @@ SET_HERE = frozenset({
     "self", "scheduler", "name", "n_workers", "job_cls", "loop", "security", "silence_logs", "asynchronous",
     "dashboard_address", "host", "scheduler_cls", "config_name", "job_kwargs", "base_class_kwargs", "kwargs",
 })  # fmt: skip
+WORKER_OPTIONS = ("--nthreads", "1", "--memory-limit", "0", "--no-dashboard")
 log = logging.getLogger(__name__)
 
 
@@ -141,24 +141,30 @@ def _slurm_cluster(file: Path) -> Iterator[tuple[Any, float]]:
     distributed = _module("distributed", "cluster")
     arguments = _slurm_arguments(file, jobqueue.SLURMCluster)
     jobs, wait = arguments.pop("jobs"), arguments.pop("wait")
-    security = distributed.Security()
-    with ExitStack() as stack:
+    job, refused = jobqueue.slurm.SLURMJob, []
+
+    async def submit(self: Any) -> None:
         try:
-            shared = arguments.pop("shared_temp_directory")
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix=".spa-cluster-", dir=shared))
-            cluster = stack.enter_context(
-                jobqueue.SLURMCluster(
-                    **arguments,
-                    security=security if security.tls_ca_file else distributed.Security.temporary(),
-                    shared_temp_directory=str(Path(folder).resolve()),
-                    silence_logs=logging.CRITICAL,
-                )
-            )
-            cluster.scale(jobs=jobs)
-            cluster.sync(cluster._correct_state)  # until all are submitted; raises what sbatch says
-        except (TypeError, ValueError, RuntimeError, OSError) as error:
-            got = shortened(" ".join(str(error).split()), 300)
-            raise PlatformError(expected_got(str(file), "jobs that sbatch takes", got, "change the file")) from error
+            await job.start(self)
+        except (RuntimeError, ValueError, OSError) as error:  # else it would be printed, and nobody told
+            refused.append(str(error).rpartition("stderr:")[2].strip())
+            self.status = distributed.Status.failed
+
+    security = distributed.Security()
+    try:
+        cluster = jobqueue.SLURMCluster(
+            **arguments,
+            job_cls=type("SubmittedJob", (job,), {"start": submit}),
+            security=security if security.tls_ca_file else distributed.Security.temporary(),
+            silence_logs=logging.CRITICAL,
+        )
+    except (TypeError, ValueError, RuntimeError, OSError) as error:
+        raise _unfit(file, "arguments", "what dask_jobqueue.SLURMCluster takes", error) from error
+    with cluster:
+        cluster.scale(jobs=jobs)
+        cluster.sync(cluster._correct_state)  # returns once all are submitted
+        if refused:
+            raise _unfit(file, "jobs", "jobs that sbatch takes", refused[0], "change the file")
         yield cluster, wait
 
 
@@ -183,9 +189,9 @@ def _slurm_arguments(file: Path, cluster: Any) -> dict[str, Any]:
         table["wait"] = float(utils.parse_timedelta(table.get("wait", WORKER_SECONDS)))
     except (TypeError, ValueError, KeyError):
         raise _unfit(file, "wait", 'a time such as "10 minutes"', table["wait"]) from None
-    table["worker_extra_args"] = [*table.get("worker_extra_args", ()), "--nthreads", "1", "--no-dashboard"]
+    table["worker_extra_args"] = [*table.get("worker_extra_args", ()), *WORKER_OPTIONS]
     table["scheduler_options"] = {"dashboard": False, **table.get("scheduler_options", {})}
-    table.setdefault("shared_temp_directory", ".")
+    table.setdefault("shared_temp_directory", str(file.parent.resolve()))  # of certificates, for the workers
     return table
 
 
@@ -200,7 +206,7 @@ def _jobqueue_yaml(file: Path) -> dict[str, Any]:
 
 
 def _unfit(file: Path, name: str, expected: str, got: object, do: str = "change it") -> PlatformError:
-    return PlatformError(expected_got(f"{file}: {name}", expected, shortened(got), do))
+    return PlatformError(expected_got(f"{file}: {name}", expected, shortened(got, 200), do))
 
 
 def _address(where: str, kind: str, rest: str) -> str:
@@ -231,7 +237,7 @@ def _reached(address: str) -> str:
         await comm.close()
 
     try:
-        asyncio.run(asyncio.wait_for(connect(), CONNECT_SECONDS + 1))
+        asyncio.run(asyncio.wait_for(connect(), CONNECT_SECONDS))
     except (OSError, TypeError, ValueError, RuntimeError, TimeoutError) as error:
         got = shortened(re.sub(r"^in <.*?>: ", "", str(error.__cause__ or error)) or type(error).__name__, 200)
         do = "start it, or mend address, firewall or TLS"
