@@ -8,6 +8,7 @@ import inspect
 import json
 import logging
 import re
+import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -31,6 +32,8 @@ SET_HERE = frozenset({
     "self", "scheduler", "name", "n_workers", "job_cls", "loop", "security", "silence_logs", "asynchronous",
     "dashboard_address", "host", "scheduler_cls", "config_name", "job_kwargs", "base_class_kwargs", "kwargs",
 })  # fmt: skip
+NO_DASHBOARD = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
+NO_PAGES: dict[str, Any] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
 WORKER_OPTIONS = ("--nthreads", "1", "--memory-limit", "0", "--no-dashboard")
 log = logging.getLogger(__name__)
 
@@ -120,17 +123,21 @@ def _local_cluster(where: str, number: str) -> Iterator[distributed.LocalCluster
     if where != "local" and not (number.isdecimal() and int(number)):
         raise PlatformError(expected_got("cluster", ADDRESSES, shortened(where), 'as in "local:4"'))
     distributed = _module("distributed", "cluster")
-    with distributed.LocalCluster(
-        n_workers=int(number) if number else _module("dask.system", "cluster").CPU_COUNT,
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",
-        security=distributed.Security.temporary(),  # whoever connects can run code, so can other users of the machine
-        memory_limit=0,  # a worker that holds a model is neither paused nor killed
-        dashboard_address=None,
-        worker_dashboard_address=None,
-        silence_logs=logging.CRITICAL,
-    ) as cluster:
+    dask = _module("dask", "cluster")
+    with dask.config.set(NO_PAGES):
+        cluster = distributed.LocalCluster(
+            n_workers=int(number) if number else dask.system.CPU_COUNT,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            security=distributed.Security.temporary(),  # any user of this machine could connect, and run code
+            memory_limit=0,  # a worker that holds a model is neither paused nor killed
+            dashboard_address=None,
+            worker_dashboard_address=None,
+            scheduler_kwargs=NO_DASHBOARD,
+            silence_logs=logging.CRITICAL,
+        )
+    with cluster:
         yield cluster
 
 
@@ -150,22 +157,39 @@ def _slurm_cluster(file: Path) -> Iterator[tuple[Any, float]]:
             refused.append(str(error).rpartition("stderr:")[2].strip())
             self.status = distributed.Status.failed
 
-    security = distributed.Security()
-    try:
-        cluster = jobqueue.SLURMCluster(
-            **arguments,
-            job_cls=type("SubmittedJob", (job,), {"start": submit}),
-            security=security if security.tls_ca_file else distributed.Security.temporary(),
-            silence_logs=logging.CRITICAL,
-        )
-    except (TypeError, ValueError, RuntimeError, OSError) as error:
-        raise _unfit(file, "arguments", "what dask_jobqueue.SLURMCluster takes", error) from error
-    with cluster:
-        cluster.scale(jobs=jobs)
-        cluster.sync(cluster._correct_state)  # returns once all are submitted
-        if refused:
-            raise _unfit(file, "jobs", "jobs that sbatch takes", refused[0], "change the file")
-        yield cluster, wait
+    with _security_of_jobs(arguments.pop("shared_temp_directory")) as security:
+        try:
+            with _module("dask", "cluster").config.set(NO_PAGES):
+                cluster = jobqueue.SLURMCluster(
+                    **arguments,
+                    job_cls=type("SubmittedJob", (job,), {"start": submit}),
+                    security=security,
+                    silence_logs=logging.CRITICAL,
+                )
+        except (TypeError, ValueError, RuntimeError, OSError) as error:
+            raise _unfit(file, "arguments", "what dask_jobqueue.SLURMCluster takes", error) from error
+        with cluster:
+            cluster.scale(jobs=jobs)
+            cluster.sync(cluster._correct_state)  # returns once all are submitted
+            if refused:
+                raise _unfit(file, "jobs", "jobs that sbatch takes", refused[0], "change the file")
+            yield cluster, wait
+
+
+@contextmanager
+def _security_of_jobs(folder: str) -> Iterator[Any]:
+    """Yield the TLS of Dask's configuration, or certificates of this run, in files that the workers read."""
+    security = _module("distributed", "cluster").Security()
+    if security.tls_ca_file:
+        yield security
+        return
+    security = security.temporary()
+    with tempfile.TemporaryDirectory(prefix=".spa-cluster-", dir=folder) as private:
+        for attribute in ("tls_ca_file", "tls_worker_cert", "tls_worker_key"):
+            file = Path(private, f"{attribute}.pem")
+            file.write_text(getattr(security, attribute))
+            setattr(security, attribute, str(file))
+        yield security
 
 
 def _slurm_arguments(file: Path, cluster: Any) -> dict[str, Any]:
@@ -190,7 +214,7 @@ def _slurm_arguments(file: Path, cluster: Any) -> dict[str, Any]:
     except (TypeError, ValueError, KeyError):
         raise _unfit(file, "wait", 'a time such as "10 minutes"', table["wait"]) from None
     table["worker_extra_args"] = [*table.get("worker_extra_args", ()), *WORKER_OPTIONS]
-    table["scheduler_options"] = {"dashboard": False, **table.get("scheduler_options", {})}
+    table["scheduler_options"] = {**NO_DASHBOARD, **table.get("scheduler_options", {})}
     table.setdefault("shared_temp_directory", str(file.parent.resolve()))  # of certificates, for the workers
     return table
 
@@ -239,11 +263,12 @@ def _reached(address: str) -> str:
     try:
         asyncio.run(asyncio.wait_for(connect(), CONNECT_SECONDS))
     except (OSError, TypeError, ValueError, RuntimeError, TimeoutError) as error:
-        got = shortened(re.sub(r"^in <.*?>: ", "", str(error.__cause__ or error)) or type(error).__name__, 200)
+        said = re.sub(r"^in <.*?>: ", "", str(error.__cause__ or error))  # Dask's own objects
+        got = shortened(said or f"no answer within {CONNECT_SECONDS} s", 200)
         do = "start it, or mend address, firewall or TLS"
         raise PlatformError(expected_got(f"cluster {address}", "a Dask scheduler that answers", got, do)) from error
     if not (address.startswith("tls:") or is_loopback(address)):
-        log.warning("spa: cluster %s: whoever can connect can run code on all machines; use TLS (tls://)", address)
+        log.warning("cluster %s: whoever can connect can run code on all machines; use TLS (tls://)", address)
     return address
 
 
