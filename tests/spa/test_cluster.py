@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import re
+import shlex
 import socket
 import subprocess
 import sys
@@ -16,11 +18,14 @@ from typing import Any
 import dask
 import distributed
 import pytest
+from distributed.cli import dask_scheduler, dask_worker
 
 from spa import cluster
 from spa.cluster import open_cluster, refuse_other_versions
 from spa.errors import PlatformError, SpaError
+from tests.shell_lines import fenced
 
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "cluster.md"
 SBATCH = """#!/bin/sh
 # sbatch(1): copies the script, prints the number of the job, and runs the script once there is room
 if grep -q '^#SBATCH -p nowhere' "$1"; then
@@ -243,6 +248,31 @@ def test_tls_is_that_of_dasks_configuration(tmp_path: Path) -> None:
             assert "set it, or DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT" in mistake(address)
         plain = address.replace("tls:", "tcp:")
         assert mistake(plain).startswith(f"cluster {plain}: expected a Dask scheduler that answers, got ")
+
+
+def test_the_guides_certificate_serves_all(tmp_path: Path) -> None:
+    (typed,) = (block for block in fenced(GUIDE, "text") if "openssl" in block)
+    script = f"{typed}\nenv | grep ^DASK_"
+    done = subprocess.run(["bash", "-euc", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    set_there = (line.partition("=")[::2] for line in done.stdout.splitlines())
+    names = {name.removeprefix("DASK_").lower().replace("__", "."): value for name, value in set_there}
+    assert len(names) == 8
+    with dask.config.set(names), scheduler(protocol="tls", security=distributed.Security()) as address:
+        with open_cluster(address) as client:
+            assert client.submit(sum, [1, 2]).result() == 3
+        assert "encryption required" in mistake(address.replace("tls:", "tcp:"))
+
+
+def test_the_guides_schedulers_and_workers_can_be_typed() -> None:
+    typed = [
+        line
+        for block in fenced(GUIDE, "text")
+        for line in re.findall(r"\bdask ((?:scheduler|worker) .*[^ &\n])", block)
+    ]
+    commands = {"scheduler": dask_scheduler.main, "worker": dask_worker.main}
+    for name, *words in map(shlex.split, typed):
+        assert commands[name].make_context(name, words)
+    assert len(typed) == 5
 
 
 def test_an_address_without_tls_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
