@@ -301,7 +301,7 @@ def _client(cluster: Any) -> Iterator[distributed.Client]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", distributed.versions.VersionMismatchWarning)  # refused below, in one line
         client = distributed.Client(cluster, timeout=CONNECT_SECONDS, set_as_default=False)
-    with client:
+    with distributed.utils.silence_logging_cmgr(logging.CRITICAL), client:  # else a lost scheduler fills the screen
         yield client
 
 

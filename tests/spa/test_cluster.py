@@ -174,6 +174,17 @@ def test_a_scheduler_is_reached_by_its_address_or_its_file_and_stays(tmp_path: P
                 assert client.submit(sum, [1, 2]).result() == 3
 
 
+def test_dasks_log_is_silent_while_a_cluster_is_open() -> None:
+    handler, log = logging.StreamHandler(), logging.getLogger("distributed")
+    log.addHandler(handler)
+    try:
+        with scheduler() as address, open_cluster(address):
+            assert handler.level == logging.CRITICAL  # a lost scheduler would fill the screen
+        assert handler.level == logging.NOTSET
+    finally:
+        log.removeHandler(handler)
+
+
 def test_a_scheduler_without_workers_is_told() -> None:
     with scheduler(workers=0) as address:
         expected = f"cluster {address}: expected a first worker within 0.3 s, got none; start workers"
