@@ -41,8 +41,8 @@ echo "Submitted batch job $$"
 """
 SCANCEL = '#!/bin/sh\nkill -TERM -- "-$(cat "$JOBS/$1.pid")"\n'
 TOML = """
-jobs = 2
-cores = 1
+jobs = 1
+cores = 2
 memory = "1 GB"
 queue = "short"
 walltime = 00:10:00
@@ -54,6 +54,7 @@ jobqueue:
   slurm:
     jobs: 1
     cores: 2
+    processes: 1
     memory: 2 GB
     job-extra: null
     job-extra-directives: [--exclusive]
@@ -304,7 +305,7 @@ def test_slurm_jobs_serve_and_are_cancelled(slurm: Path, tmp_path: Path) -> None
         threads = {worker["nthreads"] for worker in client.scheduler_info(n_workers=-1)["workers"].values()}
         assert client.submit(sum, [1, 2]).result() == 3
     jobs = [int(file.read_text()) for file in slurm.glob("*.pid")]
-    assert (len(jobs), len(pids), threads) == (2, 2, {1})
+    assert (len(jobs), len(pids), threads) == (1, 2, {1})
     assert "#SBATCH -t 00:10:00" in next(slurm.glob("*.sh")).read_text()
     assert ends(lambda: any(map(runs, [*pids.values(), *jobs])))
     assert not list(tmp_path.glob(".spa-cluster*"))  # keys
@@ -319,19 +320,19 @@ def test_jobs_that_are_refused_or_wait_too_long_are_told(slurm: Path, tmp_path: 
     assert mistake(f"slurm:{yaml}").startswith(f"cluster slurm:{yaml}: expected a first worker within 0.2 s, got none")
     (script,) = slurm.glob("*.sh")
     assert "#SBATCH --exclusive" in script.read_text()
-    assert "--nworkers 2" in script.read_text()  # a process for each core
+    assert script.read_text().rindex("--nthreads 1") > script.read_text().index("--nthreads 2")  # the last one counts
 
 
 @pytest.mark.parametrize(
     ("right", "wrong", "expected"),
     [
-        ("jobs = 2", "", "slurm.toml: jobs: expected a whole number from 1, got None"),
-        ("jobs = 2", "jobs = 0", "slurm.toml: jobs: expected a whole number from 1, got 0"),
-        ("cores = 1", "cores = '1'", "slurm.toml: cores: expected a whole number from 1, got 1"),
+        ("jobs = 1", "", "slurm.toml: jobs: expected a whole number from 1, got None"),
+        ("jobs = 1", "jobs = 0", "slurm.toml: jobs: expected a whole number from 1, got 0"),
+        ("cores = 2", "cores = '2'", "slurm.toml: cores: expected a whole number from 1, got 2"),
         ("1 GB", "plenty", 'slurm.toml: memory: expected an amount such as "8 GB", got plenty'),
         ("30 seconds", "soon", 'slurm.toml: wait: expected a time such as "10 minutes", got soon'),
         ("queue", "kueue", "slurm.toml: kueue: expected jobs, wait or an argument of dask_jobqueue.SLURMCluster"),
-        ("jobs = 2", "jobs =", "slurm.toml: expected TOML in UTF-8"),
+        ("jobs = 1", "jobs =", "slurm.toml: expected TOML in UTF-8"),
         ("host", "hostess", "slurm.toml: arguments: expected what dask_jobqueue.SLURMCluster takes, got "),
     ],
 )
