@@ -21,7 +21,7 @@ import pytest
 from distributed.cli import dask_scheduler, dask_worker
 
 from spa import cluster
-from spa.cluster import open_cluster, refuse_other_versions
+from spa.cluster import open_cluster, refuse_unfit_workers
 from spa.errors import PlatformError, SpaError
 from tests.shell_lines import fenced
 
@@ -89,7 +89,7 @@ def scheduler(workers: int = 1, **arguments: Any) -> Iterator[str]:
     with distributed.LocalCluster(
         n_workers=workers,
         processes=False,
-        threads_per_worker=1,
+        threads_per_worker=arguments.pop("threads", 1),
         protocol=arguments.pop("protocol", "tcp"),
         host="127.0.0.1",
         dashboard_address=None,
@@ -233,8 +233,16 @@ def test_other_versions_of_a_worker_are_told(monkeypatch: pytest.MonkeyPatch) ->
     assert f"expected {expected}, got python 3.99, spa-eval None, polars 1.0.0 (and 1 more with" in line
 
 
+def test_a_worker_with_several_threads_is_told() -> None:
+    with scheduler(threads=2) as address:
+        assert "of the cluster: expected one thread, got 2; start it with --nthreads 1" in mistake(address)
+
+
 def test_another_patch_release_of_python_and_other_packages_of_a_scheduler_are_none_of_our_business() -> None:
-    class Versions:
+    class FakeClient:
+        def nthreads(self) -> dict[str, int]:
+            return {"a": 1}
+
         def get_versions(self, packages: list[str]) -> dict[str, Any]:
             here: Any = distributed.versions.get_versions(packages=packages)
             minor = ".".join(map(str, sys.version_info[:2]))
@@ -242,7 +250,7 @@ def test_another_patch_release_of_python_and_other_packages_of_a_scheduler_are_n
             of_scheduler = here["packages"] | {"polars": None}
             return {"client": here, "scheduler": {"packages": of_scheduler}, "workers": {"a": {"packages": worker}}}
 
-    refuse_other_versions(Versions())  # type: ignore[arg-type]
+    refuse_unfit_workers(FakeClient())  # type: ignore[arg-type]
 
 
 def test_tls_is_that_of_dasks_configuration(tmp_path: Path) -> None:
