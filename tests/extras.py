@@ -96,8 +96,8 @@ def without_extras(env: Environment) -> None:
         "explanations": ("explanations", STUDY, "--out", "explored"),
         "metrics": ("metrics", "corrections/study.toml", "--metric", "rouge"),
         "errant": ("metrics", "corrections/study.toml", "--metric", "errant"),
-        "cluster": ("report", "--ratings", "parts/*.csv", "--cluster", "local:1"),
-        "slurm": ("report", "--ratings", "parts/*.csv", "--cluster", "slurm:jobs.toml", "--scratch", "."),
+        "cluster": ("report", "--json", "--ratings", "parts/*.csv", "--cluster", "local:1"),
+        "slurm": ("report", "--json", "--ratings", "parts/*.csv", "--cluster", "slurm:jobs.toml", "--scratch", "."),
     }.items():
         env.spa(*words, fails_with=f'".[{extra}]"')
 
