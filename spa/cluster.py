@@ -7,6 +7,7 @@ import importlib
 import inspect
 import json
 import logging
+import os
 import re
 import tempfile
 import warnings
@@ -220,7 +221,9 @@ def _slurm_arguments(file: Path, cluster: Any) -> dict[str, Any]:
         raise _unfit(file, "wait", 'a time such as "10 minutes"', table["wait"]) from None
     table["worker_extra_args"] = [*table.get("worker_extra_args", ()), *WORKER_OPTIONS]
     table["scheduler_options"] = {**NO_DASHBOARD, **table.get("scheduler_options", {})}
-    table.setdefault("shared_temp_directory", str(file.parent.resolve()))  # of certificates, for the workers
+    folder = table.setdefault("shared_temp_directory", str(file.parent.resolve()))  # of certificates, for the workers
+    if not os.access(folder, os.W_OK):
+        raise _unfit(file, "shared_temp_directory", "a folder that can be written to", folder)
     return table
 
 

@@ -337,6 +337,11 @@ def test_jobs_that_are_refused_or_wait_too_long_are_told(slurm: Path, tmp_path: 
         ("30 seconds", "soon", 'slurm.toml: wait: expected a time such as "10 minutes", got soon'),
         ("queue", "kueue", "slurm.toml: kueue: expected jobs, wait or an argument of dask_jobqueue.SLURMCluster"),
         ("jobs = 1", "jobs =", "slurm.toml: expected TOML in UTF-8"),
+        (
+            "queue =",
+            "shared_temp_directory =",
+            "slurm.toml: shared_temp_directory: expected a folder that can be written",
+        ),
         ("host", "hostess", "slurm.toml: arguments: expected what dask_jobqueue.SLURMCluster takes, got "),
     ],
 )
