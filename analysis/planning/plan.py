@@ -109,7 +109,7 @@ DEFAULTS: dict[Kind, tuple[Components, str]] = {
         "Table 1 of Ethayarajh & Jurafsky (2022) allows about 1.5 to 1.7 for one output; split as in the "
         "ratings of Sottana et al. (2023)",
     ),
-    "ranking": (ranking_components(0.1), "0.1 between annotators; 0.07 in ratings of Sottana et al. (2023) as orders"),
+    "ranking": (ranking_components(0.1), "ratings of Sottana et al. (2023), read as orders, have 0.07"),
 }
 
 

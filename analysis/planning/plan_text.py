@@ -52,9 +52,11 @@ def _plain(value: Any) -> Any:
 def notes(plan: PowerPlan) -> tuple[str, ...]:
     """Return what the numbers assume and leave out, in plain words."""
     assumptions = plan.assumptions
+    sd, effect = f"{assumptions.sd:.3g} of one annotator's contribution", "twice the SD needs four times the annotators"
+    if assumptions.kind == "ranking":
+        sd, effect = f"{assumptions.components.annotator_sd:.3g} between annotators", "each order varies by chance, too"
     lines = [
-        f"SD {assumptions.sd:.3g} of one annotator's contribution is an assumption ({assumptions.source}): "
-        "twice the SD needs four times the annotators. Replace it with a pilot's (--sd).",
+        f"SD {sd} is an assumption ({assumptions.source}): {effect}. Replace it with a pilot's (--sd).",
         _family(assumptions),
         PAIRED if assumptions.own_items is None else UNPAIRED,
         f"{100 * assumptions.exclusion_rate:g} % are assumed to be excluded at random; they are recruited and paid. "
