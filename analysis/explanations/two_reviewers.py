@@ -177,7 +177,7 @@ def settle(
     Raises
     ------
     ResponseError
-        Where the two do not differ, by one of the two, or where somebody else has settled it.
+        Where the two do not differ, by one of the two, or where it is settled.
     """
     item, _, criterion = place
     where = f"{item}, {criterion}"
@@ -187,8 +187,8 @@ def settle(
     if reviewer in (review.first.reviewer, review.second.reviewer):
         raise ResponseError(f"{where}: expected somebody other than {named}, who differ, got {reviewer}")
     before = settlements(read_decisions(connection)).get(place, review.settlements.get(place))
-    if before is not None and before.reviewer != reviewer:
-        raise ResponseError(f"{where}: {before.reviewer} has settled it; nobody else decides")
+    if before is not None:
+        raise ResponseError(f"{where}: {before.reviewer} has settled it, and may take that back; nobody else decides")
     decision = Decision(
         submission_id=review.first.submission_id,
         action="settle",

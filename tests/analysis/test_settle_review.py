@@ -25,8 +25,9 @@ from analysis.explanations.two_reviewers import (
 from spa.commands.workspace import open_workspace
 from spa.errors import SpaError
 from spa.responses.decisions import Decision, read_decisions, visit_decisions
+from spa.responses.export import export_tables
 from spa.responses.store import Store
-from spa.responses.two_reviewers import decide
+from spa.responses.two_reviewers import decide, let_decide
 from tests.spa.rehearsed import built_example, spa
 from tests.spa.test_review_command import RATER, review
 
@@ -113,11 +114,11 @@ def test_only_a_third_settles_only_conflicts_and_only_they_take_it_back(reviewed
             with pytest.raises(SpaError, match=expected):
                 say(reviewer, 1.0, where)
         say("Cem", 1.0, place)
-        with pytest.raises(SpaError, match="Cem has settled it; nobody else decides"):
-            say("Dee", 0.0, place)
-        say("Cem", 0.0, place)
+        for reviewer in ("Dee", "Cem"):
+            with pytest.raises(SpaError, match="Cem has settled it, and may take that back; nobody else decides"):
+                say(reviewer, 0.0, place)
         third = review().settlements[place]
-        assert (third.reviewer, third.score, review().status(place)) == ("Cem", 0.0, "adjudicated")
+        assert (third.reviewer, third.score, review().status(place)) == ("Cem", 1.0, "adjudicated")
         undo = Decision(
             submission_id=found.first.submission_id, action="undo", reviewer="Dee", decided_at=2e9, undoes=third.number
         )
@@ -125,10 +126,18 @@ def test_only_a_third_settles_only_conflicts_and_only_they_take_it_back(reviewed
             with pytest.raises(SpaError, match="expected an undo by Cem, who settled, got Dee"):
                 decide(connection, undo)
             decide(connection, replace(undo, reviewer="Cem"))
-        assert review().settlements[place].score == 1.0  # what Cem had said before
+        assert review().status(place) == "conflict"
+        say("Dee", 0.0, place)
+        with store.transaction() as connection:
+            let_decide(connection, 2)
+        assert export_tables(store).decisions.select("reviewer", "action", "stands").rows() == [
+            ("Cem", "settle", 0),
+            ("Cem", "undo", 0),
+            ("Dee", "settle", 1),
+        ]
         with store.reading() as connection:
             assert visit_decisions(read_decisions(connection))[found.first.submission_id].decisions == ()
     spa("settle-review", study, "--out", tmp_path / "out")
     row = pl.read_csv(tmp_path / "out" / "settled.csv").filter(status="adjudicated")
     assert row.select("item_id", "system", "criterion").rows() == [place]
-    assert row.select("score", "adjudicator", "adjudicated_at").rows() == [(1.0, "Cem", "2001-09-09T01:46:40+00:00")]
+    assert row.select("score", "adjudicator", "adjudicated_at").rows() == [(0.0, "Dee", "2001-09-09T01:46:40+00:00")]
