@@ -22,11 +22,11 @@ from analysis.comparisons.preferences import (
     preference_judgements,
     with_effect_sizes,
 )
+from analysis.comparisons.rating_judgements import counted_judgements
 from analysis.comparisons.ratings import (
     RatingMean,
     RatingTest,
     compare_ratings,
-    counted_judgements,
     rating_cells,
     rating_differences,
     summarise_ratings,
