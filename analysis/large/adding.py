@@ -1,0 +1,263 @@
+"""Checked answers to whole-number sums, the sums of parts to those of the table, and these to its totals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import floor, log10
+from typing import TypeAlias
+
+import numpy as np
+import polars as pl
+
+from analysis.answers.order import Order
+from analysis.large.totals import LargeKind
+from analysis.statistics.coding import Floats, Ints, translate
+from analysis.statistics.differences import Differences
+
+Sums: TypeAlias = dict[str, pl.DataFrame]
+PART = ("group", "criterion")
+SYSTEMS: Mapping[LargeKind, tuple[str, ...]] = {"ratings": ("system",), "choices": ("system_x", "system_y")}
+IDS = {"annotator": "annotator_id", "item": "item_id", "variant": "variant", "repeat": "repeat"}
+SAMPLES: Mapping[LargeKind, tuple[str, ...]] = {"ratings": ("sample",), "choices": ("sample", "sample_x", "sample_y")}
+DESCRIBED = ("elicitation", "form", "readout", "variant", "visit")  # columns whose values are counted
+DIGITS = 13  # of the largest score of a group and criterion, to which all its scores are added up
+LISTED = 1000  # different scores of a group and criterion that are counted each by itself
+UNITS = ("annotator", "assignment", "item")
+OVER = {"scores": (*PART, "system"), "pairs": (*PART, "x", "y")}
+CELL = (*PART, "annotator", "item", "assignment", "variant")
+KEYS: Mapping[str, tuple[str, ...]] = {  # what the rows of each table of sums are about
+    **{f"{about}_overall": over for about, over in OVER.items()},
+    **{f"{about}_{unit}": (*over, unit) for about, over in OVER.items() for unit in UNITS},
+    **{f"{about}_clusters": (*over, "n") for about, over in OVER.items()},
+    **{f"{about}_counts": (*over, "value") for about, over in OVER.items()},
+    "missing": (*PART, "reason", "level"),
+    "columns": (*PART, "column", "value"),
+    "seen": ("group", "annotator_kind", "annotator", "assignment"),
+    "repeated": ("annotator",),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Grid:
+    """The whole multiples that scores are added up in: ``factor[group, criterion]`` of them make 1."""
+
+    order: Order
+    factor: Floats
+    llm: tuple[int, ...]  # numbers of the groups of LLMs
+
+
+def grid_of(order: Order, groups: Iterable[tuple[str, str]], scale: pl.DataFrame) -> Grid:
+    """Return the grid of a table; ``scale`` has the largest size of a score by group and criterion."""
+    factor = np.ones((len(order.groups), len(order.criteria)))
+    for group, criterion, size in scale.select(*PART, "scale").iter_rows():
+        digits = DIGITS - 1 - (floor(log10(size)) if size > 0 else 0)
+        factor[order.groups.index(group), order.criteria.index(criterion)] = 10.0**digits
+    llm = tuple(number for number, (_, kind) in enumerate(groups) if kind == "llm")
+    return Grid(order=order, factor=factor, llm=llm)
+
+
+def keyed_rows(table: pl.DataFrame, kind: LargeKind) -> pl.DataFrame:
+    """Return what is added up: names of group, criterion and systems, values, and keys of all other ids.
+
+    A key is a hash of 64 bits, 0 for an empty cell: of ten million ids two have the same one with a chance of 3 in a
+    million. Hashes are those of the installed polars.
+    """
+    keys = {name: _key(table[column]) for name, column in IDS.items()}
+    keys["sample"] = _key(*(table[column] for column in SAMPLES[kind]))
+    keys["assignment"] = _key(table["annotator_id"], table["assignment_id"])
+    names = [pl.col(column).cast(pl.String) for column in (*PART, *SYSTEMS[kind], "annotator_kind")]
+    rows = [column for column in ("row",) if column in table.columns]
+    return table.select(*names, "value", *rows).with_columns(**keys)
+
+
+def _key(*columns: pl.Series) -> pl.Series:
+    hashed = [_hashed(column) for column in columns]
+    first = hashed[0]
+    if any(column is not None for column in hashed[1:]):
+        both = {str(number): column for number, column in enumerate(hashed) if column is not None}
+        first = pl.DataFrame(both).select(pl.struct(pl.all()).hash()).to_series()
+    nothing = pl.zeros(len(columns[0]), dtype=pl.Int64, eager=True)
+    return nothing if first is None else first.reinterpret(signed=True)
+
+
+def _hashed(column: pl.Series) -> pl.Series | None:
+    if column.null_count() == len(column):
+        return None
+    strings = column if column.dtype == pl.Categorical else column.cast(pl.String).cast(pl.Categorical)
+    return translate(strings, lambda seen: seen.hash().set(seen.is_null(), 0))
+
+
+def described(table: pl.DataFrame, keys: pl.DataFrame) -> Sums:
+    """Count missing answers and what columns say, and list who is there; groups and criteria by name."""
+    named = table.with_columns(pl.col(pl.Categorical).cast(pl.String))
+    level = pl.col("missing_level") if "missing_level" in table.columns else pl.lit(None, dtype=pl.String)
+    missing = named.filter(pl.col("value").is_null()).group_by(
+        *PART, pl.col("missing_reason").alias("reason"), level.alias("level")
+    )
+    columns = [
+        named.group_by(*PART, pl.lit(column).alias("column"), pl.col(column).alias("value")).agg(
+            n=pl.len().cast(pl.Int64)
+        )
+        for column in DESCRIBED
+        if column in table.columns and table[column].null_count() < table.height
+    ]
+    empty = pl.DataFrame(schema={**dict.fromkeys(KEYS["columns"], pl.String), "n": pl.Int64})
+    assigned = pl.when(table["assignment_id"].is_not_null()).then("assignment")
+    return {
+        "missing": missing.agg(n=pl.len().cast(pl.Int64)),
+        "columns": pl.concat([empty, *columns]),
+        "seen": keys.select("group", "annotator_kind", "annotator", assigned.alias("assignment")).unique(),
+        "scale": named.group_by(*PART).agg(scale=pl.col("value").abs().max().fill_null(0.0)),
+    }
+
+
+def coded(rows: pl.DataFrame, kind: LargeKind, order: Order) -> pl.DataFrame:
+    """Number groups, criteria and systems of answered rows, and sort them so that equal cells stand together."""
+    ids = {"group": order.groups, "criterion": order.criteria, **dict.fromkeys(SYSTEMS[kind], order.systems)}
+    numbers = [pl.col(name).cast(pl.Enum(listed)).to_physical().cast(pl.Int32) for name, listed in ids.items()]
+    return rows.with_columns(numbers).sort(*CELL, *SYSTEMS[kind], "sample", "repeat")
+
+
+class _Edges:
+    """Where rows begin that differ from those before: found for one more column at a time."""
+
+    def __init__(self, rows: pl.DataFrame) -> None:
+        self._rows = rows
+        self._new = np.zeros(rows.height, dtype=np.bool_)
+        self._new[:1] = True
+
+    def after(self, *columns: str) -> Ints:
+        for name in columns:
+            column = self._rows[name].to_numpy()
+            self._new[1:] |= column[1:] != column[:-1]
+        return np.flatnonzero(self._new)
+
+
+def doubled(rows: pl.DataFrame, kind: LargeKind) -> pl.DataFrame:
+    """Return the sorted rows whose cell was answered more than once."""
+    first = _Edges(rows).after(*CELL, *SYSTEMS[kind], "sample", "repeat")
+    if len(first) == rows.height:
+        return rows.clear()
+    times = np.diff(first, append=rows.height)
+    return rows.filter(pl.Series(np.repeat(times > 1, times)))
+
+
+def add_up(rows: pl.DataFrame, kind: LargeKind, grid: Grid) -> Sums:
+    """Add up the sorted rows of :func:`coded`, in which all that one annotator answered about one item are together.
+
+    O(rows log rows) time; sums are whole numbers of 128 bits.
+    """
+    edges = _Edges(rows)
+    clusters, blocks = edges.after(*CELL[:4]), edges.after(*CELL[4:])
+    outputs, cells = edges.after(*SYSTEMS[kind]), edges.after("sample")
+    factor = grid.factor[rows["group"].to_numpy(), rows["criterion"].to_numpy()]
+    value = _averaged(np.rint(rows["value"].to_numpy() * factor).astype(np.int64), cells)
+    about = rows[cells].with_columns(value=pl.Series(value))
+    once = len(clusters) == len(blocks)
+    if kind == "choices":
+        turned = pl.col("system_x") > pl.col("system_y")
+        whole = pl.Series(factor[cells]).cast(pl.Int64)
+        pairs = about.with_columns(
+            x=pl.min_horizontal(SYSTEMS[kind]),
+            y=pl.max_horizontal(SYSTEMS[kind]),
+            value=pl.when(turned).then(whole - pl.col("value")).otherwise("value"),
+        ).with_columns(above=pl.col("value") > whole // 2, tied=pl.col("value") == whole // 2)
+        sums = _sums("pairs", pairs, grid, once=False) | {"pairs_counts": _counts("pairs", pairs)}
+    else:
+        once_each = once and len(cells) == len(outputs)
+        sums = _sums("scores", about, grid, once=once_each) | {"scores_counts": _counts("scores", about)}
+        scores = _averaged(value, np.searchsorted(cells, outputs))
+        sums |= merged(
+            [
+                _sums("pairs", pairs, grid, once=once)
+                for pairs in _pairs(rows, scores, outputs, np.searchsorted(blocks, outputs, side="right") - 1)
+            ]
+        )
+    return sums | {"repeated": _repeated(about, kind, once=once)}
+
+
+def _averaged(values: Ints, starts: Ints) -> Ints:
+    if len(starts) == len(values):
+        return values
+    times = np.diff(starts, append=len(values))
+    return np.rint(np.add.reduceat(values, starts) / times).astype(np.int64)
+
+
+def _pairs(rows: pl.DataFrame, scores: Ints, outputs: Ints, blocks: Ints) -> Iterable[pl.DataFrame]:
+    """Yield the differences of every two outputs of a block, about a million at a time."""
+    columns = {name: rows[name].to_numpy()[outputs] for name in (*CELL[:5], "system")}
+    differences = Differences(
+        block=blocks,
+        system=columns["system"],
+        score=scores.astype(np.float64),
+        annotators=columns["annotator"],
+        assignments=columns["assignment"],
+        items=columns["item"],
+        scale=10.0 ** (DIGITS - 1),
+    )
+    for part in differences.parts():
+        value = part.value.astype(np.int64)
+        yield pl.DataFrame(
+            {
+                **{name: columns[name][part.of] for name in CELL[:5]},
+                "x": part.x,
+                "y": part.y,
+                "value": value,
+                "above": value > 0,
+                "tied": value == 0,
+            }
+        )
+
+
+def _sums(about: str, values: pl.DataFrame, grid: Grid, *, once: bool) -> Sums:
+    """Add up values; ``once`` says that no annotator gave two of one kind to one item."""
+    over = OVER[about]
+    large = pl.col("value").cast(pl.Int128)
+    added = {"n": pl.len().cast(pl.Int64), "total": large.sum()}
+    added |= {name: pl.col(name).sum().cast(pl.Int64) for name in ("above", "tied") if about == "pairs"}
+    found = {f"{about}_overall": values.group_by(over).agg(**added, squares=(large * large).sum())}
+    for unit in UNITS:
+        own = values.filter(pl.col("group").is_in(grid.llm)) if unit == "assignment" else values
+        found[f"{about}_{unit}"] = own.group_by(*over, unit).agg(**added)
+    if once:
+        one = pl.lit(1, dtype=pl.Int64).alias("n")
+        alone = found[f"{about}_overall"].select(*over, one, pl.col("n").alias("clusters"), "total", "squares")
+        return found | {f"{about}_clusters": alone}
+    clusters = values.group_by(*over, "annotator", "item").agg(n=added["n"], total=added["total"])
+    squares = (pl.col("total") * pl.col("total")).sum()
+    total, number = pl.col("total").sum(), pl.len().cast(pl.Int64)
+    grouped = clusters.group_by(*over, "n").agg(clusters=number, total=total, squares=squares)
+    return found | {f"{about}_clusters": grouped}
+
+
+def _counts(about: str, values: pl.DataFrame) -> pl.DataFrame:
+    """Count each value, or under ``null`` all values of a group and criterion that has too many different ones."""
+    counted = values.group_by(*OVER[about], "value").agg(n=pl.len().cast(pl.Int64))
+    few = pl.col("value").n_unique().over(PART) <= LISTED
+    return merged([{f"{about}_counts": counted.with_columns(pl.when(few).then("value"))}])[f"{about}_counts"]
+
+
+def _repeated(cells: pl.DataFrame, kind: LargeKind, *, once: bool) -> pl.DataFrame:
+    """Return who answered one question in two assignments."""
+    if once:
+        return cells.select("annotator").clear()
+    asked = cells.group_by(*CELL[:4], "variant", "sample", *SYSTEMS[kind]).agg(pl.col("assignment").n_unique())
+    return asked.filter(pl.col("assignment") > 1).select("annotator").unique()
+
+
+def merged(parts: Iterable[Sums]) -> Sums:
+    """Add the sums of parts to each other."""
+    tables: dict[str, list[pl.DataFrame]] = {}
+    for part in parts:
+        for name, frame in part.items():
+            tables.setdefault(name, []).append(frame)
+    return {name: _merged(name, frames) for name, frames in tables.items()}
+
+
+def _merged(name: str, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    together = pl.concat(frames, how="vertical_relaxed")
+    if name == "scale":
+        return together.group_by(PART).agg(pl.col("scale").max())
+    keys = KEYS[name]
+    return together.group_by(keys).agg(pl.exclude(keys).sum()) if len(keys) < together.width else together.unique()
