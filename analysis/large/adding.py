@@ -31,6 +31,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {  # what the rows of each table of sums a
     **{f"{about}_{unit}": (*over, unit) for about, over in OVER.items() for unit in UNITS},
     **{f"{about}_clusters": (*over, "n") for about, over in OVER.items()},
     **{f"{about}_counts": (*over, "value") for about, over in OVER.items()},
+    "layout": PART,
     "missing": (*PART, "reason", "level"),
     "columns": (*PART, "column", "value"),
     "seen": ("group", "annotator_kind", "annotator", "assignment"),
@@ -174,7 +175,10 @@ def add_up(rows: pl.DataFrame, kind: LargeKind, grid: Grid) -> Sums:
                 for pairs in _pairs(rows, scores, outputs, np.searchsorted(blocks, outputs, side="right") - 1)
             ]
         )
-    return sums | {"repeated": _repeated(about, kind, once=once)}
+    starts = {"clusters": clusters, "blocks": blocks, "cells": cells}
+    layout = [rows[own].group_by(PART).agg(pl.len().cast(pl.Int64).alias(name)) for name, own in starts.items()]
+    layouts = pl.concat(layout, how="diagonal").group_by(PART).sum()
+    return sums | {"layout": layouts, "repeated": _repeated(about, kind, once=once)}
 
 
 def _averaged(values: Ints, starts: Ints) -> Ints:
@@ -219,7 +223,8 @@ def _sums(about: str, values: pl.DataFrame, grid: Grid, *, once: bool) -> Sums:
     found = {f"{about}_overall": values.group_by(over).agg(**added, squares=(large * large).sum())}
     for unit in UNITS:
         own = values.filter(pl.col("group").is_in(grid.llm)) if unit == "assignment" else values
-        found[f"{about}_{unit}"] = own.group_by(*over, unit).agg(**added)
+        squared = [(large * large).sum().alias("squares")] if about == "scores" else []
+        found[f"{about}_{unit}"] = own.group_by(*over, unit).agg(*squared, **added)
     if once:
         one = pl.lit(1, dtype=pl.Int64).alias("n")
         alone = found[f"{about}_overall"].select(*over, one, pl.col("n").alias("clusters"), "total", "squares")

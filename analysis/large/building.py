@@ -82,6 +82,7 @@ def build_totals(
         scores=_value_totals(sums, "scores", keys, grid) if kind == "ratings" else None,
         pairs=_value_totals(sums, "pairs", keys, grid),
         counts=_counts(sums[f"{about}_counts"], OVER[about], grid),
+        layout=sums["layout"].sort(PART),
         missing=sums["missing"],
         seen=seen,
         columns=sums["columns"],
