@@ -178,7 +178,7 @@ def add_up(rows: pl.DataFrame, kind: LargeKind, grid: Grid) -> Sums:
     starts = {"clusters": clusters, "blocks": blocks, "cells": cells}
     layout = [rows[own].group_by(PART).agg(pl.len().cast(pl.Int64).alias(name)) for name, own in starts.items()]
     layouts = pl.concat(layout, how="diagonal").group_by(PART).sum()
-    return sums | {"layout": layouts, "repeated": _repeated(about, kind, once=once)}
+    return sums | {"layout": layouts, "repeated": _repeated(about, kind, grid, once=once)}
 
 
 def _averaged(values: Ints, starts: Ints) -> Ints:
@@ -243,11 +243,12 @@ def _counts(about: str, values: pl.DataFrame) -> pl.DataFrame:
     return merged([{f"{about}_counts": counted.with_columns(pl.when(few).then("value"))}])[f"{about}_counts"]
 
 
-def _repeated(cells: pl.DataFrame, kind: LargeKind, *, once: bool) -> pl.DataFrame:
-    """Return who answered one question in two assignments."""
+def _repeated(cells: pl.DataFrame, kind: LargeKind, grid: Grid, *, once: bool) -> pl.DataFrame:
+    """Return the people who answered one question in two assignments."""
     if once:
         return cells.select("annotator").clear()
-    asked = cells.group_by(*CELL[:4], "variant", "sample", *SYSTEMS[kind]).agg(pl.col("assignment").n_unique())
+    people = cells.filter(~pl.col("group").is_in(grid.llm))
+    asked = people.group_by(*CELL[:4], "variant", "sample", *SYSTEMS[kind]).agg(pl.col("assignment").n_unique())
     return asked.filter(pl.col("assignment") > 1).select("annotator").unique()
 
 

@@ -80,7 +80,7 @@ class AnswerTotals:
     scale : DataFrame
         ``group, criterion, scale``: largest size of a score; 1 of choices.
     repeated : int
-        Annotators who answered one question in two assignments.
+        People who answered one question in two assignments.
     sizes : dict of str to int
         One more than the largest number of an annotator, assignment and item.
     names : DataFrame or None

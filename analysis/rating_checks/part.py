@@ -37,6 +37,7 @@ UNITS: tuple[Unit, ...] = ("annotator", "assignment", "item")
 MOST = 1_000_000  # differences of a part that are held at once
 TOO_LARGE = f"more than {MOST:,} differences: only the test by unit was made"
 NO_D_Z = "no d_z: the plan asks for Welch's t"
+UNCOUNTED = Respacing(holds=None, ratio=None, share=None, reason="too many different scores to count each by itself")
 CHUNK = 2_000_000  # pairs times units that are held at once
 
 
@@ -90,7 +91,7 @@ class PartSums:
     Attributes
     ----------
     levels, counts : array, shape (n_levels,) and (n_systems, n_levels)
-        Scores, ascending, and how often each system got each.
+        Scores, ascending, and how often each system got each; none where they are too many to be counted.
     spread : callable
         From a unit to the numbers of those that occur, and to the sums by system and unit.
     pairs : callable
@@ -147,7 +148,7 @@ def check_sums(sums: PartSums, tests: Sequence[RatingTest], plan: Plan) -> PartC
         methods=methods,
         left_out=left_out,
         respacing=[
-            respacing_of_counts(sums.counts[one], sums.counts[other], sums.levels)
+            respacing_of_counts(sums.counts[one], sums.counts[other], sums.levels) if len(sums.levels) else UNCOUNTED
             for one, other in zip(x.tolist(), y.tolist(), strict=True)
         ],
     )
@@ -373,7 +374,7 @@ def _without(
 def _unpaired_shares(counts: Ints, pairs: PairDifferences, paired: Flags) -> Floats:
     """Return the share of all couples of ratings in which x's is higher, where no two belong together."""
     shares = np.full(len(pairs), np.nan)
-    for place in np.flatnonzero(~paired).tolist():
+    for place in np.flatnonzero(~paired).tolist() if counts.size else ():
         x, y = counts[pairs.x[place]], counts[pairs.y[place]]
         upwards = 2 * np.cumsum(y) - y  # twice the ratings of y below a level, and those on it
         shares[place] = float(x @ upwards) / (2 * int(x.sum()) * int(y.sum()))
