@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from analysis.answers.plan import Plan
-from analysis.answers.units import Unit, UnitRule, UnitValues, averages_of_sums
+from analysis.answers.units import Unit, UnitRule, UnitValues, averages_of_sums, count_by
 from analysis.comparisons.score_totals import RatingTotals, ScoreTotals
 from analysis.large.parts import Columns, TotalsPart, crossed_tests_of, rows_of_units
 from analysis.ranking.replicates import ReplicateSums, sums_of_units
@@ -168,22 +168,24 @@ def _spread(part: TotalsPart, unit: Unit) -> tuple[Ints, SpreadSums]:
 
 
 def _z_tests(part: TotalsPart, pairs: PairDifferences) -> tuple[ManyTests, Ints]:
-    """Test standardised differences of pairs by annotator; of other units single differences are needed."""
+    """Test standardised differences within annotators; within other units of several annotators, sums do not do."""
     own = part.scores["annotator"]
     who, of = np.unique(own["annotator"], return_inverse=True)
     n, total, squares = (np.bincount(of, weights=own[name]) for name in ("n", "total", "squares"))
     with np.errstate(all="ignore"):
         rest = snap(squares - total**2 / n, scale=part.scale**2 * float(n.max()), digits=13)
         spread = np.where(rest > 0, np.sqrt(rest / (n - 1)), np.nan)
-    by_annotator = pairs.kind == UNITS.index("annotator")
-    kept = by_annotator[pairs.pair]
-    unit = pairs.unit[kept]
-    scaled = pairs.total[kept] / spread[np.searchsorted(who, unit)]
-    of_pair, times = pairs.pair[kept], None if pairs.n is None else pairs.n[kept]
-    found = standardised_tests(replace(pairs, pair=of_pair, unit=unit, total=scaled, n=times))
-    reasons = [reason if known else SINGLE for reason, known in zip(found.reasons, by_annotator.tolist(), strict=True)]
-    left_out = np.bincount(of_pair[~np.isfinite(scaled)], minlength=len(pairs)).astype(np.int64)
-    return replace(found, reasons=reasons), left_out
+    scaled_by_unit = (pairs.kind == UNITS.index("annotator")) | (len(who) == 1)
+    kept = scaled_by_unit[pairs.pair]
+    pair, unit = pairs.pair[kept], pairs.unit[kept]
+    annotator = np.searchsorted(who, unit) if len(who) > 1 else np.zeros_like(unit)
+    scaled = pairs.total[kept] / spread[annotator]
+    times = None if pairs.n is None else pairs.n[kept]
+    found = standardised_tests(replace(pairs, pair=pair, unit=unit, total=scaled, n=times))
+    lost = ~np.isfinite(scaled)
+    untested_pairs = np.unique(pairs.pair[~kept])
+    reasons = [SINGLE if place in untested_pairs else reason for place, reason in enumerate(found.reasons)]
+    return replace(found, reasons=reasons), count_by(pair[lost], annotator[lost], len(pairs))
 
 
 def mean_sums(part: TotalsPart, totals: RatingTotals, names: Mapping[str, Sequence[str]], plan: Plan) -> ReplicateSums:
