@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -49,6 +49,7 @@ REQUIRED = {
 }
 CODED = ("ratings",)  # tables that may be long: their strings are categories
 ANSWERS = ("preferences", "ratings", "choices", "orders")
+DOUBLED_SHOWN = 3  # cells answered twice that a check names
 NO_FILES: Mapping[str, Path] = MappingProxyType({})
 PLANNED_RULES = (  # the plan's own; no table may name one
     "self_consistency",
@@ -203,16 +204,14 @@ def _absent(place: str, absent: Sequence[str], columns: Sequence[str]) -> str:
 def _check_all(raw: Mapping[str, RawTable], reading: Reading, problems: list[str]) -> AnswerTables:
     checked: dict[str, pl.DataFrame] = {}
     for kind, table in raw.items():
-        absent = [column for column in REQUIRED[kind] if column not in table.frame.columns]
-        if absent:
-            problems.append(_absent(table.place, absent, table.columns))
+        try:
+            check = _check_columns(table, kind)
+        except AnalysisError as error:
+            problems += error.problems
             continue
-        frame = table.frame.with_row_index("row", offset=table.first_row)
-        if all(frame[column].has_nulls() for column in frame.columns[1:]):
-            frame = frame.filter(pl.any_horizontal(pl.exclude("row").is_not_null()))  # blank lines hold nothing
-        check = Check(frame, table.place)
         if kind in LAYOUTS:
-            _check_answers(check, kind, reading)
+            _check_answers(check, kind, reading.scales)
+            _check_together(check, kind, reading.scales)
         elif kind == "metrics":
             _check_metrics(check, METRIC_COLUMNS, "output (item and system)")
         elif kind == "corpus_metrics":
@@ -245,12 +244,49 @@ def _with_counts(ratings: pl.DataFrame | None, spans: pl.DataFrame) -> pl.DataFr
     """Add to the ratings the counts of marked errors."""
     frame = tidy_frame(error_counts(spans), "spans table", {}, KNOWN["ratings"], coded=True)
     check = Check(frame.with_row_index("row", offset=1), "spans table")
-    _check_answers(check, "ratings", Reading())
+    _check_answers(check, "ratings", ())
+    _check_together(check, "ratings", ())
     counts = check.frame
     return counts if ratings is None else _named_by_elicitation(pl.concat([ratings, counts], how="diagonal_relaxed"))
 
 
-def _check_answers(check: Check, kind: str, reading: Reading) -> None:
+def check_part(table: RawTable, kind: str, scales: Sequence[Scale]) -> Check:
+    """Check a part of an answer table by all rules that need no other part.
+
+    What they leave open: cells answered twice, scales of criteria that no part has, criteria rated in two ways, groups.
+
+    Raises
+    ------
+    AnalysisError
+        A required column is missing. All other mistakes are the ``problems`` of what is returned.
+    """
+    check = _check_columns(table, kind)
+    _check_answers(check, kind, scales)
+    return check
+
+
+def _check_columns(table: RawTable, kind: str) -> Check:
+    """Begin the check of a table that has all required columns."""
+    absent = [column for column in REQUIRED[kind] if column not in table.frame.columns]
+    if absent:
+        raise AnalysisError(_absent(table.place, absent, table.columns))
+    frame = table.frame.with_row_index("row", offset=table.first_row)
+    if all(frame[column].has_nulls() for column in frame.columns[1:]):
+        frame = frame.filter(pl.any_horizontal(pl.exclude("row").is_not_null()))  # blank lines hold nothing
+    return Check(frame, table.place)
+
+
+def _check_together(check: Check, kind: str, scales: Sequence[Scale]) -> None:
+    """Apply the rules for which all rows of a table are needed."""
+    if kind == "ratings":
+        check.problems += unknown_scales(scales, check.frame["criterion"].unique().to_list(), check.place)
+    if not check.problems:
+        _check_cells(check, LAYOUTS[kind].cell)
+    if kind == "ratings":
+        check.frame = _named_by_elicitation(check.frame)
+
+
+def _check_answers(check: Check, kind: str, scales: Sequence[Scale]) -> None:
     layout = LAYOUTS[kind]
     absent = KNOWN[kind] - set(check.frame.columns) - set(OPTIONAL)
     strings = pl.Categorical() if kind in CODED else pl.String()
@@ -271,11 +307,7 @@ def _check_answers(check: Check, kind: str, reading: Reading) -> None:
         check.whole("position")
     for column in {"mass", "readings_differ"} & set(check.frame.columns):
         check.number(column, column)
-    _check_answer(check, kind, reading.scales)
-    if not check.problems:
-        _check_cells(check, layout.cell)
-    if kind == "ratings":
-        check.frame = _named_by_elicitation(check.frame)
+    _check_answer(check, kind, scales)
 
 
 def _check_answer(check: Check, kind: str, scales: Sequence[Scale]) -> None:
@@ -311,17 +343,19 @@ def _check_answer(check: Check, kind: str, scales: Sequence[Scale]) -> None:
     )
 
 
+def unknown_scales(scales: Sequence[Scale], criteria: Iterable[str], place: str) -> list[str]:
+    """Return a problem for each scale of a criterion that the table at ``place`` lacks."""
+    named = {scale.criterion for scale in scales if scale.criterion is not None}
+    return [
+        ArgumentProblem(
+            "scale", in_command=f" {shortened(name)}=...", after=f": {place} has no criterion {shortened(repr(name))}"
+        )
+        for name in sorted(named - {*criteria})
+    ]
+
+
 def _check_scales(check: Check, scales: Sequence[Scale]) -> None:
     named = [scale.criterion for scale in scales if scale.criterion is not None]
-    unknown = sorted(set(named) - set(check.frame["criterion"].unique().to_list()))
-    check.problems += [
-        ArgumentProblem(
-            "scale",
-            in_command=f" {shortened(name)}=...",
-            after=f": {check.place} has no criterion {shortened(repr(name))}",
-        )
-        for name in unknown
-    ]
     for scale in scales:
         concerned = pl.col("criterion") == scale.criterion if scale.criterion else ~pl.col("criterion").is_in(named)
         outside = concerned & ((pl.col("value") < scale.low) | (pl.col("value") > scale.high))
@@ -340,15 +374,20 @@ def _check_cells(check: Check, cell: Sequence[str]) -> None:
         return
     twice = answered.join(doubled, on=key, how="semi", nulls_equal=True, maintain_order="left")
     twice = twice.group_by(key, maintain_order=True).agg(pl.col("row"))
-    for found in twice.head(3).to_dicts():
-        where = ", ".join(f"{name} {shortened(found[name], 40)}" for name in cell if found[name] is not None)
-        check.problems.append(
-            f"{check.place}, {rows_named(pl.Series(found['row']))}: expected one answer a cell, "
-            f"got {len(found['row'])} for {shortened(where, 200)}; "
-            "number them in a column repeat or remove all but one"
-        )
-    if twice.height > 3:
-        check.problems.append(f"{check.place}: {twice.height - 3} more cells are answered twice")
+    for found in twice.head(DOUBLED_SHOWN).to_dicts():
+        place = f"{check.place}, {rows_named(pl.Series(found['row']))}"
+        check.problems.append(answered_twice(place, len(found["row"]), {name: found[name] for name in cell}))
+    if twice.height > DOUBLED_SHOWN:
+        check.problems.append(f"{check.place}: {twice.height - DOUBLED_SHOWN} more cells are answered twice")
+
+
+def answered_twice(place: str, times: int, cell: Mapping[str, str | None]) -> str:
+    """Return the problem of a cell with several answers; ``cell`` is its columns."""
+    where = ", ".join(f"{name} {shortened(value, 40)}" for name, value in cell.items() if value is not None)
+    return (
+        f"{place}: expected one answer a cell, got {times} for {shortened(where, 200)}; "
+        "number them in a column repeat or remove all but one"
+    )
 
 
 def _check_kind(check: Check) -> None:
@@ -361,15 +400,26 @@ def _named_by_elicitation(frame: pl.DataFrame) -> pl.DataFrame:
     if frame["elicitation"].null_count() == frame.height:
         return frame
     asked = frame.select("criterion", "elicitation").drop_nulls().unique()
-    renamed: dict[tuple[str, str], str] = {}
-    for criterion in asked["criterion"].unique().to_list():
-        ways = asked.filter(pl.col("criterion") == criterion)["elicitation"].to_list()
-        others = sorted(ways, key=lambda way: (_preferred(way), way))[1:]
-        renamed |= {(criterion, other): f"{criterion} ({other})" for other in others}
-    for (criterion, way), name in renamed.items():
+    for (criterion, way), name in names_by_elicitation(asked.iter_rows()).items():
         concerned = (pl.col("criterion") == criterion) & (pl.col("elicitation") == way)
         frame = frame.with_columns(pl.when(concerned).then(pl.lit(name)).otherwise("criterion").alias("criterion"))
     return frame
+
+
+def names_by_elicitation(asked: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Return the names of criteria and elicitations that stand beside another elicitation of the same criterion.
+
+    >>> names_by_elicitation([("fluency", "likert"), ("fluency", "continuous")])
+    {('fluency', 'continuous'): 'fluency (continuous)'}
+    """
+    ways: dict[str, list[str]] = {}
+    for criterion, way in asked:
+        ways.setdefault(criterion, []).append(way)
+    return {
+        (criterion, other): f"{criterion} ({other})"
+        for criterion, own in ways.items()
+        for other in sorted(own, key=lambda way: (_preferred(way), way))[1:]
+    }
 
 
 def _preferred(way: str) -> int:

@@ -96,17 +96,16 @@ def described(table: pl.DataFrame, keys: pl.DataFrame) -> Sums:
     missing = named.filter(pl.col("value").is_null()).group_by(
         *PART, pl.col("missing_reason").alias("reason"), level.alias("level")
     )
+    number = pl.len().cast(pl.Int64)
     columns = [
-        named.group_by(*PART, pl.lit(column).alias("column"), pl.col(column).alias("value")).agg(
-            n=pl.len().cast(pl.Int64)
-        )
+        named.group_by(*PART, pl.lit(column).alias("column"), pl.col(column).alias("value")).agg(n=number)
         for column in DESCRIBED
         if column in table.columns and table[column].null_count() < table.height
     ]
     empty = pl.DataFrame(schema={**dict.fromkeys(KEYS["columns"], pl.String), "n": pl.Int64})
     assigned = pl.when(table["assignment_id"].is_not_null()).then("assignment")
     return {
-        "missing": missing.agg(n=pl.len().cast(pl.Int64)),
+        "missing": missing.agg(n=number),
         "columns": pl.concat([empty, *columns]),
         "seen": keys.select("group", "annotator_kind", "annotator", assigned.alias("assignment")).unique(),
         "scale": named.group_by(*PART).agg(scale=pl.col("value").abs().max().fill_null(0.0)),
@@ -114,7 +113,7 @@ def described(table: pl.DataFrame, keys: pl.DataFrame) -> Sums:
 
 
 def coded(rows: pl.DataFrame, kind: LargeKind, order: Order) -> pl.DataFrame:
-    """Number groups, criteria and systems of answered rows, and sort them so that equal cells stand together."""
+    """Give numbers to groups, criteria and systems of answered rows; sort them so that equal cells are together."""
     ids = {"group": order.groups, "criterion": order.criteria, **dict.fromkeys(SYSTEMS[kind], order.systems)}
     numbers = [pl.col(name).cast(pl.Enum(listed)).to_physical().cast(pl.Int32) for name, listed in ids.items()]
     return rows.with_columns(numbers).sort(*CELL, *SYSTEMS[kind], "sample", "repeat")

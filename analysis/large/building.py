@@ -59,7 +59,7 @@ def build_totals(
     inputs: Sequence[InputFile],
     scales: Sequence[Scale],
 ) -> AnswerTotals:
-    """Number annotators, assignments and items, and turn whole-number sums into those of the scores.
+    """Give numbers to annotators, assignments and items, and turn whole sums into those of scores.
 
     ``names`` gives the ``annotator_id`` of each key ``annotator``; ``None`` where there are too many.
     """
