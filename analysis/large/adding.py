@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 import polars as pl
+from polars.dataframe.group_by import GroupBy
 
 from analysis.answers.order import Order
 from analysis.large.totals import LargeKind
@@ -29,7 +30,7 @@ CELL = (*PART, "annotator", "item", "assignment", "variant")
 KEYS: Mapping[str, tuple[str, ...]] = {  # what the rows of each table of sums are about
     **{f"{about}_overall": over for about, over in OVER.items()},
     **{f"{about}_{unit}": (*over, unit) for about, over in OVER.items() for unit in UNITS},
-    **{f"{about}_clusters": (*over, "n") for about, over in OVER.items()},
+    **{f"{about}_{kind}": (*over, "n") for about, over in OVER.items() for kind in ("clusters", "visits")},
     **{f"{about}_counts": (*over, "value") for about, over in OVER.items()},
     "layout": PART,
     "missing": (*PART, "reason", "level"),
@@ -220,19 +221,29 @@ def _sums(about: str, values: pl.DataFrame, grid: Grid, *, once: bool) -> Sums:
     added = {"n": pl.len().cast(pl.Int64), "total": large.sum()}
     added |= {name: pl.col(name).sum().cast(pl.Int64) for name in ("above", "tied") if about == "pairs"}
     found = {f"{about}_overall": values.group_by(over).agg(**added, squares=(large * large).sum())}
+    llms = values.filter(pl.col("group").is_in(grid.llm))
     for unit in UNITS:
-        own = values.filter(pl.col("group").is_in(grid.llm)) if unit == "assignment" else values
         squared = [(large * large).sum().alias("squares")] if about == "scores" else []
-        found[f"{about}_{unit}"] = own.group_by(*over, unit).agg(*squared, **added)
+        found[f"{about}_{unit}"] = (
+            (llms if unit == "assignment" else values).group_by(*over, unit).agg(*squared, **added)
+        )
     if once:
         one = pl.lit(1, dtype=pl.Int64).alias("n")
         alone = found[f"{about}_overall"].select(*over, one, pl.col("n").alias("clusters"), "total", "squares")
-        return found | {f"{about}_clusters": alone}
-    clusters = values.group_by(*over, "annotator", "item").agg(n=added["n"], total=added["total"])
+        of_llms = alone.filter(pl.col("group").is_in(grid.llm))
+        return found | {f"{about}_clusters": alone, f"{about}_visits": of_llms}
+    return found | {
+        f"{about}_clusters": _clusters(values.group_by(*over, "annotator", "item"), over),
+        f"{about}_visits": _clusters(llms.group_by(*over, "assignment", "item"), over),
+    }
+
+
+def _clusters(values: GroupBy, over: Sequence[str]) -> pl.DataFrame:
+    clusters = values.agg(n=pl.len().cast(pl.Int64), total=pl.col("value").cast(pl.Int128).sum())
     squares = (pl.col("total") * pl.col("total")).sum()
-    total, number = pl.col("total").sum(), pl.len().cast(pl.Int64)
-    grouped = clusters.group_by(*over, "n").agg(clusters=number, total=total, squares=squares)
-    return found | {f"{about}_clusters": grouped}
+    return clusters.group_by(*over, "n").agg(
+        clusters=pl.len().cast(pl.Int64), total=pl.col("total").sum(), squares=squares
+    )
 
 
 def _counts(about: str, values: pl.DataFrame) -> pl.DataFrame:

@@ -109,12 +109,14 @@ def _value_totals(sums: Sums, about: str, keys: Mapping[str, Ints], grid: Grid) 
     over = OVER[about]
     overall = sums[f"{about}_overall"].with_columns(size=1)
     means = {row[:-2]: Fraction(*row[-2:]) for row in overall.select(*over, "total", "n").iter_rows()}
-    clusters = sums[f"{about}_clusters"].rename({"n": "size", "clusters": "n"})
-    overall, clusters = (_in_scores(_centred(frame, means, over), grid) for frame in (overall, clusters))
+    together = [sums[f"{about}_{kind}"].rename({"n": "size", "clusters": "n"}) for kind in ("clusters", "visits")]
+    overall, *together = (_in_scores(_centred(frame, means, over), grid) for frame in (overall, *together))
+    clusters, visits = (frame.drop("total").rename({"n": "clusters", "size": "n"}) for frame in together)
     units = {unit: _in_scores(_numbered(sums[f"{about}_{unit}"], unit, keys[unit]), grid) for unit in UNITS}
     return ValueTotals(
         overall=overall.drop("size").sort(over),
-        clusters=clusters.drop("total").rename({"n": "clusters", "size": "n"}).sort(*over, "n"),
+        clusters=clusters.sort(*over, "n"),
+        visits=visits.sort(*over, "n"),
         **{unit: frame.sort(*over, unit) for unit, frame in units.items()},
     )
 

@@ -135,26 +135,27 @@ def crossed_tests_of(part: TotalsPart, x: Ints, y: Ints, *, against: float, conf
         own = part.pairs[unit]
         return squares(own, (own["total"] - own["n"] * mean[number[own[PAIR]]]) ** 2)
 
-    both = part.pairs["clusters"]  # of assignments, each answer about an item is a cluster
-    of_both = (
-        squares(both, both["squares"], both["clusters"])
-        if who == "annotator"
-        else squares(overall, overall["squares"], overall["n"])
-    )
+    both = part.pairs["clusters" if who == "annotator" else "visits"]
+    of_both = squares(both, both["squares"], both["clusters"])
     return crossed_of_squares(
         n, mean, of_unit(who), of_unit("item"), of_both, same=same, against=against, confidence=confidence
     )
 
 
 def counted_outcomes(part: TotalsPart, unit: Unit) -> dict[str, Any]:
-    """Count how often x won, tied and lost, by pair and unit; where answers were averaged, how much x won in all."""
+    """Count how often x won, tied and lost, by pair and unit.
+
+    Of averaged choices, those that are no ties are one outcome: the mean share that x won.
+    """
     own, k = part.pairs[unit], len(part.systems)
-    if part.kind == "choices" and not np.array_equal(own["total"], own["above"] + own["tied"] / 2):
-        outcomes = [(own["total"] / own["n"], own["n"])]
+    nothing, tied, above = np.zeros(len(own["n"])), own["tied"], own["above"]
+    if part.kind == "choices" and not np.array_equal(own["total"], above + tied / 2):
+        untied = own["n"] - tied
+        share = (own["total"] - tied / 2) / np.maximum(untied, 1)
+        apart = np.where(share == 0.5, 0.25, 0.0)  # one half would be a tie
+        outcomes = [(share - apart, untied / 2), (share + apart, untied / 2), (nothing + 0.5, tied)]
     else:
-        nothing = np.zeros(len(own["n"]))
-        lost = own["n"] - own["above"] - own["tied"]
-        outcomes = [(nothing, lost), (nothing + 0.5, own["tied"]), (nothing + 1, own["above"])]
+        outcomes = [(nothing, own["n"] - above - tied), (nothing + 0.5, tied), (nothing + 1, above)]
     won, times = (np.concatenate(column) for column in zip(*outcomes, strict=True))
     pair, of = (np.tile(own[name], len(outcomes)) for name in (PAIR, unit))
     there = times > 0

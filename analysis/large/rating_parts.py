@@ -75,7 +75,7 @@ def rating_totals(part: TotalsPart) -> RatingTotals:
 
 def _clusters(part: TotalsPart, system: int, who: Unit) -> ClusteredValues:
     """Return the sums of one system by clusters; those of annotator and item are of this system alone."""
-    if part.blocks > part.clusters:
+    if who == "annotator" and part.blocks > part.clusters:
         raise AnalysisError(
             f"group {part.group!r}, criterion {part.criterion!r}: annotators rated the same item in several "
             "assignments or variants, and some systems never in one; their test needs all ratings at once, expected a "
@@ -90,7 +90,7 @@ def _clusters(part: TotalsPart, system: int, who: Unit) -> ClusteredValues:
         rest = snap(own["total"] - own["n"] * mean, scale=part.scale, digits=13)
         return ClusterSums(cluster=own[unit], share=own["n"] / n, rest=rest / n)
 
-    cells = _of_system(part.scores["clusters"], system)
+    cells = _of_system(part.scores["clusters" if who == "annotator" else "visits"], system)
     return ClusteredValues(
         n=n,
         mean=mean,

@@ -36,6 +36,8 @@ class ValueTotals:
     clusters : DataFrame
         What one annotator gave to one item is a cluster. Of the ``clusters`` with ``n`` values each, ``squares`` adds
         up the squared distances of their sums from n times the mean of ``overall``.
+    visits : DataFrame
+        The same of an assignment and an item, LLMs' alone.
     """
 
     overall: pl.DataFrame
@@ -43,6 +45,7 @@ class ValueTotals:
     assignment: pl.DataFrame
     item: pl.DataFrame
     clusters: pl.DataFrame
+    visits: pl.DataFrame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
