@@ -14,8 +14,15 @@ from analysis.comparisons.choices import CHANCE, ChoiceTest, ChoiceTotals, compa
 from analysis.comparisons.findings import findings_of
 from analysis.comparisons.rating_judgements import judgements_of_counts
 from analysis.comparisons.ratings import RatingMean, RatingTest, compare_totals, summarise_totals
-from analysis.large.parts import PAIR, TotalsPart, counted_outcomes, crossed_tests_of, parts_of, rows_of_units
-from analysis.large.rating_parts import mean_sums, part_sums, rating_totals, score_totals
+from analysis.large.criterion_sums import (
+    PAIR,
+    CriterionSums,
+    by_criterion,
+    counted_outcomes,
+    crossed_tests_of,
+    rows_of_units,
+)
+from analysis.large.rating_sums import mean_sums, part_sums, rating_totals, score_totals
 from analysis.large.totals import AnswerTotals
 from analysis.ranking.replicates import MOST_UNITS
 from analysis.ranking.sources import RankingSources
@@ -52,7 +59,7 @@ def _ratings(
     names = _unit_names(totals)
     means: list[RatingMean] = []
     tests: list[RatingTest] = []
-    for part in parts_of(totals):
+    for part in by_criterion(totals):
         rated = rating_totals(part)
         means += summarise_totals(rated, score_totals(part), plan)
         own = compare_totals(rated, plan)
@@ -70,7 +77,7 @@ def _choices(totals: AnswerTotals, plan: Plan, sources: RankingSources) -> list[
     names = _unit_names(totals)
     tests: list[ChoiceTest] = []
     checks = OtherTests(plan=plan)
-    for part in parts_of(totals):
+    for part in by_criterion(totals):
         own = compare_choice_totals(_choice_totals(part), plan)
         tests += own
         x, y = pair_numbers(part.systems, own)
@@ -80,7 +87,7 @@ def _choices(totals: AnswerTotals, plan: Plan, sources: RankingSources) -> list[
     return checks.choice_rows(conclude(tests, plan, margin=plan.equivalence_margin))
 
 
-def _choice_totals(part: TotalsPart) -> ChoiceTotals:
+def _choice_totals(part: CriterionSums) -> ChoiceTotals:
     k, overall = len(part.systems), part.pairs["overall"]
 
     def averages(units: Sequence[Unit]) -> list[UnitValues | None]:

@@ -24,7 +24,7 @@ Columns: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TotalsPart:
+class CriterionSums:
     """Sums of one group and criterion by system (ratings) and by pair, each overall and by unit.
 
     ``clusters`` counts combinations of an annotator and an item, ``blocks`` these with assignment and variant, and
@@ -50,7 +50,7 @@ class TotalsPart:
         return len(np.unique((self.scores or self.pairs)["annotator"]["annotator"]))
 
 
-def parts_of(totals: AnswerTotals) -> Iterator[TotalsPart]:
+def by_criterion(totals: AnswerTotals) -> Iterator[CriterionSums]:
     """Yield the groups and criteria that have answers, in the order of the results."""
     order, kinds = totals.order, dict(totals.groups)
     scores, pairs = (_split(values, len(order.systems)) for values in (totals.scores, totals.pairs))
@@ -59,7 +59,7 @@ def parts_of(totals: AnswerTotals) -> Iterator[TotalsPart]:
     for group, criterion, clusters, blocks, cells in totals.layout.sort(PART).iter_rows():
         place = (group, criterion)
         names = order.groups[group], order.criteria[criterion]
-        yield TotalsPart(
+        yield CriterionSums(
             kind=totals.kind,
             group=names[0],
             criterion=names[1],
@@ -115,7 +115,7 @@ def rows_of_units(pairs: Mapping[str, Columns], kind: Ints, k: int) -> dict[str,
     return {name: np.concatenate([rows[name] for rows in kept]) for name in kept[0]}
 
 
-def crossed_tests_of(part: TotalsPart, x: Ints, y: Ints, *, against: float, confidence: float) -> ManyTests:
+def crossed_tests_of(part: CriterionSums, x: Ints, y: Ints, *, against: float, confidence: float) -> ManyTests:
     """Test the pairs of systems x and y over annotators (of few LLMs: assignments) and items at once."""
     overall, number = part.pairs["overall"], pair_lookup(x, y, len(part.systems)).ravel()
     place = number[overall[PAIR]]
@@ -142,7 +142,7 @@ def crossed_tests_of(part: TotalsPart, x: Ints, y: Ints, *, against: float, conf
     )
 
 
-def counted_outcomes(part: TotalsPart, unit: Unit) -> dict[str, Any]:
+def counted_outcomes(part: CriterionSums, unit: Unit) -> dict[str, Any]:
     """Count how often x won, tied and lost, by pair and unit.
 
     Of averaged choices, those that are no ties are one outcome: the mean share that x won.

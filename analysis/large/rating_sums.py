@@ -10,7 +10,7 @@ import numpy as np
 from analysis.answers.plan import Plan
 from analysis.answers.units import Unit, UnitRule, UnitValues, averages_of_sums, count_by
 from analysis.comparisons.score_totals import RatingTotals, ScoreTotals
-from analysis.large.parts import Columns, TotalsPart, crossed_tests_of, rows_of_units
+from analysis.large.criterion_sums import Columns, CriterionSums, crossed_tests_of, rows_of_units
 from analysis.ranking.replicates import ReplicateSums, sums_of_units
 from analysis.rating_checks.effects import SpreadSums
 from analysis.rating_checks.many_tests import ManyTests, untested
@@ -23,7 +23,7 @@ from spa.errors import AnalysisError
 SINGLE = "it needs single ratings, which a table read in parts does not keep"
 
 
-def score_totals(part: TotalsPart) -> ScoreTotals:
+def score_totals(part: CriterionSums) -> ScoreTotals:
     """Return the totals of each system."""
     k, overall = len(part.systems), part.scores["overall"]
     count, total, squares = (np.zeros(k) for _ in range(3))
@@ -44,7 +44,7 @@ def score_totals(part: TotalsPart) -> ScoreTotals:
     )
 
 
-def rating_totals(part: TotalsPart) -> RatingTotals:
+def rating_totals(part: CriterionSums) -> RatingTotals:
     """Return what the tests need."""
     k, rated = len(part.systems), part.scores["annotator"]
 
@@ -73,7 +73,7 @@ def rating_totals(part: TotalsPart) -> RatingTotals:
     )
 
 
-def _clusters(part: TotalsPart, system: int, who: Unit) -> ClusteredValues:
+def _clusters(part: CriterionSums, system: int, who: Unit) -> ClusteredValues:
     """Return the sums of one system by clusters; those of annotator and item are of this system alone."""
     if who == "annotator" and part.blocks > part.clusters:
         raise AnalysisError(
@@ -105,7 +105,7 @@ def _clusters(part: TotalsPart, system: int, who: Unit) -> ClusteredValues:
     )
 
 
-def part_sums(part: TotalsPart, plan: Plan) -> PartSums:
+def part_sums(part: CriterionSums, plan: Plan) -> PartSums:
     """Return what the checks need."""
     k, counts = len(part.systems), part.counts
     levels = scale_levels(counts["score"]) if len(counts["score"]) else counts["score"]
@@ -141,7 +141,7 @@ def part_sums(part: TotalsPart, plan: Plan) -> PartSums:
     )
 
 
-def _spread(part: TotalsPart, unit: Unit) -> tuple[Ints, SpreadSums]:
+def _spread(part: CriterionSums, unit: Unit) -> tuple[Ints, SpreadSums]:
     own, overall = part.scores[unit], part.scores["overall"]
     middle = float(np.round(overall["total"].sum() / overall["n"].sum()))
     there, column = np.unique(own[unit], return_inverse=True)
@@ -167,7 +167,7 @@ def _spread(part: TotalsPart, unit: Unit) -> tuple[Ints, SpreadSums]:
     )
 
 
-def _z_tests(part: TotalsPart, pairs: PairDifferences) -> tuple[ManyTests, Ints]:
+def _z_tests(part: CriterionSums, pairs: PairDifferences) -> tuple[ManyTests, Ints]:
     """Test standardised differences within annotators; within other units of several annotators, sums do not do."""
     own = part.scores["annotator"]
     who, of = np.unique(own["annotator"], return_inverse=True)
@@ -188,7 +188,9 @@ def _z_tests(part: TotalsPart, pairs: PairDifferences) -> tuple[ManyTests, Ints]
     return replace(found, reasons=reasons), count_by(pair[lost], annotator[lost], len(pairs))
 
 
-def mean_sums(part: TotalsPart, totals: RatingTotals, names: Mapping[str, Sequence[str]], plan: Plan) -> ReplicateSums:
+def mean_sums(
+    part: CriterionSums, totals: RatingTotals, names: Mapping[str, Sequence[str]], plan: Plan
+) -> ReplicateSums:
     """Return what resampling the means needs."""
     unit = UnitRule(planned=plan.unit, llm=part.llm).choose(part.n_annotators)
     own = part.scores[unit]
