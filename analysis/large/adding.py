@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import floor, log10
 from typing import TypeAlias
 
 import numpy as np
@@ -35,28 +34,41 @@ KEYS: Mapping[str, tuple[str, ...]] = {  # what the rows of each table of sums a
     "layout": PART,
     "missing": (*PART, "reason", "level"),
     "columns": (*PART, "column", "value"),
-    "seen": ("group", "annotator_kind", "annotator", "assignment"),
+    "seen": ("group", "annotator_kind", "annotator"),
+    "assigned": ("group", "assignment"),
     "repeated": ("annotator",),
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Grid:
-    """The whole multiples that scores are added up in: ``factor[group, criterion]`` of them make 1."""
+    """How rows are numbered and scores are added up: as whole multiples, ``factor[group, criterion]`` of which make 1.
+
+    ``criteria`` numbers criteria by their names in the rows, ``llm`` are the numbers of the groups of LLMs.
+    """
 
     order: Order
     factor: Floats
-    llm: tuple[int, ...]  # numbers of the groups of LLMs
+    criteria: Mapping[str, int]
+    llm: tuple[int, ...]
 
 
-def grid_of(order: Order, groups: Iterable[tuple[str, str]], scale: pl.DataFrame) -> Grid:
-    """Return the grid of a table; ``scale`` has the largest size of a score by group and criterion."""
-    factor = np.ones((len(order.groups), len(order.criteria)))
+def grid_of(order: Order, groups: Iterable[tuple[str, str]], scale: pl.DataFrame, names: Mapping[str, str]) -> Grid:
+    """Return the grid of a table.
+
+    ``scale`` has the largest size of a score by group and criterion, ``names`` the criterion of the order for each
+    name in the rows that is another.
+    """
+    known = {name: number for number, name in enumerate(order.criteria)}
+    criteria = known | {name: known[new] for name, new in names.items()}
+    largest = np.zeros((len(order.groups), len(order.criteria)))
     for group, criterion, size in scale.select(*PART, "scale").iter_rows():
-        digits = DIGITS - 1 - (floor(log10(size)) if size > 0 else 0)
-        factor[order.groups.index(group), order.criteria.index(criterion)] = 10.0**digits
+        place = order.groups.index(group), criteria[criterion]
+        largest[place] = max(largest[place], size)
+    digits = DIGITS - 1 - np.floor(np.log10(np.where(largest > 0, largest, 1.0))).astype(np.int64)
+    factor = np.array([[10.0**number for number in row] for row in digits.tolist()])
     llm = tuple(number for number, (_, kind) in enumerate(groups) if kind == "llm")
-    return Grid(order=order, factor=factor, llm=llm)
+    return Grid(order=order, factor=factor, criteria=criteria, llm=llm)
 
 
 def keyed_rows(table: pl.DataFrame, kind: LargeKind) -> pl.DataFrame:
@@ -65,29 +77,27 @@ def keyed_rows(table: pl.DataFrame, kind: LargeKind) -> pl.DataFrame:
     A key is a hash of 64 bits, 0 for an empty cell: of ten million ids two have the same one with a chance of 3 in a
     million. Hashes are those of the installed polars.
     """
-    keys = {name: _key(table[column]) for name, column in IDS.items()}
-    keys["sample"] = _key(*(table[column] for column in SAMPLES[kind]))
-    keys["assignment"] = _key(table["annotator_id"], table["assignment_id"])
+    keys = {name: key_of(table[column]) for name, column in IDS.items()}
+    keys["sample"] = key_of(*(table[column] for column in SAMPLES[kind]))
+    keys["assignment"] = key_of(table["annotator_id"], table["assignment_id"])
     names = [pl.col(column).cast(pl.String) for column in (*PART, *SYSTEMS[kind], "annotator_kind")]
     rows = [column for column in ("row",) if column in table.columns]
     return table.select(*names, "value", *rows).with_columns(**keys)
 
 
-def _key(*columns: pl.Series) -> pl.Series:
-    hashed = [_hashed(column) for column in columns]
-    first = hashed[0]
-    if any(column is not None for column in hashed[1:]):
-        both = {str(number): column for number, column in enumerate(hashed) if column is not None}
-        first = pl.DataFrame(both).select(pl.struct(pl.all()).hash()).to_series()
-    nothing = pl.zeros(len(columns[0]), dtype=pl.Int64, eager=True)
-    return nothing if first is None else first.reinterpret(signed=True)
-
-
-def _hashed(column: pl.Series) -> pl.Series | None:
-    if column.null_count() == len(column):
-        return None
-    strings = column if column.dtype == pl.Categorical else column.cast(pl.String).cast(pl.Categorical)
-    return translate(strings, lambda seen: seen.hash().set(seen.is_null(), 0))
+def key_of(*columns: pl.Series) -> pl.Series:
+    """Return a key of each row; an empty cell changes nothing, so that a column without any cell is like none."""
+    key = pl.zeros(len(columns[0]), dtype=pl.UInt64, eager=True)
+    for seed, column in enumerate(columns):
+        if column.null_count() == len(column):
+            continue
+        strings = column if column.dtype == pl.Categorical() else column.cast(pl.String).cast(pl.Categorical)
+        own = translate(strings, lambda seen, seed=seed: seen.hash(seed).set(seen.is_null(), 0))
+        both = pl.DataFrame({"key": key, "own": own}).select(
+            pl.when(own == 0).then("key").otherwise(pl.struct("key", "own").hash() if seed else pl.lit(own))
+        )
+        key = both.to_series()
+    return key.reinterpret(signed=True)
 
 
 def described(table: pl.DataFrame, keys: pl.DataFrame) -> Sums:
@@ -104,20 +114,24 @@ def described(table: pl.DataFrame, keys: pl.DataFrame) -> Sums:
         if column in table.columns and table[column].null_count() < table.height
     ]
     empty = pl.DataFrame(schema={**dict.fromkeys(KEYS["columns"], pl.String), "n": pl.Int64})
-    assigned = pl.when(table["assignment_id"].is_not_null()).then("assignment")
+    assigned = keys.filter(table["assignment_id"].is_not_null())
     return {
         "missing": missing.agg(n=number),
         "columns": pl.concat([empty, *columns]),
-        "seen": keys.select("group", "annotator_kind", "annotator", assigned.alias("assignment")).unique(),
+        "seen": keys.select(KEYS["seen"]).unique(),
+        "assigned": assigned.select(KEYS["assigned"]).unique(),
         "scale": named.group_by(*PART).agg(scale=pl.col("value").abs().max().fill_null(0.0)),
     }
 
 
-def coded(rows: pl.DataFrame, kind: LargeKind, order: Order) -> pl.DataFrame:
+def coded(rows: pl.DataFrame, kind: LargeKind, grid: Grid) -> pl.DataFrame:
     """Give numbers to groups, criteria and systems of answered rows; sort them so that equal cells are together."""
-    ids = {"group": order.groups, "criterion": order.criteria, **dict.fromkeys(SYSTEMS[kind], order.systems)}
-    numbers = [pl.col(name).cast(pl.Enum(listed)).to_physical().cast(pl.Int32) for name, listed in ids.items()]
-    return rows.with_columns(numbers).sort(*CELL, *SYSTEMS[kind], "sample", "repeat")
+    systems = {name: number for number, name in enumerate(grid.order.systems)}
+    groups = {name: number for number, name in enumerate(grid.order.groups)}
+    numbers = {"group": groups, "criterion": grid.criteria, **dict.fromkeys(SYSTEMS[kind], systems)}
+    return rows.with_columns(
+        pl.col(name).replace_strict(dict(own), return_dtype=pl.Int32) for name, own in numbers.items()
+    ).sort(*CELL, *SYSTEMS[kind], "sample", "repeat")
 
 
 class _Edges:
@@ -136,12 +150,13 @@ class _Edges:
 
 
 def doubled(rows: pl.DataFrame, kind: LargeKind) -> pl.DataFrame:
-    """Return the sorted rows whose cell was answered more than once."""
+    """Return the sorted rows whose cell was answered more than once, numbered by ``cell``."""
     first = _Edges(rows).after(*CELL, *SYSTEMS[kind], "sample", "repeat")
     if len(first) == rows.height:
         return rows.clear()
     times = np.diff(first, append=rows.height)
-    return rows.filter(pl.Series(np.repeat(times > 1, times)))
+    cell = pl.Series(np.repeat(np.arange(len(times)), times))
+    return rows.with_columns(cell=cell).filter(pl.Series(np.repeat(times > 1, times)))
 
 
 def add_up(rows: pl.DataFrame, kind: LargeKind, grid: Grid) -> Sums:

@@ -35,8 +35,8 @@ def totals_of(tables: AnswerTables, kind: LargeKind) -> AnswerTotals:
     order = order_of(table, [group for group, _ in groups], None)
     keys = keyed_rows(table, kind)
     known = described(table, keys)
-    grid = grid_of(order, groups, known["scale"])
-    rows = coded(answered_rows(keys), kind, order)
+    grid = grid_of(order, groups, known["scale"], {})
+    rows = coded(answered_rows(keys), kind, grid)
     ids = pl.DataFrame({"annotator": keys["annotator"], "annotator_id": table["annotator_id"].cast(pl.String)})
     return build_totals(
         known | add_up(rows, kind, grid),
@@ -70,11 +70,6 @@ def build_totals(
     else:
         names = None
     about = "scores" if kind == "ratings" else "pairs"
-    seen = (
-        sums["seen"]
-        .group_by("group")
-        .agg(annotators=pl.col("annotator").n_unique(), assignments=pl.col("assignment").drop_nulls().n_unique())
-    )
     return AnswerTotals(
         kind=kind,
         order=grid.order,
@@ -84,7 +79,7 @@ def build_totals(
         counts=_counts(sums[f"{about}_counts"], OVER[about], grid),
         layout=sums["layout"].sort(PART),
         missing=sums["missing"],
-        seen=seen,
+        seen=_seen(sums),
         columns=sums["columns"],
         scale=sums["scale"],
         repeated=sums["repeated"].height,
@@ -93,6 +88,13 @@ def build_totals(
         inputs=tuple(inputs),
         scales=tuple(scales),
     )
+
+
+def _seen(sums: Sums) -> pl.DataFrame:
+    """Count annotators and assignments by group."""
+    annotators = sums["seen"].group_by("group").agg(annotators=pl.len())
+    assignments = sums["assigned"].group_by("group").agg(assignments=pl.len())
+    return annotators.join(assignments, on="group", how="left").with_columns(pl.col("assignments").fill_null(0))
 
 
 def _keys(sums: Sums, unit: str) -> Ints:
