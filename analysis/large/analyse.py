@@ -8,11 +8,12 @@ from dataclasses import replace
 import polars as pl
 
 from analysis.answers.careless import declared_rules
-from analysis.answers.exclusions import VISITS, Exclusion, excluded_counts
+from analysis.answers.exclusions import VISITS, Exclusion, excluded_counts, find_exclusions
 from analysis.answers.groups import people_of
 from analysis.answers.input import with_lower
 from analysis.answers.plan import Plan
 from analysis.answers.span_tables import COUNTED
+from analysis.answers.tables import AnswerTables
 from analysis.comparisons.families import families_of
 from analysis.comparisons.findings import compare_with_expected, find_disagreements
 from analysis.descriptives.category_shares import share_rows
@@ -32,6 +33,7 @@ from analysis.results.warnings import warn
 from analysis.statistics.record import rounded
 from spa.errors import AnalysisError
 
+WHOLE = "a table read in parts keeps sums only; read it whole"
 LEFT_OUT = {
     "ratings": "agreement between annotators, ordinal regression, z-scores of tests by item, breakdowns",
     "choices": "agreement between annotators, intervals of strengths by annotator and item at once",
@@ -48,7 +50,7 @@ def analyse_totals(totals: AnswerTotals, plan: Plan, *, exclusions: Sequence[Exc
     plan : Plan
         Error rate, families, unit, expectations.
     exclusions : sequence of Exclusion
-        Who was left out before (:func:`analysis.answers.exclusions.find_exclusions` of the other tables).
+        Who was left out before (:func:`find_left_out`).
 
     Returns
     -------
@@ -72,6 +74,37 @@ def analyse_totals(totals: AnswerTotals, plan: Plan, *, exclusions: Sequence[Exc
     return replace(results, headline=headline_of(results))
 
 
+def find_left_out(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
+    """Return the annotators who are left out before answers are added up.
+
+    Parameters
+    ----------
+    tables : AnswerTables
+        The tables that are read whole: annotators, exclusions.
+    plan : Plan
+        Its rules on screening, attention checks and counts of submissions.
+
+    Raises
+    ------
+    AnalysisError
+        When an exclusion is of single assignments.
+    """
+    found = find_exclusions(tables, replace(plan, repeat_submissions="exclude"))
+    repeated = sum(row.rule == "repeat_submissions" for row in found)
+    if repeated and plan.repeat_submissions == "first":
+        raise AnalysisError(
+            f'repeat_submissions = "first": {repeated} annotators submitted more than once; expected "exclude", as '
+            f"{WHOLE}"
+        )
+    single = [row for row in found if row.assignment_id is not None]
+    if single:
+        raise AnalysisError(
+            f"{len(single)} exclusions are of single assignments ({single[0].rule}: {single[0].annotator_id}, "
+            f"{single[0].assignment_id}): expected whole annotators, as {WHOLE}"
+        )
+    return found
+
+
 def _check_rules(totals: AnswerTotals, plan: Plan) -> None:
     """Refuse rules that would exclude by single answers."""
     problems = [f"the rule {rule} needs single answers" for rule in declared_rules(plan)]
@@ -85,7 +118,7 @@ def _check_rules(totals: AnswerTotals, plan: Plan) -> None:
             "single answers"
         )
     if problems:
-        raise AnalysisError(*(f"{line}; a table read in parts keeps sums only, read it whole" for line in problems))
+        raise AnalysisError(*(f"{line}, and {WHOLE}" for line in problems))
 
 
 def _results(totals: AnswerTotals, plan: Plan, exclusions: Sequence[Exclusion], tests: ComparisonResults) -> Results:
