@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -23,13 +24,13 @@ DESCRIBED = ("elicitation", "form", "readout", "variant", "visit")  # columns wh
 DIGITS = 13  # of the largest score of a group and criterion, to which all its scores are added up
 LISTED = 1000  # different scores of a group and criterion that are counted each by itself
 UNITS = ("annotator", "assignment", "item")
-OVER = {"scores": (*PART, "system"), "pairs": (*PART, "x", "y")}
+OVER = {"scores": ("system",), "pairs": ("x", "y")}
 CELL = (*PART, "annotator", "item", "assignment", "variant")
 KEYS: Mapping[str, tuple[str, ...]] = {  # what the rows of each table of sums are about
-    **{f"{about}_overall": over for about, over in OVER.items()},
-    **{f"{about}_{unit}": (*over, unit) for about, over in OVER.items() for unit in UNITS},
-    **{f"{about}_clusters": (*over, "n") for about, over in OVER.items()},
-    **{f"{about}_counts": (*over, "value") for about, over in OVER.items()},
+    **{f"{of}_overall": ("about",) for of in OVER},
+    **{f"{of}_{unit}": ("about", unit) for of in OVER for unit in UNITS},
+    **{f"{of}_clusters": ("about", "n") for of in OVER},
+    **{f"{of}_counts": ("about", "value") for of in OVER},
     "missing": (*PART, "reason", "level"),
     "columns": (*PART, "column", "value"),
     "seen": ("group", "annotator_kind", "annotator"),
@@ -49,6 +50,26 @@ class Grid:
     factor: Floats
     criteria: Mapping[str, int]
     llm: tuple[int, ...]
+
+    def about(self, of: str) -> pl.Expr:
+        """Return one number for group, criterion and the systems of values ``of`` scores or pairs."""
+        number = pl.col("group").cast(pl.Int64) * len(self.order.criteria) + pl.col("criterion")
+        for name in OVER[of]:
+            number = number * len(self.order.systems) + pl.col(name)
+        return number.alias("about")
+
+    def spelt_out(self, frame: pl.DataFrame, of: str) -> pl.DataFrame:
+        """Put group, criterion and the systems in the place of their one number, and sort by them."""
+        rest, columns = pl.col("about"), []
+        for name in reversed(OVER[of]):
+            columns.append((rest % len(self.order.systems)).alias(name))
+            rest = rest // len(self.order.systems)
+        columns += [
+            (rest % len(self.order.criteria)).alias("criterion"),
+            (rest // len(self.order.criteria)).alias("group"),
+        ]
+        keys = [expression.cast(pl.Int32) for expression in reversed(columns)]
+        return frame.select(*keys, pl.exclude("about"))
 
 
 def grid_of(order: Order, groups: Iterable[tuple[str, str]], scale: pl.DataFrame, names: Mapping[str, str]) -> Grid:
@@ -90,12 +111,16 @@ def key_of(*columns: pl.Series) -> pl.Series:
         if column.null_count() == len(column):
             continue
         strings = column if column.dtype == pl.Categorical() else column.cast(pl.String).cast(pl.Categorical)
-        own = translate(strings, lambda seen, seed=seed: seen.hash(seed).set(seen.is_null(), 0))
+        own = translate(strings, partial(_hashed, seed=seed))
         both = pl.DataFrame({"key": key, "own": own}).select(
             pl.when(own == 0).then("key").otherwise(pl.struct("key", "own").hash() if seed else pl.lit(own))
         )
         key = both.to_series()
     return key.reinterpret(signed=True)
+
+
+def _hashed(strings: pl.Series, seed: int) -> pl.Series:
+    return strings.hash(seed).set(strings.is_null(), 0)
 
 
 def described(table: pl.DataFrame, keys: pl.DataFrame) -> Sums:
@@ -127,9 +152,14 @@ def coded(rows: pl.DataFrame, kind: LargeKind, grid: Grid) -> pl.DataFrame:
     systems = {name: number for number, name in enumerate(grid.order.systems)}
     groups = {name: number for number, name in enumerate(grid.order.groups)}
     numbers = {"group": groups, "criterion": grid.criteria, **dict.fromkeys(SYSTEMS[kind], systems)}
-    return rows.with_columns(
+    numbered = rows.with_columns(
         pl.col(name).replace_strict(dict(own), return_dtype=pl.Int32) for name, own in numbers.items()
-    ).sort(*CELL, *SYSTEMS[kind], "sample", "repeat")
+    )
+    by = (*CELL, *SYSTEMS[kind], "sample", "repeat")
+    ranges = numbered.select(pl.col(by).max() - pl.col(by).min()).row(0, named=True)
+    assigned = rows.height and not rows["assignment"].equals(rows["annotator"].rename("assignment"))
+    sorted_by = [name for name in by if ranges[name] and (name != "assignment" or assigned)]
+    return numbered.sort(sorted_by) if sorted_by else numbered
 
 
 class _Edges:
@@ -141,6 +171,7 @@ class _Edges:
         self._new[:1] = True
 
     def after(self, *columns: str) -> Ints:
+        """Return the rows at which a new combination of these columns and those before begins."""
         for name in columns:
             column = self._rows[name].to_numpy()
             self._new[1:] |= column[1:] != column[:-1]
@@ -177,10 +208,10 @@ def add_up(rows: pl.DataFrame, kind: LargeKind, grid: Grid) -> Sums:
             y=pl.max_horizontal(SYSTEMS[kind]),
             value=pl.when(turned).then(whole - pl.col("value")).otherwise("value"),
         ).with_columns(above=pl.col("value") > whole // 2, tied=pl.col("value") == whole // 2)
-        sums = _sums("pairs", pairs, grid, once=False) | {"pairs_counts": _counts("pairs", pairs)}
+        sums = _sums("pairs", pairs, grid, once=False) | {"pairs_counts": _counts("pairs", pairs, grid)}
     else:
         once_each = once and len(cells) == len(outputs)
-        sums = _sums("scores", about, grid, once=once_each) | {"scores_counts": _counts("scores", about)}
+        sums = _sums("scores", about, grid, once=once_each) | {"scores_counts": _counts("scores", about, grid)}
         scores = _averaged(value, np.searchsorted(cells, outputs))
         sums |= merged(
             [
@@ -224,32 +255,33 @@ def _pairs(rows: pl.DataFrame, scores: Ints, outputs: Ints, blocks: Ints) -> Ite
         )
 
 
-def _sums(about: str, values: pl.DataFrame, grid: Grid, *, once: bool) -> Sums:
+def _sums(of: str, values: pl.DataFrame, grid: Grid, *, once: bool) -> Sums:
     """Add up values; ``once`` says that no annotator gave two of one kind to one item."""
-    over = OVER[about]
+    values = values.with_columns(grid.about(of))
     large = pl.col("value").cast(pl.Int128)
-    added = {"n": pl.len().cast(pl.Int64), "total": large.sum()}
-    added |= {name: pl.col(name).sum().cast(pl.Int64) for name in ("above", "tied") if about == "pairs"}
-    found = {f"{about}_overall": values.group_by(over).agg(**added, squares=(large * large).sum())}
+    number = pl.len().cast(pl.Int64)
+    added = {"n": number, "total": large.sum()}
+    added |= {name: pl.col(name).sum().cast(pl.Int64) for name in ("above", "tied") if of == "pairs"}
+    found = {f"{of}_overall": values.group_by("about").agg(**added, squares=(large * large).sum())}
     for unit in UNITS:
         own = values.filter(pl.col("group").is_in(grid.llm)) if unit == "assignment" else values
-        found[f"{about}_{unit}"] = own.group_by(*over, unit).agg(**added)
+        found[f"{of}_{unit}"] = own.group_by("about", unit).agg(**added)
     if once:
         one = pl.lit(1, dtype=pl.Int64).alias("n")
-        alone = found[f"{about}_overall"].select(*over, one, pl.col("n").alias("clusters"), "total", "squares")
-        return found | {f"{about}_clusters": alone}
-    clusters = values.group_by(*over, "annotator", "item").agg(n=added["n"], total=added["total"])
-    squares = (pl.col("total") * pl.col("total")).sum()
-    total, number = pl.col("total").sum(), pl.len().cast(pl.Int64)
-    grouped = clusters.group_by(*over, "n").agg(clusters=number, total=total, squares=squares)
-    return found | {f"{about}_clusters": grouped}
+        alone = found[f"{of}_overall"].select("about", one, pl.col("n").alias("clusters"), "total", "squares")
+        return found | {f"{of}_clusters": alone}
+    clusters = values.group_by("about", "annotator", "item").agg(n=number, total=large.sum())
+    total = pl.col("total")
+    grouped = clusters.group_by("about", "n").agg(clusters=number, total=total.sum(), squares=(total * total).sum())
+    return found | {f"{of}_clusters": grouped}
 
 
-def _counts(about: str, values: pl.DataFrame) -> pl.DataFrame:
+def _counts(of: str, values: pl.DataFrame, grid: Grid) -> pl.DataFrame:
     """Count each value, or under ``null`` all values of a group and criterion that has too many different ones."""
-    counted = values.group_by(*OVER[about], "value").agg(n=pl.len().cast(pl.Int64))
+    each = values.group_by(*PART, grid.about(of), "value").agg(n=pl.len().cast(pl.Int64))
     few = pl.col("value").n_unique().over(PART) <= LISTED
-    return merged([{f"{about}_counts": counted.with_columns(pl.when(few).then("value"))}])[f"{about}_counts"]
+    name = f"{of}_counts"
+    return merged([{name: each.select("about", pl.when(few).then("value"), "n")}])[name]
 
 
 def _repeated(cells: pl.DataFrame, kind: LargeKind, *, once: bool) -> pl.DataFrame:
