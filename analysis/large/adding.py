@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -24,13 +25,13 @@ DESCRIBED = ("elicitation", "form", "readout", "variant", "visit")  # columns wh
 DIGITS = 13  # of the largest score of a group and criterion, to which all its scores are added up
 LISTED = 1000  # different scores of a group and criterion that are counted each by itself
 UNITS = ("annotator", "assignment", "item")
-OVER = {"scores": (*PART, "system"), "pairs": (*PART, "x", "y")}
+OVER = {"scores": ("system",), "pairs": ("x", "y")}
 CELL = (*PART, "annotator", "item", "assignment", "variant")
 KEYS: Mapping[str, tuple[str, ...]] = {  # what the rows of each table of sums are about
-    **{f"{about}_overall": over for about, over in OVER.items()},
-    **{f"{about}_{unit}": (*over, unit) for about, over in OVER.items() for unit in UNITS},
-    **{f"{about}_{kind}": (*over, "n") for about, over in OVER.items() for kind in ("clusters", "visits")},
-    **{f"{about}_counts": (*over, "value") for about, over in OVER.items()},
+    **{f"{of}_overall": ("about",) for of in OVER},
+    **{f"{of}_{unit}": ("about", unit) for of in OVER for unit in UNITS},
+    **{f"{of}_{kind}": ("about", "n") for of in OVER for kind in ("clusters", "visits")},
+    **{f"{of}_counts": ("about", "value") for of in OVER},
     "layout": PART,
     "missing": (*PART, "reason", "level"),
     "columns": (*PART, "column", "value"),
@@ -51,6 +52,26 @@ class Grid:
     factor: Floats
     criteria: Mapping[str, int]
     llm: tuple[int, ...]
+
+    def about(self, of: str) -> pl.Expr:
+        """Return one number for group, criterion and the systems of values ``of`` scores or pairs."""
+        number = pl.col("group").cast(pl.Int64) * len(self.order.criteria) + pl.col("criterion")
+        for name in OVER[of]:
+            number = number * len(self.order.systems) + pl.col(name)
+        return number.alias("about")
+
+    def spelt_out(self, frame: pl.DataFrame, of: str) -> pl.DataFrame:
+        """Put group, criterion and the systems in the place of their one number, and sort by them."""
+        rest, columns = pl.col("about"), []
+        for name in reversed(OVER[of]):
+            columns.append((rest % len(self.order.systems)).alias(name))
+            rest = rest // len(self.order.systems)
+        columns += [
+            (rest % len(self.order.criteria)).alias("criterion"),
+            (rest // len(self.order.criteria)).alias("group"),
+        ]
+        keys = [expression.cast(pl.Int32) for expression in reversed(columns)]
+        return frame.select(*keys, pl.exclude("about"))
 
 
 def grid_of(order: Order, groups: Iterable[tuple[str, str]], scale: pl.DataFrame, names: Mapping[str, str]) -> Grid:
@@ -92,12 +113,16 @@ def key_of(*columns: pl.Series) -> pl.Series:
         if column.null_count() == len(column):
             continue
         strings = column if column.dtype == pl.Categorical() else column.cast(pl.String).cast(pl.Categorical)
-        own = translate(strings, lambda seen, seed=seed: seen.hash(seed).set(seen.is_null(), 0))
+        own = translate(strings, partial(_hashed, seed=seed))
         both = pl.DataFrame({"key": key, "own": own}).select(
             pl.when(own == 0).then("key").otherwise(pl.struct("key", "own").hash() if seed else pl.lit(own))
         )
         key = both.to_series()
     return key.reinterpret(signed=True)
+
+
+def _hashed(strings: pl.Series, seed: int) -> pl.Series:
+    return strings.hash(seed).set(strings.is_null(), 0)
 
 
 def described(table: pl.DataFrame, keys: pl.DataFrame) -> Sums:
@@ -129,9 +154,14 @@ def coded(rows: pl.DataFrame, kind: LargeKind, grid: Grid) -> pl.DataFrame:
     systems = {name: number for number, name in enumerate(grid.order.systems)}
     groups = {name: number for number, name in enumerate(grid.order.groups)}
     numbers = {"group": groups, "criterion": grid.criteria, **dict.fromkeys(SYSTEMS[kind], systems)}
-    return rows.with_columns(
+    numbered = rows.with_columns(
         pl.col(name).replace_strict(dict(own), return_dtype=pl.Int32) for name, own in numbers.items()
-    ).sort(*CELL, *SYSTEMS[kind], "sample", "repeat")
+    )
+    by = (*CELL, *SYSTEMS[kind], "sample", "repeat")
+    ranges = numbered.select(pl.col(by).max() - pl.col(by).min()).row(0, named=True)
+    assigned = rows.height and not rows["assignment"].equals(rows["annotator"].rename("assignment"))
+    sorted_by = [name for name in by if ranges[name] and (name != "assignment" or assigned)]
+    return numbered.sort(sorted_by) if sorted_by else numbered
 
 
 class _Edges:
@@ -143,6 +173,7 @@ class _Edges:
         self._new[:1] = True
 
     def after(self, *columns: str) -> Ints:
+        """Return the rows at which a new combination of these columns and those before begins."""
         for name in columns:
             column = self._rows[name].to_numpy()
             self._new[1:] |= column[1:] != column[:-1]
@@ -179,10 +210,10 @@ def add_up(rows: pl.DataFrame, kind: LargeKind, grid: Grid) -> Sums:
             y=pl.max_horizontal(SYSTEMS[kind]),
             value=pl.when(turned).then(whole - pl.col("value")).otherwise("value"),
         ).with_columns(above=pl.col("value") > whole // 2, tied=pl.col("value") == whole // 2)
-        sums = _sums("pairs", pairs, grid, once=False) | {"pairs_counts": _counts("pairs", pairs)}
+        sums = _sums("pairs", pairs, grid, once=False) | {"pairs_counts": _counts("pairs", pairs, grid)}
     else:
         once_each = once and len(cells) == len(outputs)
-        sums = _sums("scores", about, grid, once=once_each) | {"scores_counts": _counts("scores", about)}
+        sums = _sums("scores", about, grid, once=once_each) | {"scores_counts": _counts("scores", about, grid)}
         scores = _averaged(value, np.searchsorted(cells, outputs))
         sums |= merged(
             [
@@ -229,43 +260,42 @@ def _pairs(rows: pl.DataFrame, scores: Ints, outputs: Ints, blocks: Ints) -> Ite
         )
 
 
-def _sums(about: str, values: pl.DataFrame, grid: Grid, *, once: bool) -> Sums:
+def _sums(of: str, values: pl.DataFrame, grid: Grid, *, once: bool) -> Sums:
     """Add up values; ``once`` says that no annotator gave two of one kind to one item."""
-    over = OVER[about]
+    values = values.with_columns(grid.about(of))
     large = pl.col("value").cast(pl.Int128)
-    added = {"n": pl.len().cast(pl.Int64), "total": large.sum()}
-    added |= {name: pl.col(name).sum().cast(pl.Int64) for name in ("above", "tied") if about == "pairs"}
-    found = {f"{about}_overall": values.group_by(over).agg(**added, squares=(large * large).sum())}
+    number = pl.len().cast(pl.Int64)
+    added = {"n": number, "total": large.sum()}
+    added |= {name: pl.col(name).sum().cast(pl.Int64) for name in ("above", "tied") if of == "pairs"}
+    squares = (large * large).sum().alias("squares")
+    found = {f"{of}_overall": values.group_by("about").agg(**added, squares=squares)}
     llms = values.filter(pl.col("group").is_in(grid.llm))
     for unit in UNITS:
-        squared = [(large * large).sum().alias("squares")] if about == "scores" else []
-        found[f"{about}_{unit}"] = (
-            (llms if unit == "assignment" else values).group_by(*over, unit).agg(*squared, **added)
-        )
+        own = llms if unit == "assignment" else values
+        found[f"{of}_{unit}"] = own.group_by("about", unit).agg(*([squares] if of == "scores" else []), **added)
     if once:
         one = pl.lit(1, dtype=pl.Int64).alias("n")
-        alone = found[f"{about}_overall"].select(*over, one, pl.col("n").alias("clusters"), "total", "squares")
-        of_llms = alone.filter(pl.col("group").is_in(grid.llm))
-        return found | {f"{about}_clusters": alone, f"{about}_visits": of_llms}
+        alone = found[f"{of}_overall"].select("about", one, pl.col("n").alias("clusters"), "total", "squares")
+        of_llms = alone.filter(pl.col("about").is_in(llms["about"].unique().to_list()))
+        return found | {f"{of}_clusters": alone, f"{of}_visits": of_llms}
     return found | {
-        f"{about}_clusters": _clusters(values.group_by(*over, "annotator", "item"), over),
-        f"{about}_visits": _clusters(llms.group_by(*over, "assignment", "item"), over),
+        f"{of}_clusters": _clusters(values.group_by("about", "annotator", "item")),
+        f"{of}_visits": _clusters(llms.group_by("about", "assignment", "item")),
     }
 
 
-def _clusters(values: GroupBy, over: Sequence[str]) -> pl.DataFrame:
-    clusters = values.agg(n=pl.len().cast(pl.Int64), total=pl.col("value").cast(pl.Int128).sum())
-    squares = (pl.col("total") * pl.col("total")).sum()
-    return clusters.group_by(*over, "n").agg(
-        clusters=pl.len().cast(pl.Int64), total=pl.col("total").sum(), squares=squares
-    )
+def _clusters(values: GroupBy) -> pl.DataFrame:
+    number, total = pl.len().cast(pl.Int64), pl.col("total")
+    clusters = values.agg(n=number, total=pl.col("value").cast(pl.Int128).sum())
+    return clusters.group_by("about", "n").agg(clusters=number, total=total.sum(), squares=(total * total).sum())
 
 
-def _counts(about: str, values: pl.DataFrame) -> pl.DataFrame:
+def _counts(of: str, values: pl.DataFrame, grid: Grid) -> pl.DataFrame:
     """Count each value, or under ``null`` all values of a group and criterion that has too many different ones."""
-    counted = values.group_by(*OVER[about], "value").agg(n=pl.len().cast(pl.Int64))
+    each = values.group_by(*PART, grid.about(of), "value").agg(n=pl.len().cast(pl.Int64))
     few = pl.col("value").n_unique().over(PART) <= LISTED
-    return merged([{f"{about}_counts": counted.with_columns(pl.when(few).then("value"))}])[f"{about}_counts"]
+    name = f"{of}_counts"
+    return merged([{name: each.select("about", pl.when(few).then("value"), "n")}])[name]
 
 
 def _repeated(cells: pl.DataFrame, kind: LargeKind, grid: Grid, *, once: bool) -> pl.DataFrame:

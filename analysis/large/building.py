@@ -76,7 +76,7 @@ def build_totals(
         groups=tuple(groups),
         scores=_value_totals(sums, "scores", keys, grid) if kind == "ratings" else None,
         pairs=_value_totals(sums, "pairs", keys, grid),
-        counts=_counts(sums[f"{about}_counts"], OVER[about], grid),
+        counts=_counts(sums[f"{about}_counts"], about, grid),
         layout=sums["layout"].sort(PART),
         missing=sums["missing"],
         seen=_seen(sums),
@@ -107,34 +107,38 @@ def _numbered(frame: pl.DataFrame, unit: str, keys: Ints) -> pl.DataFrame:
     return frame.with_columns(pl.Series(unit, np.searchsorted(keys, frame[unit].to_numpy()).astype(np.int64)))
 
 
-def _value_totals(sums: Sums, about: str, keys: Mapping[str, Ints], grid: Grid) -> ValueTotals:
-    over = OVER[about]
-    overall = sums[f"{about}_overall"].with_columns(size=1)
-    means = {row[:-2]: Fraction(*row[-2:]) for row in overall.select(*over, "total", "n").iter_rows()}
-    together = [sums[f"{about}_{kind}"].rename({"n": "size", "clusters": "n"}) for kind in ("clusters", "visits")]
-    overall, *together = (_in_scores(_centred(frame, means, over), grid) for frame in (overall, *together))
-    clusters, visits = (frame.drop("total").rename({"n": "clusters", "size": "n"}) for frame in together)
-    units = {unit: _in_scores(_numbered(sums[f"{about}_{unit}"], unit, keys[unit]), grid) for unit in UNITS}
+def _value_totals(sums: Sums, of: str, keys: Mapping[str, Ints], grid: Grid) -> ValueTotals:
+    overall = sums[f"{of}_overall"].with_columns(size=1)
+    means = {about: Fraction(total, n) for about, total, n in overall.select("about", "total", "n").iter_rows()}
+    together = [sums[f"{of}_{kind}"].rename({"n": "size", "clusters": "n"}) for kind in ("clusters", "visits")]
+    overall, *together = (_in_scores(_centred(frame, means), of, grid) for frame in (overall, *together))
+    clusters, visits = (
+        frame.drop("total").rename({"n": "clusters", "size": "n"}).sort(*PART, *OVER[of], "n") for frame in together
+    )
+    units = {
+        unit: _in_scores(_numbered(sums[f"{of}_{unit}"], unit, keys[unit]), of, grid).sort(*PART, *OVER[of], unit)
+        for unit in UNITS
+    }
     return ValueTotals(
-        overall=overall.drop("size").sort(over),
-        clusters=clusters.sort(*over, "n"),
-        visits=visits.sort(*over, "n"),
-        **{unit: frame.sort(*over, unit) for unit, frame in units.items()},
+        overall=overall.drop("size").sort(*PART, *OVER[of]),
+        clusters=clusters,
+        visits=visits,
+        **units,
     )
 
 
-def _centred(frame: pl.DataFrame, means: Mapping[tuple[int, ...], Fraction], over: Sequence[str]) -> pl.DataFrame:
+def _centred(frame: pl.DataFrame, means: Mapping[int, Fraction]) -> pl.DataFrame:
     """Turn ``squares`` of ``n`` sums of ``size`` values into those of their distances from size times the mean."""
     squares = [
-        added - 2 * size * means[key] * total + n * (size * means[key]) ** 2
-        for *about, n, size, total, added in frame.select(*over, "n", "size", "total", "squares").iter_rows()
-        for key in [tuple(about)]
+        float(added - 2 * size * means[about] * total + n * (size * means[about]) ** 2)
+        for about, n, size, total, added in frame.select("about", "n", "size", "total", "squares").iter_rows()
     ]
-    return frame.with_columns(squares=pl.Series([float(one) for one in squares], dtype=pl.Float64))
+    return frame.with_columns(squares=pl.Series(squares, dtype=pl.Float64))
 
 
-def _in_scores(frame: pl.DataFrame, grid: Grid) -> pl.DataFrame:
-    """Turn sums of multiples into sums of scores."""
+def _in_scores(frame: pl.DataFrame, of: str, grid: Grid) -> pl.DataFrame:
+    """Turn sums of multiples into sums of scores, and say what they are about."""
+    frame = grid.spelt_out(frame, of)
     factor = pl.Series(grid.factor[frame["group"].to_numpy(), frame["criterion"].to_numpy()])
     powers = {"total": factor, "squares": factor**2, "value": factor}
     return frame.with_columns(
@@ -142,7 +146,9 @@ def _in_scores(frame: pl.DataFrame, grid: Grid) -> pl.DataFrame:
     )
 
 
-def _counts(counted: pl.DataFrame, over: Sequence[str], grid: Grid) -> pl.DataFrame:
+def _counts(counted: pl.DataFrame, of: str, grid: Grid) -> pl.DataFrame:
     """Return how often each score was given, where a group and criterion has few."""
+    each = grid.spelt_out(counted, of)
     many = (pl.col("value").is_null().any() | (pl.col("value").n_unique() > LISTED)).over(PART)
-    return _in_scores(counted.filter(~many), grid).rename({"value": "score"}).sort(*over, "score")
+    few = counted.filter(~each.select(many).to_series())
+    return _in_scores(few, of, grid).rename({"value": "score"}).sort(*PART, *OVER[of], "score")

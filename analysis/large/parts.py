@@ -24,7 +24,7 @@ from analysis.large.totals import LargeKind
 from analysis.statistics.coding import Ints
 from spa.errors import AnalysisError, shortened
 
-ROWS = 1 << 21  # of a Parquet file that are read at a time
+ROWS = 1 << 20  # of a Parquet file that are read at a time
 BUCKETS = 4096  # into which rows go by annotator and item
 ROW_GROUP = 4096  # rows that are read from the exchange together
 NAMED = 10_000  # annotators up to which their names are kept

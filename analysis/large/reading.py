@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     import distributed
 
 Progress: TypeAlias = Callable[[str, int, int], None]  # what is done, how many are, and of how many
-AT_ONCE = 1 << 21  # rows of the exchange that are added up together
-FOLDED = 8  # sums that wait until they are added to each other
+AT_ONCE = 1 << 20  # rows of the exchange that are added up together
+PENDING = 1 << 20  # rows of sums that wait at least until they are added to each other
 SHOWN = 20  # problems that are told
 MIXED = 5  # annotators of two kinds that a problem names
 
@@ -229,9 +229,9 @@ def _groups(parts: Sequence[PartFound]) -> list[tuple[str, str]]:
 
 def _criteria(listed: Sequence[str]) -> dict[str, str]:
     """Return the criterion of each name that the rows have: one that holds its elicitation, where there is one."""
-    asked = [tuple(name.split(WAY, 1)) for name in listed if WAY in name]
-    renamed = names_by_elicitation(asked)
-    return {name: renamed.get(tuple(name.split(WAY, 1)), name.partition(WAY)[0]) for name in listed}
+    asked = {name: (name.partition(WAY)[0], name.partition(WAY)[2]) for name in listed}
+    renamed = names_by_elicitation(both for both in asked.values() if both[1])
+    return {name: renamed.get(both, both[0]) for name, both in asked.items()}
 
 
 def _renamed(sums: Sums, names: Mapping[str, str]) -> Sums:
@@ -256,7 +256,7 @@ def _bucket_tasks(parts: Sequence[PartFound], kind: LargeKind, grid: Grid, scrat
 
 def _added(found: Iterable[BucketFound], tasks: Sequence[PartTask]) -> Sums:
     """Add the sums of all buckets to each other; refuse cells that were answered twice."""
-    waiting: list[Sums] = []
+    waiting: list[Sums] = [{}]
     first: list[tuple[tuple[int, int], ...]] = []
     doubled = 0
     for one in found:
@@ -264,8 +264,9 @@ def _added(found: Iterable[BucketFound], tasks: Sequence[PartTask]) -> Sums:
             raise AnalysisError(one.problem)
         doubled += one.doubled
         first = sorted([*first, *one.first])[:DOUBLED_SHOWN]
-        waiting.append(one.sums)
-        if len(waiting) > FOLDED and not doubled:
+        waiting = [{}] if doubled else [*waiting, one.sums]
+        together, *pending = (sum(frame.height for frame in own.values()) for own in waiting)
+        if sum(pending) > max(PENDING, together):
             waiting = [merged(waiting)]
     if doubled:
         problems = [_answered_twice(places, tasks) for places in first]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from spa.errors import AnalysisError, shortened
 
@@ -33,10 +33,11 @@ def run_tasks(
         return
     from distributed import KilledWorker, as_completed
 
+    cluster: Any = client
     waiting = iter(tasks)
-    ahead = AHEAD * max(1, sum(client.nthreads().values()))
-    submit = partial(client.submit, function, pure=False, retries=RETRIES)
-    running = as_completed([submit(task) for task in islice(waiting, ahead)])
+    ahead = AHEAD * max(1, sum(cluster.nthreads().values()))
+    submit = partial(cluster.submit, function, pure=False, retries=RETRIES)
+    running: Any = cast(Any, as_completed)([submit(task) for task in islice(waiting, ahead)])
     try:
         for future in running:
             result: Result = future.result()
@@ -51,4 +52,4 @@ def run_tasks(
             "give them more memory or make the parts smaller"
         ) from error
     finally:
-        client.cancel([*running.futures])
+        cluster.cancel([*running.futures])

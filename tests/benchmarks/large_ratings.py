@@ -16,11 +16,11 @@ import polars as pl
 
 SYSTEMS = ("atlas", "borea", "cirrus", "delta", "ember")
 PART = 1_000_000
-PER_ITEM = 5  # annotators who rate all systems on one item
+PER_ITEM = 100  # annotators who rate all systems on one item
 
 
 def part(number: int, rows: int, *, annotators: int) -> pl.DataFrame:
-    """Return one part: each item is rated by five annotators, each on all systems."""
+    """Return one part: each item is rated by a hundred annotators, each on all systems."""
     rng = np.random.default_rng(number)
     blocks = rows // len(SYSTEMS)
     block = np.arange(number * (PART // len(SYSTEMS)), number * (PART // len(SYSTEMS)) + blocks)
