@@ -16,9 +16,11 @@ from analysis.answers.span_tables import COUNTED
 from analysis.answers.tables import AnswerTables
 from analysis.comparisons.families import families_of
 from analysis.comparisons.findings import compare_with_expected, find_disagreements
+from analysis.correlations.rows import correlate_scores
 from analysis.descriptives.category_shares import share_rows
 from analysis.descriptives.rating_counts import count_rows
 from analysis.large.comparing import compare_sums
+from analysis.large.rating_sums import mean_scores
 from analysis.large.totals import AnswerTotals
 from analysis.ranking.agreement import agreement_of_rankings
 from analysis.ranking.differences import find_ranking_differences
@@ -129,6 +131,9 @@ def _results(totals: AnswerTotals, plan: Plan, exclusions: Sequence[Exclusion], 
         rankings, tests.findings, tests.sources.tables, people_of(totals.groups), plan
     )
     named, category = _named_counts(totals)
+    correlations, compared, by_system = correlate_scores(
+        mean_scores(totals), people_of(totals.groups), totals.order, plan
+    )
     return Results(
         schema=SCHEMA,
         settings=overview.settings(plan, inputs=totals.inputs, scales=totals.scales),
@@ -152,7 +157,9 @@ def _results(totals: AnswerTotals, plan: Plan, exclusions: Sequence[Exclusion], 
         ranking_differences=tuple(differences),
         agreement=(),
         annotator_pairs=(),
-        correlations=(),
+        correlations=tuple(correlations),
+        comparisons_of_correlations=tuple(compared),
+        correlations_by_system=tuple(by_system),
         expected=tuple(compare_with_expected(tests.findings, plan.expected)),
         disagreements=tuple(find_disagreements(tests.findings)),
         warnings=(),
