@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 import polars as pl
+from polars.dataframe.group_by import GroupBy
 
 from analysis.answers.order import Order
 from analysis.large.totals import LargeKind
@@ -29,8 +30,9 @@ CELL = (*PART, "annotator", "item", "assignment", "variant")
 KEYS: Mapping[str, tuple[str, ...]] = {  # what the rows of each table of sums are about
     **{f"{of}_overall": ("about",) for of in OVER},
     **{f"{of}_{unit}": ("about", unit) for of in OVER for unit in UNITS},
-    **{f"{of}_clusters": ("about", "n") for of in OVER},
+    **{f"{of}_{kind}": ("about", "n") for of in OVER for kind in ("clusters", "visits")},
     **{f"{of}_counts": ("about", "value") for of in OVER},
+    "layout": PART,
     "missing": (*PART, "reason", "level"),
     "columns": (*PART, "column", "value"),
     "seen": ("group", "annotator_kind", "annotator"),
@@ -219,7 +221,10 @@ def add_up(rows: pl.DataFrame, kind: LargeKind, grid: Grid) -> Sums:
                 for pairs in _pairs(rows, scores, outputs, np.searchsorted(blocks, outputs, side="right") - 1)
             ]
         )
-    return sums | {"repeated": _repeated(about, kind, once=once)}
+    starts = {"clusters": clusters, "blocks": blocks, "cells": cells}
+    layout = [rows[own].group_by(PART).agg(pl.len().cast(pl.Int64).alias(name)) for name, own in starts.items()]
+    layouts = pl.concat(layout, how="diagonal").group_by(PART).sum()
+    return sums | {"layout": layouts, "repeated": _repeated(about, kind, grid, once=once)}
 
 
 def _averaged(values: Ints, starts: Ints) -> Ints:
@@ -259,21 +264,32 @@ def _sums(of: str, values: pl.DataFrame, grid: Grid, *, once: bool) -> Sums:
     """Add up values; ``once`` says that no annotator gave two of one kind to one item."""
     values = values.with_columns(grid.about(of))
     large = pl.col("value").cast(pl.Int128)
-    number = pl.len().cast(pl.Int64)
-    added = {"n": number, "total": large.sum()}
+    added = {"n": pl.len().cast(pl.Int64), "total": large.sum()}
     added |= {name: pl.col(name).sum().cast(pl.Int64) for name in ("above", "tied") if of == "pairs"}
-    found = {f"{of}_overall": values.group_by("about").agg(**added, squares=(large * large).sum())}
+    squares = (large * large).sum().alias("squares")
+    found = {f"{of}_overall": values.group_by("about").agg(squares, **added)}
+    llms = values.filter(pl.col("group").is_in(grid.llm))
     for unit in UNITS:
-        own = values.filter(pl.col("group").is_in(grid.llm)) if unit == "assignment" else values
-        found[f"{of}_{unit}"] = own.group_by("about", unit).agg(**added)
+        squared = [squares] if of == "scores" else []
+        own = llms if unit == "assignment" else values
+        found[f"{of}_{unit}"] = own.group_by("about", unit).agg(*squared, **added)
     if once:
         one = pl.lit(1, dtype=pl.Int64).alias("n")
         alone = found[f"{of}_overall"].select("about", one, pl.col("n").alias("clusters"), "total", "squares")
-        return found | {f"{of}_clusters": alone}
-    clusters = values.group_by("about", "annotator", "item").agg(n=number, total=large.sum())
+        of_llms = alone.filter(pl.col("about").is_in(llms["about"].unique().to_list()))
+        return found | {f"{of}_clusters": alone, f"{of}_visits": of_llms}
+    return found | {
+        f"{of}_clusters": _clusters(values.group_by("about", "annotator", "item")),
+        f"{of}_visits": _clusters(llms.group_by("about", "assignment", "item")),
+    }
+
+
+def _clusters(values: GroupBy) -> pl.DataFrame:
+    clusters = values.agg(n=pl.len().cast(pl.Int64), total=pl.col("value").cast(pl.Int128).sum())
     total = pl.col("total")
-    grouped = clusters.group_by("about", "n").agg(clusters=number, total=total.sum(), squares=(total * total).sum())
-    return found | {f"{of}_clusters": grouped}
+    return clusters.group_by("about", "n").agg(
+        clusters=pl.len().cast(pl.Int64), total=total.sum(), squares=(total * total).sum()
+    )
 
 
 def _counts(of: str, values: pl.DataFrame, grid: Grid) -> pl.DataFrame:
@@ -284,11 +300,12 @@ def _counts(of: str, values: pl.DataFrame, grid: Grid) -> pl.DataFrame:
     return merged([{name: each.select("about", pl.when(few).then("value"), "n")}])[name]
 
 
-def _repeated(cells: pl.DataFrame, kind: LargeKind, *, once: bool) -> pl.DataFrame:
-    """Return who answered one question in two assignments."""
+def _repeated(cells: pl.DataFrame, kind: LargeKind, grid: Grid, *, once: bool) -> pl.DataFrame:
+    """Return the people who answered one question in two assignments."""
     if once:
         return cells.select("annotator").clear()
-    asked = cells.group_by(*CELL[:4], "variant", "sample", *SYSTEMS[kind]).agg(pl.col("assignment").n_unique())
+    people = cells.filter(~pl.col("group").is_in(grid.llm))
+    asked = people.group_by(*CELL[:4], "variant", "sample", *SYSTEMS[kind]).agg(pl.col("assignment").n_unique())
     return asked.filter(pl.col("assignment") > 1).select("annotator").unique()
 
 

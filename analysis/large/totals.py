@@ -31,10 +31,13 @@ class ValueTotals:
         Also ``squares``: squared distances from the mean, added up.
     annotator, assignment, item : DataFrame
         Sums by unit, whose column has the unit's name and numbers it from 0. An assignment belongs to one annotator;
-        its frame holds LLMs' alone (people's unit is the annotator).
+        its frame holds LLMs' alone (people's unit is the annotator). Of scores also ``squares``: scores squared, added
+        up.
     clusters : DataFrame
         What one annotator gave to one item is a cluster. Of the ``clusters`` with ``n`` values each, ``squares`` adds
         up the squared distances of their sums from n times the mean of ``overall``.
+    visits : DataFrame
+        The same of an assignment and an item, LLMs' alone.
     """
 
     overall: pl.DataFrame
@@ -42,6 +45,7 @@ class ValueTotals:
     assignment: pl.DataFrame
     item: pl.DataFrame
     clusters: pl.DataFrame
+    visits: pl.DataFrame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -65,6 +69,9 @@ class AnswerTotals:
     counts : DataFrame
         Ratings: ``group, criterion, system, score: n``, as many as there are in ``listed`` parts; choices:
         ``group, criterion, x, y, score: n`` with score 1, 0.5 and 0. Of cells.
+    layout : DataFrame
+        ``group, criterion: clusters, blocks, cells``: combinations of an annotator and an item, these with assignment
+        and variant, and cells, counted.
     missing : DataFrame
         ``group, criterion, reason, level: n``: answers that cannot be used.
     seen : DataFrame
@@ -76,7 +83,7 @@ class AnswerTotals:
     scale : DataFrame
         ``group, criterion, scale``: largest size of a score; 1 of choices.
     repeated : int
-        Annotators who answered one question in two assignments.
+        People who answered one question in two assignments.
     sizes : dict of str to int
         One more than the largest number of an annotator, assignment and item.
     names : DataFrame or None
@@ -89,6 +96,7 @@ class AnswerTotals:
     scores: ValueTotals | None
     pairs: ValueTotals
     counts: pl.DataFrame
+    layout: pl.DataFrame
     missing: pl.DataFrame
     seen: pl.DataFrame
     columns: pl.DataFrame

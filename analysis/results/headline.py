@@ -313,6 +313,8 @@ def _stand_in(results: Results, names: Names) -> str:
         ]
         return f"{'; '.join(parts)}{people}."
     reasons = list(dict.fromkeys(row.reason for row in rows if row.reason))
+    if any(row.kind == "summed" for row in results.warning_rows):
+        return "Cannot be determined from a table that was read in parts: it needs single answers."
     why = reasons[0] if reasons else "no people rated or chose the items that the LLM did"
     return f"Cannot be determined: {why.rstrip('.')}."
 
