@@ -176,7 +176,8 @@ def read_beside(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
     """
     raw = {kind: read_raw(path, reading.mapping, KNOWN[kind]) for kind, path in paths.items()}
     checked = _checked(raw, reading, [])
-    return AnswerTables(**fill_groups(checked, reading.llms, kinds_by_annotator(checked)), inputs=_inputs(raw))
+    filled = fill_groups(checked, reading.llms, kinds_by_annotator(checked))
+    return AnswerTables(**filled, inputs=_inputs(raw), scales=reading.scales)
 
 
 def _check_all(raw: Mapping[str, RawTable], reading: Reading, problems: list[str]) -> AnswerTables:
