@@ -94,7 +94,7 @@ def read_totals(
                 address=address,
                 kind=kind,
                 reading=reading,
-                annotator_kinds=annotator_kinds,
+                annotator_kinds=dict(annotator_kinds),
                 exclusions=tuple(exclusions),
                 scratch=folder,
             )
