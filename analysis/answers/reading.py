@@ -63,14 +63,16 @@ def read_raw(path: Path, mapping: Mapping[str, str], known: frozenset[str], *, c
         return _raw_table(path, source, mapping, known, sha256=sha256, coded=coded)
 
 
-def read_slices(path: Path, mapping: Mapping[str, str], known: frozenset[str], *, rows: int) -> Iterator[RawTable]:
-    """Yield a file as :func:`read_raw` reads it with ``coded``, a Parquet file at most ``rows`` rows at a time."""
+def read_slices(
+    path: Path, mapping: Mapping[str, str], known: frozenset[str], *, rows: int, coded: bool
+) -> Iterator[RawTable]:
+    """Yield a file as :func:`read_raw` reads it, a Parquet file at most ``rows`` rows at a time."""
     with _translated(path) as (suffix, sha256):
         if suffix != ".parquet":
             columns = known | {old for old, new in mapping.items() if new in known}
-            yield _raw_table(path, READERS[suffix](path, columns, True), mapping, known, sha256=sha256, coded=True)
+            yield _raw_table(path, READERS[suffix](path, columns, coded), mapping, known, sha256=sha256, coded=coded)
             return
-        whole = _parquet(path, known, True)
+        whole = _parquet(path, known, coded)
         for first in range(0, whole.height or 1, rows):
             height = min(rows, whole.height - first)
 
@@ -79,7 +81,7 @@ def read_slices(path: Path, mapping: Mapping[str, str], known: frozenset[str], *
                 return found.collect().to_series()
 
             source = _Columns(schema=whole.schema, height=height, column=column)
-            yield _raw_table(path, source, mapping, known, sha256=sha256, coded=True, first=first)
+            yield _raw_table(path, source, mapping, known, sha256=sha256, coded=coded, first=first)
 
 
 def _raw_table(

@@ -264,15 +264,15 @@ def _sums(of: str, values: pl.DataFrame, grid: Grid, *, once: bool) -> Sums:
     """Add up values; ``once`` says that no annotator gave two of one kind to one item."""
     values = values.with_columns(grid.about(of))
     large = pl.col("value").cast(pl.Int128)
-    number = pl.len().cast(pl.Int64)
-    added = {"n": number, "total": large.sum()}
+    added = {"n": pl.len().cast(pl.Int64), "total": large.sum()}
     added |= {name: pl.col(name).sum().cast(pl.Int64) for name in ("above", "tied") if of == "pairs"}
     squares = (large * large).sum().alias("squares")
-    found = {f"{of}_overall": values.group_by("about").agg(**added, squares=squares)}
+    found = {f"{of}_overall": values.group_by("about").agg(squares, **added)}
     llms = values.filter(pl.col("group").is_in(grid.llm))
     for unit in UNITS:
+        squared = [squares] if of == "scores" else []
         own = llms if unit == "assignment" else values
-        found[f"{of}_{unit}"] = own.group_by("about", unit).agg(*([squares] if of == "scores" else []), **added)
+        found[f"{of}_{unit}"] = own.group_by("about", unit).agg(*squared, **added)
     if once:
         one = pl.lit(1, dtype=pl.Int64).alias("n")
         alone = found[f"{of}_overall"].select("about", one, pl.col("n").alias("clusters"), "total", "squares")
@@ -285,9 +285,11 @@ def _sums(of: str, values: pl.DataFrame, grid: Grid, *, once: bool) -> Sums:
 
 
 def _clusters(values: GroupBy) -> pl.DataFrame:
-    number, total = pl.len().cast(pl.Int64), pl.col("total")
-    clusters = values.agg(n=number, total=pl.col("value").cast(pl.Int128).sum())
-    return clusters.group_by("about", "n").agg(clusters=number, total=total.sum(), squares=(total * total).sum())
+    clusters = values.agg(n=pl.len().cast(pl.Int64), total=pl.col("value").cast(pl.Int128).sum())
+    total = pl.col("total")
+    return clusters.group_by("about", "n").agg(
+        clusters=pl.len().cast(pl.Int64), total=total.sum(), squares=(total * total).sum()
+    )
 
 
 def _counts(of: str, values: pl.DataFrame, grid: Grid) -> pl.DataFrame:

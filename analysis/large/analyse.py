@@ -8,12 +8,11 @@ from dataclasses import replace
 import polars as pl
 
 from analysis.answers.careless import declared_rules
-from analysis.answers.exclusions import VISITS, Exclusion, excluded_counts, find_exclusions
+from analysis.answers.exclusions import VISITS, Exclusion, excluded_counts
 from analysis.answers.groups import people_of
 from analysis.answers.input import with_lower
 from analysis.answers.plan import Plan
 from analysis.answers.span_tables import COUNTED
-from analysis.answers.tables import AnswerTables
 from analysis.comparisons.families import families_of
 from analysis.comparisons.findings import compare_with_expected, find_disagreements
 from analysis.correlations.rows import correlate_scores
@@ -52,7 +51,7 @@ def analyse_totals(totals: AnswerTotals, plan: Plan, *, exclusions: Sequence[Exc
     plan : Plan
         Error rate, families, unit, expectations.
     exclusions : sequence of Exclusion
-        Who was left out before (:func:`find_left_out`).
+        Who was left out before (:func:`analysis.answers.exclusions.find_exclusions` of the tables beside).
 
     Returns
     -------
@@ -74,37 +73,6 @@ def analyse_totals(totals: AnswerTotals, plan: Plan, *, exclusions: Sequence[Exc
     rows = (*warn(results, plan), _left_out(totals))
     results = replace(results, warnings=tuple(row.text for row in rows), warning_rows=rows)
     return replace(results, headline=headline_of(results))
-
-
-def find_left_out(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
-    """Return the annotators who are left out before answers are added up.
-
-    Parameters
-    ----------
-    tables : AnswerTables
-        The tables that are read whole: annotators, exclusions.
-    plan : Plan
-        Its rules on screening, attention checks and counts of submissions.
-
-    Raises
-    ------
-    AnalysisError
-        When an exclusion is of single assignments.
-    """
-    found = find_exclusions(tables, replace(plan, repeat_submissions="exclude"))
-    repeated = sum(row.rule == "repeat_submissions" for row in found)
-    if repeated and plan.repeat_submissions == "first":
-        raise AnalysisError(
-            f'repeat_submissions = "first": {repeated} annotators submitted more than once; expected "exclude", as '
-            f"{WHOLE}"
-        )
-    single = [row for row in found if row.assignment_id is not None]
-    if single:
-        raise AnalysisError(
-            f"{len(single)} exclusions are of single assignments ({single[0].rule}: {single[0].annotator_id}, "
-            f"{single[0].assignment_id}): expected whole annotators, as {WHOLE}"
-        )
-    return found
 
 
 def _check_rules(totals: AnswerTotals, plan: Plan) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from analysis.answers.tables import DOUBLED_SHOWN
+from analysis.answers.answer_checks import DOUBLED_SHOWN
 from analysis.large.adding import Grid, Sums, add_up, coded, doubled
 from analysis.large.parts import scratch_problem
 from analysis.large.totals import LargeKind

@@ -108,22 +108,18 @@ def _numbered(frame: pl.DataFrame, unit: str, keys: Ints) -> pl.DataFrame:
 
 
 def _value_totals(sums: Sums, of: str, keys: Mapping[str, Ints], grid: Grid) -> ValueTotals:
+    over = (*PART, *OVER[of])
     overall = sums[f"{of}_overall"].with_columns(size=1)
     means = {about: Fraction(total, n) for about, total, n in overall.select("about", "total", "n").iter_rows()}
     together = [sums[f"{of}_{kind}"].rename({"n": "size", "clusters": "n"}) for kind in ("clusters", "visits")]
     overall, *together = (_in_scores(_centred(frame, means), of, grid) for frame in (overall, *together))
-    clusters, visits = (
-        frame.drop("total").rename({"n": "clusters", "size": "n"}).sort(*PART, *OVER[of], "n") for frame in together
-    )
-    units = {
-        unit: _in_scores(_numbered(sums[f"{of}_{unit}"], unit, keys[unit]), of, grid).sort(*PART, *OVER[of], unit)
-        for unit in UNITS
-    }
+    clusters, visits = (frame.drop("total").rename({"n": "clusters", "size": "n"}) for frame in together)
+    units = {unit: _in_scores(_numbered(sums[f"{of}_{unit}"], unit, keys[unit]), of, grid) for unit in UNITS}
     return ValueTotals(
-        overall=overall.drop("size").sort(*PART, *OVER[of]),
-        clusters=clusters,
-        visits=visits,
-        **units,
+        overall=overall.drop("size").sort(over),
+        clusters=clusters.sort(*over, "n"),
+        visits=visits.sort(*over, "n"),
+        **{unit: frame.sort(*over, unit) for unit, frame in units.items()},
     )
 
 

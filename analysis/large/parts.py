@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from analysis.answers.answer_checks import CODED, check_part
 from analysis.answers.columns import KNOWN, Check
+from analysis.answers.exclusions import Exclusion, apply_exclusions
 from analysis.answers.groups import distinct, fill_groups
 from analysis.answers.order import Order, order_of
 from analysis.answers.reading import RawTable, read_slices
-from analysis.answers.tables import Reading, check_part
+from analysis.answers.tables import Reading
 from analysis.large.adding import Sums, described, keyed_rows, merged
 from analysis.large.locations import local_file
 from analysis.large.totals import LargeKind
@@ -41,7 +43,7 @@ class PartTask:
     kind: LargeKind
     reading: Reading
     annotator_kinds: Mapping[str, str]
-    left_out: frozenset[str]
+    exclusions: tuple[Exclusion, ...]
     scratch: Path
 
 
@@ -66,7 +68,7 @@ class PartFound:
 def checked_slices(task: PartTask) -> Iterator[tuple[RawTable, Check]]:
     """Yield a part some rows at a time, with their checks; problems call the part by its address."""
     with local_file(task.address) as path:
-        for table in read_slices(path, task.reading.mapping, KNOWN[task.kind], rows=ROWS):
+        for table in read_slices(path, task.reading.mapping, KNOWN[task.kind], rows=ROWS, coded=task.kind in CODED):
             named = replace(table, place=task.address)
             yield named, check_part(named, task.kind, task.reading.scales)
 
@@ -123,7 +125,10 @@ def _read_slice(task: PartTask, number: int, checked: pl.DataFrame) -> _Slice:
         frame = frame.with_columns(way.cast(pl.Categorical).alias("criterion"))
     keys = keyed_rows(frame, task.kind)
     ids = pl.DataFrame({"annotator": keys["annotator"], "annotator_id": frame["annotator_id"]}).unique()
-    answered = keys.filter(pl.col("value").is_not_null() & ~frame["annotator_id"].is_in([*task.left_out]))
+    answered = keys.filter(pl.col("value").is_not_null())
+    if task.exclusions:
+        kept = apply_exclusions(frame.select("row", "annotator_id", "assignment_id", "variant"), task.exclusions)
+        answered = answered.join(kept.select("row"), on="row", how="semi")
     bucket = (pl.struct("annotator", "item").hash() % BUCKETS).cast(pl.Int32)
     answered = answered.with_columns(part=pl.lit(task.number, dtype=pl.Int32), bucket=bucket).sort("bucket")
     return _Slice(

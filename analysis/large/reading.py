@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,17 +15,12 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import numpy as np
 import polars as pl
 
+from analysis.answers.answer_checks import DOUBLED_SHOWN, answered_twice, names_by_elicitation, unknown_scales
 from analysis.answers.columns import LAYOUTS, rows_named
 from analysis.answers.conversion import mapping_problems
+from analysis.answers.exclusions import Exclusion
 from analysis.answers.groups import check_groups, group_order
-from analysis.answers.tables import (
-    DOUBLED_SHOWN,
-    InputFile,
-    Reading,
-    answered_twice,
-    names_by_elicitation,
-    unknown_scales,
-)
+from analysis.answers.tables import InputFile, Reading
 from analysis.large.adding import Grid, Sums, grid_of, key_of, merged
 from analysis.large.buckets import BucketFound, BucketTask, add_buckets
 from analysis.large.building import build_totals
@@ -51,7 +46,7 @@ def read_totals(
     reading: Reading,
     *,
     annotator_kinds: Mapping[str, str] = MappingProxyType({}),
-    left_out: Collection[str] = (),
+    exclusions: Sequence[Exclusion] = (),
     client: distributed.Client | None = None,
     scratch: Path | None = None,
     progress: Progress = lambda what, done, of: None,
@@ -67,9 +62,8 @@ def read_totals(
         Renamed columns, LLMs, scales.
     annotator_kinds : mapping of str to str
         ``annotator_kind`` by annotator, where the table of answers does not say it.
-    left_out : collection of str
-        Annotators whose answers are checked and then left out of the sums; ``missing``, ``seen`` and ``columns`` count
-        them.
+    exclusions : sequence of Exclusion
+        Whose answers are checked and then left out of the sums; ``missing``, ``seen`` and ``columns`` count them.
     client : distributed.Client, optional
         A cluster whose workers see the parts and ``scratch``; without it everything is done here.
     scratch : Path, optional
@@ -100,8 +94,8 @@ def read_totals(
                 address=address,
                 kind=kind,
                 reading=reading,
-                annotator_kinds=annotator_kinds,
-                left_out=frozenset(left_out),
+                annotator_kinds=dict(annotator_kinds),
+                exclusions=tuple(exclusions),
                 scratch=folder,
             )
             for number, address in enumerate(addresses)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from spa.errors import AnalysisError, shortened
 
@@ -37,7 +37,8 @@ def run_tasks(
     waiting = iter(tasks)
     ahead = AHEAD * max(1, sum(cluster.nthreads().values()))
     submit = partial(cluster.submit, function, pure=False, retries=RETRIES)
-    running: Any = cast(Any, as_completed)([submit(task) for task in islice(waiting, ahead)])
+    completed: Any = as_completed
+    running = completed([submit(task) for task in islice(waiting, ahead)], loop=cluster.loop)
     try:
         for future in running:
             result: Result = future.result()

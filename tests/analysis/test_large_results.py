@@ -12,8 +12,9 @@ import pytest
 from scipy import stats
 
 from analysis import Plan
+from analysis.answers.exclusions import find_exclusions
 from analysis.answers.tables import AnswerTables
-from analysis.large.analyse import analyse_totals, find_left_out
+from analysis.large.analyse import analyse_totals
 from analysis.large.building import totals_of
 from analysis.large.totals import LargeKind
 from analysis.results.files import to_json
@@ -190,16 +191,11 @@ def test_annotators_are_left_out_by_the_table_of_annotators_before_answers_are_a
     table = rated(people=13)
     people = pl.DataFrame({"annotator_id": ["p00", "p01", "p02"], "checks_failed": [1, 0, 0], "submissions": [1, 1, 2]})
     whole = check(ratings=table, annotators=people)
-    gone = find_left_out(AnswerTables(annotators=whole.annotators), Plan())
-    assert [(row.annotator_id, row.rule) for row in gone] == [
-        ("p00", "attention_checks"),
-        ("p02", "repeat_submissions"),
-    ]
+    gone = find_exclusions(AnswerTables(annotators=whole.annotators), Plan())
+    assert {row.annotator_id: row.rule for row in gone} == {"p00": "attention_checks", "p02": "repeat_submissions"}
     kept = table.filter(~pl.col("annotator_id").is_in([row.annotator_id for row in gone]))
     found = analyse_totals(totals_of(check(ratings=kept), "ratings"), Plan(), exclusions=gone)
     expected = analyse(whole, Plan())
     after = json.loads(to_json(found))
     assert list(differences(expected["ratings"]["means"], after["ratings"]["means"])) == []
     assert after["exclusions"] == expected["exclusions"]
-    with pytest.raises(AnalysisError, match='repeat_submissions = "first": 1 annotators'):
-        find_left_out(AnswerTables(annotators=whole.annotators), Plan(repeat_submissions="first"))
