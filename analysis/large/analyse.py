@@ -18,6 +18,7 @@ from analysis.comparisons.findings import compare_with_expected, find_disagreeme
 from analysis.correlations.rows import correlate_scores
 from analysis.descriptives.category_shares import share_rows
 from analysis.descriptives.rating_counts import count_rows
+from analysis.large.agreement import alphas
 from analysis.large.comparing import compare_sums
 from analysis.large.rating_sums import mean_scores
 from analysis.large.totals import AnswerTotals
@@ -36,7 +37,7 @@ from spa.errors import AnalysisError
 
 WHOLE = "a table read in parts keeps sums only; read it whole"
 LEFT_OUT = {
-    "ratings": "agreement between annotators, ordinal regression, z-scores of tests by item, breakdowns",
+    "ratings": "agreement other than alpha of intervals, ordinal regression, z-scores of tests by item, breakdowns",
     "choices": "agreement between annotators, intervals of strengths by annotator and item at once",
 }
 
@@ -123,7 +124,7 @@ def _results(totals: AnswerTotals, plan: Plan, exclusions: Sequence[Exclusion], 
         rankings=tuple(rankings),
         ranking_agreement=tuple(agreement),
         ranking_differences=tuple(differences),
-        agreement=(),
+        agreement=tuple(alphas(totals, plan)),
         annotator_pairs=(),
         correlations=tuple(correlations),
         comparisons_of_correlations=tuple(compared),
