@@ -15,9 +15,12 @@ from analysis.answers.plan import Plan
 from analysis.answers.span_tables import COUNTED
 from analysis.comparisons.families import families_of
 from analysis.comparisons.findings import compare_with_expected, find_disagreements
+from analysis.correlations.rows import correlate_scores
 from analysis.descriptives.category_shares import share_rows
 from analysis.descriptives.rating_counts import count_rows
+from analysis.large.agreement import alphas
 from analysis.large.comparing import compare_sums
+from analysis.large.rating_sums import mean_scores
 from analysis.large.totals import AnswerTotals
 from analysis.ranking.agreement import agreement_of_rankings
 from analysis.ranking.differences import find_ranking_differences
@@ -32,8 +35,9 @@ from analysis.results.warnings import warn
 from analysis.statistics.record import rounded
 from spa.errors import AnalysisError
 
+WHOLE = "a table read in parts keeps sums only; read it whole"
 LEFT_OUT = {
-    "ratings": "agreement between annotators, ordinal regression, z-scores of tests by item, breakdowns",
+    "ratings": "agreement other than alpha of intervals, ordinal regression, z-scores of tests by item, breakdowns",
     "choices": "agreement between annotators, intervals of strengths by annotator and item at once",
 }
 
@@ -48,7 +52,7 @@ def analyse_totals(totals: AnswerTotals, plan: Plan, *, exclusions: Sequence[Exc
     plan : Plan
         Error rate, families, unit, expectations.
     exclusions : sequence of Exclusion
-        Who was left out before (:func:`analysis.answers.exclusions.find_exclusions` of the other tables).
+        Who was left out before (:func:`analysis.answers.exclusions.find_exclusions` of the tables beside).
 
     Returns
     -------
@@ -85,7 +89,7 @@ def _check_rules(totals: AnswerTotals, plan: Plan) -> None:
             "single answers"
         )
     if problems:
-        raise AnalysisError(*(f"{line}; a table read in parts keeps sums only, read it whole" for line in problems))
+        raise AnalysisError(*(f"{line}, and {WHOLE}" for line in problems))
 
 
 def _results(totals: AnswerTotals, plan: Plan, exclusions: Sequence[Exclusion], tests: ComparisonResults) -> Results:
@@ -96,6 +100,9 @@ def _results(totals: AnswerTotals, plan: Plan, exclusions: Sequence[Exclusion], 
         rankings, tests.findings, tests.sources.tables, people_of(totals.groups), plan
     )
     named, category = _named_counts(totals)
+    correlations, compared, by_system = correlate_scores(
+        mean_scores(totals), people_of(totals.groups), totals.order, plan
+    )
     return Results(
         schema=SCHEMA,
         settings=overview.settings(plan, inputs=totals.inputs, scales=totals.scales),
@@ -117,9 +124,11 @@ def _results(totals: AnswerTotals, plan: Plan, exclusions: Sequence[Exclusion], 
         rankings=tuple(rankings),
         ranking_agreement=tuple(agreement),
         ranking_differences=tuple(differences),
-        agreement=(),
+        agreement=tuple(alphas(totals, plan)),
         annotator_pairs=(),
-        correlations=(),
+        correlations=tuple(correlations),
+        comparisons_of_correlations=tuple(compared),
+        correlations_by_system=tuple(by_system),
         expected=tuple(compare_with_expected(tests.findings, plan.expected)),
         disagreements=tuple(find_disagreements(tests.findings)),
         warnings=(),

@@ -10,7 +10,9 @@ import numpy as np
 from analysis.answers.plan import Plan
 from analysis.answers.units import Unit, UnitRule, UnitValues, averages_of_sums, count_by
 from analysis.comparisons.score_totals import RatingTotals, ScoreTotals
-from analysis.large.criterion_sums import Columns, CriterionSums, crossed_tests_of, rows_of_units
+from analysis.correlations.scores import Scores
+from analysis.large.criterion_sums import Columns, CriterionSums, by_criterion, crossed_tests_of, rows_of_units
+from analysis.large.totals import AnswerTotals
 from analysis.ranking.replicates import ReplicateSums, sums_of_units
 from analysis.rating_checks.effects import SpreadSums
 from analysis.rating_checks.many_tests import ManyTests, untested
@@ -20,6 +22,7 @@ from analysis.statistics.clustered_difference import ClusteredValues, ClusterSum
 from analysis.statistics.coding import Floats, Ints, snap
 from spa.errors import AnalysisError
 
+MOST_OUTPUTS = 10_000_000  # means of outputs up to which groups are correlated
 SINGLE = "it needs single ratings, which a table read in parts does not keep"
 
 
@@ -196,6 +199,22 @@ def mean_sums(
     own = part.scores[unit]
     n = own["n"].astype(np.float64)
     return sums_of_units(totals, unit, names[unit], own["system"], own[unit], n, own["total"], plan)
+
+
+def mean_scores(totals: AnswerTotals) -> dict[str, dict[str, Scores]]:
+    """Return the mean rating of each output by criterion and group; none where a table has too many outputs."""
+    found: dict[str, dict[str, Scores]] = {}
+    if totals.scores is None or len(totals.groups) < 2 or totals.scores.item.height > MOST_OUTPUTS:
+        return found
+    for part in by_criterion(totals):
+        own = part.scores["item"]
+        output = own["item"] * len(part.systems) + own["system"]
+        first = np.argsort(output)
+        value = own["total"] / own["n"]
+        found.setdefault(part.criterion, {})[part.group] = Scores(
+            name=f"ratings:{part.group}", output=output[first], value=value[first]
+        )
+    return found
 
 
 def _of_system(columns: Columns, system: int) -> Columns:
