@@ -134,9 +134,11 @@ def described(table: pl.DataFrame, keys: pl.DataFrame) -> Sums:
     )
     number = pl.len().cast(pl.Int64)
     columns = [
-        named.group_by(*PART, pl.lit(column).alias("column"), pl.col(column).alias("value")).agg(n=number)
+        named.filter(pl.col(column).is_not_null())
+        .group_by(*PART, pl.lit(column).alias("column"), pl.col(column).alias("value"))
+        .agg(n=number)
         for column in DESCRIBED
-        if column in table.columns and table[column].null_count() < table.height
+        if column in table.columns
     ]
     empty = pl.DataFrame(schema={**dict.fromkeys(KEYS["columns"], pl.String), "n": pl.Int64})
     assigned = keys.filter(table["assignment_id"].is_not_null())
