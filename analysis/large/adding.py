@@ -22,7 +22,9 @@ SYSTEMS: Mapping[LargeKind, tuple[str, ...]] = {"ratings": ("system",), "choices
 IDS = {"annotator": "annotator_id", "item": "item_id", "variant": "variant", "repeat": "repeat"}
 SAMPLES: Mapping[LargeKind, tuple[str, ...]] = {"ratings": ("sample",), "choices": ("sample", "sample_x", "sample_y")}
 DESCRIBED = ("elicitation", "form", "readout", "variant", "visit")  # columns whose values are counted
-DIGITS = 13  # of the largest score of a group and criterion, to which all its scores are added up
+DIGITS = (
+    14  # of the largest score of a group and criterion, to which all its scores are added up: of a difference 13 stay
+)
 LISTED = 1000  # different scores of a group and criterion that are counted each by itself
 UNITS = ("annotator", "assignment", "item")
 OVER = {"scores": ("system",), "pairs": ("x", "y")}

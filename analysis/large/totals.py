@@ -52,7 +52,7 @@ class ValueTotals:
 class AnswerTotals:
     """Sufficient statistics of one table of ratings or choices; the same for any split of it into parts.
 
-    Counts are exact. Values are added up exactly, too, as whole multiples of 1e-12 to 1e-13 of the largest of their
+    Counts are exact. Values are added up exactly, too, as whole multiples of 1e-13 to 1e-14 of the largest of their
     group and criterion (whole numbers and scores of few decimals are such multiples), and rounded once at the end.
 
     Attributes

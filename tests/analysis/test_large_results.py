@@ -29,10 +29,10 @@ SUMMED = Plan(lower_is_better=frozenset({"errors"}), equivalence_margin_ratings=
 
 
 def rated(
-    *, people: int = 12, llm: int = 0, own: str = "", fine: bool = False, samples: int = 1, seed: int = 1
+    *, people: int = 12, llm: int = 0, own: str = "", fine: bool = False, thirds: bool = False, samples: int = 1
 ) -> pl.DataFrame:
     """Rate three systems on nine items; ``own`` says what each system has for itself, ``llm`` how often an LLM did."""
-    rng, rows = np.random.default_rng(seed), []
+    rng, rows = np.random.default_rng(1), []
     who = [(f"p{number:02}", "human", None) for number in range(people)]
     who += [("gpt", "llm", f"visit {number}") for number in range(llm)]
     for place, (annotator, kind, visit) in enumerate(who):
@@ -44,16 +44,16 @@ def rated(
                 for sample in range(samples):
                     for criterion in ("fluency", "errors"):
                         score = 50 + 10 * lean + 6 * number + 20 * rng.normal()
-                        whole = np.clip(np.round(score / 20), 1, 5)
+                        whole = np.clip(np.round(score / 20), 1, 5) / (3 if thirds else 1)
                         shown = None if rng.random() < 0.05 else round(score, 2) if fine else whole
                         rows.append((annotator, kind, visit, f"i{item}", system, f"{sample}", criterion, shown))
     names = ["annotator_id", "annotator_kind", "assignment_id", "item_id", "system", "sample", "criterion", "score"]
     return pl.DataFrame(rows, names, orient="row", infer_schema_length=None)
 
 
-def chosen(*, people: int = 12, llm: int = 0, repeats: int = 1, seed: int = 2) -> pl.DataFrame:
+def chosen(*, people: int = 12, llm: int = 0, repeats: int = 1) -> pl.DataFrame:
     """Choose between four systems, some pairs in both directions."""
-    rng, rows = np.random.default_rng(seed), []
+    rng, rows = np.random.default_rng(2), []
     who = [(f"p{number:02}", "human", None) for number in range(people)]
     who += [("gpt", "llm", f"visit {number}") for number in range(llm)]
     for annotator, kind, visit in who:
@@ -107,7 +107,7 @@ def _check(row: dict[str, Any]) -> tuple[Any, ...]:
     ("made", "plan"),
     [
         ({}, SUMMED),
-        ({"people": 4}, Plan()),
+        ({"people": 6, "thirds": True}, Plan()),
         ({"fine": True, "samples": 2}, Plan(unit="annotator")),
         ({"own": "items"}, Plan()),
         ({"own": "items", "fine": True, "samples": 2}, SUMMED),
