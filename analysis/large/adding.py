@@ -22,9 +22,7 @@ SYSTEMS: Mapping[LargeKind, tuple[str, ...]] = {"ratings": ("system",), "choices
 IDS = {"annotator": "annotator_id", "item": "item_id", "variant": "variant", "repeat": "repeat"}
 SAMPLES: Mapping[LargeKind, tuple[str, ...]] = {"ratings": ("sample",), "choices": ("sample", "sample_x", "sample_y")}
 DESCRIBED = ("elicitation", "form", "readout", "variant", "visit")  # columns whose values are counted
-DIGITS = (
-    14  # of the largest score of a group and criterion, to which all its scores are added up: of a difference 13 stay
-)
+DIGITS = 14  # of the largest score of a group and criterion, in which scores are added up
 LISTED = 1000  # different scores of a group and criterion that are counted each by itself
 UNITS = ("annotator", "assignment", "item")
 OVER = {"scores": ("system",), "pairs": ("x", "y")}
@@ -248,7 +246,7 @@ def _pairs(rows: pl.DataFrame, scores: Ints, outputs: Ints, blocks: Ints) -> Ite
         annotators=columns["annotator"],
         assignments=columns["assignment"],
         items=columns["item"],
-        scale=10.0 ** (DIGITS - 1),
+        scale=10.0 ** (DIGITS - 1),  # so that a difference keeps 13 digits, and equal ones are equal
     )
     for part in differences.parts():
         value = part.value.astype(np.int64)

@@ -44,7 +44,7 @@ def rated(
                 for sample in range(samples):
                     for criterion in ("fluency", "errors"):
                         score = 50 + 10 * lean + 6 * number + 20 * rng.normal()
-                        whole = np.clip(np.round(score / 20), 1, 5) / (3 if thirds else 1)
+                        whole = np.round(score / 8) / 3 if thirds else np.clip(np.round(score / 20), 1, 5)
                         shown = None if rng.random() < 0.05 else round(score, 2) if fine else whole
                         rows.append((annotator, kind, visit, f"i{item}", system, f"{sample}", criterion, shown))
     names = ["annotator_id", "annotator_kind", "assignment_id", "item_id", "system", "sample", "criterion", "score"]
@@ -107,7 +107,7 @@ def _check(row: dict[str, Any]) -> tuple[Any, ...]:
     ("made", "plan"),
     [
         ({}, SUMMED),
-        ({"people": 6, "thirds": True}, Plan()),
+        ({"people": 4, "thirds": True}, Plan()),
         ({"fine": True, "samples": 2}, Plan(unit="annotator")),
         ({"own": "items"}, Plan()),
         ({"own": "items", "fine": True, "samples": 2}, SUMMED),
