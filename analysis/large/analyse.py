@@ -20,7 +20,7 @@ from analysis.descriptives.category_shares import share_rows
 from analysis.descriptives.rating_counts import count_rows
 from analysis.large.agreement import alphas
 from analysis.large.comparing import compare_sums
-from analysis.large.rating_sums import mean_scores
+from analysis.large.rating_sums import SINGLE, mean_scores
 from analysis.large.totals import AnswerTotals
 from analysis.ranking.agreement import agreement_of_rankings
 from analysis.ranking.differences import find_ranking_differences
@@ -36,10 +36,6 @@ from analysis.statistics.record import rounded
 from spa.errors import AnalysisError
 
 WHOLE = "a table read in parts keeps sums only; read it whole"
-LEFT_OUT = {
-    "ratings": "agreement other than alpha of intervals, ordinal regression, z-scores of tests by item, breakdowns",
-    "choices": "agreement between annotators, intervals of strengths by annotator and item at once",
-}
 
 
 def analyse_totals(totals: AnswerTotals, plan: Plan, *, exclusions: Sequence[Exclusion] = ()) -> Results:
@@ -71,7 +67,7 @@ def analyse_totals(totals: AnswerTotals, plan: Plan, *, exclusions: Sequence[Exc
     plan = with_lower(replace(plan, lower_is_better=plan.lower_is_better | set(counts)), {totals.kind: order})
     tests = compare_sums(totals, plan)
     results = rounded(_results(totals, plan, exclusions, tests))
-    rows = (*warn(results, plan), _left_out(totals))
+    rows = (*warn(results, plan), _left_out(totals, results))
     results = replace(results, warnings=tuple(row.text for row in rows), warning_rows=rows)
     return replace(results, headline=headline_of(results))
 
@@ -159,8 +155,14 @@ def _named_counts(totals: AnswerTotals) -> tuple[pl.DataFrame, pl.DataFrame]:
     return named.join(of_category, on=place, how="anti"), named.join(of_category, on=place, how="semi")
 
 
-def _left_out(totals: AnswerTotals) -> WarningRow:
-    kinds = {kind for _, kind in totals.groups}
-    more = ", comparisons of LLMs with people" if "llm" in kinds else ""
+def _left_out(totals: AnswerTotals, results: Results) -> WarningRow:
+    """Name what does not follow from sums."""
+    left_out = ["agreement between annotators", "intervals of strengths by annotator and item at once"]
+    if totals.kind == "ratings":
+        left_out = ["agreement other than alpha of intervals", "the ordinal model", "breakdowns of means"]
+        if any(row.method == "z_scores" and row.reason == SINGLE for row in results.ratings.robustness):
+            left_out.append("z-scores of tests by item")
+    if any(kind == "llm" for _, kind in totals.groups):
+        left_out += ["comparisons of LLMs with people", "the table of raters"]
     text = f"The {totals.kind} were read in parts and added up. Left out, as they need single answers: "
-    return WarningRow(kind="summed", group=None, text=f"{text}{LEFT_OUT[totals.kind]}{more}.")
+    return WarningRow(kind="summed", group=None, text=f"{text}{', '.join(left_out)}.")

@@ -21,6 +21,7 @@ from analysis.statistics.record import names_of
 PART = ("group", "criterion")
 PAIR = "pair"  # x * number of systems + y
 Columns: TypeAlias = Mapping[str, npt.NDArray[Any]]
+Places: TypeAlias = Mapping[tuple[int, int], tuple[int, int]]  # first row and number of rows by group and criterion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -52,9 +53,8 @@ class CriterionSums:
 
 def by_criterion(totals: AnswerTotals) -> Iterator[CriterionSums]:
     """Yield the groups and criteria that have answers, in the order of the results."""
-    order, kinds = totals.order, dict(totals.groups)
-    scores, pairs = (_split(values, len(order.systems)) for values in (totals.scores, totals.pairs))
-    counts, nothing = _by_part(totals.counts), totals.counts.clear()
+    order, kinds, k = totals.order, dict(totals.groups), len(totals.order.systems)
+    scores, pairs, counts = _placed(totals.scores), _placed(totals.pairs), _places(totals.counts)
     sizes = {(group, criterion): scale for group, criterion, scale in totals.scale.select(*PART, "scale").iter_rows()}
     for group, criterion, clusters, blocks, cells in totals.layout.sort(PART).iter_rows():
         place = (group, criterion)
@@ -66,33 +66,34 @@ def by_criterion(totals: AnswerTotals) -> Iterator[CriterionSums]:
             llm=kinds[names[0]] == "llm",
             systems=order.systems,
             scale=sizes[names],
-            scores={name: frames[place] for name, frames in scores.items() if place in frames},
-            pairs={name: frames.get(place, frames[()]) for name, frames in pairs.items()},
-            counts=_columns(counts.get(place, nothing)),
+            scores={name: _columns(*frame, place, k) for name, frame in scores.items()},
+            pairs={name: _columns(*frame, place, k) for name, frame in pairs.items()},
+            counts=_columns(totals.counts, counts, place, k),
             clusters=clusters,
             blocks=blocks,
             cells=cells,
         )
 
 
-def _split(values: ValueTotals | None, k: int) -> dict[str, dict[tuple[int, ...], Columns]]:
-    """Return the columns of each frame by part, and under ``()`` those of no rows."""
-    found = {}
-    for name in () if values is None else names_of(ValueTotals):
-        frame: pl.DataFrame = getattr(values, name)
-        if "x" in frame.columns:
-            frame = frame.with_columns((pl.col("x").cast(pl.Int64) * k + pl.col("y")).alias(PAIR)).drop("x", "y")
-        found[name] = {place: _columns(own) for place, own in _by_part(frame).items()} | {(): _columns(frame.clear())}
-    return found
+def _placed(values: ValueTotals | None) -> dict[str, tuple[pl.DataFrame, Places]]:
+    frames = {} if values is None else {name: getattr(values, name) for name in names_of(ValueTotals)}
+    return {name: (frame, _places(frame)) for name, frame in frames.items()}
 
 
-def _by_part(frame: pl.DataFrame) -> dict[tuple[Any, ...], pl.DataFrame]:
-    return frame.partition_by(PART, as_dict=True, include_key=False, maintain_order=True)
+def _places(frame: pl.DataFrame) -> Places:
+    """Return where the rows of each group and criterion begin, and how many there are."""
+    counted = frame.group_by(PART, maintain_order=True).len()
+    ends = counted["len"].cum_sum().to_list()
+    return {
+        (group, criterion): (end - n, n) for (group, criterion, n), end in zip(counted.iter_rows(), ends, strict=True)
+    }
 
 
-def _columns(frame: pl.DataFrame) -> Columns:
-    whole = frame.with_columns(pl.col(pl.Int32).cast(pl.Int64))
-    return {name: whole[name].to_numpy() for name in whole.columns if name not in PART}
+def _columns(frame: pl.DataFrame, places: Places, place: tuple[int, int], k: int) -> Columns:
+    whole = frame.slice(*places.get(place, (0, 0))).drop(PART).with_columns(pl.col(pl.Int32).cast(pl.Int64))
+    if "x" in whole.columns:
+        whole = whole.with_columns((pl.col("x") * k + pl.col("y")).alias(PAIR)).drop("x", "y")
+    return {name: whole[name].to_numpy() for name in whole.columns}
 
 
 def rows_of_units(pairs: Mapping[str, Columns], kind: Ints, k: int) -> dict[str, npt.NDArray[Any]]:

@@ -23,6 +23,7 @@ from analysis.statistics.coding import Floats, Ints, snap
 from spa.errors import AnalysisError
 
 MOST_OUTPUTS = 10_000_000  # means of outputs up to which groups are correlated
+MOST_SPREAD = 1 << 24  # systems times units whose spread is kept
 SINGLE = "it needs single ratings, which a table read in parts does not keep"
 
 
@@ -144,10 +145,12 @@ def part_sums(part: CriterionSums, plan: Plan) -> PartSums:
     )
 
 
-def _spread(part: CriterionSums, unit: Unit) -> tuple[Ints, SpreadSums]:
+def _spread(part: CriterionSums, unit: Unit) -> tuple[Ints, SpreadSums] | None:
     own, overall = part.scores[unit], part.scores["overall"]
     middle = float(np.round(overall["total"].sum() / overall["n"].sum()))
     there, column = np.unique(own[unit], return_inverse=True)
+    if len(there) * len(part.systems) > MOST_SPREAD:
+        return None
 
     def about_middle(columns: Columns) -> tuple[Floats, Floats, Floats]:
         n, total, squares = (columns[name].astype(np.float64) for name in ("n", "total", "squares"))

@@ -37,6 +37,7 @@ UNITS: tuple[Unit, ...] = ("annotator", "assignment", "item")
 MOST = 1_000_000  # differences of a part that are held at once
 TOO_LARGE = f"more than {MOST:,} differences: only the test by unit was made"
 NO_D_Z = "no d_z: the plan asks for Welch's t"
+TOO_MANY = "no Hedges' g: too many units to leave out one by one"
 UNCOUNTED = Respacing(holds=None, ratio=None, share=None, reason="too many different scores to count each by itself")
 CHUNK = 2_000_000  # pairs times units that are held at once
 
@@ -93,7 +94,7 @@ class PartSums:
     levels, counts : array, shape (n_levels,) and (n_systems, n_levels)
         Scores, ascending, and how often each system got each; none where they are too many to be counted.
     spread : callable
-        From a unit to the numbers of those that occur, and to the sums by system and unit.
+        From a unit to the numbers of those that occur, and to the sums by system and unit; ``None``: too many.
     pairs : callable
         From the systems x and y of the tests, and the unit of each, to the differences.
     z_scores, ordinal, crossed : callable
@@ -104,7 +105,7 @@ class PartSums:
     scale: float
     levels: Floats
     counts: Ints
-    spread: Callable[[Unit], tuple[Ints, SpreadSums]]
+    spread: Callable[[Unit], tuple[Ints, SpreadSums] | None]
     pairs: Callable[[Ints, Ints, Ints], PairDifferences]
     z_scores: Callable[[PairDifferences], tuple[ManyTests, Ints]]
     ordinal: Callable[[PairDifferences], ManyTests]
@@ -335,8 +336,11 @@ def _hedges(
     counted = np.zeros(len(pairs), dtype=np.int64)
     reasons: list[str | None] = [None] * len(pairs)
     for kind in np.unique(pairs.kind).tolist():
-        units, sums = part.spread(UNITS[kind])
-        members = np.flatnonzero(pairs.kind == kind)
+        spread, members = part.spread(UNITS[kind]), np.flatnonzero(pairs.kind == kind)
+        if spread is None:
+            reasons = [TOO_MANY if own == kind else reason for own, reason in zip(pairs.kind, reasons, strict=True)]
+            continue
+        units, sums = spread
         size = max(1, CHUNK // sums.n.shape[1])
         for start in range(0, len(members), size):
             some = members[start : start + size]
