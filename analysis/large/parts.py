@@ -27,7 +27,8 @@ from analysis.statistics.coding import Ints
 from spa.errors import AnalysisError, shortened
 
 ROWS = 1 << 20  # of a Parquet file that are read at a time
-BUCKETS = 4096  # into which rows go by annotator and item
+CLASSES = 64  # of items, and of annotators in each: what is about one item comes together, so that sums stay short
+BUCKETS = CLASSES**2  # into which rows go by item and annotator
 ROW_GROUP = 4096  # rows that are read from the exchange together
 NAMED = 10_000  # annotators up to which their names are kept
 WAY = "\x1f"  # between a criterion and its elicitation
@@ -129,7 +130,7 @@ def _read_slice(task: PartTask, number: int, checked: pl.DataFrame) -> _Slice:
     if task.exclusions:
         kept = apply_exclusions(frame.select("row", "annotator_id", "assignment_id", "variant"), task.exclusions)
         answered = answered.join(kept.select("row"), on="row", how="semi")
-    bucket = (pl.struct("annotator", "item").hash() % BUCKETS).cast(pl.Int32)
+    bucket = ((pl.col("item") & (CLASSES - 1)) * CLASSES + (pl.col("annotator") & (CLASSES - 1))).cast(pl.Int32)
     answered = answered.with_columns(part=pl.lit(task.number, dtype=pl.Int32), bucket=bucket).sort("bucket")
     return _Slice(
         sums=described(frame, keys),
