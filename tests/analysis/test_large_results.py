@@ -25,6 +25,7 @@ from tests.compare_results import differences
 
 SINGLE = ("annotator_pairs", "llm_vs_people", "raters", "warnings", "warning_rows")
 BREAKDOWNS = ("by_system", "by_variant", "by_annotator")
+COUNTED = [(person, item, system) for person in range(3) for item in range(4) for system in "AB"]
 SUMMED = Plan(lower_is_better=frozenset({"errors"}), equivalence_margin_ratings=0.3, correction="bh", family="all")
 
 
@@ -208,3 +209,21 @@ def test_annotators_are_left_out_by_the_table_of_annotators_before_answers_are_a
     after = json.loads(to_json(found))
     assert list(differences(expected["ratings"]["means"], after["ratings"]["means"])) == []
     assert after["exclusions"] == expected["exclusions"]
+
+
+def test_units_that_are_too_many_to_be_drawn_are_drawn_in_bundles(monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = check(ratings=rated(people=4, llm=2))
+    singly = from_sums(tables, "ratings", Plan())["ranking_agreement"]
+    monkeypatch.setattr("analysis.large.comparing.MOST_UNITS", 3)
+    bundled = from_sums(tables, "ratings", Plan())["ranking_agreement"]
+    assert [row["kendall_tau"] for row in bundled] == [row["kendall_tau"] for row in singly]
+    assert [row["ci_low"] is None for row in bundled] == [row["ci_low"] is None for row in singly]
+    assert bundled != singly
+
+
+def test_systems_that_one_annotator_rated_in_two_assignments_need_single_ratings() -> None:
+    rows = [(f"a{person}", f"i{item}", system, 3 + item % 2) for person, item, system in COUNTED]
+    visits = [system for *_, system in COUNTED]
+    tables = check(ratings=ratings(rows, assignment_id=visits))
+    with pytest.raises(AnalysisError, match="rated the same item in several assignments or variants"):
+        analyse_totals(totals_of(tables, "ratings"), Plan())
