@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from glob import glob, has_magic
@@ -67,11 +68,15 @@ def _file_system(address: str) -> Iterator[tuple[Any, str]]:
         raise AnalysisError(
             f"{address}: expected the package that reads {scheme}://; {how_to_install(needed)}"
         ) from error
-    except AnalysisError:
-        raise
-    except Exception as error:  # each file system has errors of its own
+    except _errors() as error:
         reason = shortened(f"{type(error).__name__} {error}", 160)
         raise AnalysisError(f"{address}: cannot be read: {reason}") from error
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    """Return what file systems raise; that of S3 has errors of its own once it is loaded."""
+    of_s3 = sys.modules.get("botocore.exceptions")
+    return (OSError, ValueError) if of_s3 is None else (OSError, ValueError, of_s3.BotoCoreError)
 
 
 @contextmanager
