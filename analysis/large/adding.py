@@ -223,7 +223,7 @@ def add_up(rows: pl.DataFrame, kind: LargeKind, grid: Grid) -> Sums:
                 for pairs in _pairs(rows, scores, outputs, np.searchsorted(blocks, outputs, side="right") - 1)
             ]
         )
-    starts = {"clusters": clusters, "blocks": blocks, "cells": cells}
+    starts = {"clusters": clusters, "blocks": blocks}
     layout = [rows[own].group_by(PART).agg(pl.len().cast(pl.Int64).alias(name)) for name, own in starts.items()]
     layouts = pl.concat(layout, how="diagonal").group_by(PART).sum()
     return sums | {"layout": layouts, "repeated": _repeated(about, kind, grid, once=once)}
