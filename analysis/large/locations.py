@@ -50,9 +50,12 @@ def find_parts(where: str) -> list[str]:
 
 def _remote_parts(where: str) -> list[str]:
     with _file_system(where) as (system, path):
-        found = (
-            system.glob(path) if has_magic(path) else system.ls(path, detail=False) if system.isdir(path) else [path]
-        )
+        if has_magic(path):
+            found = system.glob(path)
+        elif system.isdir(path):
+            found = system.ls(path, detail=False)
+        else:
+            found = [path] if system.exists(path) else []
         return [system.unstrip_protocol(str(name)) for name in found]
 
 

@@ -30,6 +30,7 @@ from analysis.large.building import totals_of
 from analysis.large.locations import find_parts, is_in_parts
 from analysis.large.reading import read_totals
 from analysis.large.totals import AnswerTotals, LargeKind
+from analysis.statistics.coding import fold
 from spa.cluster import open_cluster
 from spa.errors import AnalysisError
 from spa.responses.table_files import TableFormat
@@ -151,6 +152,12 @@ def test_sums_are_those_of_the_cells_and_differences() -> None:
             row = totals.scores.overall.filter(**place, system=system).row(0, named=True)
             expected = {"n": len(values), "total": values.sum(), "squares": len(values) * values.var()}
             assert {name: row[name] for name in expected} == pytest.approx(expected, rel=1e-12)
+            own = cells.system == system
+            of = fold(cells.annotator[own], cells.item[own]).of
+            clusters = totals.scores.clusters.filter(**place, system=system)
+            squares = (np.bincount(of, weights=values - values.mean()) ** 2).sum()
+            assert clusters["squares"].sum() == pytest.approx(squares, rel=1e-11)
+            assert (clusters["n"] * clusters["clusters"]).sum() == len(values)
         found = rating_differences(cells)
         for x, y in {*zip(found.x.tolist(), found.y.tolist(), strict=True)}:
             own = (found.x == x) & (found.y == y)
