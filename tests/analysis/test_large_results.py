@@ -26,6 +26,7 @@ from tests.compare_results import differences
 SINGLE = ("annotator_pairs", "llm_vs_people", "raters", "warnings", "warning_rows")
 BREAKDOWNS = ("by_system", "by_variant", "by_annotator")
 COUNTED = [(person, item, system) for person in range(3) for item in range(4) for system in "AB"]
+COUNTED_TWICE = [(f"a{who}", f"i{item}", system, times) for who, item, system in COUNTED for times in range(2)]
 SUMMED = Plan(lower_is_better=frozenset({"errors"}), equivalence_margin_ratings=0.3, correction="bh", family="all")
 
 
@@ -189,6 +190,14 @@ def test_rules_that_need_single_answers_are_refused(plan: Plan, visit: str | Non
     tables = check(ratings=rated(people=2).with_columns(visit=pl.lit(visit, dtype=pl.String)))
     with pytest.raises(AnalysisError, match=line):
         analyse_totals(totals_of(tables, "ratings"), plan)
+
+
+def test_scores_that_are_repeated_are_averaged_and_not_counted() -> None:
+    rows = ratings([(*key, 3 + times) for *key, times in COUNTED_TWICE], repeat=[f"{row[-1]}" for row in COUNTED_TWICE])
+    expected, found = analyse(check(ratings=rows), Plan()), from_sums(check(ratings=rows), "ratings", Plan())
+    assert list(differences(expected["ratings"]["means"], found["ratings"]["means"])) == []
+    assert found["rating_counts"] == []
+    assert "counts of repeated scores" in found["warnings"][-1]
 
 
 def test_whoever_answers_again_in_another_assignment_is_refused() -> None:
