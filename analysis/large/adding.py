@@ -22,7 +22,7 @@ SYSTEMS: Mapping[LargeKind, tuple[str, ...]] = {"ratings": ("system",), "choices
 IDS = {"annotator": "annotator_id", "item": "item_id", "variant": "variant", "repeat": "repeat"}
 SAMPLES: Mapping[LargeKind, tuple[str, ...]] = {"ratings": ("sample",), "choices": ("sample", "sample_x", "sample_y")}
 DESCRIBED = ("elicitation", "form", "readout", "variant", "visit")  # columns whose values are counted
-DIGITS = 13  # of the largest score of a group and criterion, to which all its scores are added up
+DIGITS = 14  # of the largest score of a group and criterion, in which scores are added up
 LISTED = 1000  # different scores of a group and criterion that are counted each by itself
 UNITS = ("annotator", "assignment", "item")
 OVER = {"scores": ("system",), "pairs": ("x", "y")}
@@ -223,7 +223,7 @@ def add_up(rows: pl.DataFrame, kind: LargeKind, grid: Grid) -> Sums:
                 for pairs in _pairs(rows, scores, outputs, np.searchsorted(blocks, outputs, side="right") - 1)
             ]
         )
-    starts = {"clusters": clusters, "blocks": blocks, "cells": cells}
+    starts = {"clusters": clusters, "blocks": blocks}
     layout = [rows[own].group_by(PART).agg(pl.len().cast(pl.Int64).alias(name)) for name, own in starts.items()]
     layouts = pl.concat(layout, how="diagonal").group_by(PART).sum()
     return sums | {"layout": layouts, "repeated": _repeated(about, kind, grid, once=once)}
@@ -246,7 +246,7 @@ def _pairs(rows: pl.DataFrame, scores: Ints, outputs: Ints, blocks: Ints) -> Ite
         annotators=columns["annotator"],
         assignments=columns["assignment"],
         items=columns["item"],
-        scale=10.0 ** (DIGITS - 1),
+        scale=10.0 ** (DIGITS - 1),  # so that a difference keeps 13 digits, and equal ones are equal
     )
     for part in differences.parts():
         value = part.value.astype(np.int64)

@@ -31,9 +31,7 @@ def alphas(totals: AnswerTotals, plan: Plan) -> list[AgreementRow]:
 def _alpha(part: CriterionSums, plan: Plan) -> AgreementRow | None:
     own, overall = part.scores["item"], part.scores["overall"]
     paired = own["n"] > 1
-    once = (
-        part.blocks == part.clusters and part.cells == overall["n"].sum() == part.scores["clusters"]["clusters"].sum()
-    )
+    once = part.blocks == part.clusters and part.scores["clusters"]["clusters"].sum() == overall["n"].sum()
     if part.llm or part.n_annotators < 2 or not once or paired.sum() < 2:
         return None
     if not overall["squares"].any() and len(np.unique(overall["total"] / overall["n"])) == 1:

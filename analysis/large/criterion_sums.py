@@ -28,8 +28,8 @@ Places: TypeAlias = Mapping[tuple[int, int], tuple[int, int]]  # first row and n
 class CriterionSums:
     """Sums of one group and criterion by system (ratings) and by pair, each overall and by unit.
 
-    ``clusters`` counts combinations of an annotator and an item, ``blocks`` these with assignment and variant, and
-    ``cells`` the answers; ``scale`` is the largest size of an answer.
+    ``clusters`` counts combinations of an annotator and an item, ``blocks`` these with assignment and variant;
+    ``scale`` is the largest size of an answer.
     """
 
     kind: LargeKind
@@ -43,7 +43,6 @@ class CriterionSums:
     counts: Columns
     clusters: int
     blocks: int
-    cells: int
 
     @property
     def n_annotators(self) -> int:
@@ -56,7 +55,7 @@ def by_criterion(totals: AnswerTotals) -> Iterator[CriterionSums]:
     order, kinds, k = totals.order, dict(totals.groups), len(totals.order.systems)
     scores, pairs, counts = _placed(totals.scores), _placed(totals.pairs), _places(totals.counts)
     sizes = {(group, criterion): scale for group, criterion, scale in totals.scale.select(*PART, "scale").iter_rows()}
-    for group, criterion, clusters, blocks, cells in totals.layout.sort(PART).iter_rows():
+    for group, criterion, clusters, blocks in totals.layout.sort(PART).iter_rows():
         place = (group, criterion)
         names = order.groups[group], order.criteria[criterion]
         yield CriterionSums(
@@ -71,7 +70,6 @@ def by_criterion(totals: AnswerTotals) -> Iterator[CriterionSums]:
             counts=_columns(totals.counts, counts, place, k),
             clusters=clusters,
             blocks=blocks,
-            cells=cells,
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from analysis.answers.plan import Plan
 from analysis.answers.units import Unit, UnitRule, UnitValues, averages_of_sums, count_by
@@ -60,19 +61,24 @@ def rating_totals(part: CriterionSums) -> RatingTotals:
         own = _of_system(part.scores[unit], system)
         return snap(own["total"] / own["n"], scale=part.scale, digits=13)
 
-    raters_of = [rated["annotator"][rated["system"] == system] for system in range(k)]
-    both = np.array([[len(np.intersect1d(x, y, assume_unique=True)) for y in raters_of] for x in raters_of])
+    people, number = np.unique(rated["annotator"], return_inverse=True)
+    table = csr_array((np.ones(len(number), dtype=np.int64), (number, rated["system"])), shape=(len(people), k))
+
+    def raters(system: int) -> Ints:
+        own: Ints = number[rated["system"] == system]
+        return own
+
     return RatingTotals(
         group=part.group,
         criterion=part.criterion,
         llm=part.llm,
         systems=part.systems,
         present=part.scores["overall"]["system"].tolist(),
-        both=both.astype(np.int64),
+        both=(table.T @ table).toarray(),
         n_annotators=part.n_annotators,
         averages=averages,
         unit_means=unit_means,
-        same_annotators=lambda x, y: np.array_equal(raters_of[x], raters_of[y]),
+        same_annotators=lambda x, y: np.array_equal(raters(x), raters(y)),
         clusters=lambda system, who: _clusters(part, system, who),
     )
 

@@ -52,7 +52,7 @@ class ValueTotals:
 class AnswerTotals:
     """Sufficient statistics of one table of ratings or choices; the same for any split of it into parts.
 
-    Counts are exact. Values are added up exactly, too, as whole multiples of 1e-12 to 1e-13 of the largest of their
+    Counts are exact. Values are added up exactly, too, as whole multiples of 1e-13 to 1e-14 of the largest of their
     group and criterion (whole numbers and scores of few decimals are such multiples), and rounded once at the end.
 
     Attributes
@@ -70,8 +70,8 @@ class AnswerTotals:
         Ratings: ``group, criterion, system, score: n``, as many as there are in ``listed`` parts; choices:
         ``group, criterion, x, y, score: n`` with score 1, 0.5 and 0. Of cells.
     layout : DataFrame
-        ``group, criterion: clusters, blocks, cells``: combinations of an annotator and an item, these with assignment
-        and variant, and cells, counted.
+        ``group, criterion: clusters, blocks``: combinations of an annotator and an item, and these with assignment and
+        variant, counted.
     missing : DataFrame
         ``group, criterion, reason, level: n``: answers that cannot be used.
     seen : DataFrame

@@ -25,14 +25,15 @@ from tests.compare_results import differences
 
 SINGLE = ("annotator_pairs", "llm_vs_people", "raters", "warnings", "warning_rows")
 BREAKDOWNS = ("by_system", "by_variant", "by_annotator")
+COUNTED = [(person, item, system) for person in range(3) for item in range(4) for system in "AB"]
 SUMMED = Plan(lower_is_better=frozenset({"errors"}), equivalence_margin_ratings=0.3, correction="bh", family="all")
 
 
 def rated(
-    *, people: int = 12, llm: int = 0, own: str = "", fine: bool = False, samples: int = 1, seed: int = 1
+    *, people: int = 12, llm: int = 0, own: str = "", fine: bool = False, thirds: bool = False, samples: int = 1
 ) -> pl.DataFrame:
     """Rate three systems on nine items; ``own`` says what each system has for itself, ``llm`` how often an LLM did."""
-    rng, rows = np.random.default_rng(seed), []
+    rng, rows = np.random.default_rng(1), []
     who = [(f"p{number:02}", "human", None) for number in range(people)]
     who += [("gpt", "llm", f"visit {number}") for number in range(llm)]
     for place, (annotator, kind, visit) in enumerate(who):
@@ -44,16 +45,16 @@ def rated(
                 for sample in range(samples):
                     for criterion in ("fluency", "errors"):
                         score = 50 + 10 * lean + 6 * number + 20 * rng.normal()
-                        whole = np.clip(np.round(score / 20), 1, 5)
+                        whole = np.round(score / 8) / 3 if thirds else np.clip(np.round(score / 20), 1, 5)
                         shown = None if rng.random() < 0.05 else round(score, 2) if fine else whole
                         rows.append((annotator, kind, visit, f"i{item}", system, f"{sample}", criterion, shown))
     names = ["annotator_id", "annotator_kind", "assignment_id", "item_id", "system", "sample", "criterion", "score"]
     return pl.DataFrame(rows, names, orient="row", infer_schema_length=None)
 
 
-def chosen(*, people: int = 12, llm: int = 0, repeats: int = 1, seed: int = 2) -> pl.DataFrame:
+def chosen(*, people: int = 12, llm: int = 0, repeats: int = 1) -> pl.DataFrame:
     """Choose between four systems, some pairs in both directions."""
-    rng, rows = np.random.default_rng(seed), []
+    rng, rows = np.random.default_rng(2), []
     who = [(f"p{number:02}", "human", None) for number in range(people)]
     who += [("gpt", "llm", f"visit {number}") for number in range(llm)]
     for annotator, kind, visit in who:
@@ -107,7 +108,7 @@ def _check(row: dict[str, Any]) -> tuple[Any, ...]:
     ("made", "plan"),
     [
         ({}, SUMMED),
-        ({"people": 4}, Plan()),
+        ({"people": 4, "thirds": True}, Plan()),
         ({"fine": True, "samples": 2}, Plan(unit="annotator")),
         ({"own": "items"}, Plan()),
         ({"own": "items", "fine": True, "samples": 2}, SUMMED),
@@ -208,3 +209,21 @@ def test_annotators_are_left_out_by_the_table_of_annotators_before_answers_are_a
     after = json.loads(to_json(found))
     assert list(differences(expected["ratings"]["means"], after["ratings"]["means"])) == []
     assert after["exclusions"] == expected["exclusions"]
+
+
+def test_units_that_are_too_many_to_be_drawn_are_drawn_in_bundles(monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = check(ratings=rated(people=4, llm=2))
+    singly = from_sums(tables, "ratings", Plan())["ranking_agreement"]
+    monkeypatch.setattr("analysis.large.comparing.MOST_UNITS", 3)
+    bundled = from_sums(tables, "ratings", Plan())["ranking_agreement"]
+    assert [row["kendall_tau"] for row in bundled] == [row["kendall_tau"] for row in singly]
+    assert [row["ci_low"] is None for row in bundled] == [row["ci_low"] is None for row in singly]
+    assert bundled != singly
+
+
+def test_systems_that_one_annotator_rated_in_two_assignments_need_single_ratings() -> None:
+    rows = [(f"a{person}", f"i{item}", system, 3 + item % 2) for person, item, system in COUNTED]
+    visits = [system for *_, system in COUNTED]
+    tables = check(ratings=ratings(rows, assignment_id=visits))
+    with pytest.raises(AnalysisError, match="rated the same item in several assignments or variants"):
+        analyse_totals(totals_of(tables, "ratings"), Plan())
