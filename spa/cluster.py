@@ -7,6 +7,7 @@ import importlib
 import inspect
 import json
 import logging
+import os
 import re
 import tempfile
 import warnings
@@ -32,6 +33,9 @@ SET_HERE = frozenset({
     "self", "scheduler", "name", "n_workers", "job_cls", "loop", "security", "silence_logs", "asynchronous",
     "dashboard_address", "host", "scheduler_cls", "config_name", "job_kwargs", "base_class_kwargs", "kwargs",
 })  # fmt: skip
+NO_DASHBOARD = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
+NO_PAGES: dict[str, Any] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
+WORKER_OPTIONS = ("--nthreads", "1", "--memory-limit", "0", "--no-dashboard")
 log = logging.getLogger(__name__)
 
 
@@ -46,7 +50,7 @@ def is_local(where: str) -> bool:
 
 @contextmanager
 def open_cluster(where: str) -> Iterator[distributed.Client]:
-    """Yield a client of a cluster that has a worker and the same versions everywhere.
+    """Yield a client of a cluster that has a worker, and the same versions everywhere.
 
     Workers that were started here end with the context, and with this process however it ends. A scheduler at an
     address stays, as do its workers.
@@ -68,7 +72,8 @@ def open_cluster(where: str) -> Iterator[distributed.Client]:
     ------
     PlatformError
         If Dask is missing, the place is none, nobody answers within 10 s, TLS files do not fit, no worker comes, or
-        a worker has another version of Python, spa-eval, dask, distributed, numpy or polars.
+        one of those that have come has several threads or another version of Python, spa-eval, dask, distributed,
+        numpy or polars.
     """
     kind, _, rest = where.partition(":")
     with ExitStack() as stack:
@@ -83,18 +88,22 @@ def open_cluster(where: str) -> Iterator[distributed.Client]:
             client = stack.enter_context(_client(_reached(_address(where, kind, rest))))
             wait = WORKER_SECONDS
         _wait_for_a_worker(client, where, wait)
-        refuse_other_versions(client)
+        refuse_unfit_workers(client)
         yield client
 
 
-def refuse_other_versions(client: distributed.Client) -> None:
-    """Raise if a worker or the scheduler runs other versions than this process; workers that come later count, too.
+def refuse_unfit_workers(client: distributed.Client) -> None:
+    """Raise if a worker or the scheduler runs other versions than this process, or a worker several threads.
 
     Raises
     ------
     PlatformError
-        Naming the first such worker, and its versions and those here.
+        Naming the first such worker.
     """
+    for worker, threads in sorted(client.nthreads().items()):  # type: ignore[no-untyped-call]
+        if threads > 1:  # tasks keep what they have opened in their process, and change its settings
+            do = "start it with --nthreads 1, and with --nworkers for more at once"
+            raise PlatformError(expected_got(f"worker {worker} of the cluster", "one thread", threads, do))
     found: Any = client.get_versions(packages=list(COMPARED[1:]))
     here = _versions(found["client"])
     nodes = {"the scheduler": {**here, **_versions(found["scheduler"], OF_A_SCHEDULER)}}
@@ -120,17 +129,21 @@ def _local_cluster(where: str, number: str) -> Iterator[distributed.LocalCluster
     if where != "local" and not (number.isdecimal() and int(number)):
         raise PlatformError(expected_got("cluster", ADDRESSES, shortened(where), 'as in "local:4"'))
     distributed = _module("distributed", "cluster")
-    with distributed.LocalCluster(
-        n_workers=int(number) if number else _module("dask.system", "cluster").CPU_COUNT,
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",
-        security=distributed.Security.temporary(),  # whoever connects can run code, so can other users of the machine
-        memory_limit=0,  # a worker that holds a model is neither paused nor killed
-        dashboard_address=None,
-        worker_dashboard_address=None,
-        silence_logs=logging.CRITICAL,
-    ) as cluster:
+    dask = _module("dask", "cluster")
+    with dask.config.set(NO_PAGES):
+        cluster = distributed.LocalCluster(
+            n_workers=int(number) if number else dask.system.CPU_COUNT,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            security=distributed.Security.temporary(),  # any user of this machine could connect, and run code
+            memory_limit=0,  # a worker that holds a model is neither paused nor killed
+            dashboard_address=None,
+            worker_dashboard_address=None,
+            scheduler_kwargs=NO_DASHBOARD,
+            silence_logs=logging.CRITICAL,
+        )
+    with cluster:
         yield cluster
 
 
@@ -141,25 +154,48 @@ def _slurm_cluster(file: Path) -> Iterator[tuple[Any, float]]:
     distributed = _module("distributed", "cluster")
     arguments = _slurm_arguments(file, jobqueue.SLURMCluster)
     jobs, wait = arguments.pop("jobs"), arguments.pop("wait")
-    security = distributed.Security()
-    with ExitStack() as stack:
+    job, refused = jobqueue.slurm.SLURMJob, []
+
+    async def submit(self: Any) -> None:
         try:
-            shared = arguments.pop("shared_temp_directory")
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix=".spa-cluster-", dir=shared))
-            cluster = stack.enter_context(
-                jobqueue.SLURMCluster(
+            await job.start(self)
+        except (RuntimeError, ValueError, OSError) as error:  # else it would be printed, and nobody told
+            refused.append(str(error).rpartition("stderr:")[2].strip())
+            self.status = distributed.Status.failed
+
+    with _security_of_jobs(arguments.pop("shared_temp_directory")) as security:
+        try:
+            with _module("dask", "cluster").config.set(NO_PAGES):
+                cluster = jobqueue.SLURMCluster(
                     **arguments,
-                    security=security if security.tls_ca_file else distributed.Security.temporary(),
-                    shared_temp_directory=str(Path(folder).resolve()),
+                    job_cls=type("SubmittedJob", (job,), {"start": submit}),
+                    security=security,
                     silence_logs=logging.CRITICAL,
                 )
-            )
-            cluster.scale(jobs=jobs)
-            cluster.sync(cluster._correct_state)  # until all are submitted; raises what sbatch says
         except (TypeError, ValueError, RuntimeError, OSError) as error:
-            got = shortened(" ".join(str(error).split()), 300)
-            raise PlatformError(expected_got(str(file), "jobs that sbatch takes", got, "change the file")) from error
-        yield cluster, wait
+            raise _unfit(file, "arguments", "what dask_jobqueue.SLURMCluster takes", error) from error
+        with cluster:
+            cluster.scale(jobs=jobs)
+            cluster.sync(cluster._correct_state)  # returns once all are submitted
+            if refused:
+                raise _unfit(file, "jobs", "jobs that sbatch takes", refused[0], "change the file")
+            yield cluster, wait
+
+
+@contextmanager
+def _security_of_jobs(folder: str) -> Iterator[Any]:
+    """Yield the TLS of Dask's configuration, or certificates of this run, in files that the workers read."""
+    security = _module("distributed", "cluster").Security()
+    if security.tls_ca_file:
+        yield security
+        return
+    security = security.temporary()
+    with tempfile.TemporaryDirectory(prefix=".spa-cluster-", dir=folder) as private:
+        for attribute in ("tls_ca_file", "tls_worker_cert", "tls_worker_key"):
+            file = Path(private, f"{attribute}.pem")
+            file.write_text(getattr(security, attribute))
+            setattr(security, attribute, str(file))
+        yield security
 
 
 def _slurm_arguments(file: Path, cluster: Any) -> dict[str, Any]:
@@ -183,9 +219,11 @@ def _slurm_arguments(file: Path, cluster: Any) -> dict[str, Any]:
         table["wait"] = float(utils.parse_timedelta(table.get("wait", WORKER_SECONDS)))
     except (TypeError, ValueError, KeyError):
         raise _unfit(file, "wait", 'a time such as "10 minutes"', table["wait"]) from None
-    table["worker_extra_args"] = [*table.get("worker_extra_args", ()), "--nthreads", "1", "--no-dashboard"]
-    table["scheduler_options"] = {"dashboard": False, **table.get("scheduler_options", {})}
-    table.setdefault("shared_temp_directory", ".")
+    table["worker_extra_args"] = [*table.get("worker_extra_args", ()), *WORKER_OPTIONS]
+    table["scheduler_options"] = {**NO_DASHBOARD, **table.get("scheduler_options", {})}
+    folder = table.setdefault("shared_temp_directory", str(file.parent.resolve()))  # of certificates, for the workers
+    if not os.access(folder, os.W_OK):
+        raise _unfit(file, "shared_temp_directory", "a folder that can be written to", folder)
     return table
 
 
@@ -200,7 +238,7 @@ def _jobqueue_yaml(file: Path) -> dict[str, Any]:
 
 
 def _unfit(file: Path, name: str, expected: str, got: object, do: str = "change it") -> PlatformError:
-    return PlatformError(expected_got(f"{file}: {name}", expected, shortened(got), do))
+    return PlatformError(expected_got(f"{file}: {name}", expected, shortened(got, 200), do))
 
 
 def _address(where: str, kind: str, rest: str) -> str:
@@ -231,13 +269,14 @@ def _reached(address: str) -> str:
         await comm.close()
 
     try:
-        asyncio.run(asyncio.wait_for(connect(), CONNECT_SECONDS + 1))
+        asyncio.run(asyncio.wait_for(connect(), CONNECT_SECONDS))
     except (OSError, TypeError, ValueError, RuntimeError, TimeoutError) as error:
-        got = shortened(re.sub(r"^in <.*?>: ", "", str(error.__cause__ or error)) or type(error).__name__, 200)
+        said = re.sub(r"^in <.*?>: ", "", str(error.__cause__ or error))  # Dask's own objects
+        got = shortened(said or f"no answer within {CONNECT_SECONDS} s", 200)
         do = "start it, or mend address, firewall or TLS"
         raise PlatformError(expected_got(f"cluster {address}", "a Dask scheduler that answers", got, do)) from error
     if not (address.startswith("tls:") or is_loopback(address)):
-        log.warning("spa: cluster %s: whoever can connect can run code on all machines; use TLS (tls://)", address)
+        log.warning("cluster %s: whoever can connect can run code on all machines; use TLS (tls://)", address)
     return address
 
 
@@ -270,7 +309,7 @@ def _client(cluster: Any) -> Iterator[distributed.Client]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", distributed.versions.VersionMismatchWarning)  # refused below, in one line
         client = distributed.Client(cluster, timeout=CONNECT_SECONDS, set_as_default=False)
-    with client:
+    with distributed.utils.silence_logging_cmgr(logging.CRITICAL), client:  # else a lost scheduler fills the screen
         yield client
 
 

@@ -9,9 +9,8 @@ import polars as pl
 
 from analysis.answers.answer_checks import DOUBLED_SHOWN
 from analysis.large.adding import Grid, Sums, add_up, coded, doubled
-from analysis.large.parts import scratch_problem
+from analysis.large.parts import scratch_errors
 from analysis.large.totals import LargeKind
-from spa.errors import shortened
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -30,7 +29,6 @@ class BucketTask:
 class BucketFound:
     """The sums of some buckets; or how many cells are answered twice, and the parts and rows of the first of them."""
 
-    problem: str | None = None
     doubled: int = 0
     first: tuple[tuple[tuple[int, int], ...], ...] = ()
     sums: Sums
@@ -38,12 +36,10 @@ class BucketFound:
 
 def add_buckets(task: BucketTask) -> BucketFound:
     """Add up buckets; O(rows log rows) time, memory by their rows."""
-    try:
+    with scratch_errors(task.scratch):
         mine = pl.scan_parquet(list(task.files), glob=False).filter(pl.col("bucket").is_between(task.first, task.last))
-        rows = coded(mine.drop("bucket").collect(), task.kind, task.grid)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        cause = error if isinstance(error, OSError) else OSError(shortened(str(error).partition("\n")[0], 160))
-        return BucketFound(problem=scratch_problem(task.scratch, cause), sums={})
+        found = mine.drop("bucket").collect()
+    rows = coded(found, task.kind, task.grid)
     twice = doubled(rows, task.kind)
     if twice.height:
         cells = twice.group_by("cell").agg("part", "row").select("part", "row")

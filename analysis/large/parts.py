@@ -6,6 +6,7 @@ import errno
 import os
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -77,8 +78,13 @@ def checked_slices(task: PartTask) -> Iterator[tuple[RawTable, Check]]:
 def read_part(task: PartTask) -> PartFound:
     """Read and check one part, and write its answers to the scratch folder, sorted by bucket.
 
-    All answers of an annotator about an item are in one bucket. What cannot be done is among the problems. Time
+    All answers of an annotator about an item are in one bucket. Why a part cannot be read is among the problems. Time
     O(rows log rows), memory by ``ROWS`` rows (of CSV and JSONL: by the part).
+
+    Raises
+    ------
+    OSError
+        Of the scratch folder.
     """
     problems: list[str] = []
     slices: list[_Slice] = []
@@ -91,8 +97,6 @@ def read_part(task: PartTask) -> PartFound:
                 slices.append(_read_slice(task, len(slices), check.frame))
     except AnalysisError as error:
         problems += error.problems
-    except OSError as error:
-        problems.append(scratch_problem(task.scratch, error))
     names = pl.concat([own.names for own in slices if own.names is not None] or [_no_names()]).unique()
     known = names.height <= NAMED and all(own.names is not None for own in slices)
     return PartFound(
@@ -150,15 +154,21 @@ def _write(rows: pl.DataFrame, task: PartTask, number: int) -> str:
     """Write rows whole or not at all, so that a worker that dies leaves no file of this name."""
     path = task.scratch / f"{task.number:06d}-{number:06d}.parquet"
     begun = path.with_suffix(f".{uuid.uuid4().hex}")
-    rows.write_parquet(begun, compression="lz4", row_group_size=ROW_GROUP)
-    os.replace(begun, path)
+    with scratch_errors(task.scratch):
+        rows.write_parquet(begun, compression="lz4", row_group_size=ROW_GROUP)
+        os.replace(begun, path)
     return str(path)
 
 
-def scratch_problem(folder: Path, error: OSError) -> str:
-    """Say why temporary files cannot be written or read."""
-    reason = "no room is left" if error.errno == errno.ENOSPC else error.strerror or str(error)
-    return f"{folder}: temporary files cannot be written or read: {shortened(reason, 160)}; name another with --scratch"
+@contextmanager
+def scratch_errors(folder: Path) -> Iterator[None]:
+    """Raise what goes wrong with temporary files as an ``OSError`` that names their folder."""
+    try:
+        yield
+    except (OSError, pl.exceptions.PolarsError) as error:
+        text = str(error).partition("\n")[0]
+        full = getattr(error, "errno", None) == errno.ENOSPC or "No space left" in text
+        raise OSError(errno.EIO, "no room is left" if full else shortened(text, 160), str(folder)) from error
 
 
 def joined_orders(orders: Sequence[Order]) -> Order:

@@ -138,6 +138,11 @@ def _scratch(folder: Path | None) -> Iterator[Path]:
         raise AnalysisError(f"{folder}: expected a folder for temporary files, got one that fails: {reason}") from error
     try:
         yield made
+    except OSError as error:
+        if error.filename != str(made):
+            raise
+        place = f"{made.parent}: temporary files cannot be written or read"
+        raise AnalysisError(f"{place}: {error.strerror}; name another folder with --scratch") from error
     finally:
         shutil.rmtree(made, ignore_errors=True)
 
@@ -254,8 +259,6 @@ def _added(found: Iterable[BucketFound], tasks: Sequence[PartTask]) -> Sums:
     first: list[tuple[tuple[int, int], ...]] = []
     doubled = 0
     for one in found:
-        if one.problem is not None:
-            raise AnalysisError(one.problem)
         doubled += one.doubled
         first = sorted([*first, *one.first])[:DOUBLED_SHOWN]
         waiting = [{}] if doubled else [*waiting, one.sums]

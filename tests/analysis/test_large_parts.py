@@ -279,17 +279,25 @@ def test_parts_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     assert lines[-1] == f"{tmp_path}/many/*.parquet: 40 more mistakes; 60 of 60 parts have some"
 
 
-def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "error",
+    [OSError(errno.ENOSPC, "full"), pl.exceptions.ComputeError("underlying IO error: No space left on device")],
+)
+def test_a_full_disk_is_one_line_and_leaves_nothing(
+    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     where = split(ratings(), tmp_path / "p", [50])
     scratch = tmp_path / "scratch"
     scratch.mkdir()
 
     def full(*_: Any, **__: Any) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
+        raise error
 
     monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
-    with pytest.raises(AnalysisError, match="no room is left; name another with --scratch"):
+    with pytest.raises(AnalysisError) as caught:
         read_totals(where, "ratings", Reading(), scratch=scratch)
+    expected = f"{scratch}: temporary files cannot be written or read: no room is left; name another folder"
+    assert caught.value.problems == (f"{expected} with --scratch",)
     assert not list(scratch.iterdir())
 
 
