@@ -100,7 +100,7 @@ Examples:
 @click.option(
     "--scratch",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
-    help="Folder for temporary files of parts, about 25 bytes an answer.  [the system's]",
+    help="Folder for temporary files of parts, 15 to 40 bytes an answer.  [the system's]",
 )
 @click.option("--map", "mapping", multiple=True, metavar="OLD=NEW", help="Rename a column; repeatable.")
 @click.option("--llm", "llms", multiple=True, metavar="ID", help="Annotator that is an LLM; repeatable.")

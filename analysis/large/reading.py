@@ -67,7 +67,7 @@ def read_totals(
     client : distributed.Client, optional
         A cluster whose workers see the parts and ``scratch``; without it everything is done here.
     scratch : Path, optional
-        Folder for temporary files, about 30 bytes an answer, which are removed; by default the system's.
+        Folder for temporary files, 15 to 40 bytes an answer, which are removed; by default the system's.
     progress : callable
         Called with what is done, how many steps are, and of how many.
 
