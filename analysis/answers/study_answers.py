@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 
+from analysis.answers.beside import CONTAMINATION, EXPLANATIONS, METRICS, file_beside, read_record
 from analysis.answers.careless import needs_reading
 from analysis.answers.live_rows import LiveStudy, is_undecided, live_study
 from analysis.answers.plan import Plan
 from analysis.answers.preregistration import deviations, frozen_plan, planned_for
 from analysis.answers.study_facts import InterviewAnswer, Preregistration, StudyFacts, facts_of, plan_of
 from analysis.answers.tables import ANSWERS, AnswerTables, Reading, check_frames
+from analysis.contamination.results import Contamination
+from analysis.contamination.texts import hash_of, study_texts
+from analysis.explanations.exploration import ExplorationResults
 from spa.commands.workspace import Workspace
 from spa.errors import AnalysisError
 from spa.responses.decisions import read_decisions
@@ -21,8 +26,6 @@ from spa.responses.export import export_tables
 from spa.responses.tidy_tables import TABLES
 from spa.responses.two_reviewers import two_decide
 from spa.study.study import Study
-
-METRICS = "metrics.csv"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +39,7 @@ class StudyAnswers:
 
 
 def answers_of(workspace: Workspace, *, with_reading: bool = False, metrics: Path | None = None) -> StudyAnswers:
-    """Read all answers of a study's store, and its automatic metrics.
+    """Read all answers of a study's store, and what other commands wrote beside it.
 
     Parameters
     ----------
@@ -73,15 +76,25 @@ def answers_of(workspace: Workspace, *, with_reading: bool = False, metrics: Pat
         decisions = tuple(read_decisions(connection)) if two_decide(connection) else ()
     preregistration = _preregistered(workspace, live)
     facts = replace(facts, preregistration=preregistration, interview=interview, live=live, decisions=decisions)
+    facts = _with_files(facts, workspace)
     reading = exported.reading if with_reading else None
-    tables = check_frames(frames, Reading(), files=metric_files(metrics or metrics_beside(workspace.study)))
+    tables = check_frames(frames, Reading(), files=metric_files(metrics or file_beside(workspace.study, METRICS)))
     return StudyAnswers(tables=tables, plan=plan, facts=facts, reading=reading)
 
 
-def metrics_beside(study: Study) -> Path | None:
-    """Return the table of metrics beside the study file, where there is one."""
-    path = None if study.folder is None else study.folder / METRICS
-    return path if path is not None and path.exists() else None
+def _with_files(facts: StudyFacts, workspace: Workspace) -> StudyFacts:
+    """Add what ``spa contamination`` and ``spa explanations`` wrote beside the study."""
+    study = workspace.study
+    if (path := file_beside(study, CONTAMINATION)) is not None:
+        found = read_record(path, Contamination)
+        with suppress(AnalysisError):  # no text can be scored any more
+            if found.texts == hash_of(study_texts(study, workspace.outputs)):
+                facts = replace(facts, contamination=found)
+        if facts.contamination is None:
+            facts = replace(facts, outdated=(CONTAMINATION,))
+    if (path := file_beside(study, EXPLANATIONS)) is not None:
+        facts = replace(facts, exploration=read_record(path, ExplorationResults))
+    return facts
 
 
 def metric_files(metrics: Path | None) -> dict[str, Path]:

@@ -12,6 +12,8 @@ from analysis.statistics.record import Count, Record, names_of
 from spa.forms.form import ChoiceTarget, Form, PreferenceTarget, RankingTarget, RatingTarget, SpanTarget
 
 if TYPE_CHECKING:
+    from analysis.contamination.results import Contamination
+    from analysis.explanations.exploration import ExplorationResults
     from spa.responses.decisions import Decision
     from spa.study.study import Study
 
@@ -114,6 +116,9 @@ class StudyFacts(StudyReport):
     interview: tuple[InterviewAnswer, ...] = ()
     live: LiveStudy | None = None
     decisions: tuple[Decision, ...] = ()  # the log, where two reviewers decide
+    contamination: Contamination | None = None
+    exploration: ExplorationResults | None = None
+    outdated: tuple[str, ...] = ()  # files beside the study that are of other texts
 
     def reported(self) -> StudyReport:
         """Return the facts that stand in results.json under ``study``."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple, dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -58,6 +60,12 @@ def study_texts(study: Study, outputs: Outputs) -> list[StudyText]:
             "outputs of systems are never scored"
         )
     return list({(one.source, one.text): one for one in reversed(found)}.values())[::-1]
+
+
+def hash_of(texts: Iterable[StudyText]) -> str:
+    """Return the SHA-256 (hexadecimal) of the study's texts, without controls."""
+    own = [astuple(one) for one in texts if one.source not in (SEEN, UNSEEN)]
+    return sha256(json.dumps(own).encode()).hexdigest()
 
 
 def read_controls(path: Path) -> list[StudyText]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -69,6 +71,12 @@ def names_of_criteria(texts: Iterable[ExplainedText], study: StudyReport | None)
     """Return the names and ids of criteria, which an embedding must not see."""
     asked = [name for one in (study.criteria if study else ()) for name in (one.id, one.name or one.id)]
     return list(dict.fromkeys([*asked, *(one.criterion for one in texts)]))
+
+
+def hash_of(texts: Iterable[ExplainedText]) -> str:
+    """Return the SHA-256 (hexadecimal) of texts with what they are about and who wrote them."""
+    told = [(one.group, one.annotator_id, one.criterion, one.unit, one.system, one.system_y, one.text) for one in texts]
+    return sha256(json.dumps(told).encode()).hexdigest()
 
 
 def masked(text: str, names: Sequence[str]) -> str:

@@ -19,10 +19,12 @@ from analysis.comparisons.families import families_of
 from analysis.comparisons.findings import compare_with_expected, find_disagreements
 from analysis.correlations.rows import correlate_groups
 from analysis.descriptives.category_shares import category_shares
-from analysis.descriptives.explanations import explanations_of
+from analysis.descriptives.explanations import ExplanationRow, explanations_of
 from analysis.descriptives.identical_pairs import identical_pairs
 from analysis.descriptives.rating_breakdowns import breakdowns
 from analysis.descriptives.rating_counts import rating_counts
+from analysis.explanations.exploration import ExplorationResults
+from analysis.explanations.texts import explained_texts, hash_of
 from analysis.llm_vs_people.rows import llm_vs_people
 from analysis.metrics.rows import MetricResults, metric_results
 from analysis.orders.rows import OrderRows, order_rows
@@ -38,7 +40,7 @@ from analysis.results.headline import headline_of
 from analysis.results.live import with_fixed_estimates
 from analysis.results.rater_table import rater_table
 from analysis.results.records import SCHEMA, ChoiceResults, RatingResults, Results
-from analysis.results.warnings import warn
+from analysis.results.warnings import outdated_files, warn
 from analysis.spans.rows import SpanResults, span_results
 from analysis.statistics.rank_orders import Ranking
 from analysis.statistics.record import rounded
@@ -80,7 +82,7 @@ def analyse(
         )
         results = replace(results, observed_power=rounded(tuple(power)))
     results = replace(results, raters=rounded(tuple(rater_table(results, ready.answers, ready.orders))))
-    rows = warn(results, ready.plan)
+    rows = (*warn(results, ready.plan), *outdated_files(results, study))
     return replace(results, warnings=tuple(row.text for row in rows), warning_rows=rows, headline=headline_of(results))
 
 
@@ -94,7 +96,7 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
         agreement_of_ratings(ratings, orders["ratings"], plan) if ratings is not None else ([], [])
     )
     correlations, compared, by_system = correlate_groups(ratings, metrics, ready.groups, order, plan)
-    ordered = _ordered(ready)
+    ordered, explanations = _ordered(ready), tuple(explanations_of(kept, orders))
     families = [
         *families_of("preferences", tests.preferences, plan),
         *families_of("ratings", tests.ratings, plan),
@@ -142,7 +144,9 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
         correlations_by_system=tuple(by_system),
         metrics=_metric_results(ready, rankings),
         llm_vs_people=llm_vs_people(kept, orders, tests.means, plan, metrics=metrics),
-        explanations=tuple(explanations_of(kept, orders)),
+        explanations=explanations,
+        exploration=_exploration(ready.study, explanations),
+        contamination=ready.study.contamination if ready.study else None,
         expected=tuple(compare_with_expected(tests.findings, plan.expected)),
         disagreements=tuple(find_disagreements(tests.findings)),
         warnings=(),
@@ -165,6 +169,14 @@ def _metric_results(ready: AnalysisInput, rankings: Sequence[Ranking]) -> Metric
     tables, systems = ready.tables, dict.fromkeys(one for order in ready.orders.values() for one in order.systems)
     people = people_of(ready.groups)
     return metric_results(tables.metrics, tables.corpus_metrics, [*systems], rankings, people, ready.plan)
+
+
+def _exploration(study: StudyFacts | None, explanations: Sequence[ExplanationRow]) -> ExplorationResults | None:
+    """Return what was found in the texts that there are now."""
+    found = study.exploration if study else None
+    if study is None or found is None:
+        return None
+    return found if found.texts == hash_of(explained_texts(explanations, study.interview)) else None
 
 
 def _live(ready: AnalysisInput, tests: ComparisonResults) -> LiveStudy | None:
