@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 
-from analysis.answers.beside import CONTAMINATION, EXPLANATIONS, METRICS, file_beside, read_record
+from analysis.answers.beside import CONTAMINATION, EXPLANATIONS, METRICS, file_beside, path_beside
 from analysis.answers.careless import needs_reading
 from analysis.answers.live_rows import LiveStudy, is_undecided, live_study
 from analysis.answers.plan import Plan
 from analysis.answers.preregistration import deviations, frozen_plan, planned_for
 from analysis.answers.study_facts import InterviewAnswer, Preregistration, StudyFacts, facts_of, plan_of
+from analysis.answers.study_texts import hash_of, study_texts
 from analysis.answers.tables import ANSWERS, AnswerTables, Reading, check_frames
-from analysis.contamination.results import Contamination
-from analysis.contamination.texts import hash_of, study_texts
-from analysis.explanations.exploration import ExplorationResults
 from spa.commands.workspace import Workspace
 from spa.errors import AnalysisError
 from spa.responses.decisions import read_decisions
@@ -75,26 +72,20 @@ def answers_of(workspace: Workspace, *, with_reading: bool = False, metrics: Pat
     with workspace.store.reading() as connection:
         decisions = tuple(read_decisions(connection)) if two_decide(connection) else ()
     preregistration = _preregistered(workspace, live)
-    facts = replace(facts, preregistration=preregistration, interview=interview, live=live, decisions=decisions)
-    facts = _with_files(facts, workspace)
+    known, explored = (file_beside(workspace.study, name) for name in (CONTAMINATION, EXPLANATIONS))
+    facts = replace(
+        facts,
+        preregistration=preregistration,
+        interview=interview,
+        live=live,
+        decisions=decisions,
+        contamination=known,
+        texts=None if known is None else hash_of(study_texts(workspace.study, workspace.outputs)),
+        exploration=explored,
+    )
     reading = exported.reading if with_reading else None
-    tables = check_frames(frames, Reading(), files=metric_files(metrics or file_beside(workspace.study, METRICS)))
+    tables = check_frames(frames, Reading(), files=metric_files(metrics or path_beside(workspace.study, METRICS)))
     return StudyAnswers(tables=tables, plan=plan, facts=facts, reading=reading)
-
-
-def _with_files(facts: StudyFacts, workspace: Workspace) -> StudyFacts:
-    """Add what ``spa contamination`` and ``spa explanations`` wrote beside the study."""
-    study = workspace.study
-    if (path := file_beside(study, CONTAMINATION)) is not None:
-        found = read_record(path, Contamination)
-        with suppress(AnalysisError):  # no text can be scored any more
-            if found.texts == hash_of(study_texts(study, workspace.outputs)):
-                facts = replace(facts, contamination=found)
-        if facts.contamination is None:
-            facts = replace(facts, outdated=(CONTAMINATION,))
-    if (path := file_beside(study, EXPLANATIONS)) is not None:
-        facts = replace(facts, exploration=read_record(path, ExplorationResults))
-    return facts
 
 
 def metric_files(metrics: Path | None) -> dict[str, Path]:

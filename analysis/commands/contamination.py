@@ -59,16 +59,23 @@ def contamination(
     import time
     from dataclasses import asdict
 
+    from analysis.answers.study_texts import study_texts
+    from analysis.contamination.controls import read_controls
     from analysis.contamination.results import contamination as summarise
     from analysis.contamination.results import scored_texts, text_rows
-    from analysis.contamination.texts import read_controls, study_texts
     from analysis.report.contamination import conclusions, write_page
+    from spa.errors import AnalysisError
     from spa.raters.local.token_statistics import token_statistics
     from spa.study.load import load_study
     from spa.study.outputs import load_outputs
 
     loaded_study = load_study(study)
     texts = study_texts(loaded_study, load_outputs(loaded_study))
+    if not texts:
+        raise AnalysisError(
+            f'study {loaded_study.id!r}: expected texts of items, or a system with role = "human" or "reference", got '
+            "none; outputs of systems are never scored"
+        )
     texts += read_controls(controls) if controls is not None else []
     loaded = _load(loaded_study, model, study.parent, double=double)
     start = time.perf_counter()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from analysis.answers.study_texts import SEEN, UNSEEN, Source, StudyText, hash_of
 from analysis.contamination.scores import (
     SHARE,
     Auc,
@@ -17,7 +18,6 @@ from analysis.contamination.scores import (
     calibrated_threshold,
     familiarity_scores,
 )
-from analysis.contamination.texts import SEEN, UNSEEN, Source, StudyText, hash_of
 from analysis.figures.plain_text import percent, shown_name
 from analysis.preference_checks.coherence import wilson
 from analysis.statistics.record import Count, Positive, Record, Share

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from analysis.answers.beside import CONTAMINATION, record_text
+from analysis.answers.study_texts import SEEN, UNSEEN
 from analysis.contamination.results import MEASURES, Contamination
-from analysis.contamination.texts import SEEN, UNSEEN
 from analysis.figures import drawing
 from analysis.figures.plain_text import shown_name
 from analysis.report.cells import cell

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from analysis.agreement.reviewers import ReviewAgreement, review_agreement
 from analysis.agreement.rows import agreement_of_judgements, agreement_of_ratings
+from analysis.answers.beside import read_record
 from analysis.answers.exclusions import apply_exclusions, careless_checks
 from analysis.answers.groups import people_of
 from analysis.answers.input import AnalysisInput, prepare_input
@@ -17,6 +18,7 @@ from analysis.answers.study_facts import StudyFacts
 from analysis.answers.tables import AnswerTables
 from analysis.comparisons.families import families_of
 from analysis.comparisons.findings import compare_with_expected, find_disagreements
+from analysis.contamination.results import Contamination
 from analysis.correlations.rows import correlate_groups
 from analysis.descriptives.category_shares import category_shares
 from analysis.descriptives.explanations import ExplanationRow, explanations_of
@@ -146,7 +148,7 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
         llm_vs_people=llm_vs_people(kept, orders, tests.means, plan, metrics=metrics),
         explanations=explanations,
         exploration=_exploration(ready.study, explanations),
-        contamination=ready.study.contamination if ready.study else None,
+        contamination=_contamination(ready.study),
         expected=tuple(compare_with_expected(tests.findings, plan.expected)),
         disagreements=tuple(find_disagreements(tests.findings)),
         warnings=(),
@@ -173,10 +175,18 @@ def _metric_results(ready: AnalysisInput, rankings: Sequence[Ranking]) -> Metric
 
 def _exploration(study: StudyFacts | None, explanations: Sequence[ExplanationRow]) -> ExplorationResults | None:
     """Return what was found in the texts that there are now."""
-    found = study.exploration if study else None
-    if study is None or found is None:
+    if study is None or study.exploration is None:
         return None
+    found = read_record(study.exploration, ExplorationResults)
     return found if found.texts == hash_of(explained_texts(explanations, study.interview)) else None
+
+
+def _contamination(study: StudyFacts | None) -> Contamination | None:
+    """Return what was found in the texts that the study has now."""
+    if study is None or study.contamination is None:
+        return None
+    found = read_record(study.contamination, Contamination)
+    return found if found.texts == study.texts else None
 
 
 def _live(ready: AnalysisInput, tests: ComparisonResults) -> LiveStudy | None:

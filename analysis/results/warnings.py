@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from analysis.answers.beside import EXPLANATIONS
 from analysis.answers.plan import Plan
 from analysis.answers.study_facts import StudyFacts
 from analysis.answers.units import ENOUGH_ANNOTATORS
@@ -46,11 +45,11 @@ def outdated_files(results: Results, study: StudyFacts | None) -> Iterator[Warni
     """Warn of files beside the study that are of other texts than it has now."""
     if study is None:
         return
-    other = study.exploration is not None and results.exploration is None
-    for name in (*study.outdated, *([EXPLANATIONS] if other else [])):
-        command = f"spa {name.removesuffix('.json')}"
-        text = f"{name} is of other texts than the study has now, so it is left out; run {command} anew."
-        yield WarningRow(kind="outdated_file", group=None, text=text)
+    for file, found in ((study.contamination, results.contamination), (study.exploration, results.exploration)):
+        if file is not None and found is None:
+            name, command = file.path.name, file.path.stem
+            text = f"{name} is of other texts than the study has now, so it is left out; run spa {command} anew."
+            yield WarningRow(kind="outdated_file", group=None, text=text)
 
 
 def _about_groups(results: Results) -> Iterator[WarningRow]:

@@ -1,0 +1,164 @@
+"""What ``spa contamination`` and ``spa explanations`` wrote beside a study: in its report, current, or refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from analysis.answers.beside import CONTAMINATION, EXPLANATIONS, record_text
+from analysis.answers.study_answers import answers_of
+from analysis.answers.study_texts import SEEN, UNSEEN, Source, StudyText, study_texts
+from analysis.contamination.results import Contamination, ScoredText, contamination, seen_words
+from analysis.contamination.scores import FamiliarityScores
+from analysis.explanations import exploration
+from analysis.figures.figures import scatter_plot
+from analysis.report.csv_tables import csv_tables
+from analysis.report.sections import build_document
+from analysis.results.analyse import analyse
+from analysis.results.files import from_plain, to_json
+from analysis.results.records import Results
+from spa.commands.workspace import open_workspace
+from spa.errors import AnalysisError
+from spa.study.load import load_study
+from spa.study.outputs import load_outputs
+from tests.conftest import need
+from tests.dashboard.explained import explained_study
+from tests.spa.rehearsed import spa
+
+
+def scored(texts: list[StudyText], scores: list[float]) -> list[ScoredText]:
+    return [
+        ScoredText(
+            text=text,
+            n_tokens=20,
+            windows=1,
+            scores=FamiliarityScores(
+                min_k=score, min_k_plus_plus=score, log_likelihood=score, perplexity=1.0, zlib_ratio=score
+            ),
+        )
+        for text, score in zip(texts, scores, strict=True)
+    ]
+
+
+def found_in(texts: list[StudyText], scores: list[float], *, seen: float = -3) -> Contamination:
+    """Return what is found in texts beside 39 controls of each kind: unseen ones from -9 to -5, seen ones around one."""
+    known: dict[Source, float] = {SEEN: seen, UNSEEN: -7}
+    controls = [StudyText(source=kind, item_id=str(n), text="x") for kind in known for n in range(39)]
+    spread = [middle + step for middle in known.values() for step in np.linspace(-2, 2, 39).tolist()]
+    every = scored([*texts, *controls], [*scores, *spread])
+    return contamination(every, model="models/tiny", fingerprint="ab", dtype="float32")
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a study that was answered and has both files beside it."""
+    need("sklearn")
+    path = explained_study(tmp_path_factory.mktemp("reported") / "study")
+    loaded = load_study(path)
+    texts = study_texts(loaded, load_outputs(loaded))
+    (path.parent / CONTAMINATION).write_text(record_text(found_in(texts, [-4.0] * len(texts))))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(exploration, "find_spec", lambda name: None)  # UMAP takes long to load
+        spa("explanations", path)
+    return path
+
+
+def results_of(path: Path) -> Results:
+    with open_workspace(path, read_only=True) as workspace:
+        found = answers_of(workspace)
+    return analyse(found.tables, found.plan, study=found.facts)
+
+
+def changed(study: Path, folder: Path, name: str, content: str | None) -> Path:
+    """Return a copy of the study with another content of a file, or without it."""
+    shutil.copytree(study.parent, folder, dirs_exist_ok=True)
+    (folder / name).unlink()
+    if content is not None:
+        (folder / name).write_text(content)
+    return folder / study.name
+
+
+def test_both_stand_in_the_report_with_their_tables(study: Path) -> None:
+    results = results_of(study)
+    assert from_plain(json.loads(to_json(results))) == results
+    sections = {section.id: section for section in build_document(results).sections}
+    assert {"contamination", "exploration"} <= set(sections)
+    tables = csv_tables(results)
+    for section in (sections["contamination"], sections["exploration"]):
+        named = [f"{name}.csv" for block in section.blocks if (name := getattr(block, "csv", ""))]
+        assert named
+        assert set(named) <= set(tables)
+    shown = repr(sections)
+    assert "folds are not stratified" in shown
+    assert "not where from" in shown
+    assert results.headline is not None
+    assert "models/tiny may have read texts before: 6 of 6 items are predicted" in repr(results.headline.problems)
+    points = pl.read_csv(tables["exploration_points.csv"].encode())
+    beside = pl.read_csv(study.with_name("map.csv"))
+    assert points["x"].to_list() == pytest.approx(beside["x"].to_list())
+
+
+def test_without_the_files_nothing_is_said(study: Path, tmp_path: Path) -> None:
+    path = changed(study, tmp_path / "s", CONTAMINATION, None)
+    path.with_name(EXPLANATIONS).unlink()
+    results = results_of(path)
+    assert (results.contamination, results.exploration) == (None, None)
+    assert not {"contamination", "exploration"} & {section.id for section in build_document(results).sections}
+    assert not [name for name in csv_tables(results) if name.startswith(("contamination", "exploration"))]
+    assert "outdated_file" not in {row.kind for row in results.warning_rows}
+
+
+@pytest.mark.parametrize("name", [CONTAMINATION, EXPLANATIONS])
+def test_a_file_of_other_texts_is_left_out_with_a_warning(study: Path, tmp_path: Path, name: str) -> None:
+    content = json.loads(study.with_name(name).read_text())
+    results = results_of(changed(study, tmp_path / "s", name, json.dumps({**content, "texts": "0" * 64})))
+    (warning,) = [row.text for row in results.warning_rows if row.kind == "outdated_file"]
+    assert warning.startswith(f"{name} is of other texts than the study has now")
+    assert warning.endswith(f"run spa {name.removesuffix('.json')} anew.")
+    assert [results.contamination, results.exploration].count(None) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [("{}", "Field required"), ("[", "Invalid JSON"), ('{"texts": 3}', "valid string"), (None, "not finite")],
+)
+def test_a_file_that_cannot_be_read_is_refused_in_a_line(
+    study: Path, tmp_path: Path, content: str | None, problem: str
+) -> None:
+    if content is None:
+        content = study.with_name(CONTAMINATION).read_text().replace('"confidence":', '"edges":[NaN],"confidence":')
+        content = json.dumps({**json.loads(content), "edges": [float("nan")]})
+    path = changed(study, tmp_path / "s", CONTAMINATION, content)
+    with pytest.raises(
+        AnalysisError, match=rf"expected what spa contamination writes; .*{problem}.*; run it anew"
+    ) as one:
+        results_of(path)
+    assert "\n" not in str(one.value)
+
+
+def test_the_first_part_speaks_only_of_what_lies_above_chance() -> None:
+    items = [StudyText(source="items", item_id=str(n), text=str(n)) for n in range(20)]
+    half = [-4.0, -8.0] * 10
+    assert [*seen_words(found_in(items, half))] == [
+        "models/tiny may have read texts before: 10 of 20 items are predicted as seen; of unseen ones at most 5.0% would be."
+    ]
+    assert not [*seen_words(found_in(items, [-4.0] + [-8.0] * 19))]  # one of 20 is what chance gives
+    assert not [*seen_words(found_in(items, half, seen=-7))]  # the controls cannot be told apart
+    assert not [*seen_words(contamination(scored(items, half), model="m", fingerprint=None, dtype="float32"))]
+    assert not [*seen_words(None)]
+
+
+def test_points_of_a_map_keep_their_places() -> None:
+    svg = scatter_plot([("<a>", 0, 0), ("b", 1, 2), ("b", 0.5, 1)], alternative="a map")
+    places = [line.split(")")[0].split(",") for line in svg.split("translate(")[1:]]
+    (x0, y0), (x1, y1), (x2, y2) = [(float(x), float(y)) for x, y in places[-3:]]
+    assert x0 < x1
+    assert y0 > y1
+    assert (x2, y2) == ((x0 + x1) / 2, (y0 + y1) / 2)
+    assert "<a>" not in svg
+    assert scatter_plot([("a", 1, 1)], alternative="one point")
