@@ -31,6 +31,7 @@ class ExplainedText:
     system: str | None = None
     system_y: str | None = None  # the second of a pair
     sample: str | None = None
+    sample_y: str | None = None
     value: float | None = None  # the answer that is explained
     text: str
 
@@ -48,6 +49,7 @@ def explained_texts(rows: Iterable[ExplanationRow], interview: Iterable[Intervie
             system=row.system or row.system_x,
             system_y=row.system_y,
             sample=row.sample or row.sample_x,
+            sample_y=row.sample_y,
             value=row.value,
             text=row.explanation,
         )
