@@ -136,7 +136,7 @@ def _open(one: ExplainedText, names: Names) -> None:
         return
     outputs = loading.workspace().outputs
     for system, sample in ((one.system, one.sample), (one.system_y, one.sample_y)):
-        samples = [] if system is None else outputs.of(one.item_id, system)
+        samples = () if system is None else outputs.of(one.item_id, system)
         output = samples[int(sample or 1) - 1] if samples else None
         if output is None:
             continue

@@ -132,7 +132,7 @@ def test_files_of_other_texts_are_left_out_with_a_warning(study: Path, answers: 
 def test_a_file_that_cannot_be_read_is_refused_in_a_line(content: str | None, problem: str) -> None:
     if content is None:
         items = [StudyText(source="items", item_id="1", text="a")]
-        content = record_text(found_in(items, [-4])).replace('"min_k": -4.0', '"min_k": NaN', 1)
+        content = record_text(found_in(items, [-4.5])).replace("-4.5", "NaN", 1)
     with pytest.raises(AnalysisError, match=problem) as one:
         read_record(FileBeside(path=Path(CONTAMINATION), content=content.encode()), Contamination)
     assert str(one.value).startswith("contamination.json: expected what spa contamination writes; ")
