@@ -77,8 +77,8 @@ def _how(found: Exploration) -> str:
     shown = len(found.texts)
     some = f" {shown:,} of {found.n_texts:,} texts, drawn at random." if found.n_texts > shown else ""
     return (
-        f"Texts that lie close are worded alike: {found.projection} of {found.embedding}, with the names of criteria "
-        f"hidden.{some} Distances on a map mislead. {METHOD}"
+        f"Texts that lie close are worded alike: {found.projection} of {found.embedding}.{some} Distances on a map "
+        f"mislead. {METHOD}"
     )
 
 

@@ -7,15 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 
 from analysis.answers.beside import CONTAMINATION, FileBeside, read_record, record_text
 from analysis.answers.study_answers import StudyAnswers, answers_of
-from analysis.answers.study_texts import SEEN, UNSEEN, Source, StudyText, hash_of, study_texts
-from analysis.contamination.results import Contamination, ScoredText, contamination, seen_words
-from analysis.contamination.scores import FamiliarityScores
+from analysis.answers.study_texts import StudyText, hash_of, study_texts
+from analysis.contamination.results import Contamination, contamination, seen_words
 from analysis.explanations import exploration
 from analysis.figures.figures import scatter_plot
 from analysis.report.csv_tables import csv_tables
@@ -29,30 +27,8 @@ from spa.study.load import load_study
 from spa.study.outputs import load_outputs
 from tests.conftest import need
 from tests.dashboard.explained import explained_study
+from tests.dashboard.familiar import found_in, scored, write_contamination
 from tests.spa.rehearsed import spa
-
-
-def scored(texts: list[StudyText], scores: list[float]) -> list[ScoredText]:
-    return [
-        ScoredText(
-            text=text,
-            n_tokens=20,
-            windows=1,
-            scores=FamiliarityScores(
-                min_k=score, min_k_plus_plus=score, log_likelihood=score, perplexity=1.0, zlib_ratio=score
-            ),
-        )
-        for text, score in zip(texts, scores, strict=True)
-    ]
-
-
-def found_in(texts: list[StudyText], scores: list[float], *, seen: float = -3) -> Contamination:
-    """Return what is found beside 39 controls of each kind: unseen ones around -7, seen ones around ``seen``."""
-    known: dict[Source, float] = {SEEN: seen, UNSEEN: -7}
-    controls = [StudyText(source=kind, item_id=str(n), text="x") for kind in known for n in range(39)]
-    spread = [middle + step for middle in known.values() for step in np.linspace(-2, 2, 39).tolist()]
-    every = scored([*texts, *controls], [*scores, *spread])
-    return contamination(every, model="models/tiny", fingerprint="ab", dtype="float32")
 
 
 @pytest.fixture(scope="module")
@@ -60,9 +36,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a study that was answered and has both files beside it."""
     need("sklearn")
     path = explained_study(tmp_path_factory.mktemp("reported") / "study")
-    loaded = load_study(path)
-    texts = study_texts(loaded, load_outputs(loaded))
-    (path.parent / CONTAMINATION).write_text(record_text(found_in(texts, [-4.0] * len(texts))))
+    write_contamination(path)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(exploration, "find_spec", lambda name: None)  # UMAP takes long to load
         spa("explanations", path)
