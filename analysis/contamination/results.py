@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
+from annotated_types import MinLen
 
 from analysis.answers.study_texts import SEEN, UNSEEN, Source, StudyText, hash_of
 from analysis.contamination.scores import (
@@ -89,7 +90,7 @@ class Contamination(Record):
     """K of Min-K."""
     confidence: Share
     false_positive_rate: Share
-    sources: tuple[SourceScores, ...]
+    sources: Annotated[tuple[SourceScores, ...], MinLen(1)]
     edges: tuple[float, ...]
     """Of the histograms of Min-K % Prob."""
     aucs: dict[Measure, Auc]

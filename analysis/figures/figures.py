@@ -291,8 +291,10 @@ def scatter_plot(points: Sequence[tuple[str, float, float]], *, alternative: str
     Returns
     -------
     str
-        An SVG document.
+        An SVG document; empty where there is no point.
     """
+    if not points:
+        return ""
     kinds = list(dict.fromkeys(kind for kind, _, _ in points))
     looks = {kind: (cycle(SHAPES, kinds)[at], cycle(COLOURS, kinds)[at]) for at, kind in enumerate(kinds)}
     width, top, marks = 2.0 * PLOT_WIDTH, 0.0, []

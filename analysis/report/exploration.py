@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-
 from analysis.explanations.exploration import ExplorationResults, MapPoint
 from analysis.explanations.separation import METHOD
 from analysis.figures.figures import scatter_plot
@@ -63,10 +61,19 @@ def _separations(names: Names, found: ExplorationResults) -> Table:
 
 
 def _keywords(names: Names, found: ExplorationResults) -> Table:
-    rows = []
-    for (group, criterion), part in groupby(found.keywords, lambda row: (row.group, row.criterion)):
-        words = ", ".join(f"{row.keyword} ({row.n_texts:,})" for row in [*part][:MOST_KEYWORDS])
-        rows.append((cell(names.group(group)), cell(names.criterion(criterion)), cell(words, quoted=True)))
+    parts: dict[str, dict[str, list[str]]] = {}
+    for row in found.keywords:
+        own = parts.setdefault(row.group, {}).setdefault(row.criterion, [])
+        own.append(f"{row.keyword} ({row.n_texts:,})")
+    rows = [
+        (
+            cell(names.group(group)),
+            cell(names.criterion(criterion)),
+            cell(", ".join(words[:MOST_KEYWORDS]), quoted=True),
+        )
+        for group, by_criterion in parts.items()
+        for criterion, words in by_criterion.items()
+    ]
     return Table(
         name="exploration_keywords",
         caption="Keywords",

@@ -17,6 +17,7 @@ from analysis.contamination.results import Contamination, contamination, seen_wo
 from analysis.explanations import exploration
 from analysis.figures.figures import scatter_plot
 from analysis.report.csv_tables import csv_tables
+from analysis.report.document import Table
 from analysis.report.sections import build_document
 from analysis.results.analyse import analyse
 from analysis.results.files import from_plain, to_json
@@ -66,6 +67,11 @@ def test_both_stand_in_the_report_with_their_tables(study: Path, answers: StudyA
         assert set(named) <= set(tables)
     shown = repr(sections)
     assert "folds are not stratified" in shown
+    (keywords,) = [block for block in sections["exploration"].blocks if getattr(block, "caption", "") == "Keywords"]
+    assert isinstance(keywords, Table)
+    writers = [row[0].text for row in keywords.rows]
+    assert writers == sorted(writers, reverse=True)  # simulated annotators, then the judge
+    assert max(row[2].text.count("(") for row in keywords.rows) == 5
     assert "not where from" in shown
     assert results.headline is not None
     assert "models/tiny may have read texts before: 6 of 6 items are predicted" in repr(results.headline.problems)
