@@ -124,7 +124,7 @@ def test_the_first_part_speaks_only_of_what_lies_above_chance() -> None:
     half = [-4.0, -8.0] * 10
     (line,) = seen_words(found_in(items, half))
     assert line.startswith("models/tiny may have read texts before: 10 of 20 items are predicted as seen; ")
-    assert not [*seen_words(found_in(items, [-4.0] + [-8.0] * 19))]  # one of 20 is what chance gives
+    assert not [*seen_words(found_in(items, [-4.0] * 2 + [-8.0] * 18))]  # chance may give two of 20
     assert not [*seen_words(found_in(items, half, seen=-7))]  # the controls cannot be told apart
     assert not [*seen_words(contamination(scored(items, half), model="m", fingerprint=None, dtype="float32"))]
     assert not [*seen_words(None)]
