@@ -20,7 +20,7 @@ from analysis.descriptives.category_shares import share_rows
 from analysis.descriptives.rating_counts import count_rows
 from analysis.large.agreement import alphas
 from analysis.large.comparing import compare_sums
-from analysis.large.rating_sums import SINGLE, mean_scores
+from analysis.large.rating_sums import MOST_OUTPUTS, SINGLE, has_too_many_outputs, mean_scores
 from analysis.large.totals import AnswerTotals
 from analysis.ranking.agreement import agreement_of_rankings
 from analysis.ranking.differences import find_ranking_differences
@@ -167,6 +167,8 @@ def _left_out(totals: AnswerTotals, results: Results) -> WarningRow:
             left_out.append("counts of repeated scores")
         if any(row.method == "z_scores" and row.reason == SINGLE for row in results.ratings.robustness):
             left_out.append("z-scores of tests by item")
+        if len(totals.groups) > 1 and has_too_many_outputs(totals):
+            left_out.append(f"correlations of groups over more than {MOST_OUTPUTS:,} outputs")
     if any(kind == "llm" for _, kind in totals.groups):
         left_out += ["comparisons of LLMs with people", "the table of raters"]
     text = f"The {totals.kind} were read in parts and added up. Left out, as they need single answers: "

@@ -220,6 +220,13 @@ def test_annotators_are_left_out_by_the_table_of_annotators_before_answers_are_a
     assert after["exclusions"] == expected["exclusions"]
 
 
+def test_correlations_of_too_many_outputs_are_named_as_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("analysis.large.rating_sums.MOST_OUTPUTS", 3)
+    results = from_sums(check(ratings=rated(people=4, llm=2)), "ratings", Plan())
+    assert results["correlations"] == []
+    assert "correlations of groups" in results["warnings"][-1]
+
+
 def test_units_that_are_too_many_to_be_drawn_are_drawn_in_bundles(monkeypatch: pytest.MonkeyPatch) -> None:
     tables = check(ratings=rated(people=4, llm=2))
     singly = from_sums(tables, "ratings", Plan())["ranking_agreement"]
