@@ -225,6 +225,7 @@ def add_up(rows: pl.DataFrame, kind: LargeKind, grid: Grid) -> Sums:
         )
     starts = {"clusters": clusters, "blocks": blocks}
     layout = [rows[own].group_by(PART).agg(pl.len().cast(pl.Int64).alias(name)) for name, own in starts.items()]
+    layout.append(rows.group_by(PART).agg(pl.len().cast(pl.Int64).alias("answers")))
     layouts = pl.concat(layout, how="diagonal").group_by(PART).sum()
     return sums | {"layout": layouts, "repeated": _repeated(about, kind, grid, once=once)}
 

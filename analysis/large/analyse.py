@@ -20,7 +20,7 @@ from analysis.descriptives.category_shares import share_rows
 from analysis.descriptives.rating_counts import count_rows
 from analysis.large.agreement import alphas
 from analysis.large.comparing import compare_sums
-from analysis.large.rating_sums import SINGLE, mean_scores
+from analysis.large.rating_sums import MOST_OUTPUTS, SINGLE, has_too_many_outputs, mean_scores
 from analysis.large.totals import AnswerTotals
 from analysis.ranking.agreement import agreement_of_rankings
 from analysis.ranking.differences import find_ranking_differences
@@ -143,15 +143,18 @@ def _groups(totals: AnswerTotals, exclusions: Sequence[Exclusion]) -> tuple[Grou
 
 
 def _named_counts(totals: AnswerTotals) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return how often each score was given, by name: of ratings, and of category questions."""
-    if totals.kind == "choices":
+    """Return how often each score was given, by name: of ratings, and of category questions; not where some repeat."""
+    place = ["group", "criterion"]
+    if totals.scores is None:
         nothing = pl.DataFrame(schema=dict.fromkeys(("group", "criterion", "system", "score", "n"), pl.Int64))
         return nothing, nothing
+    cells = totals.scores.overall.group_by(place).agg(pl.col("n").sum())
+    once = totals.layout.join(cells, on=place).filter(pl.col("n") == pl.col("answers"))
+    counts = totals.counts.join(once, on=place, how="semi", maintain_order="left")
     lists = {"group": totals.order.groups, "criterion": totals.order.criteria, "system": totals.order.systems}
-    names = [pl.Series(name, listed)[totals.counts[name].to_list()] for name, listed in lists.items()]
-    named = totals.counts.with_columns(names)
+    names = [pl.Series(name, listed)[counts[name].to_list()] for name, listed in lists.items()]
+    named = counts.with_columns(names)
     of_category = totals.columns.filter(pl.col("column") == "elicitation", pl.col("value") == "category")
-    place = ["group", "criterion"]
     return named.join(of_category, on=place, how="anti"), named.join(of_category, on=place, how="semi")
 
 
@@ -160,8 +163,12 @@ def _left_out(totals: AnswerTotals, results: Results) -> WarningRow:
     left_out = ["agreement between annotators", "intervals of strengths by annotator and item at once"]
     if totals.kind == "ratings":
         left_out = ["agreement other than alpha of intervals", "the ordinal model", "breakdowns of means"]
+        if totals.scores is not None and totals.layout["answers"].sum() != totals.scores.overall["n"].sum():
+            left_out.append("counts of repeated scores")
         if any(row.method == "z_scores" and row.reason == SINGLE for row in results.ratings.robustness):
             left_out.append("z-scores of tests by item")
+        if len(totals.groups) > 1 and has_too_many_outputs(totals):
+            left_out.append(f"correlations of groups over more than {MOST_OUTPUTS:,} outputs")
     if any(kind == "llm" for _, kind in totals.groups):
         left_out += ["comparisons of LLMs with people", "the table of raters"]
     text = f"The {totals.kind} were read in parts and added up. Left out, as they need single answers: "

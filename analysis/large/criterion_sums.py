@@ -55,7 +55,7 @@ def by_criterion(totals: AnswerTotals) -> Iterator[CriterionSums]:
     order, kinds, k = totals.order, dict(totals.groups), len(totals.order.systems)
     scores, pairs, counts = _placed(totals.scores), _placed(totals.pairs), _places(totals.counts)
     sizes = {(group, criterion): scale for group, criterion, scale in totals.scale.select(*PART, "scale").iter_rows()}
-    for group, criterion, clusters, blocks in totals.layout.sort(PART).iter_rows():
+    for group, criterion, clusters, blocks in totals.layout.select(*PART, "clusters", "blocks").iter_rows():
         place = (group, criterion)
         names = order.groups[group], order.criteria[criterion]
         yield CriterionSums(

@@ -210,10 +210,15 @@ def mean_sums(
     return sums_of_units(totals, unit, names[unit], own["system"], own[unit], n, own["total"], plan)
 
 
+def has_too_many_outputs(totals: AnswerTotals) -> bool:
+    """Say whether groups are not correlated, for the memory that the means of so many outputs would take."""
+    return totals.scores is not None and totals.scores.item.height > MOST_OUTPUTS
+
+
 def mean_scores(totals: AnswerTotals) -> dict[str, dict[str, Scores]]:
     """Return the mean rating of each output by criterion and group; none where a table has too many outputs."""
     found: dict[str, dict[str, Scores]] = {}
-    if totals.scores is None or len(totals.groups) < 2 or totals.scores.item.height > MOST_OUTPUTS:
+    if totals.scores is None or len(totals.groups) < 2 or has_too_many_outputs(totals):
         return found
     for part in by_criterion(totals):
         own = part.scores["item"]

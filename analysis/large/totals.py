@@ -70,8 +70,8 @@ class AnswerTotals:
         Ratings: ``group, criterion, system, score: n``, as many as there are in ``listed`` parts; choices:
         ``group, criterion, x, y, score: n`` with score 1, 0.5 and 0. Of cells.
     layout : DataFrame
-        ``group, criterion: clusters, blocks``: combinations of an annotator and an item, and these with assignment and
-        variant, counted.
+        ``group, criterion: clusters, blocks, answers``: combinations of an annotator and an item, these with assignment
+        and variant, and answers, repeats too, counted.
     missing : DataFrame
         ``group, criterion, reason, level: n``: answers that cannot be used.
     seen : DataFrame

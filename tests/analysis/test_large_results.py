@@ -26,6 +26,7 @@ from tests.compare_results import differences
 SINGLE = ("annotator_pairs", "llm_vs_people", "raters", "warnings", "warning_rows")
 BREAKDOWNS = ("by_system", "by_variant", "by_annotator")
 COUNTED = [(person, item, system) for person in range(3) for item in range(4) for system in "AB"]
+COUNTED_TWICE = [(f"a{who}", f"i{item}", system, times) for who, item, system in COUNTED for times in range(2)]
 SUMMED = Plan(lower_is_better=frozenset({"errors"}), equivalence_margin_ratings=0.3, correction="bh", family="all")
 
 
@@ -191,6 +192,14 @@ def test_rules_that_need_single_answers_are_refused(plan: Plan, visit: str | Non
         analyse_totals(totals_of(tables, "ratings"), plan)
 
 
+def test_scores_that_are_repeated_are_averaged_and_not_counted() -> None:
+    rows = ratings([(*key, 3 + times) for *key, times in COUNTED_TWICE], repeat=[f"{row[-1]}" for row in COUNTED_TWICE])
+    expected, found = analyse(check(ratings=rows), Plan()), from_sums(check(ratings=rows), "ratings", Plan())
+    assert list(differences(expected["ratings"]["means"], found["ratings"]["means"])) == []
+    assert found["rating_counts"] == []
+    assert "counts of repeated scores" in found["warnings"][-1]
+
+
 def test_whoever_answers_again_in_another_assignment_is_refused() -> None:
     rows = ratings([("a", "i", "A", 3), ("a", "i", "B", 4)] * 2, assignment_id=["1", "1", "2", "2"])
     with pytest.raises(AnalysisError, match="1 people answered a question in two assignments"):
@@ -209,6 +218,13 @@ def test_annotators_are_left_out_by_the_table_of_annotators_before_answers_are_a
     after = json.loads(to_json(found))
     assert list(differences(expected["ratings"]["means"], after["ratings"]["means"])) == []
     assert after["exclusions"] == expected["exclusions"]
+
+
+def test_correlations_of_too_many_outputs_are_named_as_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("analysis.large.rating_sums.MOST_OUTPUTS", 3)
+    results = from_sums(check(ratings=rated(people=4, llm=2)), "ratings", Plan())
+    assert results["correlations"] == []
+    assert "correlations of groups" in results["warnings"][-1]
 
 
 def test_units_that_are_too_many_to_be_drawn_are_drawn_in_bundles(monkeypatch: pytest.MonkeyPatch) -> None:
