@@ -265,8 +265,14 @@ def test_explanations_and_contamination(tmp_path: Path, monkeypatch: pytest.Monk
         reader.spa("build", study, "--annotators", "2")
         reader.spa("rate", study, "--rater", study.parent / "raters" / "chhun.toml", "--simulate", "--limit", "1")
         walk(reader, "explanations.md")
+        for found in (tmp_path / "seen" / "contamination.json", tmp_path / "explained" / "explanations.json"):
+            shutil.copy(found, study.parent)
+        reader.spa("report", study, "--out", tmp_path / "report")
     assert "predicted as seen" in (tmp_path / "seen" / "contamination.md").read_text()
     assert (tmp_path / "explained" / "map.csv").is_file()
+    appendix = (tmp_path / "report" / "appendix.md").read_text()
+    assert "## Has my-study/model read these texts before?" in appendix
+    assert "## What explanations speak of" in appendix
 
 
 def test_the_reproduction_of_published_ratings(tmp_path: Path, shared_data: Path) -> None:

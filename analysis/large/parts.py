@@ -22,6 +22,7 @@ from analysis.answers.order import Order, order_of
 from analysis.answers.reading import RawTable, read_slices
 from analysis.answers.tables import Reading
 from analysis.large.adding import Sums, described, keyed_rows, merged
+from analysis.large.building import NAMED
 from analysis.large.locations import local_file
 from analysis.large.totals import LargeKind
 from analysis.statistics.coding import Ints
@@ -31,7 +32,6 @@ ROWS = 1 << 20  # of a Parquet file that are read at a time
 CLASSES = 64  # of items, and of annotators in each: what is about one item comes together, so that sums stay short
 BUCKETS = CLASSES**2  # into which rows go by item and annotator
 ROW_GROUP = 4096  # rows that are read from the exchange together
-NAMED = 10_000  # annotators up to which their names are kept
 WAY = "\x1f"  # between a criterion and its elicitation
 MOST = 20  # problems of one part that are kept
 
@@ -97,7 +97,7 @@ def read_part(task: PartTask) -> PartFound:
                 slices.append(_read_slice(task, len(slices), check.frame))
     except AnalysisError as error:
         problems += error.problems
-    names = pl.concat([own.names for own in slices if own.names is not None] or [_no_names()]).unique()
+    names = pl.concat([own.names for own in slices if own.names is not None] or [no_names()]).unique()
     known = names.height <= NAMED and all(own.names is not None for own in slices)
     return PartFound(
         number=task.number,
@@ -146,7 +146,8 @@ def _read_slice(task: PartTask, number: int, checked: pl.DataFrame) -> _Slice:
     )
 
 
-def _no_names() -> pl.DataFrame:
+def no_names() -> pl.DataFrame:
+    """Return a table of annotators' names without a row."""
     return pl.DataFrame(schema={"annotator": pl.Int64, "annotator_id": pl.String})
 
 

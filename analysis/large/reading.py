@@ -23,9 +23,17 @@ from analysis.answers.groups import check_groups, group_order
 from analysis.answers.tables import InputFile, Reading
 from analysis.large.adding import Grid, Sums, grid_of, key_of, merged
 from analysis.large.buckets import BucketFound, BucketTask, add_buckets
-from analysis.large.building import build_totals
+from analysis.large.building import NAMED, build_totals
 from analysis.large.locations import find_parts
-from analysis.large.parts import WAY, PartFound, PartTask, checked_slices, joined_orders, read_part
+from analysis.large.parts import (
+    WAY,
+    PartFound,
+    PartTask,
+    checked_slices,
+    joined_orders,
+    no_names,
+    read_part,
+)
 from analysis.large.tasks import run_tasks
 from analysis.large.totals import AnswerTotals, LargeKind
 from spa.errors import AnalysisError
@@ -100,10 +108,9 @@ def read_totals(
             )
             for number, address in enumerate(addresses)
         ]
-        parts = sorted(_watched(run_tasks(read_part, tasks, client), "parts read", len(tasks), progress), key=_number)
+        read = _watched(run_tasks(read_part, tasks, client), "parts read", len(tasks), progress)
+        parts, known, names = _gathered(read)
         _refuse_problems(parts, where, reading)
-        known = merged(part.sums for part in parts)
-        names = _names(parts)
         _check_groups(known, names, parts, reading.llms)
         order = joined_orders([part.order for part in parts])
         renamed = _criteria(order.criteria)
@@ -156,8 +163,34 @@ def _watched(found: Iterable[Found], what: str, of: int, progress: Progress) -> 
         progress(what, done, of)
 
 
-def _number(part: PartFound) -> int:
-    return part.number
+class _RunningSums:
+    """Sums that are added to each other before they take much more room than their sum."""
+
+    def __init__(self) -> None:
+        self._waiting: list[Sums] = [{}]
+
+    def add(self, sums: Sums) -> None:
+        self._waiting.append(sums)
+        together, *pending = (sum(frame.height for frame in own.values()) for own in self._waiting)
+        if sum(pending) > max(PENDING, together):
+            self._waiting = [merged(self._waiting)]
+
+    def total(self) -> Sums:
+        return merged(self._waiting)
+
+
+def _gathered(found: Iterable[PartFound]) -> tuple[list[PartFound], Sums, pl.DataFrame | None]:
+    """Return the parts in order, their sums, and the names of annotators where they are few."""
+    parts: list[PartFound] = []
+    known, names = _RunningSums(), no_names()
+    few = True
+    for part in found:
+        known.add(part.sums)
+        few = few and part.names is not None
+        names = pl.concat([names, part.names]).unique() if few and part.names is not None else no_names()
+        few = few and names.height <= NAMED
+        parts.append(replace(part, sums={}, names=None))
+    return sorted(parts, key=lambda part: part.number), known.total(), names if few else None
 
 
 def _refuse_problems(parts: Sequence[PartFound], where: str, reading: Reading) -> None:
@@ -194,11 +227,6 @@ def _difference(expected: Sequence[str], got: Sequence[str]) -> str:
     without, more = (sorted({*one} - {*other}) for one, other in ((expected, got), (got, expected)))
     said = [f"none named {', '.join(without)}" if without else "", f"also {', '.join(more)}" if more else ""]
     return " and ".join(filter(None, said))
-
-
-def _names(parts: Sequence[PartFound]) -> pl.DataFrame | None:
-    known = [part.names for part in parts if part.names is not None]
-    return pl.concat(known).unique() if len(known) == len(parts) else None
 
 
 def _check_groups(known: Sums, names: pl.DataFrame | None, parts: Sequence[PartFound], llms: Sequence[str]) -> None:
@@ -255,22 +283,20 @@ def _bucket_tasks(parts: Sequence[PartFound], kind: LargeKind, grid: Grid, scrat
 
 def _added(found: Iterable[BucketFound], tasks: Sequence[PartTask]) -> Sums:
     """Add the sums of all buckets to each other; refuse cells that were answered twice."""
-    waiting: list[Sums] = [{}]
+    sums = _RunningSums()
     first: list[tuple[tuple[int, int], ...]] = []
     doubled = 0
     for one in found:
         doubled += one.doubled
         first = sorted([*first, *one.first])[:DOUBLED_SHOWN]
-        waiting = [{}] if doubled else [*waiting, one.sums]
-        together, *pending = (sum(frame.height for frame in own.values()) for own in waiting)
-        if sum(pending) > max(PENDING, together):
-            waiting = [merged(waiting)]
+        if not doubled:
+            sums.add(one.sums)
     if doubled:
         problems = [_answered_twice(places, tasks) for places in first]
         if doubled > len(first):
             problems.append(f"{doubled - len(first)} more cells are answered twice")
         raise AnalysisError(*problems)
-    return merged(waiting)
+    return sums.total()
 
 
 def _answered_twice(places: Sequence[tuple[int, int]], tasks: Sequence[PartTask]) -> str:

@@ -9,6 +9,7 @@ from analysis.answers.live_rows import LivePairRow
 from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.comparisons.preferences import PreferenceTest
 from analysis.comparisons.ratings import RatingTest
+from analysis.contamination.results import seen_words
 from analysis.results.findings import (
     WON_ALL,
     PairResult,
@@ -354,16 +355,12 @@ def _problems(results: Results, names: Names) -> Iterator[HeadlineProblem]:
     for row in results.groups:
         if row.annotator_kind != "llm" and row.annotators and row.annotators <= row.excluded_annotators:
             yield problem(f"Every annotator of {names.group(row.group)} was excluded.", "excluded")
-    untested: dict[str, int] = {}
-    total = 0
-    for test in (test for rows in tests_by_source(results).values() for test in rows):
-        total += 1
-        if test.p_value is None:
-            reason = test.reason or "no reason was recorded"
-            untested[reason] = untested.get(reason, 0) + 1
+    yield from (problem(line, "contamination") for line in seen_words(results.contamination))
+    every = [test for rows in tests_by_source(results).values() for test in rows]
+    untested = Counter(test.reason or "no reason was recorded" for test in every if test.p_value is None)
     if untested:
         reason = max(untested, key=lambda one: untested[one])
-        yield problem(f"{sum(untested.values())} of {total} tests could not be run ({reason}).", source or "warnings")
+        yield problem(f"{untested.total()} of {len(every)} tests could not be run ({reason}).", source or "warnings")
     tests = f"{len(results.ratings.pairs)} tests of ratings"
     level = [row.level_problem for row in results.ratings.pairs if row.level_problem]
     if level:

@@ -45,6 +45,7 @@ WarningKind = Literal[
     "looked_at",
     "not_ended",
     "decision_contradicted",
+    "outdated_file",
     "summed",
 ]
 PACKAGES = ("spa-eval", "numpy", "scipy", "polars")

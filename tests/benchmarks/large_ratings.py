@@ -1,6 +1,6 @@
 """Write a large table of ratings as Parquet parts, the same each time, and read it in parts with peak and seconds.
 
-``python -m tests.benchmarks.large_ratings write FOLDER ROWS`` writes it (10**8 rows: 100 parts, 0.4 GB);
+``python -m tests.benchmarks.large_ratings write FOLDER ROWS`` writes it (10**8 rows: 100 parts, 0.15 GB);
 ``python -m tests.benchmarks.large_ratings read FOLDER`` adds it up and prints peak memory and CPU seconds.
 """
 
