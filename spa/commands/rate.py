@@ -172,7 +172,10 @@ def rate_open_visits(
     from spa.raters.stopping import stopping_of
     from spa.raters.visits import rater_visits
 
-    with configured_rater(workspace, rater, options) as changed, opened_cluster(workspace, changed, options) as client:
+    with (
+        configured_rater(workspace, rater, options) as changed,
+        opened_cluster(options.cluster, workspace, changed, simulate=options.simulate) as client,
+    ):
         variants = choose_variants(changed, options.variants)
         visits = rater_visits(workspace.store, variants, limit=options.limit, only=options.only)
         if options.probe_injection is not None:
@@ -187,15 +190,16 @@ def rate_open_visits(
             several = capabilities.get("several") == "yes"
             stopping = None if whole else stopping_of(workspace.study, workspace.store)
             if client is not None and visits:
-                price = prices.of(changed.model)
                 summary = run_on_cluster(
                     client,
                     workspace,
                     visits,
                     rater_budget,
                     progress,
-                    options,
-                    price=price,
+                    study=options.study,
+                    store=options.store,
+                    timeout=options.timeout,
+                    price=prices.of(changed.model),
                     several=several,
                     stopping=stopping,
                 )

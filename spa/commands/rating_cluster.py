@@ -15,7 +15,6 @@ import click
 if TYPE_CHECKING:
     import distributed
 
-    from spa.commands.rate import RateOptions
     from spa.commands.workspace import Workspace
     from spa.raters.budget import Price, RaterBudget
     from spa.raters.prompt_messages import PromptWriter
@@ -31,19 +30,21 @@ def print_waiting(line: str) -> None:
 
 
 @contextmanager
-def opened_cluster(workspace: Workspace, rater: Rater, options: RateOptions) -> Iterator[distributed.Client | None]:
+def opened_cluster(
+    where: str | None, workspace: Workspace, rater: Rater, *, simulate: bool
+) -> Iterator[distributed.Client | None]:
     """Yield a client of the cluster that is asked for, or ``None``."""
-    if options.cluster is None:
+    if where is None:
         yield None
         return
     from spa.cluster import is_local, open_cluster
     from spa.raters.cluster.coordinator import refuse_unfit
 
-    local = is_local(options.cluster)
-    refuse_unfit(workspace.store, rater.provider, local=local, simulate=options.simulate)
+    local = is_local(where)
+    refuse_unfit(workspace.store, rater.provider, local=local, simulate=simulate)
     with ExitStack() as stack:
         with ignored_interrupts() if local else ExitStack():
-            client = stack.enter_context(open_cluster(options.cluster))
+            client = stack.enter_context(open_cluster(where))
         yield client
 
 
@@ -63,8 +64,10 @@ def run_on_cluster(
     visits: Sequence[RaterVisit],
     rater_budget: RaterBudget,
     progress: Progress | None,
-    options: RateOptions,
     *,
+    study: Path,
+    store: str | None,
+    timeout: float,
     price: Price | None,
     several: bool,
     stopping: RaterStopping | None,
@@ -77,16 +80,16 @@ def run_on_cluster(
     from spa.raters.prompt_messages import PromptWriter
     from spa.responses.database import parse_target
 
-    study, rater = options.study.resolve(), visits[0].asked.rater
-    file = parse_target(options.store or default_store(study)).path
+    study, rater = study.resolve(), visits[0].asked.rater
+    file = parse_target(store or default_store(study)).path
     setup = WorkerSetup(
         run=secrets.token_hex(8),
         fingerprint=workspace.store.fingerprint,
         rater=rater,
         price=price,
         several=several,
-        open_study=partial(open_study, study, str(options.store if file is None else file.resolve())),
-        open_endpoint=partial(open_endpoint, timeout=options.timeout, folder=study.parent, keep=True),
+        open_study=partial(open_study, study, str(store if file is None else file.resolve())),
+        open_endpoint=partial(open_endpoint, timeout=timeout, folder=study.parent, keep=True),
     )
     begin_run(workspace.store, rater.id, setup.run, say=print_waiting)
     return rate_on_cluster(

@@ -134,7 +134,8 @@ class ClusterRun:
         progress: Progress | None,
         stopping: RaterStopping | None,
     ) -> None:
-        self._client, self._store, self._setup = client, store, setup
+        self._client: Any = client
+        self._store, self._setup = store, setup
         self._budget, self._progress, self._stopping = rater_budget, progress, stopping
         self._rater = setup.rater
         self.summary = RatingSummary(rater=self._rater.id, visits=len(visits))
@@ -163,10 +164,9 @@ class ClusterRun:
                 self._size = 2 * max(1, self._rater.concurrency // max(1, len(self._workers)))
                 while not self._is_over():
                     time.sleep(POLL)
-        except BaseException:
-            self._stop_workers()
-            raise
         finally:
+            if self._tasks:  # after an error
+                self._stop_workers()
             self._client.unsubscribe_topic(self._setup.topic)
             for task in self._tasks.values():
                 task.future.cancel()
@@ -252,8 +252,9 @@ class ClusterRun:
         self._grants.settle(batch, end.cost, finished=part.finished)
         add_summary(self.summary, part, again=batch.again)
         self.summary.cost = self._budget.spent_now if self._budget.counts else None
-        for _ in range(part.finished if self._stopping is not None else 0):
-            self._stopping and self._stopping.count_visit()
+        if self._stopping is not None:
+            for _ in range(part.finished):
+                self._stopping.count_visit()
         if end.rate is not None:
             self._rate = end.rate * max(1, len(self._used()))
         if end.ended == "refused":
