@@ -75,8 +75,8 @@ def killed_at_random(client: Any, rng: random.Random, times: int, least: float =
             if over.wait(least + rng.expovariate(2)):
                 return
             with suppress(OSError, RuntimeError, TimeoutError):
-                pids = sorted(client.run(pid, on_error="ignore").values())
-                os.kill(rng.choice(pids), signal.SIGKILL)
+                for process in sorted(client.run(pid, on_error="ignore").values())[:: rng.choice((1, -1))][:1]:
+                    os.kill(process, signal.SIGKILL)
 
     thread = threading.Thread(target=kill)
     thread.start()
@@ -88,7 +88,7 @@ def killed_at_random(client: Any, rng: random.Random, times: int, least: float =
 
 
 def check_asked_once(study: Path, served: Served, assignments: int, store: str | None = None) -> int:
-    """Compare the server's own count with the journal; return how many attempts were cut off."""
+    """Compare the server's own count with the journal; return how many attempts there were beyond one a form."""
     time.sleep(0.2)  # what a killed worker had sent
     arrived = Counter(hashed(asked.body["messages"]) for asked in served.asked)
     begun: Counter[str] = Counter()
@@ -99,9 +99,9 @@ def check_asked_once(study: Path, served: Served, assignments: int, store: str |
             outcomes.setdefault(call.scope, []).append(call.outcome)
         visits = [visit.assignment_id for visit in workspace.store.submissions()]
     assert len(visits) == len(set(visits)) == assignments
-    assert all(sorted(one) == ["ok", *[STARTED] * (len(one) - 1)] for one in outcomes.values()), outcomes
+    assert all("ok" in one and set(one) <= {"ok", STARTED} for one in outcomes.values()), outcomes
     assert set(arrived) <= set(begun)  # nothing was sent that is not on record
     assert all(arrived[name] <= begun[name] for name in arrived)
-    cut_off = sum(one.count(STARTED) for one in outcomes.values())
-    assert assignments <= len(served.asked) <= assignments + cut_off
-    return cut_off
+    more = sum(len(one) - 1 for one in outcomes.values())
+    assert assignments <= len(served.asked) <= assignments + more
+    return more

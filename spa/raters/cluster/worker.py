@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
-from sqlalchemy.exc import IntegrityError, InterfaceError, OperationalError
 
 from spa.errors import SpaError
 from spa.raters.budget import Price, RaterBudget
@@ -233,9 +232,10 @@ def ended_by(error: SpaError) -> Ended:
     """Return what an error in a batch means for the run: another worker's record, a store that is away, or neither."""
     cause: BaseException | None = error
     while cause is not None:
-        if isinstance(cause, IntegrityError):
+        names = {kind.__name__ for kind in type(cause).__mro__}  # as PEP 249 has them, of whatever driver
+        if "IntegrityError" in names:
             return "overtaken"
-        if isinstance(cause, OperationalError | InterfaceError):
+        if names & {"OperationalError", "InterfaceError"}:
             return "store away"
         cause = cause.__cause__
     return "refused"
