@@ -34,6 +34,12 @@ def pid(dask_worker: Any) -> int:
     return os.getpid()
 
 
+def ready() -> None:
+    """Import what a worker needs, so that all begin at once."""
+    import spa.commands.workspace
+    import spa.raters.endpoints.http_endpoint  # noqa: F401
+
+
 @pytest.fixture(scope="module")
 def two_workers() -> Iterator[Any]:
     """Return a client of two processes."""

@@ -29,7 +29,7 @@ from spa.responses.run_lock import shared_run
 from spa.study.raters import Rater, rater_variants
 from tests.postgres import postgres_cluster as postgres_cluster
 from tests.postgres import postgres_url as postgres_url
-from tests.spa.cluster_bench import PRICES, check_asked_once, killed_at_random, rate
+from tests.spa.cluster_bench import PRICES, check_asked_once, killed_at_random, rate, ready
 from tests.spa.cluster_bench import two_workers as two_workers
 from tests.spa.cluster_bench import workers as workers
 from tests.spa.rehearsed import built_example, spa
@@ -99,7 +99,7 @@ def test_whatever_worker_is_killed_each_question_is_answered_and_paid_once(worke
 
 def test_two_workers_with_the_same_forms_do_not_both_ask(workers: Any, tmp_path: Path) -> None:
     study = built_example(tmp_path, annotators=12)
-    with scripted(slow(0.05)) as served, open_workspace(study) as workspace:
+    with scripted(slow(0.4)) as served, open_workspace(study) as workspace:
         rater = Rater(id="judge", model="m", base_url=served.url, concurrency=2)
         setup = WorkerSetup(
             run="run",
@@ -113,6 +113,7 @@ def test_two_workers_with_the_same_forms_do_not_both_ask(workers: Any, tmp_path:
         visits = rater_visits(workspace.store, rater_variants(rater))
         begin_run(workspace.store, "judge", "run", say=pytest.fail)
         batch = VisitBatch(number=1, visits=tuple(visits))
+        workers.run(ready)
         handed = [
             (address, HandedOut(batch=batch, worker_id=name, budget=None, concurrency=2, rate=None))
             for address, name in workers.run(worker_id).items()
