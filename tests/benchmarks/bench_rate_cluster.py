@@ -20,8 +20,8 @@ from tests.benchmarks.bench_raters import AT_ONCE, judge, our_run, server
 from tests.benchmarks.measure import Figure
 from tests.spa.rehearsed import built_example
 
-FORMS = 400
-WARM = 40  # forms before the clock runs
+FORMS = 1000
+WARM = 200  # forms before the clock runs
 WORKERS = 2
 
 

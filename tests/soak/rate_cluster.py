@@ -1,4 +1,4 @@
-"""Kill workers, and clients with their scheduler, of ``spa rate --cluster`` at random: python -m tests.soak.rate_cluster.
+"""Kill workers and clients of ``spa rate --cluster`` at random: ``python -m tests.soak.rate_cluster``.
 
 Each trial rates further forms of one study, kills, starts the command again until it ends well, and compares the
 server's count of requests with the journal.

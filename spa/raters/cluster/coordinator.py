@@ -42,6 +42,7 @@ T = TypeVar("T")
 POLL = 0.05  # seconds between looks at what has ended
 LOOK = 1.0  # seconds between looks at which workers there are
 BATCH = 20.0  # seconds that a batch is to take
+SHORTER = 8  # times, at most, near the end: each batch opens a connection
 GROWTH = 4  # times the visits of the last batch, at most
 MOST_VISITS = 2000  # in a batch
 AHEAD = 1  # batches that wait at a worker, beside the one it is at
@@ -302,7 +303,7 @@ class ClusterRun:
     def _visits_of_a_batch(self) -> int:
         """Return how many visits the next batch is to have: fewer near the end, so that all workers end together."""
         workers = max(1, len(self._used()))
-        most = min(self._size, MOST_VISITS, self._open.left // (2 * workers))
+        most = min(self._size, MOST_VISITS, max(self._open.left // (2 * workers), self._size // SHORTER))
         if self._stopping is not None:
             most = min(most, self._stopping.wave // (2 * workers))
         return max(1, most)
