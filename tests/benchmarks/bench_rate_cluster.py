@@ -32,6 +32,7 @@ def cluster_beside_one_process(forms: int = FORMS) -> list[Figure]:
         study = built_example(Path(folder) / "cluster", annotators=WARM + forms)
         rater = judge(url, "form")
         one = our_run(alone, rater).seconds / forms
+        rater = rater.model_copy(update={"concurrency": AT_ONCE * WORKERS})
         with open_cluster(f"local:{WORKERS}") as client, open_workspace(study) as workspace:
             client.wait_for_workers(WORKERS)
             for limit in (WARM, WARM + forms):
@@ -45,7 +46,7 @@ def cluster_beside_one_process(forms: int = FORMS) -> list[Figure]:
                 workers = sum(client.run(time.process_time).values()) - workers
     if summary.finished != forms:
         raise RuntimeError(f"expected {forms} forms, got {summary}")
-    note = f"{forms} forms, {AT_ONCE} requests at once, {WORKERS} workers; {1000 * one:.2f} ms a form in one process"
+    note = f"{forms} forms, {AT_ONCE} requests at once a process, {WORKERS} workers; {1000 * one:.2f} ms a form in one process"
     return [
         Figure(
             name="cluster: forms a CPU second over one process", value=one * forms / workers, unit="ratio", note=note

@@ -36,6 +36,9 @@ from tests.spa.rehearsed import built_example, spa
 from tests.spa.scripted_server import Asked, Said, http, middle, scripted
 from tests.spa.test_rater_exactly_once import judge, slow
 
+BUDGETS = 5
+FORM_COSTS = 16.0
+
 
 def exported(study: Path, store: str | None = None) -> dict[str, Any]:
     """Return the tables, without times."""
@@ -89,12 +92,12 @@ def test_no_more_is_asked_at_once_than_the_rater_allows(workers: Any, tmp_path: 
 
 
 def test_whatever_worker_is_killed_each_question_is_answered_and_paid_once(workers: Any, tmp_path: Path) -> None:
-    study = built_example(tmp_path, annotators=40)
+    study = built_example(tmp_path, annotators=24)
     with scripted(slow(0.3)) as served:
-        with killed_at_random(workers, random.Random(5), times=4):
+        with killed_at_random(workers, random.Random(5), times=3):
             summary = rate(study, "--rater", judge(tmp_path, served.url))
-        assert (summary["finished"], summary["unfinished"]) == (40, {})
-        check_asked_once(study, served, 40)
+        assert (summary["finished"], summary["unfinished"]) == (24, {})
+        check_asked_once(study, served, 24)
 
 
 def test_two_workers_with_the_same_forms_do_not_both_ask(workers: Any, tmp_path: Path) -> None:
@@ -152,21 +155,25 @@ def test_no_budget_is_passed_and_none_is_left_that_a_form_could_use(workers: Any
     rng = random.Random(2)
     prices = tmp_path / "prices.toml"
     prices.write_text(PRICES)
-    study = built_example(tmp_path, annotators=6)
+    study = built_example(tmp_path, annotators=10)
 
     def answer(asked: Asked) -> Said:
         said = middle(asked)
-        said["usage"] = {"prompt_tokens": 1500, "completion_tokens": 100}  # 2.5 in all
+        said["usage"] = {"prompt_tokens": 9000, "completion_tokens": 700}
         return http(said)
 
     with scripted(answer) as served:
-        rater = judge(tmp_path, served.url)
+        command = ("rate", study, "--rater", judge(tmp_path, served.url), "--no-probe", "--prices", prices, "--budget")
         limit = 0.0
-        for _ in range(4):
-            limit += rng.uniform(0.0, 12.0)
-            options = ("--no-probe", "--cluster", "local:2", "--prices", prices, "--budget", limit)
-            CliRunner().invoke(main, ["rate", *map(str, (study, "--rater", rater, *options))], catch_exceptions=False)
-            assert 2.5 * len(served.asked) <= limit
+        for _ in range(BUDGETS):
+            limit += rng.uniform(0.0, 200 / BUDGETS)
+            for where in (("--cluster", "local:2"), ()):
+                CliRunner().invoke(main, [*map(str, (*command, limit, *where))], catch_exceptions=False)
+                if where:
+                    asked = len(served.asked)
+                    assert FORM_COSTS * asked <= limit
+            assert len(served.asked) == asked  # one process would have asked nothing more
+        assert 2 <= asked <= 10
 
 
 @pytest.mark.parametrize(
