@@ -46,7 +46,7 @@ def cluster_beside_one_process(forms: int = FORMS) -> list[Figure]:
                 workers = sum(client.run(time.process_time).values()) - workers
     if summary.finished != forms:
         raise RuntimeError(f"expected {forms} forms, got {summary}")
-    note = f"{forms} forms, {AT_ONCE} requests at once a process, {WORKERS} workers; {1000 * one:.2f} ms a form in one process"
+    note = f"{forms} forms, {AT_ONCE} requests at once a process; one: {1000 * one:.2f} ms a form, {WORKERS} workers"
     return [
         Figure(
             name="cluster: forms a CPU second over one process", value=one * forms / workers, unit="ratio", note=note

@@ -13,17 +13,21 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
 from spa.cli import main
 from spa.commands.rating import open_endpoint
 from spa.commands.rating_cluster import open_study
 from spa.commands.workspace import open_workspace
 from spa.errors import PlatformError
+from spa.raters.budget import Price, RaterBudget
 from spa.raters.cluster.batches import OpenBatches, VisitBatch
 from spa.raters.cluster.coordinator import begin_run
+from spa.raters.cluster.grants import BudgetGrants
 from spa.raters.cluster.worker import HandedOut, WorkerSetup, rate_batch, worker_id, workers_of
 from spa.raters.summary import RatingSummary
-from spa.raters.visits import rater_visits
+from spa.raters.visits import RaterVisit, rater_visits
 from spa.responses.export import export_tables
 from spa.responses.run_lock import shared_run
 from spa.study.raters import Rater, rater_variants
@@ -37,6 +41,7 @@ from tests.spa.scripted_server import Asked, Said, http, middle, scripted
 from tests.spa.test_rater_exactly_once import judge, slow
 
 BUDGETS = 5
+VISIT = RaterVisit(assignment_id="a1", asked=rater_variants(Rater(id="judge", model="m"))[0], repeat=1)
 FORM_COSTS = 16.0
 
 
@@ -174,6 +179,26 @@ def test_no_budget_is_passed_and_none_is_left_that_a_form_could_use(workers: Any
                     assert FORM_COSTS * asked <= limit
             assert len(served.asked) == asked  # one process would have asked nothing more
         assert 2 <= asked <= 10
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.floats(0, 1), st.sampled_from(["end", "lose", "wait"])), max_size=30))
+def test_what_is_spent_and_granted_never_passes_the_budget(steps: list[tuple[int, float, str]]) -> None:
+    rater_budget = RaterBudget(Price(input=1, output=1), budget=10.0)
+    grants = BudgetGrants(rater_budget, 1.0)
+    granted: dict[int, float] = {}
+    for number, (stopped, used, then) in enumerate(steps):
+        batch = VisitBatch(number=number, visits=(VISIT, VISIT), stopped=stopped)
+        grant = grants.grant(batch)
+        assert grant is not None
+        granted[number] = grant
+        assert rater_budget.spent + sum(granted.values()) <= 10.0 + 1e-9
+        if then == "end":
+            grants.settle(batch, used * granted.pop(number), finished=1)
+        elif then == "lose":
+            grants.lose(batch)  # may be spent still
+    lost = sum(granted[number] for number in grants.lost)
+    grants.reclaim(rater_budget.spent)
+    assert grants.available == pytest.approx(10.0 - rater_budget.spent - sum(granted.values()) + lost)
 
 
 @pytest.mark.parametrize(
