@@ -7,6 +7,7 @@ import importlib
 import inspect
 import json
 import logging
+import os
 import re
 import tempfile
 import warnings
@@ -49,7 +50,7 @@ def is_local(where: str) -> bool:
 
 @contextmanager
 def open_cluster(where: str) -> Iterator[distributed.Client]:
-    """Yield a client of a cluster that has a worker and the same versions everywhere.
+    """Yield a client of a cluster that has a worker, and the same versions everywhere.
 
     Workers that were started here end with the context, and with this process however it ends. A scheduler at an
     address stays, as do its workers.
@@ -71,7 +72,8 @@ def open_cluster(where: str) -> Iterator[distributed.Client]:
     ------
     PlatformError
         If Dask is missing, the place is none, nobody answers within 10 s, TLS files do not fit, no worker comes, or
-        a worker has another version of Python, spa-eval, dask, distributed, numpy or polars.
+        one of those that have come has several threads or another version of Python, spa-eval, dask, distributed,
+        numpy or polars.
     """
     kind, _, rest = where.partition(":")
     with ExitStack() as stack:
@@ -86,18 +88,22 @@ def open_cluster(where: str) -> Iterator[distributed.Client]:
             client = stack.enter_context(_client(_reached(_address(where, kind, rest))))
             wait = WORKER_SECONDS
         _wait_for_a_worker(client, where, wait)
-        refuse_other_versions(client)
+        refuse_unfit_workers(client)
         yield client
 
 
-def refuse_other_versions(client: distributed.Client) -> None:
-    """Raise if a worker or the scheduler runs other versions than this process; workers that come later count, too.
+def refuse_unfit_workers(client: distributed.Client) -> None:
+    """Raise if a worker or the scheduler runs other versions than this process, or a worker several threads.
 
     Raises
     ------
     PlatformError
-        Naming the first such worker, and its versions and those here.
+        Naming the first such worker.
     """
+    for worker, threads in sorted(client.nthreads().items()):  # type: ignore[no-untyped-call]
+        if threads > 1:  # tasks keep what they have opened in their process, and change its settings
+            do = "start it with --nthreads 1, and with --nworkers for more at once"
+            raise PlatformError(expected_got(f"worker {worker} of the cluster", "one thread", threads, do))
     found: Any = client.get_versions(packages=list(COMPARED[1:]))
     here = _versions(found["client"])
     nodes = {"the scheduler": {**here, **_versions(found["scheduler"], OF_A_SCHEDULER)}}
@@ -215,7 +221,9 @@ def _slurm_arguments(file: Path, cluster: Any) -> dict[str, Any]:
         raise _unfit(file, "wait", 'a time such as "10 minutes"', table["wait"]) from None
     table["worker_extra_args"] = [*table.get("worker_extra_args", ()), *WORKER_OPTIONS]
     table["scheduler_options"] = {**NO_DASHBOARD, **table.get("scheduler_options", {})}
-    table.setdefault("shared_temp_directory", str(file.parent.resolve()))  # of certificates, for the workers
+    folder = table.setdefault("shared_temp_directory", str(file.parent.resolve()))  # of certificates, for the workers
+    if not os.access(folder, os.W_OK):
+        raise _unfit(file, "shared_temp_directory", "a folder that can be written to", folder)
     return table
 
 
@@ -301,7 +309,7 @@ def _client(cluster: Any) -> Iterator[distributed.Client]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", distributed.versions.VersionMismatchWarning)  # refused below, in one line
         client = distributed.Client(cluster, timeout=CONNECT_SECONDS, set_as_default=False)
-    with client:
+    with distributed.utils.silence_logging_cmgr(logging.CRITICAL), client:  # else a lost scheduler fills the screen
         yield client
 
 

@@ -244,6 +244,17 @@ def test_llm_raters(tmp_path: Path) -> None:
     assert groups == {f"chhun/{way}" for way in ("rating", "explanation", "guidelines", "reference")}
 
 
+def test_clusters(tmp_path: Path) -> None:
+    with reader_in(tmp_path) as reader:
+        init(reader)
+        ratings(tmp_path / "ratings.csv", llm="dee")
+        (tmp_path / "ratings").mkdir()
+        for number, part in enumerate(pl.read_csv(tmp_path / "ratings.csv").iter_slices(20)):
+            part.write_parquet(tmp_path / "ratings" / f"part-{number}.parquet")
+        walk(reader, "cluster.md", before={"spa build": annotators(STUDY, 2)})
+    assert order(tmp_path / "report", "ratings") == [["reference"], ["model-a"], ["model-b"]]
+
+
 def test_explanations_and_contamination(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a tiny model, and PCA in the place of UMAP, which compiles for long."""
     monkeypatch.setattr(exploration, "find_spec", lambda name: None)

@@ -102,7 +102,7 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
     ]
     return Results(
         schema=SCHEMA,
-        settings=overview.settings(ready.tables, plan),
+        settings=overview.settings(plan, inputs=ready.tables.inputs, scales=ready.tables.scales),
         study=ready.study.reported() if ready.study else None,
         groups=tuple(overview.groups(ready.answers, ready.groups, ready.exclusions, ready.study)),
         exclusions=tuple(overview.exclusion_rows(ready.exclusions)),

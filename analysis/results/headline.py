@@ -198,14 +198,13 @@ def _certainty(
     results: Results, found: Sequence[tuple[HeadlineClaim, PairResult | None]], names: Names, group: str
 ) -> str:
     """Return how sure the first line is, and for whom it holds."""
-    counted = {strength: [c for c, _ in found if c.strength == strength] for strength in ("clear", "these_only")}
     if len(found) == 1:
         parts = [_decided(results, *found[0], names) or _evidence(found[0][1], names)]
         if found[0][0].strength == "not_clear" and "equal" not in parts[0]:
             parts.append("This does not show that they are equal.")
     else:
         n = len(found)
-        clear, here = len(counted["clear"]), len(counted["these_only"])
+        clear, here = (sum(c.strength == strength for c, _ in found) for strength in ("clear", "these_only"))
         only = f", and on {here}{' more' if clear else ''} for these annotators and items only" if here else ""
         parts = [f"The first place is clear on {clear or 'none'} of {n} criteria{only}."]
     if results.live is not None:
@@ -312,8 +311,9 @@ def _stand_in(results: Results, names: Names) -> str:
             for group, answers in ((group, zip(("yes", "no"), own, strict=True)) for group, own in tested.items())
         ]
         return f"{'; '.join(parts)}{people}."
-    reasons = list(dict.fromkeys(row.reason for row in rows if row.reason))
-    why = reasons[0] if reasons else "no people rated or chose the items that the LLM did"
+    why = next((row.reason for row in rows if row.reason), "no people rated or chose the items that the LLM did")
+    if any(row.kind == "summed" for row in results.warning_rows):
+        why = "it needs single answers, and the table was read in parts"
     return f"Cannot be determined: {why.rstrip('.')}."
 
 

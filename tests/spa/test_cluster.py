@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import re
+import shlex
 import socket
 import subprocess
 import sys
@@ -16,11 +18,14 @@ from typing import Any
 import dask
 import distributed
 import pytest
+from distributed.cli import dask_scheduler, dask_worker
 
 from spa import cluster
-from spa.cluster import open_cluster, refuse_other_versions
+from spa.cluster import open_cluster, refuse_unfit_workers
 from spa.errors import PlatformError, SpaError
+from tests.shell_lines import fenced
 
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "cluster.md"
 SBATCH = """#!/bin/sh
 # sbatch(1): copies the script, prints the number of the job, and runs the script once there is room
 if grep -q '^#SBATCH -p nowhere' "$1"; then
@@ -36,8 +41,8 @@ echo "Submitted batch job $$"
 """
 SCANCEL = '#!/bin/sh\nkill -TERM -- "-$(cat "$JOBS/$1.pid")"\n'
 TOML = """
-jobs = 2
-cores = 1
+jobs = 1
+cores = 2
 memory = "1 GB"
 queue = "short"
 walltime = 00:10:00
@@ -49,6 +54,7 @@ jobqueue:
   slurm:
     jobs: 1
     cores: 2
+    processes: 1
     memory: 2 GB
     job-extra: null
     job-extra-directives: [--exclusive]
@@ -56,12 +62,6 @@ jobqueue:
     queue: full
     scheduler-options: {host: 127.0.0.1}
 """
-
-
-@pytest.fixture(autouse=True)
-def little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 1)
-    monkeypatch.setattr(cluster, "WORKER_SECONDS", 0.3)
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def scheduler(workers: int = 1, **arguments: Any) -> Iterator[str]:
     with distributed.LocalCluster(
         n_workers=workers,
         processes=False,
-        threads_per_worker=1,
+        threads_per_worker=arguments.pop("threads", 1),
         protocol=arguments.pop("protocol", "tcp"),
         host="127.0.0.1",
         dashboard_address=None,
@@ -94,10 +94,13 @@ def scheduler(workers: int = 1, **arguments: Any) -> Iterator[str]:
         yield running.scheduler_address
 
 
-def mistake(where: str) -> str:
-    """Return the line that opening a cluster ends with."""
-    with pytest.raises(SpaError) as caught, open_cluster(where):
-        pass
+def mistake(where: str, *, patience: float = 10) -> str:
+    """Return the line that opening a cluster ends with; so many seconds may pass until a scheduler answers."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(cluster, "CONNECT_SECONDS", patience)
+        patched.setattr(cluster, "WORKER_SECONDS", 0.3)
+        with pytest.raises(SpaError) as caught, open_cluster(where):
+            pass
     (line,) = caught.value.problems
     assert len(line) < 500
     return line
@@ -169,6 +172,17 @@ def test_a_scheduler_is_reached_by_its_address_or_its_file_and_stays(tmp_path: P
                 assert client.submit(sum, [1, 2]).result() == 3
 
 
+def test_dasks_log_is_silent_while_a_cluster_is_open() -> None:
+    handler, log = logging.StreamHandler(), logging.getLogger("distributed")
+    log.addHandler(handler)
+    try:
+        with scheduler() as address, open_cluster(address):
+            assert handler.level == logging.CRITICAL  # a lost scheduler would fill the screen
+        assert handler.level == logging.NOTSET
+    finally:
+        log.removeHandler(handler)
+
+
 def test_a_scheduler_without_workers_is_told() -> None:
     with scheduler(workers=0) as address:
         expected = f"cluster {address}: expected a first worker within 0.3 s, got none; start workers"
@@ -194,9 +208,8 @@ def test_an_address_where_nobody_answers_is_told() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
         expected = f"cluster {address}: expected a Dask scheduler that answers, got no answer within 1 s"
-        assert mistake(address).startswith(expected)
-    assert mistake(address).startswith(f"cluster {address}: expected a Dask scheduler that answers, got ")
-    assert "refused" in mistake(address)
+        assert mistake(address, patience=1).startswith(expected)
+    assert "expected a Dask scheduler that answers, got ConnectionRefusedError" in mistake(address, patience=0.5)
 
 
 def test_other_versions_of_a_worker_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,8 +229,16 @@ def test_other_versions_of_a_worker_are_told(monkeypatch: pytest.MonkeyPatch) ->
     assert f"expected {expected}, got python 3.99, spa-eval None, polars 1.0.0 (and 1 more with" in line
 
 
+def test_a_worker_with_several_threads_is_told() -> None:
+    with scheduler(threads=2) as address:
+        assert "of the cluster: expected one thread, got 2; start it with --nthreads 1" in mistake(address)
+
+
 def test_another_patch_release_of_python_and_other_packages_of_a_scheduler_are_none_of_our_business() -> None:
-    class Versions:
+    class FakeClient:
+        def nthreads(self) -> dict[str, int]:
+            return {"a": 1}
+
         def get_versions(self, packages: list[str]) -> dict[str, Any]:
             here: Any = distributed.versions.get_versions(packages=packages)
             minor = ".".join(map(str, sys.version_info[:2]))
@@ -225,7 +246,7 @@ def test_another_patch_release_of_python_and_other_packages_of_a_scheduler_are_n
             of_scheduler = here["packages"] | {"polars": None}
             return {"client": here, "scheduler": {"packages": of_scheduler}, "workers": {"a": {"packages": worker}}}
 
-    refuse_other_versions(Versions())  # type: ignore[arg-type]
+    refuse_unfit_workers(FakeClient())  # type: ignore[arg-type]
 
 
 def test_tls_is_that_of_dasks_configuration(tmp_path: Path) -> None:
@@ -234,7 +255,7 @@ def test_tls_is_that_of_dasks_configuration(tmp_path: Path) -> None:
         with open_cluster(address) as client:
             assert client.submit(sum, [1, 2]).result() == 3
         with dask.config.set(others):
-            assert "certificate" in mistake(address).casefold()
+            assert "certificate" in mistake(address, patience=1).casefold()
         with dask.config.set({"distributed.comm.tls.ca-file": str(tmp_path / "none.crt")}):
             assert f"ca-file of Dask's configuration: expected a PEM file, got {tmp_path}/none.crt" in mistake(address)
         with dask.config.set({"distributed.comm.tls.client.key": str(tmp_path / "others.key")}):
@@ -242,7 +263,32 @@ def test_tls_is_that_of_dasks_configuration(tmp_path: Path) -> None:
         with dask.config.set({"distributed.comm.tls.client.cert": None}):
             assert "set it, or DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT" in mistake(address)
         plain = address.replace("tls:", "tcp:")
-        assert mistake(plain).startswith(f"cluster {plain}: expected a Dask scheduler that answers, got ")
+        assert mistake(plain, patience=1).startswith(f"cluster {plain}: expected a Dask scheduler that answers, got ")
+
+
+def test_the_guides_certificate_serves_all(tmp_path: Path) -> None:
+    (typed,) = (block for block in fenced(GUIDE, "text") if "openssl" in block)
+    script = f"{typed}\nenv | grep ^DASK_"
+    done = subprocess.run(["bash", "-euc", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    set_there = (line.partition("=")[::2] for line in done.stdout.splitlines())
+    names = {name.removeprefix("DASK_").lower().replace("__", "."): value for name, value in set_there}
+    assert len(names) == 8
+    with dask.config.set(names), scheduler(protocol="tls", security=distributed.Security()) as address:
+        with open_cluster(address) as client:
+            assert client.submit(sum, [1, 2]).result() == 3
+        assert "encryption required" in mistake(address.replace("tls:", "tcp:"))
+
+
+def test_the_guides_schedulers_and_workers_can_be_typed() -> None:
+    typed = [
+        line
+        for block in fenced(GUIDE, "text")
+        for line in re.findall(r"\bdask ((?:scheduler|worker) .*[^ &\n])", block)
+    ]
+    commands = {"scheduler": dask_scheduler.main, "worker": dask_worker.main}
+    for name, *words in map(shlex.split, typed):
+        assert commands[name].make_context(name, words)
+    assert len(typed) == 5
 
 
 def test_an_address_without_tls_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
@@ -263,7 +309,7 @@ def test_slurm_jobs_serve_and_are_cancelled(slurm: Path, tmp_path: Path) -> None
         threads = {worker["nthreads"] for worker in client.scheduler_info(n_workers=-1)["workers"].values()}
         assert client.submit(sum, [1, 2]).result() == 3
     jobs = [int(file.read_text()) for file in slurm.glob("*.pid")]
-    assert (len(jobs), len(pids), threads) == (2, 2, {1})
+    assert (len(jobs), len(pids), threads) == (1, 2, {1})
     assert "#SBATCH -t 00:10:00" in next(slurm.glob("*.sh")).read_text()
     assert ends(lambda: any(map(runs, [*pids.values(), *jobs])))
     assert not list(tmp_path.glob(".spa-cluster*"))  # keys
@@ -278,19 +324,24 @@ def test_jobs_that_are_refused_or_wait_too_long_are_told(slurm: Path, tmp_path: 
     assert mistake(f"slurm:{yaml}").startswith(f"cluster slurm:{yaml}: expected a first worker within 0.2 s, got none")
     (script,) = slurm.glob("*.sh")
     assert "#SBATCH --exclusive" in script.read_text()
-    assert "--nworkers 2" in script.read_text()  # a process for each core
+    assert script.read_text().rindex("--nthreads 1") > script.read_text().index("--nthreads 2")  # the last one counts
 
 
 @pytest.mark.parametrize(
     ("right", "wrong", "expected"),
     [
-        ("jobs = 2", "", "slurm.toml: jobs: expected a whole number from 1, got None"),
-        ("jobs = 2", "jobs = 0", "slurm.toml: jobs: expected a whole number from 1, got 0"),
-        ("cores = 1", "cores = '1'", "slurm.toml: cores: expected a whole number from 1, got 1"),
+        ("jobs = 1", "", "slurm.toml: jobs: expected a whole number from 1, got None"),
+        ("jobs = 1", "jobs = 0", "slurm.toml: jobs: expected a whole number from 1, got 0"),
+        ("cores = 2", "cores = '2'", "slurm.toml: cores: expected a whole number from 1, got 2"),
         ("1 GB", "plenty", 'slurm.toml: memory: expected an amount such as "8 GB", got plenty'),
         ("30 seconds", "soon", 'slurm.toml: wait: expected a time such as "10 minutes", got soon'),
         ("queue", "kueue", "slurm.toml: kueue: expected jobs, wait or an argument of dask_jobqueue.SLURMCluster"),
-        ("jobs = 2", "jobs =", "slurm.toml: expected TOML in UTF-8"),
+        ("jobs = 1", "jobs =", "slurm.toml: expected TOML in UTF-8"),
+        (
+            "queue =",
+            "shared_temp_directory =",
+            "slurm.toml: shared_temp_directory: expected a folder that can be written",
+        ),
         ("host", "hostess", "slurm.toml: arguments: expected what dask_jobqueue.SLURMCluster takes, got "),
     ],
 )
