@@ -55,6 +55,7 @@ class SufficientSums:
     total: Floats
     by_annotator: Floats
     answers: Floats
+    n: float
     square: float
 
 
@@ -83,6 +84,7 @@ def sufficient_sums(data: ReliabilityData) -> SufficientSums:
         total=np.bincount(number, weights=of_unit).astype(np.float64),
         by_annotator=np.bincount(data.annotator, weights=value, minlength=k).astype(np.float64),
         answers=np.bincount(data.annotator, minlength=k).astype(np.float64),
+        n=float(len(value)),
         square=float(value @ value),
     )
 
@@ -143,7 +145,7 @@ def _exhausted(sums: SufficientSums, annotators: Annotators) -> bool:
         effects, _, found, _ = np.linalg.lstsq(table, right, rcond=1e-10)
         rank = int(found)
         rest -= float(right @ effects)
-    over = int(sums.answers.sum() - sums.units.sum()) - rank
+    over = int(sums.n - sums.units.sum()) - rank
     return over > 0 and rest <= EXHAUSTED * sums.square
 
 
@@ -173,7 +175,7 @@ def _weights(sums: SufficientSums, ratio: float) -> tuple[Floats, float]:
 
 def _one_way(sums: SufficientSums, ratio: float) -> float:
     weights, log_size = _weights(sums, ratio)
-    n = float(sums.answers.sum())
+    n = sums.n
     xx = n - float(weights @ (sums.size**2 * sums.units))
     xy = float(sums.total.sum()) - float(weights @ (sums.size * sums.total))
     yy = sums.square - float(weights @ sums.squares)
@@ -191,7 +193,7 @@ def _fixed(sums: SufficientSums, ratio: float) -> float:
     table, right, yy = _normal_equations(sums, weights)
     factor = cho_factor(table)
     log_table = 2 * float(np.log(np.diag(factor[0])).sum())
-    n = float(sums.answers.sum())
+    n = sums.n
     return _restricted(n - len(right), yy - float(right @ cho_solve(factor, right)), log_size + log_table)
 
 
@@ -202,7 +204,7 @@ def _crossed(sums: SufficientSums, ratio: float, spread: float) -> float:
     rows = table.sum(axis=1)
     scaled = spread * table
     scaled.flat[:: len(table) + 1] += 1
-    factor, both, info = dposv(scaled, np.column_stack([right, rows]))
+    factor, both, info = dposv(scaled, np.array([right, rows]).T)
     if info:
         raise np.linalg.LinAlgError("the annotators' equations are singular")
     log_size += 2 * float(np.log(factor.diagonal()).sum())
@@ -210,7 +212,7 @@ def _crossed(sums: SufficientSums, ratio: float, spread: float) -> float:
     xx = float(rows.sum() - rows @ both[:, 1])
     xy = float(right.sum() - rows @ both[:, 0])
     yy -= float(right @ both[:, 0])
-    return _restricted(float(sums.answers.sum()) - 1, yy - xy**2 / xx, log_size + math.log(xx))
+    return _restricted(sums.n - 1, yy - xy**2 / xx, log_size + math.log(xx))
 
 
 def _restricted(df: float, rest: float, log_size: float) -> float:
