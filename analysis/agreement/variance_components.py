@@ -89,7 +89,7 @@ def sufficient_sums(data: ReliabilityData) -> SufficientSums:
     )
 
 
-def fit_share(data: ReliabilityData, annotators: Annotators, *, confidence: float) -> UnitShare:
+def fit_share(sums: SufficientSums, annotators: Annotators, *, confidence: float) -> UnitShare:
     """Estimate the share of variance between units by restricted maximum likelihood.
 
     y = mean (+ annotator) + unit + error, the unit's effect random; annotators absent, fixed, or random as well.
@@ -97,8 +97,8 @@ def fit_share(data: ReliabilityData, annotators: Annotators, *, confidence: floa
 
     Parameters
     ----------
-    data : ReliabilityData
-        At least two units with two answers.
+    sums : SufficientSums
+        Of at least two units with two answers (:func:`sufficient_sums`).
     annotators : {"absent", "random", "fixed"}
         How annotators enter.
     confidence : float
@@ -114,9 +114,8 @@ def fit_share(data: ReliabilityData, annotators: Annotators, *, confidence: floa
     Patterson, H. D. and Thompson, R. (1971). Recovery of inter-block information when block sizes are unequal.
     Biometrika, 58(3), 545-554. Harville, D. A. (1977). JASA, 72(358), 320-338.
     """
-    sums = sufficient_sums(data)
-    fixed = data.n_annotators if annotators == "fixed" else 1
-    if len(data.value) - fixed < 2:
+    fixed = len(sums.answers) if annotators == "fixed" else 1
+    if sums.n - fixed < 2:
         return UnitShare(annotators=annotators, reason="too few answers for a mixed model")
     left = sums.square - float(np.sum(sums.by_annotator**2 / sums.answers))
     if annotators != "absent" and left <= NOISE * sums.square:
