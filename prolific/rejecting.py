@@ -164,8 +164,15 @@ def read_proposals(path: Path) -> tuple[Proposal, ...]:
     return tuple(one for one in found if one.reject)
 
 
-def check_cases(path: Path, proposals: Sequence[Proposal], known: Mapping[str, tuple[int, Facts]]) -> tuple[Case, ...]:
+def check_cases(
+    path: Path,
+    proposals: Sequence[Proposal],
+    known: Mapping[str, tuple[int, Facts]],
+    decided_by_two: Mapping[str, VisitDecisions] | None = None,
+) -> tuple[Case, ...]:
     """Check every rejection against the rules and the records as they are now.
+
+    Where two reviewers decide, ``decided_by_two`` holds what stands of that, by visit: nothing else is rejected.
 
     Raises
     ------
@@ -183,6 +190,9 @@ def check_cases(path: Path, proposals: Sequence[Proposal], known: Mapping[str, t
         found = problems_of(
             facts, category=one.category, message=one.message, requirement=one.requirement, seen=one.seen
         )
+        visit = "" if facts.visit is None else facts.visit.submission_id
+        if decided_by_two is not None and proposed_rejection(decided_by_two.get(visit)) is None:
+            found = (*found, "expected a rejection that two reviewers agree on or a third settled (spa dashboard)")
         problems += [f"{path}: {one.submission}: {problem}" for problem in found]
         cases.append(Case(session=session, proposal=one, facts=facts))
     if problems:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import hmac
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
+from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from spa.commands.review import ERRORS
+from spa.commands.review import REVIEWER as BY_REVIEWER
 from spa.commands.workspace import Workspace, default_store, open_workspace
 from spa.errors import AnalysisError
 from spa.platforms.review import unpaid_bonuses
@@ -31,6 +34,7 @@ from streamlit_app.options import DashboardOptions
 if TYPE_CHECKING:
     from analysis.answers.study_answers import StudyAnswers
     from analysis.explanations.exploration import Exploration
+    from analysis.explanations.two_reviewers import ExplanationReview, Place
     from analysis.live.savings import LiveSavings
     from analysis.live.state import LiveHistory
     from analysis.monitoring.annotator_profiles import AnnotatorProfile
@@ -162,13 +166,63 @@ def exploration(state: str) -> Exploration:
 @st.cache_resource(show_spinner="Reading the review\N{HORIZONTAL ELLIPSIS}", max_entries=1, ttl=60)
 def errors_reviewed(state: str) -> Section | None:
     """Return how often people found each kind of error in explanations; ``None`` where nobody looked."""
-    review = options().review
-    if review is not None:
-        of_review = DashboardOptions(study=review)
-        with open_workspace(of_review.path, read_only=True) as opened:
-            return findings.write_section(findings.analyse_answers(findings.read_source(of_review, opened)), "shares")
+    if options().review is not None:
+        with review_study() as opened:
+            found = findings.read_source(DashboardOptions(study=options().review), opened)
+            return findings.write_section(findings.analyse_answers(found), "shares")
     asked = {row.criterion for row in analysed(state).results.category_shares}
     return section(state, "shares") if set(ERRORS) <= asked else None
+
+
+@contextmanager
+def review_study() -> Iterator[Workspace]:
+    """Open the study in which people judged explanations, which may be the one shown."""
+    review = options().review
+    if review is None:
+        yield workspace()
+        return
+    with open_workspace(Path(review), read_only=True) as opened:
+        yield opened
+
+
+def have_explanations_two_reviewers() -> bool:
+    """Return whether explanations are judged by two people who each judge all."""
+    if options().review is None and not has_store():
+        return False
+    with review_study() as opened:
+        groups = opened.study.people.groups
+        return len(groups) == 2 and all(group.parameter == BY_REVIEWER for group in groups)
+
+
+def explanation_review(opened: Workspace) -> ExplanationReview:
+    """Return what two reviewers of explanations answered and a third settled, as it is now."""
+    return _explanation_review(findings.state_of_source(options(), opened), opened)
+
+
+@st.cache_resource(show_spinner="Reading the review\N{HORIZONTAL ELLIPSIS}", max_entries=1)
+def _explanation_review(state: str, _opened: Workspace) -> ExplanationReview:
+    from analysis.explanations.two_reviewers import explanation_review
+
+    return explanation_review(_opened.store, str(options().review or options().study))
+
+
+def settle(review: ExplanationReview, place: Place, score: float | None) -> None:
+    """Keep what this session's reviewer says as a third about an explanation; ``None`` takes it back."""
+    from analysis.explanations.two_reviewers import settle as settle_place
+
+    who, now = reviewer() or "", time.time()
+    with Store.open(_review_store()) as store, store.transaction() as connection:
+        if score is not None:
+            settle_place(connection, review, place, score=score, reviewer=who, now=now)
+            return
+        undoes, visit = review.settlements[place].number, review.first.submission_id
+        undo = Decision(submission_id=visit, action="undo", reviewer=who, decided_at=now, undoes=undoes)
+        add_to_log(connection, undo)
+
+
+def _review_store() -> str | Path:
+    review = options().review
+    return options().store or default_store(options().path) if review is None else default_store(Path(review))
 
 
 @st.cache_data(show_spinner=False, max_entries=200)

@@ -17,7 +17,7 @@ settings.load_profile("unhurried")
 
 EXTRAS = {  # module -> the extra, or the dependency group, that brings it
     **dict.fromkeys(("torch", "transformers", "tokenizers", "accelerate", "gguf", "PIL"), "extra local"),
-    **dict.fromkeys(("streamlit", "tomlkit", "websockets"), "extra dashboard"),
+    **dict.fromkeys(("streamlit", "websockets"), "extra dashboard"),
     **dict.fromkeys(("boto3", "botocore", "defusedxml"), "extra mturk"),
     **dict.fromkeys(("yaml", "openapi_schema_validator"), "extra openapi"),
     **dict.fromkeys(("playwright", "axe_playwright_python", "pypdf", "schemathesis", "build", "uv"), "group test"),

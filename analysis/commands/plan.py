@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from analysis.planning.plan import Assumptions, Kind, PowerPlan
     from spa.study.conclusions import Conclusion
 
-USUAL = {"spa": (55.0, 60.0, 65.0), "likert": (0.2, 0.3, 0.5)}  # differences, as a reader says them
+SHARES = (55.0, 60.0, 65.0)
+USUAL = {"spa": SHARES, "likert": (0.2, 0.3, 0.5), "ranking": SHARES}  # differences, as a reader says them
 SHARE = Finite(0, 1, min_open=True, max_open=True)
 SD = Finite(0, 1000)
 
@@ -38,17 +39,17 @@ def _money(ctx: click.Context, param: click.Parameter, value: str | None) -> Dec
 @click.argument("study", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--elicitation",
-    type=click.Choice(["spa", "likert"]),
+    type=click.Choice(["spa", "likert", "ranking"]),
     help="Plan only this elicitation. [default without STUDY: spa]",
 )
 @click.option("--pairs", type=click.IntRange(1, 10_000), help="Without STUDY: number of tests in the family.")
 @click.option("--directions", type=click.Choice(["one", "both"]), help="Without STUDY: directions asked per SPA pair.")
-@click.option("--exposure", type=click.IntRange(1, 10_000), help="Without STUDY: outputs of each system read or rated.")
+@click.option("--exposure", type=click.IntRange(1, 10_000), help="Without STUDY: outputs of each system judged.")
 @click.option(
     "--difference",
     multiple=True,
     type=float,
-    help="Difference to detect: SPA in percent (60), Likert in points (0.3); repeatable.",
+    help="Difference to detect: SPA and rankings in percent (60), Likert in points (0.3); repeatable.",
 )
 @click.option("--power", multiple=True, type=SHARE, help="Power; repeatable.  [default: 0.8, 0.9]")
 @click.option("--sd", type=SD, help="SD between annotators; if given alone, their total SD.")
@@ -192,6 +193,7 @@ def _refuse(options: dict[str, Any], names: tuple[str, ...], why: str) -> None:
 def _with_options(design: Assumptions, options: dict[str, Any]) -> Assumptions:
     from dataclasses import replace
 
+    from analysis.planning.ranked import ranking_components
     from analysis.planning.variance import Components
     from spa.errors import AnalysisError
 
@@ -201,10 +203,14 @@ def _with_options(design: Assumptions, options: dict[str, Any]) -> Assumptions:
         sds = {name.replace("sd", "annotator_sd") if name == "sd" else name: options[name] or 0.0 for name in names}
         if not any(sds.values()):
             raise AnalysisError("--sd: expected a standard deviation above 0, got 0; nobody answers exactly alike")
-        changes |= {"components": Components(**sds), "source": "given as option"}
+        ranked = design.kind == "ranking"
+        if ranked and not (0 < sds["annotator_sd"] < 0.5 and sum(sds.values()) == sds["annotator_sd"]):
+            raise AnalysisError("--sd: expected, of rankings, only an SD between annotators above 0 and below 0.5")
+        components = ranking_components(sds["annotator_sd"]) if ranked else Components(**sds)
+        changes |= {"components": components, "source": "given as option"}
     changed = replace(design, **changes)
     if changed.sd > changed.largest:
-        unit = "in shares of 1, such as 0.3" if design.kind == "spa" else "in points"
+        unit = "in points" if design.kind == "likert" else "in shares of 1, such as 0.3"
         raise AnalysisError(f"--sd: expected an SD of at most {changed.largest:g} ({unit}), got {changed.sd:g}")
     return changed
 
@@ -214,8 +220,8 @@ def _differences(design: Assumptions, given: tuple[float, ...]) -> list[float]:
 
     found = []
     for given_values in given or USUAL[design.kind]:
-        difference = round(given_values / 100 - 0.5, 12) if design.kind == "spa" else given_values
-        if design.kind == "spa" and not 50 < given_values < 100:
+        difference = round(given_values / 100 - 0.5, 12) if design.kind != "likert" else given_values
+        if design.kind != "likert" and not 50 < given_values < 100:
             expected = "a preference in percent above 50 and below 100, such as 60"
             raise AnalysisError(f"--difference: expected {expected}, got {given_values:g}")
         if not 0 < difference < design.largest:

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.llm_vs_people.alternative_annotator import ENOUGH_ANNOTATORS as STAND_IN_ANNOTATORS
@@ -19,11 +19,19 @@ from spa.study.assignment import RATED_BY
 from spa.study.conclusions import Conclusion
 from spa.study.outputs import Outputs
 from spa.study.sampling import sample_assignments, study_rng
-from spa.study.study import Study
+from spa.study.study import Elicitation, Study
 
 POWER = 0.8
 MOST = 1000  # annotators whose assignments are drawn: more share no less
-USUAL = {"spa": 0.1, "likert": 0.3}  # differences whose number of annotators is told
+USUAL = {"spa": 0.1, "likert": 0.3, "ranking": 0.1}  # differences whose number of annotators is told
+BETTER = {"spa": "preferred", "likert": "rated higher", "ranking": "ranked higher"}
+TESTED = {  # what is not planned
+    "continuous": "is rated higher",
+    "categories": "is rated higher",
+    "spans": "has fewer or lighter errors",
+    "choices": "is chosen more often",
+}
+EQUALLY = {"spa": "preferred", "likert": "rated", "ranking": "ranked"}
 Unit = tuple[str, int, str]  # item, sample, system
 Key = TypeVar("Key")
 
@@ -51,6 +59,8 @@ def reachable_conclusions(study: Study, outputs: Outputs) -> tuple[Conclusion, .
     """Return which questions the study can answer with the annotators planned, each with its reason."""
     planned = planned_answers(study, outputs)
     designs = [study_design(study, kind, pool=len(outputs.items)) for kind in KINDS if study.criteria_of(kind)]
+    if not designs:
+        return (*_unplanned(study), _agreement(study, planned), _crossed(planned), _stand_in(study, planned))
     return (
         *(_difference(study, design, paired=any(planned.paired)) for design in designs),
         *(_equivalence(study, design) for design in designs),
@@ -96,10 +106,9 @@ def planned_answers(study: Study, outputs: Outputs) -> PlannedAnswers:
 def _difference(study: Study, design: Assumptions, *, paired: bool) -> Conclusion:
     """Tell the difference that each pair's test finds."""
     annotators, stated = study.people.annotators, design.kind == "spa"
-    question = f"which system is {'preferred' if stated else 'rated higher'}"
-    if not stated and paired and study.analysis.unit == "auto" and annotators < ENOUGH_ANNOTATORS:
-        reason = f"{annotators} annotators: below {ENOUGH_ANNOTATORS} tests hold for these annotators only"
-        return Conclusion(question=question, answerable=False, reason=reason, change=f"{ENOUGH_ANNOTATORS} annotators")
+    question = f"which system is {BETTER[design.kind]}"
+    if not stated and paired and _too_few(study):
+        return _only_these(study, question)
     found = detectable(design, annotators, POWER)
     tests = f"{design.n_tests} test{'' if design.n_tests == 1 else 's'}"
     usual = USUAL[design.kind]
@@ -114,10 +123,29 @@ def _difference(study: Study, design: Assumptions, *, paired: bool) -> Conclusio
     return Conclusion(question=question, answerable=True, reason=reason, change=change)
 
 
+def _unplanned(study: Study) -> Iterator[Conclusion]:
+    """Tell that other answers are tested, and that nobody knows beforehand what the tests find."""
+    for table in get_args(Elicitation):
+        if study.criteria_of(table):
+            question = f"which system {TESTED[table]}"
+            reason = f"{study.people.annotators} annotators; [{table}] is tested, the difference found is not planned"
+            tested = Conclusion(question=question, answerable=True, reason=reason)
+            yield _only_these(study, question) if _too_few(study) else tested
+
+
+def _too_few(study: Study) -> bool:
+    return study.analysis.unit == "auto" and study.people.annotators < ENOUGH_ANNOTATORS
+
+
+def _only_these(study: Study, question: str) -> Conclusion:
+    reason = f"{study.people.annotators} annotators: below {ENOUGH_ANNOTATORS} tests hold for these annotators only"
+    return Conclusion(question=question, answerable=False, reason=reason, change=f"{ENOUGH_ANNOTATORS} annotators")
+
+
 def _equivalence(study: Study, design: Assumptions) -> Conclusion:
-    plan, stated = study.analysis, design.kind == "spa"
+    plan, stated = study.analysis, design.kind != "likert"
     key = "equivalence_margin" if stated else "equivalence_margin_ratings"
-    question = f"that two systems are equally {'preferred' if stated else 'rated'}"
+    question = f"that two systems are equally {EQUALLY[design.kind]}"
     margin = plan.equivalence_margin if stated else plan.equivalence_margin_ratings
     if margin is None:
         reason = "no margin: a difference that is not found is not shown to be absent"

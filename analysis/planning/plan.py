@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from analysis.planning.power import expected_power
+from analysis.planning.ranked import ranking_answers, ranking_components
 from analysis.planning.scale_power import ScaleTest, smallest_need
 from analysis.planning.simulate import FamilySimulation, scale_answers, simulate_family
 from analysis.planning.solve import Detectable, Need, annotators_needed, detectable_difference
@@ -20,9 +21,9 @@ from analysis.planning.unpaired import OwnItems, UnpairedTest, unpaired_detectab
 from analysis.planning.variance import Components
 from analysis.statistics.coding import Floats
 
-Kind = Literal["spa", "likert"]
+Kind = Literal["spa", "likert", "ranking"]
 Truth = Literal["all differ", "unequal", "one differs"]
-CHANCE = {"spa": 0.5, "likert": 0.0}
+CHANCE = {"spa": 0.5, "likert": 0.0, "ranking": 0.5}
 CURVE_POINTS = 40
 FINEST = 80  # steps of the scale of drawn Likert answers
 HALVINGS = 20  # of the scale, in search of the smallest difference that is found
@@ -34,12 +35,13 @@ class Assumptions:
 
     Attributes
     ----------
-    kind : {"spa", "likert"}
-        SPA: the mean preference against 0.5; Likert: the mean difference of two systems against 0.
+    kind : {"spa", "likert", "ranking"}
+        SPA: the mean preference against 0.5; Likert: the mean difference of two systems against 0; ranking: the share
+        of orders in which one stands before the other against 0.5.
     components : Components
         Why contributions differ; ``source`` says where the numbers come from.
     n_items : int
-        SPA: outputs of each system read (exposure); Likert: outputs of each system rated.
+        SPA: outputs of each system read (exposure); Likert: outputs of each system rated; ranking: orders with both.
     directions : int
         Directions of SPA that are asked, 1 or 2.
     n_tests : int
@@ -81,7 +83,7 @@ class Assumptions:
     @property
     def largest(self) -> float:
         """Largest difference that the scale allows."""
-        return 0.5 if self.kind == "spa" else self.points - 1.0
+        return self.points - 1.0 if self.kind == "likert" else 0.5
 
     def shown(self, difference: float) -> str:
         """Say a difference as a reader of the report would: 60 % preferred, or 0.3 points.
@@ -89,7 +91,7 @@ class Assumptions:
         >>> assumed("spa").shown(0.1)
         '60 %'
         """
-        return f"{100 * (0.5 + difference):.4g} %" if self.kind == "spa" else f"{difference:.3g} points"
+        return f"{difference:.3g} points" if self.kind == "likert" else f"{100 * (0.5 + difference):.4g} %"
 
     def cost(self, annotators: int | None) -> Decimal | None:
         """Pay for so many annotators, without a platform's fee."""
@@ -107,6 +109,7 @@ DEFAULTS: dict[Kind, tuple[Components, str]] = {
         "Table 1 of Ethayarajh & Jurafsky (2022) allows about 1.5 to 1.7 for one output; split as in the "
         "ratings of Sottana et al. (2023)",
     ),
+    "ranking": (ranking_components(0.1), "ratings of Sottana et al. (2023), read as orders, have 0.07"),
 }
 
 
@@ -228,7 +231,7 @@ def make_plan(
     assumptions : Assumptions
         What is taken for granted.
     differences : sequence of float
-        SPA: mean preference minus 0.5; Likert: points.
+        SPA and ranking: mean preference minus 0.5; Likert: points.
     powers : sequence of float
         Powers: chances to find a difference.
     annotators : int, optional
@@ -356,8 +359,10 @@ def detectable(assumptions: Assumptions, annotators: int, power: float) -> Detec
 def answers(assumptions: Assumptions, difference: float) -> tuple[Floats, Floats]:
     """Return the contributions that the check draws: on the scale, in the steps in which people answer.
 
-    SPA: 5 % steps, 2.5 % where two directions are averaged; Likert: whole points over the items rated.
+    SPA: 5 % steps, 2.5 % where two directions are averaged; Likert: whole points over the items rated; ranking: orders.
     """
+    if assumptions.kind == "ranking":
+        return ranking_answers(assumptions.components, assumptions.n_items, difference)
     mean = CHANCE[assumptions.kind] + difference
     if assumptions.kind == "spa":
         return scale_answers(0.0, 1.0, 20 * assumptions.directions, mean=mean, sd=assumptions.sd)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from analysis.planning.plan import Assumptions, LiveCost, NeedRow, PowerPlan
 
-NAMES = {"spa": "SPA", "likert": "Likert"}
+NAMES = {"spa": "SPA", "likert": "Likert", "ranking": "Rankings"}
 PAIRED = (
     '"Reached" is the power of so many annotators whose answers lie on the scale with this mean and SD; one fewer '
     "reaches less than asked for."
@@ -52,9 +52,11 @@ def _plain(value: Any) -> Any:
 def notes(plan: PowerPlan) -> tuple[str, ...]:
     """Return what the numbers assume and leave out, in plain words."""
     assumptions = plan.assumptions
+    sd, effect = f"{assumptions.sd:.3g} of one annotator's contribution", "twice the SD needs four times the annotators"
+    if assumptions.kind == "ranking":
+        sd, effect = f"{assumptions.components.annotator_sd:.3g} between annotators", "each order varies by chance, too"
     lines = [
-        f"SD {assumptions.sd:.3g} of one annotator's contribution is an assumption ({assumptions.source}): "
-        "twice the SD needs four times the annotators. Replace it with a pilot's (--sd).",
+        f"SD {sd} is an assumption ({assumptions.source}): {effect}. Replace it with a pilot's (--sd).",
         _family(assumptions),
         PAIRED if assumptions.own_items is None else UNPAIRED,
         f"{100 * assumptions.exclusion_rate:g} % are assumed to be excluded at random; they are recruited and paid. "
@@ -139,6 +141,9 @@ def _design(assumptions: Assumptions) -> str:
     outputs = f"{assumptions.n_items} output{'' if assumptions.n_items == 1 else 's'} of each system"
     if assumptions.kind == "likert":
         return f"{tests}, {outputs} rated by each annotator, SD {assumptions.sd:.3g} of the difference"
+    if assumptions.kind == "ranking":
+        orders = f"{assumptions.n_items} order{'' if assumptions.n_items == 1 else 's'} of both systems"
+        return f"{tests}, {orders} by each annotator, SD {assumptions.sd:.3g} of the share in which one comes first"
     asked = "both directions" if assumptions.directions == 2 else "one direction"
     return f"{tests}, after {outputs}, {asked}, SD {assumptions.sd:.3g} of the preference"
 
@@ -204,7 +209,7 @@ def curve_svg(plan: PowerPlan) -> str:
     from analysis.figures.figures import Point, lines_plot
 
     kind = plan.assumptions.kind
-    lines = "preferred by {}" if kind == "spa" else "a difference of {}"
+    lines = {"spa": "preferred by {}", "likert": "a difference of {}", "ranking": "ranked higher by {}"}[kind]
     points = [Point(line=lines.format(one.shown), x=one.annotators, y=one.power) for one in plan.curve]
     return lines_plot(
         points,

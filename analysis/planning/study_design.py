@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from analysis.live.rule import stopping_rule
 from analysis.planning.live_costs import live_costs
 from analysis.planning.plan import Assumptions, Kind, LiveCost, PowerPlan, annotators_for, assumed
+from analysis.planning.ranked import ranking_design
 from analysis.planning.unpaired import OwnItems
 from spa.errors import AnalysisError
 from spa.forms.build import StudyForms
@@ -20,20 +21,20 @@ from spa.study.load import load_study
 from spa.study.outputs import Outputs, load_outputs
 from spa.study.sampling import sample_assignments, study_rng
 from spa.study.stopping import deciding_answers, ranks_systems
-from spa.study.study import Study
+from spa.study.study import Elicitation, Study
 
 FORMS = 4  # whose time is estimated, as annotators read different items
-KINDS: tuple[Kind, ...] = ("spa", "likert")
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 def study_assumptions(path: Path, kind: Kind | None = None) -> tuple[Study, Outputs, tuple[Assumptions, ...]]:
-    """Read what a plan of this study takes for granted, for SPA and Likert as far as it asks them.
+    """Read what a plan of this study takes for granted, for SPA, Likert and rankings as far as it asks them.
 
     Parameters
     ----------
     path : Path
         The study file.
-    kind : {"spa", "likert"}, optional
+    kind : {"spa", "likert", "ranking"}, optional
         Only this one.
 
     Raises
@@ -47,9 +48,10 @@ def study_assumptions(path: Path, kind: Kind | None = None) -> tuple[Study, Outp
     outputs = load_outputs(study)
     asked = [one for one in KINDS if study.criteria_of(one) and kind in (None, one)]
     if not asked:
-        expected = f"[{kind}]" if kind else "[spa] or [likert]"
+        expected = f"[{kind}]" if kind else "[spa], [likert] or [ranking]"
+        found = ", ".join(f"[{one}]" for one in get_args(Elicitation) if study.criteria_of(one))
         raise AnalysisError(
-            f"{path}: expected a study that asks {expected}, got none; other ratings are not planned yet"
+            f"{path}: expected a study that asks {expected}, got {found}; spa check says what it can answer"
         )
     return study, outputs, tuple(study_design(study, one, pool=len(outputs.items)) for one in asked)
 
@@ -62,8 +64,15 @@ def study_design(study: Study, kind: Kind, *, pool: int) -> Assumptions:
         pool=pool,
         pay=study.people.pay,
         currency=study.people.currency,
-        **(_spa(study) if kind == "spa" else _likert(study, pool)),
+        **_family(study, kind, pool),
     )
+
+
+def _family(study: Study, kind: Kind, pool: int) -> dict[str, Any]:
+    if kind == "ranking":
+        found = ranking_design(study)
+        return {**found, "n_tests": found["n_tests"] * _criteria(study, kind)}
+    return _spa(study) if kind == "spa" else _likert(study, pool)
 
 
 def form_minutes(study: Study, outputs: Outputs) -> float:
@@ -87,7 +96,7 @@ def planned_live_costs(
     if not rows:
         return ()
     chosen = rows[len(rows) // 2].need.difference
-    if ranks_systems(study):
+    if ranks_systems(study) or design.kind == "ranking":
         return ()
     if rule is not None:
         if deciding_answers(study) != {"spa": "preferences", "likert": "ratings"}[design.kind]:

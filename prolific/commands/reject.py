@@ -36,6 +36,7 @@ def reject(
     from prolific.collecting import look_at_all
     from prolific.prolific_study import open_prolific_study
     from spa.platforms.review import decided_by_reviewers
+    from spa.responses.two_reviewers import two_decide
 
     if (propose is None) == (decided is None):
         raise click.UsageError("expected either --propose or --from")
@@ -45,17 +46,18 @@ def reject(
             for one in look_at_all(prolific_study)
             for submission_id, facts in rejecting.gather_facts(prolific_study, one).items()
         }
+        standing = decided_by_reviewers(prolific_study.store)
         if propose is not None:
-            found = rejecting.propose(
-                [facts for _, facts in known.values()], decided_by_reviewers(prolific_study.store)
-            )
+            found = rejecting.propose([facts for _, facts in known.values()], standing)
             rejecting.write_proposals(propose, found)
             click.echo(
                 f"{len(found)} possible rejections in {propose}; decide on each there, then use --from {propose}"
             )
             return
         assert decided is not None
-        cases = rejecting.check_cases(decided, rejecting.read_proposals(decided), known)
+        with prolific_study.store.reading() as connection:
+            by_two = standing if two_decide(connection) else None
+        cases = rejecting.check_cases(decided, rejecting.read_proposals(decided), known, by_two)
         for case in cases:
             click.echo(f"{case.proposal.submission}: {case.proposal.category}: {case.proposal.message}")
         if not yes:

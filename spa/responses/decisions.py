@@ -16,9 +16,15 @@ from sqlalchemy import Connection, Select, insert, select
 from spa.errors import ResponseError
 from spa.responses.store_schema import decisions, submissions
 
-Action = Literal["approve", "exclude", "include", "propose_rejection", "bonus", "message", "undo"]
+Action = Literal["approve", "exclude", "include", "propose_rejection", "bonus", "message", "settle", "undo"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
-WITH_NOTE = ("exclude", "propose_rejection", "bonus", "message")  # what nobody should have to guess the reason of
+WITH_NOTE = (
+    "exclude",
+    "propose_rejection",
+    "bonus",
+    "message",
+    "settle",
+)  # that nobody should have to guess
 PAYMENT: tuple[Action, ...] = ("approve", "propose_rejection")  # the later of the two stands
 ANALYSIS: tuple[Action, ...] = ("exclude", "include")
 PROGRAM = "spa "  # begins the name of a command that logs what a platform did; it needs no second reviewer
@@ -31,7 +37,8 @@ class Decision:
     """One entry of the log.
 
     ``rule`` names why (of a platform's rules for a rejection, of the reviewer's own for an exclusion), ``note``
-    says it in words (of a message: its text), ``amount`` is in major units of the study's currency.
+    says it in words (of a message: its text), ``amount`` is in major units of the study's currency. To settle is to
+    answer as a third where two reviewers of explanations differ.
     """
 
     submission_id: str
@@ -176,5 +183,7 @@ def _check_undo(connection: Connection, decision: Decision) -> None:
         raise ResponseError(f"{place}: there is no decision number {decision.undoes} on this visit to undo")
     if taken_back.action == "undo":
         raise ResponseError(f"{place}: an undo cannot be undone; decide again instead")
+    if taken_back.action == "settle" and taken_back.reviewer != decision.reviewer:
+        raise ResponseError(f"{place}: expected an undo by {taken_back.reviewer}, who settled, got {decision.reviewer}")
     if connection.scalar(select(decisions.c.number).where(decisions.c.undoes == decision.undoes)) is not None:
         raise ResponseError(f"{place}: decision number {decision.undoes} was undone already")

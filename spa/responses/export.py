@@ -356,7 +356,9 @@ def _log_of_two(store: Store) -> pl.DataFrame:
     with store.reading() as connection:
         log = read_decisions(connection) if two_decide(connection) else []
     independent = {each.number for review in reviews_of(log) for each in review.independent or ()}
-    stands = {each.number for standing in settled_decisions(log).values() for each in standing.decisions}
+    undone = {each.undoes for each in log}
+    stands = {each.number for each in log if each.action == "settle"} - undone
+    stands |= {each.number for standing in settled_decisions(log).values() for each in standing.decisions}
     visits = {lease.submission_id: lease for lease in (store.visits.leases() if log else ())}
     rows = [
         (

@@ -1,8 +1,12 @@
-"""What raters and people wrote: a map on which a point opens its text and output, keywords, and reviewed errors."""
+"""What raters and people wrote: a map on which a point opens its text and output, keywords, and reviewed errors.
+
+Where two people reviewed explanations: how far they agree, where they differ, and a third's decision.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -10,19 +14,24 @@ import streamlit as st
 
 from analysis.figures.drawing import COLOURS
 from analysis.figures.plain_text import shown_name
-from analysis.results.words import Names, number
+from analysis.results.words import Names, interval, number, sentence
+from spa.errors import ResponseError
 from streamlit_app import loading
-from streamlit_app.rendering import plain, show_counts, show_sections
+from streamlit_app.rendering import plain, show_counts, show_metrics, show_sections
 
 if TYPE_CHECKING:
     from analysis.explanations.exploration import Exploration
     from analysis.explanations.texts import ExplainedText
+    from analysis.explanations.two_reviewers import CriterionAgreement, ExplanationReview, Place
+    from spa.study.outputs import Outputs
+    from spa.study.study import Study
 
-MAP, KEYWORDS, ERRORS = "Map", "Keywords", "Errors found"
+MAP, KEYWORDS, ERRORS, TWO = "Map", "Keywords", "Errors found", "Two reviewers"
 PICK = "picked"  # the name of the selection in the chart
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 STARTS = 60  # characters of a text in the list
 EVERYBODY = "everybody"
+CONFLICT = "conflict"  # key of the session
 
 
 def show() -> None:
@@ -30,10 +39,14 @@ def show() -> None:
     st.title("Explanations")
     state = loading.state()
     names, errors = loading.analysed(state).names, loading.errors_reviewed(state)
-    parts = [MAP, KEYWORDS, *([ERRORS] if errors else [])]
+    two = loading.have_explanations_two_reviewers()
+    parts = [MAP, KEYWORDS, *([ERRORS] if errors else []), *([TWO] if two else [])]
     part = st.segmented_control("Part", parts, default=MAP, required=True, label_visibility="collapsed")
     if part == ERRORS and errors:
         show_sections({errors.id: errors})
+        return
+    if part == TWO:
+        _two_reviewers()
         return
     if not loading.is_explored(state):
         _wait(state)
@@ -166,3 +179,103 @@ def _keywords(found: Exploration, names: Names) -> None:
             table.setdefault(row.rank, empty)[names.criterion(row.criterion)] = f"{row.keyword} ({row.n_texts:,})"
     show_counts([*table.values()])
     st.caption(plain(f"In brackets, how many texts hold it. {found.keyword_note()}"))
+
+
+def _two_reviewers() -> None:
+    """Show how far two reviewers agree and where they differ, and let a third settle that."""
+    from analysis.explanations.two_reviewers import agreement_by_criterion
+
+    with loading.review_study() as opened:
+        review, study, outputs = loading.explanation_review(opened), opened.study, opened.outputs
+    st.caption(
+        "Two people judged each explanation without seeing the other's answers; where they differ a third settles."
+    )
+    statuses = [review.status(place) for place in review.places]
+    show_metrics(
+        {
+            "Answered by two": f"{len(statuses):,}",
+            "Agreed": f"{statuses.count('agreed'):,}",
+            "In conflict": f"{statuses.count('conflict'):,}",
+            "Settled by a third": f"{statuses.count('adjudicated'):,}",
+        }
+    )
+    criteria = {one.id: one for one in study.criteria}
+    rows = agreement_by_criterion(review)
+    st.subheader("Agreement")
+    show_counts([{"Criterion": criteria[row.criterion].name, **_agreement(row)} for row in rows])
+    reasons = [
+        sentence(f"{', '.join(criteria[row.criterion].name for row in rows if row.reason == reason)}: {reason}.")
+        for reason in dict.fromkeys(row.reason for row in rows if row.reason)
+    ]
+    lines = [f"Of {review.first.reviewer} and {review.second.reviewer}, before a third.", *reasons]
+    st.caption(plain(" ".join(lines)))
+    if review.conflicts:
+        st.subheader("Conflicts")
+        _conflicts(review, study, outputs)
+
+
+def _agreement(row: CriterionAgreement) -> dict[str, object]:
+    cells: dict[str, object] = {"Answers": row.n, "Alike": row.alike}
+    for place, (name, one) in enumerate((("Cohen's kappa", row.kappa), ("AC1", row.ac1))):
+        cells |= {name: number(one.value), "95 % interval" + " " * place: interval(one.ci_low, one.ci_high)}
+    return cells
+
+
+def _conflicts(review: ExplanationReview, study: Study, outputs: Outputs) -> None:
+    """Show the conflicts, those that are open first, and one of them whole; raters stay without names."""
+    criteria = {one.id: one for one in study.criteria}
+    options = {name: {float(one.score or 0): one.text for one in each.options} for name, each in criteria.items()}
+    numbers = {system.id: f", {number}" if number > 1 else "" for number, system in enumerate(study.systems, start=1)}
+    places = sorted(review.conflicts, key=lambda place: (place in review.settlements, place))
+    rows = []
+    for place in places:
+        third, said = review.settlements.get(place), options[place[2]]
+        rows.append(
+            {
+                "Explanation": place[0] + numbers[place[1]],
+                "Criterion": criteria[place[2]].name,
+                **{own.reviewer: said[own.scores[place]] for own in (review.first, review.second)},
+                "Settled": "" if third is None else f"{third.reviewer}: {said[third.score]}",
+            }
+        )
+    st.dataframe(rows, hide_index=True)
+    lines = {place: f"{row['Explanation']}: {row['Criterion']}" for place, row in zip(places, rows, strict=True)}
+    place = st.selectbox("Conflict", places, format_func=lines.__getitem__, key=CONFLICT)
+    _settle(review, place, options[place[2]])
+    st.markdown(f"**{plain(criteria[place[2]].question or '')}**")
+    _quote(outputs.item(place[0]).text or "")
+    _quote(outputs.output(place[0], place[1], 1).text or "")
+
+
+def _settle(review: ExplanationReview, place: Place, options: Mapping[float, str]) -> None:
+    """Say who answered what and when, and let somebody who is neither of the two answer."""
+    for own in (review.first, review.second):
+        st.caption(plain(f"{own.reviewer}: {options[own.scores[place]]} ({_when(own.at)})"))
+    who, third = loading.reviewer(), review.settlements.get(place)
+    if third is not None:
+        st.caption(plain(f"{third.reviewer} settled: {options[third.score]} ({_when(third.at)})"))
+    if who is None:
+        st.info("Read-only. Start the dashboard with --reviewer NAME to settle.")
+    elif who in (review.first.reviewer, review.second.reviewer):
+        st.info("You are one of the two: somebody else settles it.")
+    elif third is None:
+        with st.container(horizontal=True):
+            for score, text in options.items():
+                st.button(plain(text), key=f"settle-{score}", on_click=_keep, args=(review, place, score))
+    elif third.reviewer == who and third.number is not None:
+        st.button("Take back", on_click=_keep, args=(review, place, None))
+
+
+def _when(at: str) -> str:
+    return f"{datetime.fromisoformat(at):%Y-%m-%d %H:%M} UTC"
+
+
+def _keep(review: ExplanationReview, place: Place, score: float | None) -> None:
+    try:
+        loading.settle(review, place, score)
+    except ResponseError as error:
+        st.error(plain(error))
+        return
+    if score is not None:
+        still = (one for one in review.conflicts if one not in review.settlements and one != place)
+        st.session_state[CONFLICT] = next(still, place)

@@ -8,7 +8,8 @@ import numpy as np
 import streamlit as st
 
 from analysis.planning.plan import Assumptions, PowerPlan, make_plan
-from analysis.planning.plan_text import curve_csv, curve_svg, notes
+from analysis.planning.plan_text import NAMES, curve_csv, curve_svg, notes
+from analysis.planning.ranked import ranking_components
 from analysis.planning.study_design import study_assumptions
 from analysis.planning.variance import Components
 from streamlit_app import loading
@@ -17,7 +18,11 @@ from streamlit_app.study_edit import with_plan
 
 MOST = 500  # annotators of the slider
 POWERS = (0.8, 0.9)
-TITLES = {"spa": "SPA", "likert": "Likert"}
+JUDGED = {
+    "spa": "Outputs read of each system",
+    "likert": "Outputs rated of each system",
+    "ranking": "Orders with both systems",
+}
 
 
 def show() -> None:
@@ -25,7 +30,7 @@ def show() -> None:
     st.title("Plan")
     _, _, designs = study_assumptions(loading.options().path)
     kinds = [design.kind for design in designs]
-    kind = st.segmented_control("Plan for", kinds, default=kinds[0], format_func=TITLES.__getitem__, required=True)
+    kind = st.segmented_control("Plan for", kinds, default=kinds[0], format_func=NAMES.__getitem__, required=True)
     design = next(design for design in designs if design.kind == kind)
     annotators, design = _choose(design)
     difference = _difference(design)
@@ -43,18 +48,20 @@ def _choose(design: Assumptions) -> tuple[int, Assumptions]:
     people = loading.workspace().study.people
     columns = st.columns(4)
     annotators = columns[0].slider("Annotators", 2, MOST, min(people.annotators, MOST))
-    read = "Outputs read of each system" if design.kind == "spa" else "Outputs rated of each system"
-    n_items = columns[1].slider(read, 1, max(50, design.n_items), design.n_items)
+    n_items = columns[1].slider(JUDGED[design.kind], 1, max(50, design.n_items), design.n_items)
     excluded = columns[2].slider("Excluded, %", 0, 60, round(100 * design.exclusion_rate))
-    sd = columns[3].number_input("SD between annotators", 0.01, design.largest, design.sd, 0.01, format="%.2f")
+    ranked = design.kind == "ranking"
+    known, most = (design.components.annotator_sd, 0.49) if ranked else (design.sd, design.largest)
+    sd = columns[3].number_input("SD between annotators", 0.01, most, known, 0.01, format="%.2f")
     changed = replace(design, n_items=n_items, exclusion_rate=excluded / 100)
-    if abs(sd - design.sd) >= 0.005:
-        changed = replace(changed, components=Components(annotator_sd=sd), source="set here")
+    if abs(sd - known) >= 0.005:
+        components = ranking_components(sd) if ranked else Components(annotator_sd=sd)
+        changed = replace(changed, components=components, source="set here")
     return annotators, changed
 
 
 def _difference(design: Assumptions) -> float:
-    if design.kind == "spa":
+    if design.kind != "likert":
         return st.slider("Difference to find: the better system is preferred by, %", 51, 90, 60) / 100 - 0.5
     return st.slider("Difference to find, points", 0.05, min(2.0, design.largest - 0.05), 0.3, 0.05)
 

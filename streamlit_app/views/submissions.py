@@ -302,7 +302,7 @@ def _last(entry: ReviewEntry) -> Decision | None:
 def _in_force(entry: ReviewEntry) -> list[Decision]:
     log = [each for each in loading.decisions() if each.submission_id == entry.visit.submission_id]
     undone = {each.undoes for each in log}
-    return [each for each in log if each.action != "undo" and each.number not in undone]
+    return [each for each in log if each.action not in ("undo", "settle") and each.number not in undone]
 
 
 def _undo(entry: ReviewEntry, reviewer: str) -> None:

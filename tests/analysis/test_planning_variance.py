@@ -94,8 +94,11 @@ def test_an_exposure_study_tells_the_parts_apart():
 
 
 def test_the_usual_split_of_likert_is_that_of_published_ratings(shared_data: Path):
-    """Differences of two systems' scores, three people and a hundred items each, mean over pairs and criteria."""
-    found = []
+    """Differences of two systems' scores, three people and a hundred items each, mean over pairs and criteria.
+
+    Read as orders they give the SD between annotators that the default of rankings is held against.
+    """
+    found, as_orders = [], []
     for task in ("summarization", "simplification"):
         rows = pl.read_csv(shared_data / "sottana" / f"{task}_ratings.csv", infer_schema_length=None).filter(
             pl.col("rater") != "gpt4"
@@ -104,12 +107,17 @@ def test_the_usual_split_of_likert_is_that_of_published_ratings(shared_data: Pat
             wide = own.pivot("system", index=["rater", "item_id"], values="score")
             for x, y in itertools.combinations(wide.columns[2:], 2):
                 codes = [wide[name].cast(pl.Categorical).to_physical().to_numpy() for name in ("rater", "item_id")]
-                one = estimate_components((wide[x] - wide[y]).to_numpy().astype(float), *codes)
+                difference = (wide[x] - wide[y]).to_numpy().astype(float)
+                as_orders.append(estimate_components((np.sign(difference) + 1) / 2, *codes).annotator_variance)
+                one = estimate_components(difference, *codes)
                 found.append((one.annotator_variance, one.item_variance, one.residual_variance))
     share = np.mean(found, axis=0) / np.sum(np.mean(found, axis=0))
     usual = DEFAULTS["likert"][0]
     ours = np.square([usual.annotator_sd, usual.item_sd, usual.residual_sd])
     assert np.abs(share - ours / ours.sum()) == pytest.approx(0, abs=0.02)
+    between = math.sqrt(float(np.mean(as_orders)))
+    assert between == pytest.approx(0.07, abs=0.005)
+    assert between < DEFAULTS["ranking"][0].annotator_sd
 
 
 def test_the_test_of_annotators_is_about_these_items_only():

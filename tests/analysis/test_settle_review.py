@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +12,22 @@ import polars as pl
 import pytest
 from statsmodels.stats.inter_rater import cohens_kappa, to_table
 
-from analysis.commands.settling import agreement_lines, answers_of_reviewers, two_of
+from analysis.commands.settling import agreement_line
+from analysis.explanations import two_reviewers
+from analysis.explanations.two_reviewers import (
+    ExplanationReview,
+    Place,
+    agreement_by_criterion,
+    answers_of_reviewers,
+    explanation_review,
+    settle,
+)
 from spa.commands.workspace import open_workspace
 from spa.errors import SpaError
+from spa.responses.decisions import Decision, read_decisions, visit_decisions
+from spa.responses.export import export_tables
+from spa.responses.store import Store
+from spa.responses.two_reviewers import decide, let_decide
 from tests.spa.rehearsed import built_example, spa
 from tests.spa.test_review_command import RATER, review
 
@@ -56,18 +71,73 @@ def test_two_judge_everything_and_a_third_settles_what_they_differ_on(reviewed: 
     spa("report", "--ratings", tmp_path / "all" / "settled.csv", "--out", tmp_path / "report")
 
 
-def test_kappa_is_that_of_statsmodels(reviewed: Path) -> None:
+@pytest.fixture
+def found(reviewed: Path) -> ExplanationReview:
     with open_workspace(reviewed) as workspace:
-        first, second = two_of(answers_of_reviewers(workspace), "review")
-    places = [place for place in first.scores if place[2] == "agreement"]
-    pairs = np.array([[first.scores[place], second.scores[place]] for place in places], dtype=int)
+        return explanation_review(workspace.store, "review")
+
+
+def test_kappa_is_that_of_statsmodels(found: ExplanationReview) -> None:
+    places = [place for place in found.places if place[2] == "agreement"]
+    pairs = np.array([[found.first.scores[place], found.second.scores[place]] for place in places], dtype=int)
     known = cohens_kappa(to_table(pairs)[0], return_results=False)
-    (line,) = [line for line in agreement_lines(first, second) if line.startswith("agreement")]
-    assert f"kappa {known:.2f}".replace("-", "\N{MINUS SIGN}") in line
+    (row,) = [row for row in agreement_by_criterion(found) if row.criterion == "agreement"]
+    assert row.kappa.value == pytest.approx(known)
+    assert f"kappa {known:.2f}".replace("-", "\N{MINUS SIGN}") in agreement_line(row)
 
 
-def test_one_reviewer_alone_cannot_be_settled(reviewed: Path) -> None:
+def test_one_reviewer_alone_cannot_be_settled(reviewed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_workspace(reviewed) as workspace:
-        found = answers_of_reviewers(workspace)
-    with pytest.raises(SpaError, match="review: expected the complete answers of two reviewers, got those of 1"):
-        two_of(found[:1], "review")
+        alone = answers_of_reviewers(workspace.store)[:1]
+        monkeypatch.setattr(two_reviewers, "answers_of_reviewers", lambda store: alone)
+        with pytest.raises(SpaError, match="review: expected the complete answers of two reviewers, got those of 1"):
+            explanation_review(workspace.store, "review")
+
+
+def test_only_a_third_settles_only_conflicts_and_only_they_take_it_back(reviewed: Path, tmp_path: Path) -> None:
+    study = Path(shutil.copytree(reviewed.parent, tmp_path / "study")) / reviewed.name
+    with Store.open(study.with_suffix(".sqlite")) as store:
+
+        def review() -> ExplanationReview:
+            return explanation_review(store, "review")
+
+        def say(reviewer: str, score: float, place: Place) -> None:
+            with store.transaction() as connection:
+                settle(connection, found, place, score=score, reviewer=reviewer, now=1e9)
+
+        found = review()
+        place = found.conflicts[0]
+        for reviewer, where, expected in (
+            (found.second.reviewer, place, "expected somebody other than"),
+            ("Cem", next(one for one in found.places if one not in found.conflicts), "do not differ"),
+        ):
+            with pytest.raises(SpaError, match=expected):
+                say(reviewer, 1.0, where)
+        say("Cem", 1.0, place)
+        for reviewer in ("Dee", "Cem"):
+            with pytest.raises(SpaError, match="Cem has settled it, and may take that back; nobody else decides"):
+                say(reviewer, 0.0, place)
+        third = review().settlements[place]
+        assert (third.reviewer, third.score, review().status(place)) == ("Cem", 1.0, "adjudicated")
+        undo = Decision(
+            submission_id=found.first.submission_id, action="undo", reviewer="Dee", decided_at=2e9, undoes=third.number
+        )
+        with store.transaction() as connection:
+            with pytest.raises(SpaError, match="expected an undo by Cem, who settled, got Dee"):
+                decide(connection, undo)
+            decide(connection, replace(undo, reviewer="Cem"))
+        assert review().status(place) == "conflict"
+        say("Dee", 0.0, place)
+        with store.transaction() as connection:
+            let_decide(connection, 2)
+        assert export_tables(store).decisions.select("reviewer", "action", "stands").rows() == [
+            ("Cem", "settle", 0),
+            ("Cem", "undo", 0),
+            ("Dee", "settle", 1),
+        ]
+        with store.reading() as connection:
+            assert visit_decisions(read_decisions(connection))[found.first.submission_id].decisions == ()
+    spa("settle-review", study, "--out", tmp_path / "out")
+    row = pl.read_csv(tmp_path / "out" / "settled.csv").filter(status="adjudicated")
+    assert row.select("item_id", "system", "criterion").rows() == [place]
+    assert row.select("score", "adjudicator", "adjudicated_at").rows() == [(0.0, "Dee", "2001-09-09T01:46:40+00:00")]

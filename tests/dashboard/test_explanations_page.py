@@ -5,7 +5,9 @@ The study is answered before the browser starts, whose event loop would stand in
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,11 +17,11 @@ from tests.conftest import need
 from tests.dashboard.answering import answer
 from tests.dashboard.conftest import Dashboard, started
 from tests.dashboard.explained import HOSTILE, explained_study
-from tests.dashboard.looking import choose, expect, photograph, visit
+from tests.dashboard.looking import choose, expect, photograph
 from tests.spa.rehearsed import spa
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("dashboard-explanations")]
 UMAP = """
@@ -30,6 +32,8 @@ class UMAP:  # the real one compiles for half a minute
     def fit_transform(self, vectors):
         return vectors[:, :2]
 """
+REVIEWERS = ("--reviewer", "Ana", "--reviewer", "Ben")
+WHO = (*REVIEWERS, "--reviewer", "Cem")
 OPENED = ".spa-report p"
 CHART = "[data-testid=stVegaLiteChart]"
 
@@ -40,20 +44,23 @@ def explained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
     folder = tmp_path_factory.mktemp("explained")
     path = explained_study(folder / "study")
     review = folder / "review" / "study.toml"
-    spa("review-explanations", path, "--rater", "judge", "--number", "4", "--readers", "2", "--out", review.parent)
+    spa("review-explanations", path, "--rater", "judge", "--number", "4", *REVIEWERS, "--out", review.parent)
     spa("build", review)
     answer(review, 2)
+    with closing(sqlite3.connect(review.with_suffix(".sqlite"))) as connection:  # as their links say
+        connection.execute("UPDATE submissions SET people_group = CASE number WHEN 1 THEN 'Ana' ELSE 'Ben' END")
+        connection.commit()
     (folder / "umap.py").write_text(UMAP)
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("PYTHONPATH", str(folder))
-        with started(path, "--review-study", str(review)) as running:
+        with started(path, "--review-study", str(review), *WHO) as running:
             yield running
 
 
 @pytest.mark.parametrize("width", [1280, 390])
 def test_a_text_opens_with_its_output(explained: Dashboard, browser: Browser, width: int, tmp_path: Path) -> None:
     page = browser.new_page(viewport={"width": width, "height": 1000})
-    visit(page, explained, "explanations")
+    come(page, explained, "Ana")
     points = page.locator(f"{CHART} path[aria-roledescription=point]")
     expect(points.first).to_be_visible()
     expect(page.get_by_text("with criteria shuffled").first).to_be_visible()
@@ -74,4 +81,34 @@ def test_a_text_opens_with_its_output(explained: Dashboard, browser: Browser, wi
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate("window.hacked") is None
     photograph(page, tmp_path / f"errors-{width}.png")
+    page.close()
+
+
+def come(page: Page, explained: Dashboard, name: str) -> None:
+    page.goto(f"{explained.url}/explanations?reviewer={name}")
+    expect(page.get_by_role("heading", name="Explanations")).to_be_visible()
+
+
+def test_a_third_settles_where_two_reviewers_differ(explained: Dashboard, browser: Browser, tmp_path: Path) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 1000})
+    come(page, explained, "Ben")
+    choose(page, "Two reviewers")
+    expect(page.get_by_text("You are one of the two")).to_be_visible()
+    come(page, explained, "Cem")
+    choose(page, "Two reviewers")
+    expect(page.get_by_role("heading", name="Agreement")).to_be_visible()
+    settled = page.get_by_test_id("stMetric").filter(has_text="Settled by a third")
+    expect(settled).to_contain_text("0")
+    photograph(page, tmp_path / "two-390.png")
+    conflict = page.get_by_role("combobox", name="Conflict")
+    first = conflict.get_attribute("value") or ""
+    page.get_by_role("button", name="No", exact=True).click()
+    expect(settled).to_contain_text("1")
+    expect(conflict).not_to_have_value(first)
+    page.set_viewport_size({"width": 1280, "height": 1000})
+    photograph(page, tmp_path / "two-1280.png")
+    conflict.click()
+    page.get_by_role("option", name=first).click()
+    page.get_by_role("button", name="Take back").click()
+    expect(settled).to_contain_text("0")
     page.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import logging
@@ -23,6 +24,7 @@ from spa.commands.workspace import Workspace, open_workspace
 from spa.errors import ResponseError
 from spa.server.admin import admin_token
 from spa.server.app import create_app
+from spa.server.http_server import collect_rarely
 from spa.server.rate_limits import Buckets, Limits, Rate
 from spa.server.request_guard import host_of, parse_networks
 from spa.server.request_log import JsonLines
@@ -255,3 +257,14 @@ def event(line: str) -> str | None:
     if '"POST /a/' in line:
         return "arrives"
     return "acknowledged" if '"HTTP/1.1 303' in line else None
+
+
+def test_a_server_looks_for_garbage_among_all_objects_rarely() -> None:
+    before = gc.get_threshold()
+    try:
+        collect_rarely()
+        assert gc.get_freeze_count() > 10_000
+        assert gc.get_threshold() == (*before[:2], 1000)
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*before)

@@ -69,7 +69,8 @@ function addSorting(question) {
       entry.querySelector(".up").setAttribute("aria-disabled", place === 0);
       entry.querySelector(".down").setAttribute("aria-disabled", place === all.length - 1);
     });
-    question.classList.toggle("unranked", !answered);
+    const held = question.matches(".unranked:has(.dragged)"); // nothing grows under a finger
+    question.classList.toggle("unranked", !answered || held);
     confirm.hidden = answered;
   };
   const take = (moved) => {
@@ -102,11 +103,14 @@ function addSorting(question) {
     handle.addEventListener("pointermove", ({ clientY, pointerId }) => {
       if (!handle.hasPointerCapture(pointerId)) return;
       const middle = (other) => other.getBoundingClientRect().top + other.offsetHeight / 2;
-      const [above, below] = [entry.previousElementSibling, entry.nextElementSibling];
-      if (above && clientY < middle(above)) move(entry, -1);
-      else if (below && clientY > middle(below)) move(entry, 1);
+      // a quick finger passes several entries between two events
+      while (entry.previousElementSibling && clientY < middle(entry.previousElementSibling)) move(entry, -1);
+      while (entry.nextElementSibling && clientY > middle(entry.nextElementSibling)) move(entry, 1);
     });
-    handle.addEventListener("lostpointercapture", () => entry.classList.remove("dragged"));
+    handle.addEventListener("lostpointercapture", () => {
+      entry.classList.remove("dragged");
+      show();
+    });
   };
   // What the numbers say already: answers of before, or restored ones.
   const read = () => {

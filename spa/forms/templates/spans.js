@@ -2,6 +2,7 @@
 {
   const SELECTED = "chosen";
   const taken = new Set(); // texts of the page in which a question marks already
+  let choosing = null; // in the one question in which words are chosen
 
   const codePoints = (text, units) => [...text.slice(0, units)].length;
   const units = (text, points) => [...text].slice(0, points).join("").length;
@@ -58,6 +59,21 @@
     return start < end ? [start, end] : null;
   }
 
+  // The letter of a surface's text under a point of the screen; -1 beside the text.
+  function letterAt(surface, { clientX, clientY }) {
+    const caret = document.caretPositionFromPoint?.(clientX, clientY) ?? document.caretRangeFromPoint?.(clientX, clientY);
+    const [node, offset] = [caret?.offsetNode ?? caret?.startContainer, caret?.offset ?? caret?.startOffset];
+    if (!surface.contains(node ?? null)) return -1;
+    const range = document.createRange();
+    range.selectNodeContents(surface);
+    range.setEnd(node, offset);
+    const place = range.toString().length;
+    if (offset === 0) return place;
+    range.setStart(node, offset - 1); // a caret stands on either side of the letter
+    const { left, right } = range.getBoundingClientRect();
+    return left <= clientX && clientX <= right ? place - 1 : place;
+  }
+
   function activate(question) {
     const { text, hint, remove, marked, category } = question.dataset;
     const field = question.querySelector("textarea[hidden]");
@@ -75,6 +91,7 @@
     box.checked = sent === "[]";
     let chosen = null; // what the severity buttons are about
     let word = null; // [from, to] of the words under the keyboard
+    let tapped = null; // [first, last] of the words that were tapped
 
     const list = made("ul", "marks");
     list.setAttribute("aria-label", marked);
@@ -159,8 +176,14 @@
       if (marks.length) box.checked = false;
     };
 
-    const choose = (place) => {
+    const choose = (place, words = null) => {
+      if (place && choosing !== choose) {
+        choosing?.(null);
+        choosing = choose;
+      }
       chosen = place;
+      tapped = words;
+      surface.querySelectorAll(`.${SELECTED}`).forEach((piece) => piece.classList.remove(SELECTED));
       tools.hidden = !place;
       quote.textContent = place ? text.slice(...place) : "";
     };
@@ -185,7 +208,27 @@
       if (tools.contains(document.activeElement)) return;
       const place = selectedIn(surface, text);
       if (place) choose(place);
-      else if (chosen && surface.contains(document.getSelection().anchorNode)) choose(null); // a tap in the text
+      else if (chosen && !tapped && surface.contains(document.getSelection().anchorNode)) choose(null); // a tap in the text
+    });
+
+    // A finger taps the first word of an error, then the last; a word alone is let go by another tap.
+    const tap = (event) => {
+      const letter = letterAt(surface, event);
+      const at = words.findIndex(([start, end]) => start <= letter && letter < end);
+      const alone = tapped && tapped[0] === tapped[1];
+      if (at < 0 || (alone && tapped[0] === at)) choose(null);
+      else {
+        const [first, last] = alone ? [Math.min(tapped[0], at), Math.max(tapped[0], at)] : [at, at];
+        choose([words[first][0], words[last][1]], [first, last]);
+      }
+      drawText();
+    };
+    let touched = false;
+    surface.addEventListener("pointerdown", ({ pointerType }) => {
+      touched = pointerType === "touch" && !selectedIn(surface, text); // a tap beside a selection lets that go
+    });
+    surface.addEventListener("click", (event) => {
+      if (touched) tap(event);
     });
 
     const move = (step, extend) => {
