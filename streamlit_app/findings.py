@@ -47,11 +47,11 @@ def state_of_source(options: DashboardOptions, workspace: Workspace | None) -> s
 
         files = table_files(Path(options.tables or ""))
         return "/".join(str(path.stat().st_mtime_ns) for path in files.values())
-    from analysis.answers.study_answers import metrics_beside
+    from analysis.answers.beside import CONTAMINATION, EXPLANATIONS, METRICS, path_beside
     from spa.responses.status import state_of
 
-    metrics = metrics_beside(workspace.study)
-    computed = "" if metrics is None else f"/{metrics.stat().st_mtime_ns}"
+    beside = (path_beside(workspace.study, name) for name in (METRICS, CONTAMINATION, EXPLANATIONS))
+    computed = "".join(f"/{path.stat().st_mtime_ns}" for path in beside if path is not None)
     with workspace.store.reading() as connection:
         return state_of(connection) + computed
 

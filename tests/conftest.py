@@ -20,13 +20,16 @@ EXTRAS = {  # module -> the extra, or the dependency group, that brings it
     **dict.fromkeys(("streamlit", "websockets"), "extra dashboard"),
     **dict.fromkeys(("boto3", "botocore", "defusedxml"), "extra mturk"),
     **dict.fromkeys(("yaml", "openapi_schema_validator"), "extra openapi"),
-    **dict.fromkeys(("playwright", "axe_playwright_python", "pypdf", "schemathesis", "build", "uv"), "group test"),
+    **dict.fromkeys(
+        ("playwright", "axe_playwright_python", "pypdf", "schemathesis", "build", "uv", "dask_jobqueue"), "group test"
+    ),
     **dict.fromkeys(("mypy", "ruff", "importlinter"), "group check"),
     **dict.fromkeys(("sklearn", "umap"), "extra explanations"),
     "yake": "extra keywords",
     **dict.fromkeys(("rouge_score", "sacrebleu", "textstat"), "extra metrics"),
     **dict.fromkeys(("errant", "spacy"), "extra errant"),
     "psycopg": "extra postgres",
+    **dict.fromkeys(("cryptography", "dask", "distributed"), "extra cluster"),
 }
 
 

@@ -64,6 +64,13 @@ class Environment:
         assert fails_with in " ".join(done.stderr.split()), typed
         return done.stdout
 
+    def run(self, code: str) -> str:
+        """Run Python, and return all that it prints."""
+        done = subprocess.run(
+            [self.python, "-I", "-c", code], cwd=self.folder, capture_output=True, text=True, check=False
+        )
+        return done.stdout + done.stderr
+
     def serve(self, *words: str) -> None:
         """Start a server, see that it answers, and stop it."""
         log, here = self.folder / "server.log", dict(os.environ)
@@ -89,6 +96,8 @@ def without_extras(env: Environment) -> None:
         "explanations": ("explanations", STUDY, "--out", "explored"),
         "metrics": ("metrics", "corrections/study.toml", "--metric", "rouge"),
         "errant": ("metrics", "corrections/study.toml", "--metric", "errant"),
+        "cluster": ("report", "--json", "--ratings", "parts/*.csv", "--cluster", "local:1"),
+        "slurm": ("report", "--json", "--ratings", "parts/*.csv", "--cluster", "slurm:jobs.toml", "--scratch", "."),
     }.items():
         env.spa(*words, fails_with=f'".[{extra}]"')
 
@@ -152,6 +161,23 @@ def errant(env: Environment) -> None:
     env.spa("metrics", "corrections/study.toml", "--metric", "errant", fails_with="expected the spaCy model")
 
 
+def cluster(env: Environment) -> None:
+    """Let a process of its own rate."""
+    env.spa("rate", STUDY, "--simulate", "--limit", "2", "--cluster", "local:1")
+
+
+def slurm(env: Environment) -> None:
+    """Ask for jobs by a file that is not there: the library loads."""
+    said = env.run("from spa.cluster import open_cluster; open_cluster('slurm:jobs.toml').__enter__()")
+    assert "jobs.toml: expected a readable TOML file" in said, said
+
+
+def s3(env: Environment) -> None:
+    """Load the file system."""
+    said = env.run("from fsspec import filesystem; print(filesystem('s3', anon=True).protocol)")
+    assert "s3a" in said, said
+
+
 def add_rater(env: Environment, model: str) -> None:
     """Add a model of this machine to the study."""
     with (env.folder / STUDY).open("a") as study:
@@ -168,6 +194,9 @@ EXTRAS: dict[str, Callable[[Environment], None]] = {
     "local": local,
     "explanations": explanations,
     "keywords": keywords,
+    "cluster": cluster,
+    "slurm": slurm,
+    "s3": s3,
 }
 
 

@@ -244,6 +244,17 @@ def test_llm_raters(tmp_path: Path) -> None:
     assert groups == {f"chhun/{way}" for way in ("rating", "explanation", "guidelines", "reference")}
 
 
+def test_clusters(tmp_path: Path) -> None:
+    with reader_in(tmp_path) as reader:
+        init(reader)
+        ratings(tmp_path / "ratings.csv", llm="dee")
+        (tmp_path / "ratings").mkdir()
+        for number, part in enumerate(pl.read_csv(tmp_path / "ratings.csv").iter_slices(20)):
+            part.write_parquet(tmp_path / "ratings" / f"part-{number}.parquet")
+        walk(reader, "cluster.md", before={"spa build": annotators(STUDY, 2)})
+    assert order(tmp_path / "report", "ratings") == [["reference"], ["model-a"], ["model-b"]]
+
+
 def test_explanations_and_contamination(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a tiny model, and PCA in the place of UMAP, which compiles for long."""
     monkeypatch.setattr(exploration, "find_spec", lambda name: None)
@@ -255,8 +266,14 @@ def test_explanations_and_contamination(tmp_path: Path, monkeypatch: pytest.Monk
         reader.spa("build", study, "--annotators", "2")
         reader.spa("rate", study, "--rater", study.parent / "raters" / "chhun.toml", "--simulate", "--limit", "1")
         walk(reader, "explanations.md")
+        for found in (tmp_path / "seen" / "contamination.json", tmp_path / "explained" / "explanations.json"):
+            shutil.copy(found, study.parent)
+        reader.spa("report", study, "--out", tmp_path / "report")
     assert "predicted as seen" in (tmp_path / "seen" / "contamination.md").read_text()
     assert (tmp_path / "explained" / "map.csv").is_file()
+    appendix = (tmp_path / "report" / "appendix.md").read_text()
+    assert "## Has my-study/model read these texts before?" in appendix
+    assert "## What explanations speak of" in appendix
 
 
 def test_the_reproduction_of_published_ratings(tmp_path: Path, shared_data: Path) -> None:

@@ -12,7 +12,7 @@ from analysis.agreement.data import Answers, reliability_data
 from analysis.agreement.resampling import Statistic, interval_over_units
 from analysis.agreement.result import PERFECT, Agreement, no_answer, undefined
 from analysis.statistics.checks import check_level
-from analysis.statistics.coding import Floats
+from analysis.statistics.coding import Floats, Ints
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 WIDE = 4_000  # distinct values up to which every pair of values is compared at the ratio level
@@ -85,20 +85,43 @@ def krippendorff_alpha(
         reason = _no_ratio(profiles.values)
     if profiles is None or reason:
         return undefined(measure, data, reason or "", level=level)
-    statistic = alpha_statistic(profiles, level)
-    value = float(statistic(profiles.units[None, :].astype(np.float64))[0])
+    return alpha_of_statistic(
+        alpha_statistic(profiles, level),
+        profiles.units,
+        level=level,
+        n_items=data.n_pairable,
+        n_annotators=data.n_annotators,
+        confidence=confidence,
+        replicates=replicates,
+        rng=rng,
+    )
+
+
+def alpha_of_statistic(
+    statistic: Statistic,
+    units: Ints,
+    *,
+    level: Level,
+    n_items: int,
+    n_annotators: int,
+    confidence: float,
+    replicates: int = 1000,
+    rng: np.random.Generator | None = None,
+) -> Agreement:
+    """Return alpha with its interval, from its function of how often each profile of units counts."""
+    value = float(statistic(units[None, :].astype(np.float64))[0])
     found = None
     if rng is not None and value < 1:
         found = interval_over_units(
-            statistic, profiles.units, value=value, confidence=confidence, replicates=replicates, rng=rng
+            statistic, units, value=value, confidence=confidence, replicates=replicates, rng=rng
         )
     return Agreement(
-        measure=measure,
+        measure=f"krippendorff_alpha_{level}",
         value=value,
         ci_low=found.low if found else None,
         ci_high=found.high if found else None,
-        n_items=data.n_pairable,
-        n_annotators=data.n_annotators,
+        n_items=n_items,
+        n_annotators=n_annotators,
         interval=found.method if found else None,
         reason=found.reason if found else PERFECT if value == 1 else None,
         settings={
@@ -151,11 +174,24 @@ def _nominal(profiles: Profiles) -> Statistic:
 
 
 def _interval(profiles: Profiles) -> Statistic:
-    size = profiles.size.astype(np.float64)
     values = _unit_scale(profiles.values)
-    sums, squares = profiles.sums(values), profiles.sums(values**2)
+    return interval_statistic(
+        profiles.size.astype(np.float64), profiles.sums(values), profiles.sums(values**2), profiles_agree(profiles)
+    )
+
+
+def interval_statistic(size: Floats, sums: Floats, squares: Floats, agree: np.ndarray) -> Statistic:
+    """Return the function of :func:`alpha_statistic` at the interval level.
+
+    Parameters
+    ----------
+    size, sums, squares : array of float, shape (n_profiles,)
+        Answers of a unit, their sum, and the sum of their squares, on a scale from about -1 to 1.
+    agree : array of bool, shape (n_profiles,)
+        Units whose answers are all the same.
+    """
     within = 2 * (squares - sums**2 / size) * size / (size - 1)
-    within[profiles_agree(profiles)] = 0.0
+    within[agree] = 0.0
 
     def statistic(weights: Floats) -> Floats:
         answers = weights @ size

@@ -14,6 +14,7 @@ from analysis.agreement.data import ReliabilityData, from_codes
 from analysis.agreement.krippendorff import Level
 from analysis.agreement.measures import Answered, MeasureName, Source, measure_agreement
 from analysis.agreement.pairwise import FEW_ANNOTATORS, pairwise_agreement
+from analysis.agreement.result import Agreement
 from analysis.answers.order import Order, toward
 from analysis.answers.plan import Plan
 from analysis.answers.tables import answered_rows
@@ -134,22 +135,27 @@ def agreement_of_judgements(
 
 def _rows(answered: Answered, group: str, criterion: str) -> Iterator[AgreementRow]:
     for found in measure_agreement(answered):
-        alpha = found.measure.startswith("krippendorff_alpha")
-        yield AgreementRow(
-            source=answered.source,
-            group=group,
-            criterion=criterion,
-            measure=found.measure,
-            value=found.value,
-            ci_low=found.ci_low,
-            ci_high=found.ci_high,
-            n_items=found.n_items,
-            n_annotators=found.n_annotators,
-            interval=found.interval,
-            estimator=found.settings.get("estimator"),
-            fits_scale=found.measure.endswith(answered.level) if alpha else None,
-            reason=found.reason,
-        )
+        yield agreement_row(found, answered.source, group, criterion, answered.level)
+
+
+def agreement_row(found: Agreement, source: Source, group: str, criterion: str, level: Level) -> AgreementRow:
+    """Return a coefficient as a row; ``level`` is the one that fits the scale."""
+    alpha = found.measure.startswith("krippendorff_alpha")
+    return AgreementRow(
+        source=source,
+        group=group,
+        criterion=criterion,
+        measure=found.measure,
+        value=found.value,
+        ci_low=found.ci_low,
+        ci_high=found.ci_high,
+        n_items=found.n_items,
+        n_annotators=found.n_annotators,
+        interval=found.interval,
+        estimator=found.settings.get("estimator"),
+        fits_scale=found.measure.endswith(level) if alpha else None,
+        reason=found.reason,
+    )
 
 
 def _as_units(table: pl.DataFrame, source: Source, order: Order) -> pl.DataFrame:

@@ -119,13 +119,14 @@ def _by_annotators_table(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
     if tables.annotators is None:
         return []
     found = []
-    each = [table.select("annotator_id", "group") for table in tables.answers().values()]
+    each = [table.select("annotator_id", "group") for table in (*tables.answers().values(), tables.annotators)]
     answered = pl.concat([pairs.unique(maintain_order=True).cast(pl.String) for pairs in each])
     groups = dict(answered.unique("annotator_id", keep="first", maintain_order=True).iter_rows())
     for row in tables.annotators.filter(pl.col("annotator_kind") != "llm").iter_rows(named=True):
         annotator_id = row["annotator_id"]
-        group = groups.get(annotator_id, row["group"])
-        whole = Exclusion(annotator_id=annotator_id, assignment_id=None, group=group, rule="", evidence="")
+        whole = Exclusion(
+            annotator_id=annotator_id, assignment_id=None, group=groups[annotator_id], rule="", evidence=""
+        )
         if row.get("screening_passed") is False:
             found.append(replace(whole, rule="screening", evidence="gave no eligible answer to a screening question"))
         failed = row.get("checks_failed") or 0

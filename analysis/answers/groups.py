@@ -26,7 +26,25 @@ def with_groups(tables: Mapping[str, pl.DataFrame], llms: Sequence[str]) -> dict
         When an LLM named occurs nowhere or is called something else in a table, when an annotator
         has two kinds, or a group holds two kinds or two readouts.
     """
-    kinds = _kinds_by_annotator(tables)
+    done = fill_groups(tables, llms, kinds_by_annotator(tables))
+    check_groups(
+        pl.concat(
+            [
+                distinct(table, "annotator_id", "annotator_kind", "group")
+                for table in done.values()
+                if "group" in table.columns
+            ]
+        ),
+        [table.select("group", "readout") for table in done.values() if {"group", "readout"} <= set(table.columns)],
+        llms,
+    )
+    return done
+
+
+def fill_groups(
+    tables: Mapping[str, pl.DataFrame], llms: Sequence[str], kinds: Mapping[str, str]
+) -> dict[str, pl.DataFrame]:
+    """Do what :func:`with_groups` does, without its checks; ``kinds`` of annotators stand in any table."""
     done = {}
     for name, table in tables.items():
         if "annotator_id" not in table.columns:
@@ -45,11 +63,11 @@ def with_groups(tables: Mapping[str, pl.DataFrame], llms: Sequence[str]) -> dict
             llm = pl.concat_str([annotator, given.get("variant", nothing)], separator="/", ignore_nulls=True)
             own = pl.when(own == "llm").then(llm.cast(strings)).otherwise(own)
         done[name] = table.with_columns(pl.coalesce(given.get("group", nothing), own).alias("group"))
-    _check(done, llms)
     return done
 
 
-def _kinds_by_annotator(tables: Mapping[str, pl.DataFrame]) -> dict[str, str]:
+def kinds_by_annotator(tables: Mapping[str, pl.DataFrame]) -> dict[str, str]:
+    """Return the kind of each annotator that tables name."""
     kinds: dict[str, str] = {}
     for table in tables.values():
         if {"annotator_id", "annotator_kind"} <= set(table.columns):
@@ -58,14 +76,12 @@ def _kinds_by_annotator(tables: Mapping[str, pl.DataFrame]) -> dict[str, str]:
     return kinds
 
 
-def _check(tables: Mapping[str, pl.DataFrame], llms: Sequence[str]) -> None:
-    seen = pl.concat(
-        [
-            distinct(table, "annotator_id", "annotator_kind", "group")
-            for table in tables.values()
-            if "group" in table.columns
-        ]
-    ).unique(maintain_order=True)
+def check_groups(seen: pl.DataFrame, readouts: Sequence[pl.DataFrame], llms: Sequence[str]) -> None:
+    """Refuse LLMs that nobody is, and annotators and groups of two kinds or two readouts.
+
+    ``seen`` has ``annotator_id``, ``annotator_kind`` and ``group``; ``readouts`` have ``group`` and ``readout``.
+    """
+    seen = seen.unique(maintain_order=True)
     problems: list[str] = []
     for llm in llms:
         kinds = seen.filter(pl.col("annotator_id") == llm)["annotator_kind"].unique().to_list()
@@ -83,18 +99,14 @@ def _check(tables: Mapping[str, pl.DataFrame], llms: Sequence[str]) -> None:
         ]
         if mixed.height > SHOWN:
             problems.append(f"{mixed.height - SHOWN} more of column {column} have two kinds")
-    problems += _mixed_readouts(tables)
+    problems += _mixed_readouts(readouts)
     if problems:
         raise AnalysisError(*problems)
 
 
-def _mixed_readouts(tables: Mapping[str, pl.DataFrame]) -> list[str]:
+def _mixed_readouts(tables: Sequence[pl.DataFrame]) -> list[str]:
     """Name the groups whose answers are partly what an LLM said and partly read from its probabilities."""
-    by_table = [
-        table.select("group", "readout").drop_nulls().unique().cast(pl.String)
-        for table in tables.values()
-        if {"group", "readout"} <= set(table.columns)
-    ]
+    by_table = [table.drop_nulls().unique().cast(pl.String) for table in tables]
     if not by_table:
         return []
     by_group = pl.concat(by_table).unique().group_by("group").agg(pl.col("readout").sort()).sort("group")

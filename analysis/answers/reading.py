@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,55 @@ def read_raw(path: Path, mapping: Mapping[str, str], known: frozenset[str], *, c
     AnalysisError
         When the file cannot be read, has no rows, one column that holds separators, or a column twice.
     """
+    with _translated(path) as (suffix, sha256):
+        columns = known | {old for old, new in mapping.items() if new in known}
+        source = READERS[suffix](path, columns, coded)
+        return _raw_table(path, source, mapping, known, sha256=sha256, coded=coded)
+
+
+def read_slices(
+    path: Path, mapping: Mapping[str, str], known: frozenset[str], *, rows: int, coded: bool
+) -> Iterator[RawTable]:
+    """Yield a file as :func:`read_raw` reads it, a Parquet file at most ``rows`` rows at a time."""
+    with _translated(path) as (suffix, sha256):
+        if suffix != ".parquet":
+            columns = known | {old for old, new in mapping.items() if new in known}
+            yield _raw_table(path, READERS[suffix](path, columns, coded), mapping, known, sha256=sha256, coded=coded)
+            return
+        whole = _parquet(path, known, coded)
+        for first in range(0, whole.height or 1, rows):
+            height = min(rows, whole.height - first)
+
+            def column(name: str, first: int = first, height: int = height) -> pl.Series:
+                found = pl.scan_parquet(path, glob=False).select(name).slice(first, height)
+                return found.collect().to_series()
+
+            source = _Columns(schema=whole.schema, height=height, column=column)
+            yield _raw_table(path, source, mapping, known, sha256=sha256, coded=coded, first=first)
+
+
+def _raw_table(
+    path: Path,
+    source: _Columns,
+    mapping: Mapping[str, str],
+    known: frozenset[str],
+    *,
+    sha256: str,
+    coded: bool,
+    first: int = 0,
+) -> RawTable:
+    return RawTable(
+        place=str(path),
+        columns=tuple(source.schema),
+        frame=_tidy(source, str(path), mapping, known, coded=coded),
+        first_row=first + (2 if path.suffix.lower() == ".csv" else 1),
+        sha256=sha256,
+    )
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[tuple[str, str]]:
+    """Check what kind of file it is, yield that and the hash, and say in one line why a file cannot be read."""
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise AnalysisError(f"{path}: expected a file ending in {', '.join(SUFFIXES)}, got {shortened(repr(suffix))}")
@@ -63,9 +113,7 @@ def read_raw(path: Path, mapping: Mapping[str, str], known: frozenset[str], *, c
         check_table_file(path)
         with path.open("rb") as stream:
             sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
-        columns = known | {old for old, new in mapping.items() if new in known}
-        source = READERS[suffix](path, columns, coded)
-        tidy = _tidy(source, str(path), mapping, known, coded=coded)
+        yield suffix, sha256
     except ResponseError as error:
         raise AnalysisError(*error.problems) from error
     except OSError as error:
@@ -75,13 +123,6 @@ def read_raw(path: Path, mapping: Mapping[str, str], known: frozenset[str], *, c
         raise AnalysisError(f"{path}: cannot be read as {suffix[1:]}: {reason}") from error
     except MemoryError as error:
         raise AnalysisError(f"{path}: expected a table that fits into memory, got one that does not") from error
-    return RawTable(
-        place=str(path),
-        columns=tuple(source.schema),
-        frame=tidy,
-        first_row=2 if suffix == ".csv" else 1,
-        sha256=sha256,
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

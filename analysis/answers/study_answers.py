@@ -8,11 +8,13 @@ from pathlib import Path
 
 import polars as pl
 
+from analysis.answers.beside import CONTAMINATION, EXPLANATIONS, METRICS, file_beside, path_beside
 from analysis.answers.careless import needs_reading
 from analysis.answers.live_rows import LiveStudy, is_undecided, live_study
 from analysis.answers.plan import Plan
 from analysis.answers.preregistration import deviations, frozen_plan, planned_for
 from analysis.answers.study_facts import InterviewAnswer, Preregistration, StudyFacts, facts_of, plan_of
+from analysis.answers.study_texts import hash_of, study_texts
 from analysis.answers.tables import ANSWERS, AnswerTables, Reading, check_frames
 from spa.commands.workspace import Workspace
 from spa.errors import AnalysisError
@@ -21,8 +23,6 @@ from spa.responses.export import export_tables
 from spa.responses.tidy_tables import TABLES
 from spa.responses.two_reviewers import two_decide
 from spa.study.study import Study
-
-METRICS = "metrics.csv"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class StudyAnswers:
 
 
 def answers_of(workspace: Workspace, *, with_reading: bool = False, metrics: Path | None = None) -> StudyAnswers:
-    """Read all answers of a study's store, and its automatic metrics.
+    """Read all answers of a study's store, and what other commands wrote beside it.
 
     Parameters
     ----------
@@ -72,16 +72,20 @@ def answers_of(workspace: Workspace, *, with_reading: bool = False, metrics: Pat
     with workspace.store.reading() as connection:
         decisions = tuple(read_decisions(connection)) if two_decide(connection) else ()
     preregistration = _preregistered(workspace, live)
-    facts = replace(facts, preregistration=preregistration, interview=interview, live=live, decisions=decisions)
+    known, explored = (file_beside(workspace.study, name) for name in (CONTAMINATION, EXPLANATIONS))
+    facts = replace(
+        facts,
+        preregistration=preregistration,
+        interview=interview,
+        live=live,
+        decisions=decisions,
+        contamination=known,
+        texts=None if known is None else hash_of(study_texts(workspace.study, workspace.outputs)),
+        exploration=explored,
+    )
     reading = exported.reading if with_reading else None
-    tables = check_frames(frames, Reading(), files=metric_files(metrics or metrics_beside(workspace.study)))
+    tables = check_frames(frames, Reading(), files=metric_files(metrics or path_beside(workspace.study, METRICS)))
     return StudyAnswers(tables=tables, plan=plan, facts=facts, reading=reading)
-
-
-def metrics_beside(study: Study) -> Path | None:
-    """Return the table of metrics beside the study file, where there is one."""
-    path = None if study.folder is None else study.folder / METRICS
-    return path if path is not None and path.exists() else None
 
 
 def metric_files(metrics: Path | None) -> dict[str, Path]:

@@ -12,6 +12,7 @@ from analysis.statistics.record import Count, Record, names_of
 from spa.forms.form import ChoiceTarget, Form, PreferenceTarget, RankingTarget, RatingTarget, SpanTarget
 
 if TYPE_CHECKING:
+    from analysis.answers.beside import FileBeside
     from spa.responses.decisions import Decision
     from spa.study.study import Study
 
@@ -114,6 +115,9 @@ class StudyFacts(StudyReport):
     interview: tuple[InterviewAnswer, ...] = ()
     live: LiveStudy | None = None
     decisions: tuple[Decision, ...] = ()  # the log, where two reviewers decide
+    contamination: FileBeside | None = None
+    texts: str | None = None  # hash of those that the file before is about, where there is one
+    exploration: FileBeside | None = None
 
     def reported(self) -> StudyReport:
         """Return the facts that stand in results.json under ``study``."""

@@ -10,44 +10,33 @@ from types import MappingProxyType
 
 import polars as pl
 
+from analysis.answers.answer_checks import (
+    CODED,
+    check_answers,
+    check_columns,
+    check_kind,
+    check_together,
+    named_by_elicitation,
+)
 from analysis.answers.careless import CARELESS_RULES
 from analysis.answers.columns import (
     ANNOTATOR_COLUMNS,
     CORPUS_METRIC_COLUMNS,
-    KINDS,
     KNOWN,
     LAYOUTS,
     METRIC_COLUMNS,
-    MISSING,
-    OPTIONAL,
-    OVERALL,
-    READING_COLUMNS,
-    REQUIRED_SPANS,
     Check,
     Scale,
-    rows_named,
 )
 from analysis.answers.conversion import Frame, mapping_problems, polars_of
-from analysis.answers.groups import with_groups
+from analysis.answers.groups import fill_groups, kinds_by_annotator, with_groups
 from analysis.answers.orderings import with_implied_choices
 from analysis.answers.reading import RawTable, read_raw, tidy_frame
 from analysis.answers.span_tables import check_spans, error_counts
 from analysis.statistics.checks import LARGEST
-from analysis.statistics.coding import code, fold
 from analysis.statistics.record import Record
-from spa.errors import AnalysisError, ArgumentProblem, shortened
+from spa.errors import AnalysisError
 
-REQUIRED = {
-    **{kind: layout.required for kind, layout in LAYOUTS.items()},
-    "metrics": METRIC_COLUMNS,
-    "corpus_metrics": CORPUS_METRIC_COLUMNS,
-    "identical_pairs": ("annotator_id", "criterion", "score", "expected"),
-    "annotators": ("annotator_id",),
-    "reading": READING_COLUMNS,
-    "spans": REQUIRED_SPANS,
-    "exclusions": ("annotator_id", "rule"),
-}
-CODED = ("ratings",)  # tables that may be long: their strings are categories
 ANSWERS = ("preferences", "ratings", "choices", "orders")
 NO_FILES: Mapping[str, Path] = MappingProxyType({})
 PLANNED_RULES = (  # the plan's own; no table may name one
@@ -60,14 +49,6 @@ PLANNED_RULES = (  # the plan's own; no table may name one
     "ended_early",
     *CARELESS_RULES,
 )
-PREFERRED_ELICITATIONS = (
-    "spa",
-    "likert",
-    "continuous",
-    "category",
-    "spans",
-    "choice",
-)  # the first keeps the criterion's name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,34 +166,49 @@ def check_frames(
     return _check_all(raw, reading, problems + mapping_problems(seen, reading.mapping))
 
 
-def _absent(place: str, absent: Sequence[str], columns: Sequence[str]) -> str:
-    """Say which columns are missing; names with spaces around them are shown in quotes."""
-    missing = f"column {absent[0]} is" if len(absent) == 1 else f"columns {', '.join(absent)} are"
-    there = ", ".join(name if name == name.strip() else repr(name) for name in columns)
-    line = f"{place}: {missing} missing (there are: {shortened(there, 200)}); "
-    if any(name != name.strip() and name.strip() in absent for name in columns):
-        return line + "take out the spaces around names and values, such as those after a comma"
-    return ArgumentProblem(
-        "mapping",
-        before=line + "name yours with ",
-        in_python="=" + repr({"YOURS": absent[0]}),
-        in_command=f" YOURS={absent[0]}",
-    )
+def read_beside(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
+    """Read and check tables that stand beside answers which are read in parts: of annotators and exclusions.
+
+    Raises
+    ------
+    AnalysisError
+        With every mistake of every file.
+    """
+    raw = {kind: read_raw(path, reading.mapping, KNOWN[kind]) for kind, path in paths.items()}
+    checked = _checked(raw, reading, [])
+    filled = fill_groups(checked, reading.llms, kinds_by_annotator(checked))
+    return AnswerTables(**filled, inputs=_inputs(raw), scales=reading.scales)
 
 
 def _check_all(raw: Mapping[str, RawTable], reading: Reading, problems: list[str]) -> AnswerTables:
+    checked = _checked(raw, reading, problems)
+    if "spans" in checked:
+        checked["ratings"] = _with_counts(checked.get("ratings"), checked["spans"])
+    if not any(kind in checked for kind in ANSWERS):
+        expected = "at least one table of preferences, ratings, choices, orders or spans"
+        raise AnalysisError(f"no answers: expected {expected}")
+    grouped = with_implied_choices(with_groups(checked, reading.llms))
+    return AnswerTables(**grouped, inputs=_inputs(raw), scales=reading.scales)
+
+
+def _inputs(raw: Mapping[str, RawTable]) -> tuple[InputFile, ...]:
+    return tuple(
+        InputFile(table=kind, file=Path(raw[kind].place).name, sha256=raw[kind].sha256) for kind in sorted(raw)
+    )
+
+
+def _checked(raw: Mapping[str, RawTable], reading: Reading, problems: list[str]) -> dict[str, pl.DataFrame]:
+    """Check each table by itself; refuse all mistakes, and ``problems`` found before."""
     checked: dict[str, pl.DataFrame] = {}
     for kind, table in raw.items():
-        absent = [column for column in REQUIRED[kind] if column not in table.frame.columns]
-        if absent:
-            problems.append(_absent(table.place, absent, table.columns))
+        try:
+            check = check_columns(table, kind)
+        except AnalysisError as error:
+            problems += error.problems
             continue
-        frame = table.frame.with_row_index("row", offset=table.first_row)
-        if all(frame[column].has_nulls() for column in frame.columns[1:]):
-            frame = frame.filter(pl.any_horizontal(pl.exclude("row").is_not_null()))  # blank lines hold nothing
-        check = Check(frame, table.place)
         if kind in LAYOUTS:
-            _check_answers(check, kind, reading)
+            check_answers(check, kind, reading.scales)
+            check_together(check, kind, reading.scales)
         elif kind == "metrics":
             _check_metrics(check, METRIC_COLUMNS, "output (item and system)")
         elif kind == "corpus_metrics":
@@ -231,150 +227,17 @@ def _check_all(raw: Mapping[str, RawTable], reading: Reading, problems: list[str
         checked[kind] = check.frame
     if problems:
         raise AnalysisError(*problems)
-    if "spans" in checked:
-        checked["ratings"] = _with_counts(checked.get("ratings"), checked["spans"])
-    if not any(kind in checked for kind in ANSWERS):
-        expected = "at least one table of preferences, ratings, choices, orders or spans"
-        raise AnalysisError(f"no answers: expected {expected}")
-    grouped = with_implied_choices(with_groups(checked, reading.llms))
-    inputs = [InputFile(table=kind, file=Path(raw[kind].place).name, sha256=raw[kind].sha256) for kind in sorted(raw)]
-    return AnswerTables(**grouped, inputs=tuple(inputs), scales=reading.scales)
+    return checked
 
 
 def _with_counts(ratings: pl.DataFrame | None, spans: pl.DataFrame) -> pl.DataFrame:
     """Add to the ratings the counts of marked errors."""
     frame = tidy_frame(error_counts(spans), "spans table", {}, KNOWN["ratings"], coded=True)
     check = Check(frame.with_row_index("row", offset=1), "spans table")
-    _check_answers(check, "ratings", Reading())
+    check_answers(check, "ratings", ())
+    check_together(check, "ratings", ())
     counts = check.frame
-    return counts if ratings is None else _named_by_elicitation(pl.concat([ratings, counts], how="diagonal_relaxed"))
-
-
-def _check_answers(check: Check, kind: str, reading: Reading) -> None:
-    layout = LAYOUTS[kind]
-    absent = KNOWN[kind] - set(check.frame.columns) - set(OPTIONAL)
-    strings = pl.Categorical() if kind in CODED else pl.String()
-    given = sorted(KNOWN[kind] - set(layout.required) - absent - set(OPTIONAL))
-    check.frame = check.frame.with_columns(pl.lit(None, dtype=strings).alias(column) for column in sorted(absent))
-    for column in layout.required[:-1]:
-        check.names(column)
-    check.blank(given)
-    check.frame = check.frame.with_columns(pl.col("criterion").fill_null(OVERALL))
-    if "annotator_kind" not in absent:
-        _check_kind(check)
-    if "system_x" in layout.cell:
-        same = pl.col("system_x") == pl.col("system_y")
-        check.refuse(same, "system_x", "system_x and system_y must be two systems")
-    if kind == "preferences":
-        check.whole("exposure")
-    if kind == "orders":
-        check.whole("position")
-    for column in {"mass", "readings_differ"} & set(check.frame.columns):
-        check.number(column, column)
-    _check_answer(check, kind, reading.scales)
-    if not check.problems:
-        _check_cells(check, layout.cell)
-    if kind == "ratings":
-        check.frame = _named_by_elicitation(check.frame)
-
-
-def _check_answer(check: Check, kind: str, scales: Sequence[Scale]) -> None:
-    answer = LAYOUTS[kind].answer
-    text = pl.col(answer)
-    check.frame = check.frame.with_columns(text.alias("text"))
-    if kind == "choices":
-        value = text.replace_strict({"x": 1.0, "tie": 0.5, "y": 0.0}, default=None, return_dtype=pl.Float64)
-        check.frame = check.frame.with_columns(value.alias("value"))
-        invalid = text.is_not_null() & ~text.str.contains(MISSING) & pl.col("value").is_null()
-        check.refuse(invalid, answer, "winner must be x, y or tie (x stands for system_x)")
-    else:
-        check.number(answer, "value")
-    if kind == "preferences":
-        outside = (pl.col("value") < 0) | (pl.col("value") > 1)
-        check.refuse(outside, answer, "preference must lie in [0, 1] (divide percentages by 100)")
-    if kind == "orders":
-        below = (pl.col("value") < 1) | (pl.col("value") % 1 != 0)
-        check.refuse(below, answer, "rank must be a whole number from 1, the best")
-    if kind == "ratings":
-        size = pl.col("value").abs()
-        extreme = (size > LARGEST) | ((size > 0) & (size < 1 / LARGEST))
-        check.refuse(extreme, answer, "score must be 0 or of a size between 1e-100 and 1e100, to be squared")
-        _check_scales(check, scales)
-    if not check.frame["value"].has_nulls():
-        dtype = check.frame.schema["missing_reason"]
-        check.frame = check.frame.with_columns(pl.lit(None, dtype=dtype).alias("missing_reason"))
-        return
-    given = pl.col("missing_reason")
-    reason = pl.when(given.is_not_null()).then(given).when(text.is_null()).then(pl.lit("empty")).otherwise(text)
-    check.frame = check.frame.with_columns(
-        pl.when(pl.col("value").is_null()).then(reason).otherwise(None).alias("missing_reason")
-    )
-
-
-def _check_scales(check: Check, scales: Sequence[Scale]) -> None:
-    named = [scale.criterion for scale in scales if scale.criterion is not None]
-    unknown = sorted(set(named) - set(check.frame["criterion"].unique().to_list()))
-    check.problems += [
-        ArgumentProblem(
-            "scale",
-            in_command=f" {shortened(name)}=...",
-            after=f": {check.place} has no criterion {shortened(repr(name))}",
-        )
-        for name in unknown
-    ]
-    for scale in scales:
-        concerned = pl.col("criterion") == scale.criterion if scale.criterion else ~pl.col("criterion").is_in(named)
-        outside = concerned & ((pl.col("value") < scale.low) | (pl.col("value") > scale.high))
-        of = f" of {scale.criterion}" if scale.criterion else ""
-        check.refuse(outside, "score", f"score{of} must lie in [{scale.low:g}, {scale.high:g}]")
-
-
-def _check_cells(check: Check, cell: Sequence[str]) -> None:
-    """Refuse a cell answered twice; a missing answer beside an accepted one is not a second answer."""
-    key = [*cell, "repeat"]
-    answered = answered_rows(check.frame).select("row", *key)
-    if len(fold(*(code(answered[name]).of for name in key))) == answered.height:
-        return
-    doubled = answered.group_by(key).len().filter(pl.col("len") > 1)
-    if doubled.is_empty():
-        return
-    twice = answered.join(doubled, on=key, how="semi", nulls_equal=True, maintain_order="left")
-    twice = twice.group_by(key, maintain_order=True).agg(pl.col("row"))
-    for found in twice.head(3).to_dicts():
-        where = ", ".join(f"{name} {shortened(found[name], 40)}" for name in cell if found[name] is not None)
-        check.problems.append(
-            f"{check.place}, {rows_named(pl.Series(found['row']))}: expected one answer a cell, "
-            f"got {len(found['row'])} for {shortened(where, 200)}; "
-            "number them in a column repeat or remove all but one"
-        )
-    if twice.height > 3:
-        check.problems.append(f"{check.place}: {twice.height - 3} more cells are answered twice")
-
-
-def _check_kind(check: Check) -> None:
-    wrong = ~pl.col("annotator_kind").is_in(KINDS).fill_null(False)
-    check.refuse(wrong, "annotator_kind", "annotator_kind must be human, llm or simulated")
-
-
-def _named_by_elicitation(frame: pl.DataFrame) -> pl.DataFrame:
-    """Split a criterion that was rated in two ways: scores on different scales are never pooled."""
-    if frame["elicitation"].null_count() == frame.height:
-        return frame
-    asked = frame.select("criterion", "elicitation").drop_nulls().unique()
-    renamed: dict[tuple[str, str], str] = {}
-    for criterion in asked["criterion"].unique().to_list():
-        ways = asked.filter(pl.col("criterion") == criterion)["elicitation"].to_list()
-        others = sorted(ways, key=lambda way: (_preferred(way), way))[1:]
-        renamed |= {(criterion, other): f"{criterion} ({other})" for other in others}
-    for (criterion, way), name in renamed.items():
-        concerned = (pl.col("criterion") == criterion) & (pl.col("elicitation") == way)
-        frame = frame.with_columns(pl.when(concerned).then(pl.lit(name)).otherwise("criterion").alias("criterion"))
-    return frame
-
-
-def _preferred(way: str) -> int:
-    known = PREFERRED_ELICITATIONS
-    return known.index(way) if way in known else len(known)
+    return counts if ratings is None else named_by_elicitation(pl.concat([ratings, counts], how="diagonal_relaxed"))
 
 
 def _check_metrics(check: Check, columns: Sequence[str], scored: str) -> None:
@@ -395,7 +258,7 @@ def _check_identical_pairs(check: Check) -> None:
         check.names(column)
     check.blank(column for column in ("variant", "group") if column in check.frame.columns)
     if "annotator_kind" in check.frame.columns:
-        _check_kind(check)
+        check_kind(check)
     check.number("expected", "expected")
     check.number("score", "value")
 
@@ -404,7 +267,7 @@ def _check_annotators(check: Check) -> None:
     check.names("annotator_id")
     check.blank(column for column in ANNOTATOR_COLUMNS[1:] if column in check.frame.columns)
     if "annotator_kind" in check.frame.columns:
-        _check_kind(check)
+        check_kind(check)
     for column in ("submissions", "sessions", "checks_failed", "checks_total"):
         if column in check.frame.columns:
             check.whole(column)
@@ -420,7 +283,7 @@ def _check_reading(check: Check) -> None:
     check.names("annotator_id")
     check.blank(column for column in check.frame.columns if column not in ("row", "annotator_id"))
     if "annotator_kind" in check.frame.columns:
-        _check_kind(check)
+        check_kind(check)
     check.whole("words")
     for column in ("page_seconds", "seconds", "scrolled"):
         check.number(column, column)
@@ -437,6 +300,6 @@ def _check_exclusions(check: Check) -> None:
     check.frame = check.frame.with_columns(pl.lit(None, dtype=pl.String).alias(column) for column in absent)
     check.blank(column for column in ("assignment_id", "evidence") if column not in absent)
     if "annotator_kind" in check.frame.columns:
-        _check_kind(check)
+        check_kind(check)
     taken = pl.col("rule").is_in(PLANNED_RULES)
     check.refuse(taken, "rule", f"rule must be a name of your own, not one of the plan's ({', '.join(PLANNED_RULES)})")

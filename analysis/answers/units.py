@@ -118,10 +118,16 @@ class UnitSums:
     def averages(self) -> list[UnitValues | None]:
         """Return the averages of each part; ``None`` for a part without values."""
         key, count, sums = self._cells.found()
-        means = snap(sums / count, scale=self._scale, digits=13)
-        parts = split_by(key // self._width, means, len(self._units))
-        named = zip(self._units, parts, strict=True)
-        return [UnitValues(unit=name, values=own) if len(own) else None for name, own in named]
+        return averages_of_sums(self._units, key // self._width, count, sums, scale=self._scale)
+
+
+def averages_of_sums(
+    units: Sequence[Unit], part: Ints, count: Floats | Ints, sums: Floats, *, scale: float
+) -> list[UnitValues | None]:
+    """Do what :func:`average_by_unit` does, from the count and sum of each part and its unit."""
+    parts = split_by(part, snap(sums / count, scale=scale, digits=13), len(units))
+    named = zip(units, parts, strict=True)
+    return [UnitValues(unit=name, values=own) if len(own) else None for name, own in named]
 
 
 def unit_name(annotator: str, assignment: str | None = None) -> str:

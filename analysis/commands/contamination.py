@@ -36,7 +36,7 @@ SHARE = Finite(0, 1, min_open=True, max_open=True)
 )
 @click.option("--window", type=click.IntRange(min=16), help="Tokens read at once. [default: as many as the model can]")
 @click.option("--double", is_flag=True, help="Compute with 64 bits.")
-@out_folder_option("Folder for contamination.html, .md, .csv and the figure.", required=True)
+@out_folder_option("Folder for contamination.json, .html, .md, .csv and the figure. [default: STUDY's]")
 @json_option
 def contamination(
     study: Path,
@@ -46,29 +46,36 @@ def contamination(
     false_positive_rate: float,
     window: int | None,
     double: bool,
-    out: Path,
+    out: Path | None,
     as_json: bool,
 ) -> None:
     """Look for signs that a local model was trained on the texts of STUDY.
 
     Scored are the texts of items and the outputs of systems with role "human" or "reference", never those of other
     systems: Min-K % Prob, with Min-K%++, likelihood and zlib beside it. How many texts are predicted as seen is said
-    only where --controls gives texts of which this is known.
+    only where --controls gives texts of which this is known. ``spa report`` takes up a contamination.json beside STUDY.
     """
     import json
     import time
     from dataclasses import asdict
 
-    from analysis.contamination.page import conclusions, write_page
+    from analysis.answers.study_texts import study_texts
+    from analysis.contamination.controls import read_controls
     from analysis.contamination.results import contamination as summarise
-    from analysis.contamination.results import scored_texts
-    from analysis.contamination.texts import read_controls, study_texts
+    from analysis.contamination.results import scored_texts, text_rows
+    from analysis.report.contamination import conclusions, write_page
+    from spa.errors import AnalysisError
     from spa.raters.local.token_statistics import token_statistics
     from spa.study.load import load_study
     from spa.study.outputs import load_outputs
 
     loaded_study = load_study(study)
     texts = study_texts(loaded_study, load_outputs(loaded_study))
+    if not texts:
+        raise AnalysisError(
+            f'study {loaded_study.id!r}: expected texts of items, or a system with role = "human" or "reference", got '
+            "none; outputs of systems are never scored"
+        )
     texts += read_controls(controls) if controls is not None else []
     loaded = _load(loaded_study, model, study.parent, double=double)
     start = time.perf_counter()
@@ -82,7 +89,7 @@ def contamination(
         share=share,
         false_positive_rate=false_positive_rate,
     )
-    paths = write_page(found, out)
+    paths = write_page(found, text_rows(scored, found.thresholds), out or study.parent)
     if as_json:
         summary = {
             "aucs": {name: asdict(area) for name, area in found.aucs.items()},

@@ -18,16 +18,17 @@ from spa.commands.options import out_folder_option, seed_option, store_option, s
     help="Folder with a local model that embeds the texts. [default: TF-IDF]",
 )
 @seed_option(0)
-@out_folder_option("Folder for keywords.csv, separation.csv and map.csv.", required=True)
-def explanations(study: Path, store: str | None, model: Path | None, seed: int, out: Path) -> None:
+@out_folder_option("Folder for explanations.json, keywords.csv, separation.csv and map.csv. [default: STUDY's]")
+def explanations(study: Path, store: str | None, model: Path | None, seed: int, out: Path | None) -> None:
     """Explore what raters and people of STUDY wrote about their answers and at the end.
 
     keywords.csv has keywords by group and criterion, separation.csv how well a classifier tells the criteria apart
     by what is written, beside shuffled criteria, and map.csv each text with its place on a map. The dashboard shows
-    the same.
+    the same; ``spa report`` takes up an explanations.json beside STUDY.
     """
     import numpy as np
 
+    from analysis.answers.beside import EXPLANATIONS, record_text
     from analysis.answers.input import prepare_input
     from analysis.answers.study_answers import answers_of
     from analysis.descriptives.explanations import explanations_of
@@ -44,11 +45,14 @@ def explanations(study: Path, store: str | None, model: Path | None, seed: int, 
     names = names_of_criteria(texts, facts)
     language = workspace.study.language
     found = explore(texts, names, rng=np.random.default_rng(seed), language=language, model=model)
+    folder = out or study.parent
     tables = {"keywords": found.keywords, "separation": found.separations, "map": found.map_rows()}
-    for name, rows in tables.items():
-        write_text(out / f"{name}.csv", render_csv(rows))
+    files = {EXPLANATIONS: record_text(found.results())}
+    files |= {f"{name}.csv": render_csv(rows) for name, rows in tables.items()}
+    for name, text in files.items():
+        write_text(folder / name, text)
     click.echo(f"{found.n_texts:,} texts, {len(found.texts):,} on the map ({found.projection} of {found.embedding})")
     click.echo(found.keyword_note())
     for row in found.separations:
         click.echo(f"{row.group}: {row.words()}")
-    click.echo("\n".join(f"wrote {out / name}.csv" for name in tables))
+    click.echo("\n".join(f"wrote {folder / name}" for name in files))

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from analysis.answers.plan import Plan
     from analysis.answers.study_facts import StudyFacts
     from analysis.answers.tables import AnswerTables
+    from analysis.large.totals import LargeKind
     from analysis.results.records import Results
 
 ANSWERS = ("preferences", "ratings", "choices", "orders", "spans")
+LARGE: tuple[LargeKind, ...] = ("ratings", "choices")  # tables that may be read in parts
 TABLES = (*ANSWERS, "metrics", "identical_pairs", "annotators", "reading", "exclusions")
 RANKINGS_SHOWN = 24
 GARBAGE = 100_000  # objects between two searches for garbage: results stay, and looking at them anew takes a tenth
@@ -71,13 +73,14 @@ Examples:
   spa report my-study/study.toml --out report
   spa report --ratings ratings.csv --map rater=annotator_id --llm gpt4 --scale 1:5 --out report
   spa report --choices choices.csv --equivalence 0.05 --correction bh --out report
+  spa report --ratings 'ratings/*.parquet' --cluster local --out report
 """
 )
 @click.argument("study", type=click.Path(path_type=Path), required=False)
 @store_option
 @click.option("--preferences", type=FILE, help="Preference probabilities (CSV, Parquet or JSONL).")
-@click.option("--ratings", type=FILE, help="Ratings of single outputs.")
-@click.option("--choices", type=FILE, help="Pairwise choices.")
+@click.option("--ratings", metavar="FILE|PARTS", help="Ratings of single outputs; PARTS: see --in-parts.")
+@click.option("--choices", metavar="FILE|PARTS", help="Pairwise choices; PARTS: see --in-parts.")
 @click.option("--orders", type=FILE, help="Outputs put in order: one row per output, with its rank.")
 @click.option("--spans", type=FILE, help="Errors marked in outputs, one row per error.")
 @click.option("--metrics", type=FILE, help="Automatic metrics (of a STUDY: metrics.csv beside it).")
@@ -85,6 +88,20 @@ Examples:
 @click.option("--annotators", type=FILE, help="One row per annotator: screening, checks, submissions.")
 @click.option("--reading", type=FILE, help="How each output was seen: one row per output and page.")
 @click.option("--exclusions", type=FILE, help="Your own exclusions: annotator_id, rule, evidence.")
+@click.option(
+    "--in-parts",
+    is_flag=True,
+    help="Add up ratings or choices part by part, for tables larger than memory; so is a pattern ('r/*.parquet'), a "
+    "folder, an address (s3://...).",
+)
+@click.option(
+    "--cluster", metavar="WHERE", help='Read the parts on a Dask cluster: "local", slurm:FILE, tcp://HOST:PORT.'
+)
+@click.option(
+    "--scratch",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Folder for temporary files of parts, 15 to 40 bytes an answer.  [the system's]",
+)
 @click.option("--map", "mapping", multiple=True, metavar="OLD=NEW", help="Rename a column; repeatable.")
 @click.option("--llm", "llms", multiple=True, metavar="ID", help="Annotator that is an LLM; repeatable.")
 @click.option("--scale", multiple=True, metavar="[CRITERION=]LOW:HIGH", help="Allowed range of scores; repeatable.")
@@ -174,6 +191,9 @@ def report(
     full: bool,
     pdf: bool,
     browser: Path | None,
+    in_parts: bool,
+    cluster: str | None,
+    scratch: Path | None,
     **options: Any,
 ) -> None:
     """Report which system is preferred: tests, strengths, rankings, exclusions.
@@ -197,19 +217,19 @@ def report(
     paths = {name: options.pop(name) for name in TABLES}
     paths = {name: path for name, path in paths.items() if path is not None}
     given = {name: value for name, value in options.items() if value is not None and value is not False and value != ()}
+    large = _large(paths, in_parts=in_parts or cluster is not None)
     if study is not None:
         metrics = paths.pop("metrics", None)
         if paths or given:
             named = ", ".join(f"--{name.replace('_', '-')}" for name in [*paths, *given])
             raise click.UsageError(f"{named}: not with a STUDY, whose [analysis] section sets it")
         tables, plan, facts = _from_study(study, store, metrics)
+        results = analyse(tables, plan, study=facts, observed_power=observed_power)
     else:
         if not set(ANSWERS) & set(paths):
             expected = ", ".join(f"--{name}" for name in ANSWERS)
             raise click.UsageError(f"expected a STUDY, or at least one of {expected}")
-        plan, facts = _plan(given), None
-        tables = _from_files(paths, given)
-    results = analyse(tables, plan, study=facts, observed_power=observed_power)
+        results = _of_tables(paths, given, large, observed_power, cluster=cluster, scratch=scratch)
     if out is not None:
         from analysis.report.files import write_results
 
@@ -231,14 +251,43 @@ def _from_study(path: Path, store: str | None, metrics: Path | None) -> tuple[An
         return found.tables, found.plan, found.facts
 
 
-def _from_files(paths: dict[str, Path], given: dict[str, Any]) -> AnswerTables:
+def _large(paths: dict[str, str | Path], *, in_parts: bool) -> LargeKind | None:
+    """Return the table that is read in parts."""
+    from analysis.large.locations import is_in_parts
+
+    named: list[LargeKind] = [kind for kind in LARGE if kind in paths and (in_parts or is_in_parts(str(paths[kind])))]
+    if in_parts and not named:
+        raise click.UsageError("--in-parts, --cluster: expected --ratings or --choices")
+    return named[0] if named else None
+
+
+def _of_tables(
+    paths: dict[str, str | Path],
+    given: dict[str, Any],
+    large: LargeKind | None,
+    observed_power: float | None,
+    *,
+    cluster: str | None,
+    scratch: Path | None,
+) -> Results:
+    """Analyse tables collected elsewhere: one of them in parts, or all as they are in memory."""
     from analysis.answers.study_answers import metric_files
     from analysis.answers.tables import Reading, read_tables
+    from analysis.results.analyse import analyse
 
-    paths = paths | metric_files(paths.get("metrics"))
     mapping = dict(_split(text, "--map", "OLD=NEW") for text in given.get("mapping", ()))
     scales = tuple(_scale(text) for text in given.get("scale", ()))
-    return read_tables(paths, Reading(mapping=mapping, llms=tuple(given.get("llms", ())), scales=scales))
+    reading, plan = Reading(mapping=mapping, llms=tuple(given.get("llms", ())), scales=scales), _plan(given)
+    if large is None:
+        files = {name: Path(path) for name, path in paths.items()}
+        tables = read_tables(files | metric_files(files.get("metrics")), reading)
+        return analyse(tables, plan, observed_power=observed_power)
+    if observed_power is not None:
+        raise click.UsageError(f"--observed-power: not with --{large} in parts")
+    from analysis.commands.large_tables import analyse_in_parts
+
+    where, beside = str(paths[large]), {name: Path(path) for name, path in paths.items() if name != large}
+    return analyse_in_parts(where, large, beside, reading, plan, cluster=cluster, scratch=scratch)
 
 
 def _plan(given: dict[str, Any]) -> Plan:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -11,8 +11,8 @@ import polars as pl
 
 from analysis.answers.order import Order
 from analysis.answers.plan import Plan
-from analysis.answers.units import Unit, UnitRule, average_by_unit, count_by
-from analysis.statistics.coding import Floats, Ints, code, fold, split_by
+from analysis.answers.units import Unit, UnitRule, UnitValues, average_by_unit, count_by
+from analysis.statistics.coding import Floats, Ints, code, fold
 from analysis.statistics.corrections import Verdict
 from analysis.statistics.record import Count, Probability, Record, Share
 from analysis.statistics.t_tests import one_sample, sign_test
@@ -100,6 +100,29 @@ class ChoiceCells:
     value: Floats
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ChoiceTotals:
+    """What the tests of one group and criterion need of its choices; a pair's number is x * n_systems + y.
+
+    Attributes
+    ----------
+    annotators : array of int, shape (n_pairs,)
+        Who chose between the two.
+    outcomes : array of int, shape (n_pairs, 3)
+        Cells that x lost, tied and won.
+    averages : callable
+        From the unit of every pair to the share that x won, averaged within the unit.
+    """
+
+    group: str
+    criterion: str
+    llm: bool
+    systems: tuple[str, ...]
+    annotators: Ints
+    outcomes: Ints
+    averages: Callable[[Sequence[Unit]], list[UnitValues | None]]
+
+
 def choice_cells(table: pl.DataFrame, order: Order) -> Iterator[ChoiceCells]:
     """Yield the answered cells of each group and criterion, repeats averaged, turned to the order of systems."""
     table = table.filter(pl.col("value").is_not_null())
@@ -143,33 +166,45 @@ def compare_choices(cells: ChoiceCells, plan: Plan) -> list[ChoiceTest]:
     """
     k = len(cells.systems)
     pair = cells.x * k + cells.y
-    rule = UnitRule(planned=plan.unit, llm=cells.llm)
-    units = average_by_unit(
-        pair,
-        cells.value,
-        annotator=cells.annotator,
-        assignment=cells.assignment,
-        item=cells.item,
-        units=[rule.choose(count) for count in count_by(pair, cells.annotator, k * k).tolist()],
-        scale=1.0,
+
+    def averages(units: Sequence[Unit]) -> list[UnitValues | None]:
+        columns = {"annotator": cells.annotator, "assignment": cells.assignment, "item": cells.item}
+        return average_by_unit(pair, cells.value, **columns, units=units, scale=1.0)
+
+    outcomes = 1 + np.sign(cells.value - CHANCE).astype(np.int64)
+    totals = ChoiceTotals(
+        group=cells.group,
+        criterion=cells.criterion,
+        llm=cells.llm,
+        systems=cells.systems,
+        annotators=count_by(pair, cells.annotator, k * k),
+        outcomes=np.bincount(pair * 3 + outcomes, minlength=k * k * 3).reshape(k * k, 3).astype(np.int64),
+        averages=averages,
     )
+    return compare_choice_totals(totals, plan)
+
+
+def compare_choice_totals(totals: ChoiceTotals, plan: Plan) -> list[ChoiceTest]:
+    """Do what :func:`compare_choices` does, from the totals of one group and criterion."""
+    k = len(totals.systems)
+    rule = UnitRule(planned=plan.unit, llm=totals.llm)
+    units = totals.averages([rule.choose(count) for count in totals.annotators.tolist()])
     rows = []
-    for number, (unit, own) in enumerate(zip(units, split_by(pair, cells.value, k * k), strict=True)):
+    for number, (unit, (losses, ties, wins)) in enumerate(zip(units, totals.outcomes.tolist(), strict=True)):
         if unit is None:
             continue
-        wins, losses = int(np.sum(own > CHANCE)), int(np.sum(own < CHANCE))
         result = one_sample(unit.values, against=CHANCE, confidence=plan.confidence)
         rows.append(
             ChoiceTest(
-                group=cells.group,
-                criterion=cells.criterion,
-                system_x=cells.systems[number // k],
-                system_y=cells.systems[number % k],
+                group=totals.group,
+                criterion=totals.criterion,
+                system_x=totals.systems[number // k],
+                system_y=totals.systems[number % k],
                 unit=unit.unit,
                 unit_note=unit.note,
                 wins_x=wins,
                 wins_y=losses,
-                ties=len(own) - wins - losses,
+                ties=ties,
                 win_rate=result.mean,
                 p_binomial=sign_test(wins, losses),
                 **result.columns(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal
 
@@ -12,17 +12,15 @@ import polars as pl
 from analysis.answers.order import Order
 from analysis.answers.plan import Plan
 from analysis.answers.tables import answered_rows
-from analysis.answers.units import ENOUGH_ANNOTATORS, ITEM_NOTE, Unit, UnitRule, UnitSums
-from analysis.comparisons.score_totals import ScoreTotals, total_scores
+from analysis.answers.units import ENOUGH_ANNOTATORS, ITEM_NOTE, Unit, UnitRule, UnitSums, UnitValues
+from analysis.comparisons.score_totals import RatingTotals, ScoreTotals, total_scores
 from analysis.comparisons.unpaired import OTHERS_BY_ITEM, SeparatingColumn, compare_clusters, separating_column
-from analysis.statistics.cell_sums import CellSums
-from analysis.statistics.clustered_difference import SystemClusters
+from analysis.statistics.clustered_difference import ClusteredValues, SystemClusters
 from analysis.statistics.coding import Floats, Ints, code, fold, scale_of, snap
 from analysis.statistics.corrections import Verdict
 from analysis.statistics.differences import Differences
 from analysis.statistics.record import Count, Probability, Record, Share
 from analysis.statistics.t_tests import NO_VARIATION, ONE_UNIT, TTest, one_sample, t_bound, welch
-from analysis.strengths.rows import Judgements
 
 Test = Literal["paired t", "Welch t", "clustered t"]
 PAIRED: Final = "paired t"
@@ -205,15 +203,20 @@ def summarise_ratings(cells: RatingCells, plan: Plan) -> list[RatingMean]:
     Liang, K.-Y. and Zeger, S. L. (1986). Longitudinal data analysis using generalized linear models.
     Biometrika, 73(1), 13-22.
     """
-    n_systems = len(cells.systems)
     columns = {unit: cells.column(unit) for unit in ("annotator", "assignment", "item")}
-    totals = total_scores(cells.system, cells.value, columns, n_systems, cells.scale)
-    rule = UnitRule(planned=plan.unit, llm=cells.llm)
+    return summarise_totals(
+        cells, total_scores(cells.system, cells.value, columns, len(cells.systems), cells.scale), plan
+    )
+
+
+def summarise_totals(part: RatingCells | RatingTotals, totals: ScoreTotals, plan: Plan) -> list[RatingMean]:
+    """Do what :func:`summarise_ratings` does, from the totals of one group and criterion."""
+    rule = UnitRule(planned=plan.unit, llm=part.llm)
     return [
         RatingMean(
-            group=cells.group,
-            criterion=cells.criterion,
-            system=cells.systems[number],
+            group=part.group,
+            criterion=part.criterion,
+            system=part.systems[number],
             sd_population=float(np.sqrt(totals.squares[number] / totals.count[number])),
             **clustered_mean(totals, number, rule, plan.confidence),
         )
@@ -268,117 +271,95 @@ def compare_ratings(cells: RatingCells, differences: Differences, plan: Plan) ->
     errors clustered by annotator and by item (:func:`analysis.statistics.clustered_difference.clustered_t`,
     "clustered t"); where the plan names a unit or says so, Welch's t compares the units ("Welch t").
     """
-    k = len(cells.systems)
-    rule = UnitRule(planned=plan.unit, llm=cells.llm)
-    chosen = [rule.choose(count) for count in _annotators_of_both(cells).ravel().tolist()]
-    width = 1 + max(int(cells.column(unit).max()) for unit in set(chosen))
-    sums = UnitSums(chosen, width=width, scale=cells.scale)
-    for part in differences.parts():
-        sums.add(
-            part.x * k + part.y,
-            part.value,
-            {unit: getattr(part, unit) for unit in set(chosen)},
-        )
-    paired = sums.averages()
-    present = np.flatnonzero(np.bincount(cells.system, minlength=k)).tolist()
-    few = cells.llm and len(np.unique(cells.annotator)) < ENOUGH_ANNOTATORS
-    who: Unit = "assignment" if few else "annotator"
-    clusters = SystemClusters(cells.system, cells.value, cells.column(who), cells.item, scale=cells.scale)
+    return compare_totals(_totals_of(cells, differences), plan)
+
+
+def compare_totals(totals: RatingTotals, plan: Plan) -> list[RatingTest]:
+    """Do what :func:`compare_ratings` does, from the totals of one group and criterion."""
+    k, present = len(totals.systems), totals.present
+    rule = UnitRule(planned=plan.unit, llm=totals.llm)
+    chosen = [rule.choose(count) for count in totals.both.ravel().tolist()]
+    paired = totals.averages(chosen)
+    who: Unit = "assignment" if totals.llm and totals.n_annotators < ENOUGH_ANNOTATORS else "annotator"
     rows = []
     for place, x in enumerate(present):
         for y in present[place + 1 :]:
             units = paired[x * k + y]
             if units is not None and plan.rating_test != "welch":
                 result = one_sample(units.values, against=0.0, confidence=plan.confidence)
-                rows.append(_row(cells, x, y, units.unit, PAIRED, result))
+                rows.append(_row(totals, x, y, units.unit, PAIRED, result))
                 continue
             if plan.rating_test == "welch" or plan.unit != "auto":
-                row = _welch(cells, x, y, chosen[x * k + y], plan)
+                row = _welch(totals, x, y, chosen[x * k + y], plan)
             else:
-                names = cells.systems[x], cells.systems[y]
+                names = totals.systems[x], totals.systems[y]
+                sides = totals.clusters(x, who), totals.clusters(y, who)
                 unit, result, holds = compare_clusters(
-                    clusters[x], clusters[y], names, who=who, llm=cells.llm, confidence=plan.confidence
+                    *sides, names, who=who, llm=totals.llm, confidence=plan.confidence
                 )
-                row = replace(_row(cells, x, y, unit, CLUSTERED, result), **holds)
-            apart = None if units is not None else separating_column(clusters[x], clusters[y], who)
+                row = replace(_row(totals, x, y, unit, CLUSTERED, result), **holds)
+            apart = None
+            if units is None:
+                apart = separating_column(totals.clusters(x, who), totals.clusters(y, who), who)
             rows.append(replace(row, separated_by=apart))
     return rows
 
 
-def _annotators_of_both(cells: RatingCells) -> Ints:
-    """Count the annotators who rated both systems, for every two systems."""
+def _totals_of(cells: RatingCells, differences: Differences) -> RatingTotals:
+    """Return what the tests need of the cells of one group and criterion, most of it when it is asked for."""
+    found: dict[Unit, SystemClusters] = {}
+
+    def averages(units: Sequence[Unit]) -> list[UnitValues | None]:
+        width = 1 + max(int(cells.column(unit).max()) for unit in set(units))
+        sums = UnitSums(units, width=width, scale=cells.scale)
+        for part in differences.parts():
+            key = part.x * len(cells.systems) + part.y
+            sums.add(key, part.value, {unit: getattr(part, unit) for unit in set(units)})
+        return sums.averages()
+
+    def unit_means(system: int, unit: Unit) -> Floats:
+        own = cells.system == system
+        return snap(fold(cells.column(unit)[own]).mean(cells.value[own]), scale=cells.scale, digits=13)
+
+    def clusters(system: int, who: Unit) -> ClusteredValues:
+        if who not in found:
+            columns = (cells.system, cells.value, cells.column(who), cells.item)
+            found[who] = SystemClusters(*columns, scale=cells.scale)
+        return found[who][system]
+
     rated = np.zeros((int(cells.annotator.max()) + 1, len(cells.systems)), dtype=np.int64)
     rated[cells.annotator, cells.system] = 1
-    both: Ints = rated.T @ rated
-    return both
-
-
-def _welch(cells: RatingCells, x: int, y: int, unit: Unit, plan: Plan) -> RatingTest:
-    column = cells.column(unit)
-    sides, people = [], []
-    for system in (x, y):
-        own = cells.system == system
-        sides.append(snap(fold(column[own]).mean(cells.value[own]), scale=cells.scale, digits=13))
-        people.append(np.unique(cells.annotator[own]))
-    row = _row(cells, x, y, unit, WELCH, welch(sides[0], sides[1], confidence=plan.confidence))
-    same = np.array_equal(people[0], people[1])
-    return row if same or unit != "item" else replace(row, level_problem=OTHERS_BY_ITEM)
-
-
-def _row(cells: RatingCells, x: int, y: int, unit: Unit, test: Test, result: TTest) -> RatingTest:
-    return RatingTest(
+    return RatingTotals(
         group=cells.group,
         criterion=cells.criterion,
-        system_x=cells.systems[x],
-        system_y=cells.systems[y],
+        llm=cells.llm,
+        systems=cells.systems,
+        present=np.flatnonzero(rated.any(axis=0)).tolist(),
+        both=rated.T @ rated,
+        n_annotators=int(rated.any(axis=1).sum()),
+        averages=averages,
+        unit_means=unit_means,
+        same_annotators=lambda x, y: np.array_equal(rated[:, x], rated[:, y]),
+        clusters=clusters,
+    )
+
+
+def _welch(totals: RatingTotals, x: int, y: int, unit: Unit, plan: Plan) -> RatingTest:
+    sides = [totals.unit_means(system, unit) for system in (x, y)]
+    row = _row(totals, x, y, unit, WELCH, welch(sides[0], sides[1], confidence=plan.confidence))
+    alone = unit == "item" and not totals.same_annotators(x, y)
+    return replace(row, level_problem=OTHERS_BY_ITEM) if alone else row
+
+
+def _row(totals: RatingTotals, x: int, y: int, unit: Unit, test: Test, result: TTest) -> RatingTest:
+    return RatingTest(
+        group=totals.group,
+        criterion=totals.criterion,
+        system_x=totals.systems[x],
+        system_y=totals.systems[y],
         unit=unit,
         unit_note=ITEM_NOTE if unit == "item" else None,
         mean_difference=result.mean,
         test=test,
         **result.columns(),
     )
-
-
-def rating_judgements(cells: RatingCells, differences: Differences) -> Judgements:
-    """Return each pair of ratings as one comparison: the higher of one annotator's two ratings of one item wins.
-
-    Equal ratings are half for each. Raw: for a lower-is-better criterion the ranks turn, not the wins.
-    """
-    return Judgements(
-        x=differences.x,
-        y=differences.y,
-        won=(np.sign(differences.value) + 1) / 2,
-        unit="assignment" if cells.llm else "annotator",
-        of_unit=differences.assignment if cells.llm else differences.annotator,
-        item=differences.item,
-    )
-
-
-def counted_judgements(cells: RatingCells, differences: Differences, plan: Plan) -> Judgements:
-    """Return :func:`rating_judgements` with equal rows of one cluster folded into one that carries their number.
-
-    The fit and its interval are the same. O(differences) time; memory by clusters times pairs, not by rows.
-    """
-    unit = "assignment" if cells.llm else "annotator"
-    if plan.unit != "item":
-        counted = _count_outcomes(cells, differences, unit)
-        judged = Judgements(**counted, unit=unit, item=None)
-        if plan.unit == "annotator" or judged.n_units >= ENOUGH_ANNOTATORS:
-            return judged
-    counted = _count_outcomes(cells, differences, "item")
-    return Judgements(**{**counted, "of_unit": np.zeros_like(counted["x"])}, unit=unit, item=counted["of_unit"])
-
-
-def _count_outcomes(cells: RatingCells, differences: Differences, cluster: str) -> dict[str, Any]:
-    """Count how often x wins, ties and loses against y, by cluster."""
-    k = len(cells.systems)
-    counts = CellSums((int(cells.column(cluster).max()) + 1) * k * k * 3)
-    for part in differences.parts():
-        key = (getattr(part, cluster) * k + part.x) * k + part.y
-        key *= 3
-        key += np.sign(part.value).astype(np.int64) + 1
-        counts.add(key)
-    key, times, _ = counts.found()
-    pair, won = np.divmod(key, 3)
-    of, pair = np.divmod(pair, k * k)
-    return {"x": pair // k, "y": pair % k, "won": won / 2, "of_unit": of, "weights": times}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.answers.units import count_by
+from analysis.answers.units import Unit, UnitValues, count_by
+from analysis.statistics.clustered_difference import ClusteredValues
 from analysis.statistics.coding import Floats, Ints, fold, snap
 
 LONG = 1 << 20  # rows from which scores are counted instead of added up one by one
@@ -33,6 +34,43 @@ class ScoreTotals:
         """Return the standard deviation (n - 1) of one system's scores; ``None`` for a single one."""
         n = int(self.count[system])
         return float(np.sqrt(self.squares[system] / (n - 1))) if n > 1 else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RatingTotals:
+    """What the tests of one group and criterion need of its ratings; systems are numbered as in ``systems``.
+
+    Attributes
+    ----------
+    llm : bool
+        Whether an LLM rated.
+    present : list of int
+        Systems with a rating.
+    both : array of int, shape (n_systems, n_systems)
+        Annotators who rated both systems; of one system, who rated it.
+    n_annotators : int
+        Annotators with a rating.
+    averages : callable
+        From the unit of every ordered pair (x * n_systems + y) to its differences x - y, averaged within the unit.
+    unit_means : callable
+        Mean rating of one system by unit.
+    same_annotators : callable
+        Whether two systems were rated by the same annotators.
+    clusters : callable
+        Sums of one system by annotator or assignment, by item, and by both.
+    """
+
+    group: str
+    criterion: str
+    llm: bool
+    systems: tuple[str, ...]
+    present: list[int]
+    both: Ints
+    n_annotators: int
+    averages: Callable[[Sequence[Unit]], list[UnitValues | None]]
+    unit_means: Callable[[int, Unit], Floats]
+    same_annotators: Callable[[int, int], bool]
+    clusters: Callable[[int, Unit], ClusteredValues]
 
 
 def total_scores(system: Ints, value: Floats, columns: dict[str, Ints], n_systems: int, scale: float) -> ScoreTotals:

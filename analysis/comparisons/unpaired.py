@@ -37,9 +37,9 @@ def compare_clusters(
         Level of the interval.
     """
     found = clustered_t(x, y, confidence=confidence)
-    counts = [("items", (len(x.items.cluster), len(y.items.cluster)), found.n_items)]
+    counts = [("items", (len(x.items), len(y.items)), found.n_items)]
     if not llm:
-        counts.append(("annotators", (len(x.annotators.cluster), len(y.annotators.cluster)), found.n_annotators))
+        counts.append(("annotators", (len(x.annotators), len(y.annotators)), found.n_annotators))
     problems = [_level_problem(names, own, kind) for kind, own, together in counts if together > 1]
     reasons = "; ".join(filter(None, problems)) if found.test.reason is None else ""
     return (

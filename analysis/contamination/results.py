@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
+import numpy as np
+from annotated_types import MinLen
+
+from analysis.answers.study_texts import SEEN, UNSEEN, Source, StudyText, hash_of
 from analysis.contamination.scores import (
     SHARE,
     Auc,
@@ -15,18 +19,22 @@ from analysis.contamination.scores import (
     calibrated_threshold,
     familiarity_scores,
 )
-from analysis.contamination.texts import SEEN, UNSEEN, Source, StudyText
+from analysis.figures.plain_text import percent, shown_name
 from analysis.preference_checks.coherence import wilson
+from analysis.statistics.record import Count, Positive, Record, Share
+from spa.errors import AnalysisError
 
 if TYPE_CHECKING:
     from spa.raters.local.token_statistics import TokenStatistics
 
-MEASURES = {
+Measure = Literal["min_k", "min_k_plus_plus", "log_likelihood", "zlib_ratio"]
+MEASURES: dict[Measure, str] = {
     "min_k": "Min-K % Prob",
     "min_k_plus_plus": "Min-K%++",
     "log_likelihood": "Likelihood",
     "zlib_ratio": "zlib",
 }
+BINS = 24  # of the histograms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,65 +48,91 @@ class ScoredText:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PredictedShare:
+class PredictedShare(Record):
     """The share of some texts that a measure predicts as seen, with Wilson's interval."""
 
     source: Source
-    measure: str
-    n: int
-    seen: int
-    share: float
-    ci_low: float
-    ci_high: float
+    measure: Measure
+    n: Positive
+    seen: Count
+    share: Share
+    ci_low: Share
+    ci_high: Share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contamination:
+class SourceScores(Record):
+    """Medians of the scored texts of one source, and how Min-K % Prob is distributed."""
+
+    source: Source
+    n: Positive
+    n_tokens: float
+    min_k: float
+    min_k_plus_plus: float
+    log_likelihood: float
+    zlib_ratio: float
+    perplexity: float
+    histogram: tuple[Count, ...]
+    """Texts between every two of the edges."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contamination(Record):
     """What is known of one model and the texts."""
 
     model: str
     fingerprint: str | None
+    """Hash of the model's files."""
+    texts: str
+    """Hash of the study's texts that were scored."""
     dtype: str
-    share: float
-    confidence: float
-    false_positive_rate: float
-    texts: tuple[ScoredText, ...]
-    aucs: dict[str, Auc]  # by measure; empty without both kinds of controls
-    thresholds: dict[str, float]  # by measure; empty without enough unseen controls
+    share: Share
+    """K of Min-K."""
+    confidence: Share
+    false_positive_rate: Share
+    sources: Annotated[tuple[SourceScores, ...], MinLen(1)]
+    edges: tuple[float, ...]
+    """Of the histograms of Min-K % Prob."""
+    aucs: dict[Measure, Auc]
+    """By measure; empty without both kinds of controls."""
+    thresholds: dict[Measure, float]
+    """By measure; empty without enough unseen controls."""
     predicted: tuple[PredictedShare, ...]
+    unscored: Count
+    """Texts of less than two tokens."""
+    windowed: Count
+    """Texts read in several windows."""
 
-    def of(self, source: Source) -> list[ScoredText]:
-        """Return the scored texts of one source."""
-        return [one for one in self.texts if one.text.source == source and one.scores is not None]
 
-    def sources(self) -> list[Source]:
-        """Return the sources that have scored texts."""
-        return list(dict.fromkeys(one.text.source for one in self.texts if one.scores is not None))
+def seen_words(found: Contamination | None) -> Iterator[str]:
+    """Yield a line where Min-K % Prob predicts texts as seen more often than unseen ones, and tells controls apart."""
+    if found is None or ("min_k" in found.aucs and found.aucs["min_k"].ci_low <= 0.5):
+        return
+    rows = [row for row in found.predicted if row.measure == "min_k" and row.source != SEEN]
+    seen = [f"{row.seen:,} of {row.n:,} {row.source}" for row in rows if row.ci_low > found.false_positive_rate]
+    if seen:
+        yield (
+            f"{shown_name(found.model)} may have read texts before: {', '.join(seen)} are predicted as seen; of unseen "
+            f"ones at most {percent(found.false_positive_rate)} would be."
+        )
 
-    def median_tokens(self, source: Source) -> float:
-        """Return the median number of tokens of a source's texts."""
-        return median(one.n_tokens for one in self.of(source))
 
-    def rows(self) -> list[dict[str, object]]:
-        """Return a row a text, without the texts themselves."""
-        names = FamiliarityScores.__dataclass_fields__
-        return [
-            {
-                "source": one.text.source,
-                "item_id": one.text.item_id,
-                "system": one.text.system,
-                "sample": one.text.sample,
-                "n_tokens": one.n_tokens,
-                "windows": one.windows,
-                **{name: None if one.scores is None else getattr(one.scores, name) for name in names},
-                "predicted_seen": self._predicted(one),
-            }
-            for one in self.texts
-        ]
-
-    def _predicted(self, one: ScoredText) -> bool | None:
-        threshold = self.thresholds.get("min_k")
-        return None if threshold is None or one.scores is None else one.scores.min_k > threshold
+def text_rows(texts: Sequence[ScoredText], thresholds: Mapping[Measure, float]) -> list[dict[str, object]]:
+    """Return a row a text, without the texts themselves."""
+    names, limit = FamiliarityScores.__dataclass_fields__, thresholds.get("min_k")
+    return [
+        {
+            "source": one.text.source,
+            "item_id": one.text.item_id,
+            "system": one.text.system,
+            "sample": one.text.sample,
+            "n_tokens": one.n_tokens,
+            "windows": one.windows,
+            **{name: None if one.scores is None else getattr(one.scores, name) for name in names},
+            "predicted_seen": None if limit is None or one.scores is None else one.scores.min_k > limit,
+        }
+        for one in texts
+    ]
 
 
 def scored_texts(
@@ -147,16 +181,23 @@ def contamination(
     -------
     Contamination
         AUCs where there are seen and unseen controls, shares predicted as seen where there are enough unseen ones.
+
+    Raises
+    ------
+    AnalysisError
+        If no text has two tokens.
     """
-    by_source: dict[Source, list[FamiliarityScores]] = {}
+    by_source: dict[Source, list[ScoredText]] = {}
     for one in texts:
         if one.scores is not None:
-            by_source.setdefault(one.text.source, []).append(one.scores)
-    aucs: dict[str, Auc] = {}
-    thresholds: dict[str, float] = {}
+            by_source.setdefault(one.text.source, []).append(one)
+    if not by_source:
+        raise AnalysisError("expected texts of at least two tokens, got none")
+    aucs: dict[Measure, Auc] = {}
+    thresholds: dict[Measure, float] = {}
     predicted = []
     for measure in MEASURES:
-        values = {source: [getattr(one, measure) for one in scores] for source, scores in by_source.items()}
+        values = {source: _values(own, measure) for source, own in by_source.items()}
         if SEEN in values and UNSEEN in values:
             aucs[measure] = auc(values[SEEN], values[UNSEEN], confidence=confidence)
         limit = calibrated_threshold(values.get(UNSEEN, []), false_positive_rate=false_positive_rate)
@@ -172,15 +213,34 @@ def contamination(
                         source=source, measure=measure, n=n, seen=count, share=count / n, ci_low=low, ci_high=high
                     )
                 )
+    every = [value for own in by_source.values() for value in _values(own, "min_k")]
+    edges = np.linspace(min(every), max(*every, min(every) + 1e-6), BINS + 1)
     return Contamination(
         model=model,
         fingerprint=fingerprint,
+        texts=hash_of(one.text for one in texts),
         dtype=dtype,
         share=share,
         confidence=confidence,
         false_positive_rate=false_positive_rate,
-        texts=tuple(texts),
+        sources=tuple(
+            SourceScores(
+                source=source,
+                n=len(own),
+                n_tokens=float(median(one.n_tokens for one in own)),
+                **{name: median(_values(own, name)) for name in (*MEASURES, "perplexity")},
+                histogram=tuple(np.histogram(_values(own, "min_k"), edges)[0].tolist()),
+            )
+            for source, own in by_source.items()
+        ),
+        edges=tuple(edges.tolist()),
         aucs=aucs,
         thresholds=thresholds,
         predicted=tuple(predicted),
+        unscored=sum(one.scores is None for one in texts),
+        windowed=sum(one.windows > 1 for one in texts),
     )
+
+
+def _values(texts: Sequence[ScoredText], name: str) -> list[float]:
+    return [getattr(one.scores, name) for one in texts]

@@ -11,6 +11,7 @@ import numpy as np
 
 from analysis.statistics.checks import check_level
 from analysis.statistics.coding import Floats
+from analysis.statistics.record import Positive, Record, Share
 
 SHARE = 0.2  # K of Shi et al. (2024), fixed before any text is seen
 
@@ -89,14 +90,14 @@ def min_k_plus_plus(log_probabilities: Floats, means: Floats, variances: Floats,
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Auc:
+class Auc(Record):
     """Chance that a seen text scores higher than an unseen one, ties half, with its interval."""
 
-    value: float
-    ci_low: float
-    ci_high: float
-    n_seen: int
-    n_unseen: int
+    value: Share
+    ci_low: Share
+    ci_high: Share
+    n_seen: Positive
+    n_unseen: Positive
 
 
 def auc(seen: Sequence[float], unseen: Sequence[float], *, confidence: float = 0.95) -> Auc:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, TypeVar
 
 import numpy as np
 import polars as pl
 
+from analysis.answers.groups import people_of
 from analysis.answers.order import Order
 from analysis.answers.plan import Plan
 from analysis.answers.tables import answered_rows
@@ -23,7 +24,7 @@ from analysis.correlations.levels import (
     correlate_each,
     correlate_levels,
 )
-from analysis.correlations.scores import group_scores, metric_scores, outputs_of, pair_scores
+from analysis.correlations.scores import Scores, group_scores, metric_scores, outputs_of, pair_scores
 from analysis.correlations.upper_bounds import OneAgainstOthers, one_against_others
 from analysis.statistics.coding import Floats, code
 from analysis.statistics.corrections import adjust
@@ -31,7 +32,6 @@ from analysis.statistics.record import Coefficient, Count, Positive, Probability
 
 LISTED = 20  # people up to whom each one has rows of his own
 AVERAGED = "an average over people, not a test"
-PEOPLE = ("human", "simulated")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,26 +116,63 @@ def correlate_groups(
     by_system : list of SystemCorrelation
         Kendall's tau of the groups, system by system; a family is all groups and systems of one criterion.
     """
-    targets = next((named for kind in PEOPLE if (named := [group for group, of in groups if of == kind])), [])
+    targets = people_of(groups)
     if ratings is None or order is None or not targets:
         return [], [], []
     answered = answered_rows(ratings)
     if len(groups) < 2 and metrics is None and answered["annotator_id"].n_unique() > LISTED:
         return [], [], []
-    by_criterion: dict[str, list[RatingCells]] = {}
+    by_criterion: dict[str, dict[str, RatingCells]] = {}
     for cells in rating_cells(answered, order):
-        by_criterion.setdefault(cells.criterion, []).append(cells)
+        by_criterion.setdefault(cells.criterion, {})[cells.group] = cells
     ids = code(answered["annotator_id"]).ids
     items = {name: place for place, name in enumerate(code(answered["item_id"]).ids)}
-    measured = [] if metrics is None else metric_scores(metrics, items, order.systems)
+    return correlate_scores(
+        {
+            criterion: {group: group_scores(cells) for group, cells in rated.items()}
+            for criterion, rated in by_criterion.items()
+        },
+        targets,
+        order,
+        plan,
+        measured=[] if metrics is None else metric_scores(metrics, items, order.systems),
+        upper_bounds=lambda criterion, group: _upper_bounds(
+            by_criterion[criterion][group], f"ratings:{group}", ids, plan.confidence
+        ),
+    )
+
+
+def correlate_scores(
+    by_criterion: Mapping[str, Mapping[str, Scores]],
+    targets: Sequence[str],
+    order: Order,
+    plan: Plan,
+    *,
+    measured: Sequence[Scores] = (),
+    upper_bounds: Callable[[str, str], Sequence[CorrelationRow]] = lambda criterion, group: (),
+) -> tuple[list[CorrelationRow], list[ComparisonRow], list[SystemCorrelation]]:
+    """Do what :func:`correlate_groups` does, from mean scores.
+
+    Parameters
+    ----------
+    by_criterion : mapping of str to mapping
+        Mean scores of each group, by criterion.
+    targets : sequence of str
+        The groups of people.
+    order, plan
+        As there.
+    measured : sequence of Scores
+        Metrics.
+    upper_bounds : callable
+        From a criterion and a group of people to the rows of one person against the others.
+    """
     rows: list[CorrelationRow] = []
     compared: list[ComparisonRow] = []
     by_system: list[SystemCorrelation] = []
     for criterion in order.criteria:
-        rated = {cells.group: cells for cells in by_criterion.get(criterion, ())}
-        scores = {group: group_scores(cells) for group, cells in rated.items()}
+        scores = by_criterion.get(criterion, {})
         for place, target in enumerate(targets):
-            if target not in rated:
+            if target not in scores:
                 continue
             others = [own for group, own in scores.items() if group not in targets[: place + 1]]
             measures = [*others, *measured]
@@ -145,7 +182,7 @@ def correlate_groups(
                 rows += _rows(measure.name, scores[target].name, criterion, found)
                 if measure.name.startswith("ratings:"):
                     by_system += _by_system(measure.name, scores[target].name, criterion, paired, order.systems)
-            rows += _upper_bounds(rated[target], scores[target].name, ids, plan.confidence)
+            rows += upper_bounds(criterion, target)
             compared += compare_measures(measures, scores[target], criterion, len(order.systems))
     family = _by_level if plan.family == "all" else _by_criterion_and_level
     return (

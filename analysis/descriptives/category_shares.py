@@ -47,8 +47,13 @@ def category_shares(ratings: pl.DataFrame | None, order: Order | None, study: St
         return []
     asked = ratings.filter((pl.col("elicitation") == "category") & pl.col("value").is_not_null())
     counted = asked.group_by("group", "criterion", "system", "value").agg(n=pl.len())
+    return share_rows(counted.with_columns(pl.col(pl.Categorical).cast(pl.String)), order, study)
+
+
+def share_rows(counted: pl.DataFrame, order: Order, study: StudyFacts | None) -> list[CategoryShare]:
+    """Do what :func:`category_shares` does, from group, criterion, system, score and n of each answer."""
     found: dict[tuple[str, str, str], dict[float, int]] = {}
-    for group, criterion, system, value, n in counted.with_columns(pl.col(pl.Categorical).cast(pl.String)).iter_rows():
+    for group, criterion, system, value, n in counted.iter_rows():
         found.setdefault((group, criterion, system), {})[value] = n
     words = options_of(study)
     rows: list[CategoryShare] = []

@@ -52,7 +52,11 @@ def rating_counts(ratings: pl.DataFrame | None, order: Order | None) -> list[Rat
     counted = counted.filter(
         pl.col("score").is_not_null() & pl.col("elicitation").cast(pl.String).ne_missing("category")
     ).select(pl.col(PLACE).cast(pl.String), "score", "n")
-    counted = counted.group_by(*PLACE, "score").agg(pl.col("n").sum())
+    return count_rows(counted.group_by(*PLACE, "score").agg(pl.col("n").sum()), order)
+
+
+def count_rows(counted: pl.DataFrame, order: Order) -> list[RatingCount]:
+    """Do what :func:`rating_counts` does, from ``n`` by group, criterion, system and score."""
     scores = counted.group_by("group", "criterion").agg(scores=pl.col("score").n_unique())
     few = set(scores.filter(pl.col("scores") <= MOST_SCORES).select("group", "criterion").iter_rows())
     found: dict[tuple[str, ...], list[tuple[float, int]]] = {}

@@ -13,12 +13,38 @@ import numpy as np
 from analysis.explanations.embedding import check_extra, embed
 from analysis.explanations.keywords import Keyword, keywords
 from analysis.explanations.separation import Separation, separation
-from analysis.explanations.texts import ExplainedText, masked
+from analysis.explanations.texts import ExplainedText, hash_of, masked
 from analysis.statistics.coding import Floats
+from analysis.statistics.record import Count, Record
 from spa.errors import AnalysisError, how_to_install
 
 MOST = 2000  # texts that are embedded, drawn at random of more
 FEWEST_NEIGHBOURS, NEIGHBOURS, DISTANCE = 10, 15, 0.1  # of UMAP
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapPoint(Record):
+    """Where one text stands on the map."""
+
+    group: str
+    criterion: str
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplorationResults(Record):
+    """Keywords, separation and map of explanations and comments, without the texts."""
+
+    texts: str
+    """Hash of all texts."""
+    n_texts: Count
+    embedding: str
+    projection: str
+    keyword_note: str
+    keywords: tuple[Keyword, ...]
+    separations: tuple[Separation, ...]
+    points: tuple[MapPoint, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +53,7 @@ class Exploration:
 
     texts: tuple[ExplainedText, ...]  # those on the map
     n_texts: int  # of all
+    fingerprint: str  # of all
     points: Floats  # shape (n_texts on the map, 2)
     projection: str
     embedding: str
@@ -38,6 +65,22 @@ class Exploration:
         if self.keywords and self.keywords[0].method == "TF-IDF":
             return f"Keywords are the terms of highest TF-IDF, as YAKE is not installed: {how_to_install('keywords')}"
         return "Keywords are those of YAKE; a lower score is more relevant."
+
+    def results(self) -> ExplorationResults:
+        """Return what a report shows."""
+        return ExplorationResults(
+            texts=self.fingerprint,
+            n_texts=self.n_texts,
+            embedding=self.embedding,
+            projection=self.projection,
+            keyword_note=self.keyword_note(),
+            keywords=self.keywords,
+            separations=self.separations,
+            points=tuple(
+                MapPoint(group=text.group, criterion=text.criterion, x=float(x), y=float(y))
+                for (x, y), text in zip(self.points, self.texts, strict=True)
+            ),
+        )
 
     def map_rows(self) -> list[dict[str, object]]:
         """Return a row a point, with its text."""
@@ -92,6 +135,7 @@ def explore(
     return Exploration(
         texts=tuple(shown),
         n_texts=len(texts),
+        fingerprint=hash_of(texts),
         points=points,
         projection=projection,
         embedding="TF-IDF" if model is None else f"the model {model.name}",

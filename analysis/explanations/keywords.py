@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import Literal
 
 from analysis.explanations.texts import ExplainedText
+from analysis.statistics.record import Count, Positive, Record
 
 Method = Literal["YAKE", "TF-IDF"]
 TOP = 30  # as Chhun et al. (2024), with terms of up to three words
@@ -15,16 +16,18 @@ LONGEST = 3  # words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keyword:
+class Keyword(Record):
     """A keyword of the texts of one group on one criterion."""
 
     group: str
     criterion: str
-    rank: int
+    rank: Positive
     keyword: str
-    score: float  # YAKE: lower is more relevant; TF-IDF: higher
+    score: float
+    """YAKE: lower is more relevant; TF-IDF: higher."""
     method: Method
-    n_texts: int  # in which it stands
+    n_texts: Count
+    """In which it stands."""
 
 
 def keyword_method() -> Method:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ class ExplainedText:
     system: str | None = None
     system_y: str | None = None  # the second of a pair
     sample: str | None = None
+    sample_y: str | None = None
     value: float | None = None  # the answer that is explained
     text: str
 
@@ -46,6 +49,7 @@ def explained_texts(rows: Iterable[ExplanationRow], interview: Iterable[Intervie
             system=row.system or row.system_x,
             system_y=row.system_y,
             sample=row.sample or row.sample_x,
+            sample_y=row.sample_y,
             value=row.value,
             text=row.explanation,
         )
@@ -69,6 +73,12 @@ def names_of_criteria(texts: Iterable[ExplainedText], study: StudyReport | None)
     """Return the names and ids of criteria, which an embedding must not see."""
     asked = [name for one in (study.criteria if study else ()) for name in (one.id, one.name or one.id)]
     return list(dict.fromkeys([*asked, *(one.criterion for one in texts)]))
+
+
+def hash_of(texts: Iterable[ExplainedText]) -> str:
+    """Return the SHA-256 (hexadecimal) of texts with what they are about and who wrote them."""
+    told = [(one.group, one.annotator_id, one.criterion, one.unit, one.system, one.system_y, one.text) for one in texts]
+    return sha256(json.dumps(told).encode()).hexdigest()
 
 
 def masked(text: str, names: Sequence[str]) -> str:

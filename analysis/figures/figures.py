@@ -13,6 +13,7 @@ from typing import Any
 
 from analysis.figures.drawing import (
     AXIS,
+    COLOURS,
     DASHES,
     INK,
     LINE,
@@ -46,6 +47,7 @@ __all__ = [
     "means_plot",
     "pair_matrix",
     "rating_bars",
+    "scatter_plot",
 ]
 PLOT_WIDTH = 210  # pixels of the axis
 TEXT_WIDTH = 200  # pixels for number and group at its right
@@ -274,6 +276,40 @@ def lines_plot(
         marks.append(text(-8, up(tick), f"{tick:.0%}", size=11, anchor="end"))
     marks.append(f'<g transform="translate(-48,{up(0.5):.2f})rotate(-90)">{text(0, 0, y_title, anchor="middle")}</g>')
     return figure(marks, width, top + PLOT_WIDTH + AXIS, alternative, left=54)
+
+
+def scatter_plot(points: Sequence[tuple[str, float, float]], *, alternative: str) -> str:
+    """Draw points without axes, each kind named above by its shape and colour.
+
+    Parameters
+    ----------
+    points : sequence of (str, float, float)
+        Kind, x (right) and y (up) of each, of which only the place among the others means something.
+    alternative : str
+        What a screen reader says in place of the figure.
+
+    Returns
+    -------
+    str
+        An SVG document; empty where there is no point.
+    """
+    if not points:
+        return ""
+    kinds = list(dict.fromkeys(kind for kind, _, _ in points))
+    looks = {kind: (cycle(SHAPES, kinds)[at], cycle(COLOURS, kinds)[at]) for at, kind in enumerate(kinds)}
+    width, top, marks = 2.0 * PLOT_WIDTH, 0.0, []
+    for kind, (shape, colour) in looks.items():
+        words = wrap_text(clean(kind), width - 16)
+        marks.append(moved([path(shape, colour=colour, width=0, fill=colour)], 4, top + LINE / 2))
+        marks += stacked(words, 16, top + LINE * len(words) / 2)
+        top += LINE * len(words) + 2
+    top += 12
+    _, rights, ups = zip(*points, strict=True)
+    across, up = scale(min(rights), max(rights), 0, width), scale(min(ups), max(ups), top + 1.5 * PLOT_WIDTH, top)
+    for kind, x, y in points:
+        shape, colour = looks[kind]
+        marks.append(moved([path(shape, colour=colour, width=0, fill=colour)], across(x), up(y)))
+    return figure(marks, width, top + 1.5 * PLOT_WIDTH + LINE, alternative)
 
 
 def _panel(dots: Sequence[Dot], axis: Axis, shapes: Mapping[str, str]) -> tuple[list[str], float]:

@@ -12,7 +12,8 @@ from analysis.answers.input import AnalysisInput
 from analysis.answers.plan import Plan
 from analysis.comparisons.choices import choice_cells, choice_judgements
 from analysis.comparisons.preferences import Comparisons, combine, direct, preference_judgements
-from analysis.comparisons.ratings import rating_cells, rating_differences, rating_judgements
+from analysis.comparisons.rating_judgements import rating_judgements
+from analysis.comparisons.ratings import rating_cells, rating_differences
 from analysis.frames.frames import Bounds, kind_of, prepare
 from analysis.strengths.estimate import BradleyTerry
 from analysis.strengths.estimate import bradley_terry as from_arrays

@@ -12,8 +12,9 @@ from scipy.sparse.csgraph import connected_components
 
 from analysis.answers.plan import Plan
 from analysis.answers.tables import answered_rows
-from analysis.answers.units import UnitRule, unit_name
+from analysis.answers.units import Unit, UnitRule, unit_name
 from analysis.comparisons.ratings import RatingCells
+from analysis.comparisons.score_totals import RatingTotals
 from analysis.statistics.cell_sums import CellSums
 from analysis.statistics.coding import Floats, Ints, code, fold
 from analysis.strengths.bootstrap import ComparedPairs, Marks
@@ -115,30 +116,40 @@ def _visits(people: Sequence[str], who: Ints, visits: Sequence[str], visit: Ints
 def rating_sums(cells: RatingCells, names: Mapping[str, Sequence[str]], plan: Plan) -> ReplicateSums:
     """Sum the ratings of each system by unit: the annotator where there are enough, else the item."""
     unit = UnitRule(planned=plan.unit, llm=cells.llm).choose(len(fold(cells.annotator)))
-    column = cells.column(unit)
-    present, there = np.flatnonzero(np.bincount(cells.system)), np.flatnonzero(np.bincount(column))
-    units = tuple(sorted(dict.fromkeys(names[unit][number] for number in there.tolist())))
-    place = {name: number for number, name in enumerate(units)}
-    of_unit, of_system = np.zeros(int(there[-1]) + 1, dtype=np.int64), np.zeros(len(cells.systems), dtype=np.int64)
-    of_unit[there] = [place[names[unit][number]] for number in there.tolist()]
-    of_system[present] = np.arange(len(present))
-    shape = (len(present), len(units))
-    added = CellSums(shape[0] * shape[1])
+    column, width = cells.column(unit), len(cells.systems)
+    added = CellSums((int(column.max()) + 1) * width)
     for start in range(0, len(column), ROWS):
         rows = slice(start, start + ROWS)
-        added.add(of_system[cells.system[rows]] * len(units) + of_unit[column[rows]], cells.value[rows])
+        added.add(column[rows] * width + cells.system[rows], cells.value[rows])
     key, count, total = added.found()
-    row, of = np.divmod(key, len(units))
+    of, system = np.divmod(key, width)
+    return sums_of_units(cells, unit, names[unit], system, of, count, total, plan)
+
+
+def sums_of_units(
+    part: RatingCells | RatingTotals,
+    unit: Unit,
+    names: Sequence[str],
+    system: Ints,
+    column: Ints,
+    count: Floats,
+    total: Floats,
+    plan: Plan,
+) -> ReplicateSums:
+    """Do what :func:`rating_sums` does, from the count and sum of ratings of each system and unit that meet."""
+    units, of = _sorted_units(column, names)
+    present, of_system = np.unique(system, return_inverse=True)
+    shape = (len(present), len(units))
     return ReplicateSums(
         source="ratings",
-        group=cells.group,
-        criterion=cells.criterion,
-        systems=tuple(cells.systems[place] for place in present.tolist()),
+        group=part.group,
+        criterion=part.criterion,
+        systems=tuple(part.systems[place] for place in present.tolist()),
         unit=unit,
         names=units,
-        sums=_table(row, of, total, shape),
-        counts=_table(row, of, count, shape),
-        turned=cells.criterion in plan.lower_is_better,
+        sums=_table(of_system, of, total, shape),
+        counts=_table(of_system, of, count, shape),
+        turned=part.criterion in plan.lower_is_better,
     )
 
 

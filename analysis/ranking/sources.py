@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from analysis.answers.plan import Plan
-from analysis.comparisons.ratings import RatingCells, RatingMean, RatingTest
-from analysis.ranking.replicates import ReplicateSums, rating_sums, win_sums
+from analysis.comparisons.ratings import RatingMean, RatingTest
+from analysis.ranking.replicates import ReplicateSums, win_sums
 from analysis.ranking.tied import TieFit, fit_ties
 from analysis.statistics.rank_orders import Place, Ranking, Unranked, order_systems, ranks
 from analysis.strengths.rows import Compared, Judgements, StrengthTable, SystemStrength, strength_table
@@ -46,9 +46,9 @@ class RankingSources:
         if sums is not None:
             self.sums.append(sums)
 
-    def add_ratings(self, cells: RatingCells, names: Mapping[str, Sequence[str]]) -> None:
+    def add_ratings(self, sums: ReplicateSums) -> None:
         """Keep what the means of a group's ratings are made of."""
-        self.sums.append(rating_sums(cells, names, self.plan))
+        self.sums.append(sums)
 
     @property
     def rows(self) -> tuple[SystemStrength, ...]:

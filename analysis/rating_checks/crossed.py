@@ -131,29 +131,54 @@ def crossed_tests(
         reasons: list[str | None] = [ONE_ANNOTATOR if count else NOTHING_PAIRED for count in n]
         return ManyTests(n=n, estimate=mean, df=nothing, p_value=nothing, low=nothing, high=nothing, reasons=reasons)
     rest = snap(values - mean[pair], scale=scale, digits=13)
-    of_annotator, annotators = _between(pair, annotator, rest, n_pairs)
-    of_item, items = _between(pair, item, rest, n_pairs)
-    of_both, _ = _between(pair, fold(annotator, item).of, rest, n_pairs)
+    squares = [_squares(pair, cluster, rest, n_pairs) for cluster in (annotator, item, fold(annotator, item).of)]
+    same = no_variation(pair, values, n_pairs)
+    return crossed_of_squares(n, mean, *squares, same=same, against=against, confidence=confidence)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ClusterSquares:
+    """By pair: the squares of the sums, by cluster, of the values' distances from their mean, added up."""
+
+    squares: Floats
+    clusters: Ints
+
+    def between(self) -> Floats:
+        """Return the sums of squares times G / (G - 1) of the G clusters."""
+        return self.squares * self.clusters / np.maximum(self.clusters - 1, 1)
+
+
+def crossed_of_squares(
+    n: Ints,
+    mean: Floats,
+    annotators: ClusterSquares,
+    items: ClusterSquares,
+    both: ClusterSquares,
+    *,
+    same: Flags,
+    against: float,
+    confidence: float,
+) -> ManyTests:
+    """Do what :func:`crossed_tests` does, from sums; ``same`` says which pairs hold one value only."""
     with np.errstate(all="ignore"):
-        of_annotator, of_item, of_both = (column / n**2 for column in (of_annotator, of_item, of_both))
+        of_annotator, of_item, of_both = (kind.between() / n**2 for kind in (annotators, items, both))
         variance = np.maximum(of_annotator + of_item - of_both, np.maximum(of_annotator, of_item))
-        df = variance**2 / (of_annotator**2 / (annotators - 1) + of_item**2 / (items - 1))
-        df = np.where(np.minimum(annotators, items) < FEW, 1.0, df)
+        df = variance**2 / (of_annotator**2 / (annotators.clusters - 1) + of_item**2 / (items.clusters - 1))
+        df = np.where(np.minimum(annotators.clusters, items.clusters) < FEW, 1.0, df)
         se = np.sqrt(variance)
         p_value = np.minimum(1.0, 2 * stdtr(df, -np.abs(mean - against) / se))
         half = stdtrit(df, (1 + confidence) / 2) * se
-    reasons = _reasons(n, annotators, items, no_variation(pair, values, n_pairs) | (variance <= 0))
+    reasons = _reasons(n, annotators.clusters, items.clusters, same | (variance <= 0))
     untested = np.array([reason is not None for reason in reasons], dtype=np.bool_)
     df, p_value, low, high = (np.where(untested, np.nan, each) for each in (df, p_value, mean - half, mean + half))
     return ManyTests(n=n, estimate=mean, df=df, p_value=p_value, low=low, high=high, reasons=reasons)
 
 
-def _between(pair: Ints, cluster: Ints, rest: Floats, n_pairs: int) -> tuple[Floats, Ints]:
-    """Return for each pair G/(G-1) times the sum of squared cluster sums, and the number of clusters G."""
+def _squares(pair: Ints, cluster: Ints, rest: Floats, n_pairs: int) -> ClusterSquares:
     folded = fold(pair, cluster)
     sums, of = sums_by(folded.of, rest, len(folded)), pair[folded.first]
     clusters = np.bincount(of, minlength=n_pairs).astype(np.int64)
-    return sums_by(of, sums**2, n_pairs) * clusters / np.maximum(clusters - 1, 1), clusters
+    return ClusterSquares(squares=sums_by(of, sums**2, n_pairs), clusters=clusters)
 
 
 def _reasons(n: Ints, annotators: Ints, items: Ints, same: Flags) -> list[str | None]:

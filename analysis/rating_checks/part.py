@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from analysis.answers.plan import Plan
-from analysis.answers.units import ENOUGH_ANNOTATORS, count_by
+from analysis.answers.units import ENOUGH_ANNOTATORS, Unit, count_by
 from analysis.comparisons.choices import CHANCE, ChoiceCells, ChoiceTest
 from analysis.comparisons.ratings import PAIRED, RatingCells, RatingTest
 from analysis.rating_checks.crossed import crossed_tests
@@ -33,10 +33,12 @@ from analysis.statistics.effect_sizes import d_z_bounds
 
 Method = Literal["wilcoxon", "z_scores", "ordinal", "crossed"]
 METHODS: tuple[Method, ...] = get_args(Method)
-UNITS = ("annotator", "assignment", "item")
+UNITS: tuple[Unit, ...] = ("annotator", "assignment", "item")
 MOST = 1_000_000  # differences of a part that are held at once
 TOO_LARGE = f"more than {MOST:,} differences: only the test by unit was made"
 NO_D_Z = "no d_z: the plan asks for Welch's t"
+TOO_MANY = "no Hedges' g: too many units to leave out one by one"
+UNCOUNTED = Respacing(holds=None, ratio=None, share=None, reason="too many different scores to count each by itself")
 CHUNK = 2_000_000  # pairs times units that are held at once
 
 
@@ -63,17 +65,51 @@ class PartChecks:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairDifferences:
-    """The differences of a part by pair: ``pair`` numbers the test that each belongs to, ``unit`` its unit."""
+    """The differences of a part by pair, one a row or some of one pair and unit added up.
+
+    ``pair`` numbers the test that a row belongs to, ``unit`` its unit; ``total`` is the difference, ``higher`` is 1
+    where x is rated higher and 1/2 where neither is. ``n`` says how many a row adds up, ``None``: one.
+    """
 
     x: Ints
     y: Ints
     kind: Ints  # unit of each test, as a place in UNITS
     pair: Ints
     unit: Ints
+    total: Floats
+    higher: Floats
+    n: Floats | None = None
 
     def __len__(self) -> int:
         """Return the number of tests."""
         return len(self.x)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PartSums:
+    """What the checks of one group and criterion are made of.
+
+    Attributes
+    ----------
+    levels, counts : array, shape (n_levels,) and (n_systems, n_levels)
+        Scores, ascending, and how often each system got each; none where they are too many to be counted.
+    spread : callable
+        From a unit to the numbers of those that occur, and to the sums by system and unit; ``None``: too many.
+    pairs : callable
+        From the systems x and y of the tests, and the unit of each, to the differences.
+    z_scores, ordinal, crossed : callable
+        The tests of the pairs; of z-scores with the number of annotators left out of each.
+    """
+
+    systems: tuple[str, ...]
+    scale: float
+    levels: Floats
+    counts: Ints
+    spread: Callable[[Unit], tuple[Ints, SpreadSums] | None]
+    pairs: Callable[[Ints, Ints, Ints], PairDifferences]
+    z_scores: Callable[[PairDifferences], tuple[ManyTests, Ints]]
+    ordinal: Callable[[PairDifferences], ManyTests]
+    crossed: Callable[[PairDifferences], ManyTests]
 
 
 def check_part(cells: RatingCells, differences: Differences, tests: Sequence[RatingTest], plan: Plan) -> PartChecks:
@@ -92,35 +128,75 @@ def check_part(cells: RatingCells, differences: Differences, tests: Sequence[Rat
     sizes = np.diff(last, prepend=-1, append=len(differences.block) - 1)
     if int(np.sum(sizes * (sizes - 1))) > 2 * MOST:
         return _unchecked(len(tests))
-    pairs = _pairs(cells, differences, tests)
-    who = differences.annotator
-    if cells.llm and int(cells.annotator.max() - cells.annotator.min()) < ENOUGH_ANNOTATORS - 1:
-        who = differences.assignment
-    means = _by_unit(pairs, differences.value, cells.scale)
-    z_values, left_out = _z_values(cells, differences, pairs)
-    kept = np.isfinite(z_values)
-    of_z = replace(pairs, pair=pairs.pair[kept], unit=pairs.unit[kept])
-    z_tests = one_sample_tests(*_by_unit(of_z, z_values[kept], 1.0)[::2], len(pairs))
+    return check_sums(_sums_of(cells, differences, plan), tests, plan)
+
+
+def check_sums(sums: PartSums, tests: Sequence[RatingTest], plan: Plan) -> PartChecks:
+    """Do what :func:`check_part` does, from the sums of one group and criterion."""
+    x, y = pair_numbers(sums.systems, tests)
+    kind = np.array([UNITS.index(test.unit) for test in tests], dtype=np.int64)
+    pairs = sums.pairs(x, y, kind)
+    means = _by_unit(pairs, pairs.total, sums.scale)
+    z_tests, left_out = sums.z_scores(pairs)
     methods: dict[Method, ManyTests] = {
         "wilcoxon": signed_rank_tests(means[0], means[2], len(pairs)),
-        "z_scores": _with_reason(z_tests, CONSTANT, np.bincount(pairs.pair, minlength=len(pairs)) > 0),
-        "ordinal": _ordinal(cells, pairs),
-        "crossed": crossed_tests(
-            pairs.pair,
+        "z_scores": z_tests,
+        "ordinal": sums.ordinal(pairs),
+        "crossed": sums.crossed(pairs),
+    }
+    return PartChecks(
+        effects=_effects(sums, pairs, tests, means, plan.confidence),
+        methods=methods,
+        left_out=left_out,
+        respacing=[
+            respacing_of_counts(sums.counts[one], sums.counts[other], sums.levels) if len(sums.levels) else UNCOUNTED
+            for one, other in zip(x.tolist(), y.tolist(), strict=True)
+        ],
+    )
+
+
+def _sums_of(cells: RatingCells, differences: Differences, plan: Plan) -> PartSums:
+    """Return what the checks need of the cells of one group and criterion."""
+    k, levels = len(cells.systems), scale_levels(cells.value)
+    place = cells.system * len(levels) + np.searchsorted(levels, cells.value)
+
+    def spread(unit: Unit) -> tuple[Ints, SpreadSums]:
+        there, of = np.unique(cells.column(unit), return_inverse=True)
+        return there, spread_sums(cells.system, of.astype(np.int64), cells.value, k)
+
+    def pairs(x: Ints, y: Ints, kind: Ints) -> PairDifferences:
+        pair = pair_lookup(x, y, k)[differences.x, differences.y]
+        columns = [differences.annotator, differences.assignment, differences.item]
+        return PairDifferences(
+            x=x,
+            y=y,
+            kind=kind,
+            pair=pair,
+            unit=np.choose(kind[pair], columns) if len(pair) else pair,
+            total=differences.value,
+            higher=(np.sign(differences.value) + 1) / 2,
+        )
+
+    few = cells.llm and int(cells.annotator.max() - cells.annotator.min()) < ENOUGH_ANNOTATORS - 1
+    return PartSums(
+        systems=cells.systems,
+        scale=cells.scale,
+        levels=levels,
+        counts=np.bincount(place, minlength=k * len(levels)).reshape(k, len(levels)).astype(np.int64),
+        spread=spread,
+        pairs=pairs,
+        z_scores=lambda own: _z_tests(cells, differences, own),
+        ordinal=lambda own: _ordinal(cells, own),
+        crossed=lambda own: crossed_tests(
+            own.pair,
             differences.value,
-            who,
+            differences.assignment if few else differences.annotator,
             differences.item,
-            len(pairs),
+            len(own),
             against=0.0,
             confidence=plan.confidence,
             scale=cells.scale,
         ),
-    }
-    return PartChecks(
-        effects=_effects(cells, differences, pairs, tests, means, plan.confidence),
-        methods=methods,
-        left_out=left_out,
-        respacing=_respacings(cells, pairs),
     )
 
 
@@ -138,7 +214,7 @@ def _unchecked(n_tests: int) -> PartChecks:
 
 def check_choices(cells: ChoiceCells, tests: Sequence[ChoiceTest], plan: Plan) -> ManyTests:
     """Test every pair of a part of the choices over annotators and items at once."""
-    _, _, pair = _numbers(cells.systems, tests, cells.x, cells.y)
+    pair = pair_lookup(*pair_numbers(cells.systems, tests), len(cells.systems))[cells.x, cells.y]
     few = cells.llm and len(np.unique(cells.annotator)) < ENOUGH_ANNOTATORS
     return crossed_tests(
         pair,
@@ -152,40 +228,46 @@ def check_choices(cells: ChoiceCells, tests: Sequence[ChoiceTest], plan: Plan) -
     )
 
 
-def _numbers(
-    systems: Sequence[str], tests: Sequence[RatingTest | ChoiceTest], x: Ints, y: Ints
-) -> tuple[Ints, Ints, Ints]:
-    """Return the numbers of both systems of each test, and of the test that each value of systems x and y is of."""
+def pair_numbers(systems: Sequence[str], tests: Sequence[RatingTest | ChoiceTest]) -> tuple[Ints, Ints]:
+    """Return the numbers of both systems of each test."""
     number = {name: place for place, name in enumerate(systems)}
     of_x = np.array([number[test.system_x] for test in tests], dtype=np.int64)
     of_y = np.array([number[test.system_y] for test in tests], dtype=np.int64)
-    lookup = np.zeros((len(systems), len(systems)), dtype=np.int64)
-    lookup[of_x, of_y] = np.arange(len(tests))
-    return of_x, of_y, lookup[x, y]
+    return of_x, of_y
 
 
-def _pairs(cells: RatingCells, differences: Differences, tests: Sequence[RatingTest]) -> PairDifferences:
-    x, y, pair = _numbers(cells.systems, tests, differences.x, differences.y)
-    kind = np.array([UNITS.index(test.unit) for test in tests], dtype=np.int64)
-    columns = [differences.annotator, differences.assignment, differences.item]
-    unit = np.choose(kind[pair], columns) if len(pair) else pair
-    return PairDifferences(x=x, y=y, kind=kind, pair=pair, unit=unit)
+def pair_lookup(x: Ints, y: Ints, n_systems: int) -> Ints:
+    """Return the number of the test of systems x and y, shape (n_systems, n_systems)."""
+    lookup = np.zeros((n_systems, n_systems), dtype=np.int64)
+    lookup[x, y] = np.arange(len(x))
+    return lookup
 
 
 def _by_unit(pairs: PairDifferences, values: Floats, scale: float) -> tuple[Ints, Ints, Floats]:
     """Average values within pair and unit: pair, unit and mean of each."""
     folded = fold(pairs.pair, pairs.unit)
     sums = sums_by(folded.of, values, len(folded))
-    means = snap(sums / np.bincount(folded.of, minlength=len(folded)), scale=scale, digits=13)
+    n = np.bincount(folded.of, weights=pairs.n, minlength=len(folded))
+    means = snap(sums / n, scale=scale, digits=13)
     return pairs.pair[folded.first], pairs.unit[folded.first], means
 
 
-def _z_values(cells: RatingCells, differences: Differences, pairs: PairDifferences) -> tuple[Floats, Ints]:
-    """Standardise differences; count by pair the annotators that cannot be."""
+def _z_tests(cells: RatingCells, differences: Differences, pairs: PairDifferences) -> tuple[ManyTests, Ints]:
+    """Test standardised differences; count by pair the annotators that cannot be standardised."""
     spread = spread_of_annotators(cells.value, cells.annotator)
     values = standardised_differences(differences.value, differences.annotator, spread)
     lost = ~np.isfinite(values)
-    return values, count_by(pairs.pair[lost], differences.annotator[lost], len(pairs))
+    left_out = count_by(pairs.pair[lost], differences.annotator[lost], len(pairs))
+    return standardised_tests(replace(pairs, total=values)), left_out
+
+
+def standardised_tests(pairs: PairDifferences) -> ManyTests:
+    """Run the tests over units of standardised differences; those that are not finite are left out."""
+    kept = np.isfinite(pairs.total)
+    n = None if pairs.n is None else pairs.n[kept]
+    own = replace(pairs, pair=pairs.pair[kept], unit=pairs.unit[kept], n=n)
+    found = one_sample_tests(*_by_unit(own, pairs.total[kept], 1.0)[::2], len(pairs))
+    return _with_reason(found, CONSTANT, np.bincount(pairs.pair, minlength=len(pairs)) > 0)
 
 
 def _with_reason(found: ManyTests, reason: str, there: Flags) -> ManyTests:
@@ -216,20 +298,8 @@ def _ordinal(cells: RatingCells, pairs: PairDifferences) -> ManyTests:
     return replace(untested(reasons), n=n, estimate=estimate, df=df, p_value=p_value)
 
 
-def _respacings(cells: RatingCells, pairs: PairDifferences) -> list[Respacing]:
-    levels = scale_levels(cells.value)
-    k = len(cells.systems)
-    place = cells.system * len(levels) + np.searchsorted(levels, cells.value)
-    counts = np.bincount(place, minlength=k * len(levels)).reshape(k, len(levels)).astype(np.int64)
-    return [
-        respacing_of_counts(counts[x], counts[y], levels)
-        for x, y in zip(pairs.x.tolist(), pairs.y.tolist(), strict=True)
-    ]
-
-
 def _effects(
-    cells: RatingCells,
-    differences: Differences,
+    sums: PartSums,
     pairs: PairDifferences,
     tests: Sequence[RatingTest],
     means: tuple[Ints, Ints, Floats],
@@ -239,11 +309,11 @@ def _effects(
     t = np.array([test.t if test.test == PAIRED else None for test in tests], dtype=np.float64)
     d_z = t / np.sqrt(n)
     low, high, exact = d_z_bounds(d_z, n, confidence)
-    higher = _by_unit(pairs, (np.sign(differences.value) + 1) / 2, 1.0)
+    higher = _by_unit(pairs, pairs.higher, 1.0)
     share = one_sample_tests(higher[0], higher[2], len(pairs), against=0.5, confidence=confidence)
-    g = _hedges(cells, pairs, means, confidence)
+    g = _hedges(sums, pairs, means, confidence)
     paired = np.bincount(pairs.pair, minlength=len(pairs)) > 0
-    shares = np.where(paired, share.estimate, _unpaired_shares(cells, pairs, paired))
+    shares = np.where(paired, share.estimate, _unpaired_shares(sums.counts, pairs, paired))
     planned = [NO_D_Z if known and test.test != PAIRED else None for test, known in zip(tests, paired, strict=True)]
     reasons = [
         "; ".join(dict.fromkeys(why for why in (test.reason, *whys) if why)) or None
@@ -259,20 +329,22 @@ def _effects(
 
 
 def _hedges(
-    cells: RatingCells, pairs: PairDifferences, means: tuple[Ints, Ints, Floats], confidence: float
+    part: PartSums, pairs: PairDifferences, means: tuple[Ints, Ints, Floats], confidence: float
 ) -> JackknifeResult:
     """Standardise the difference of every pair by the spread of single ratings, unit kind by unit kind."""
     columns = [np.full(len(pairs), np.nan) for _ in range(3)]
     counted = np.zeros(len(pairs), dtype=np.int64)
     reasons: list[str | None] = [None] * len(pairs)
     for kind in np.unique(pairs.kind).tolist():
-        unit = np.unique(cells.column(UNITS[kind]), return_inverse=True)
-        sums = spread_sums(cells.system, unit[1].astype(np.int64), cells.value, len(cells.systems))
-        members = np.flatnonzero(pairs.kind == kind)
+        spread, members = part.spread(UNITS[kind]), np.flatnonzero(pairs.kind == kind)
+        if spread is None:
+            reasons = [TOO_MANY if own == kind else reason for own, reason in zip(pairs.kind, reasons, strict=True)]
+            continue
+        units, sums = spread
         size = max(1, CHUNK // sums.n.shape[1])
         for start in range(0, len(members), size):
             some = members[start : start + size]
-            difference, without = _without(sums, pairs, some, unit[0], means)
+            difference, without = _without(sums, pairs, some, units, means)
             found = jackknife(sums, pairs.x[some], pairs.y[some], difference, without, confidence)
             for column, values in zip(columns, (found.value, found.low, found.high), strict=True):
                 column[some] = values
@@ -303,11 +375,11 @@ def _without(
     return difference, without
 
 
-def _unpaired_shares(cells: RatingCells, pairs: PairDifferences, paired: Flags) -> Floats:
+def _unpaired_shares(counts: Ints, pairs: PairDifferences, paired: Flags) -> Floats:
     """Return the share of all couples of ratings in which x's is higher, where no two belong together."""
     shares = np.full(len(pairs), np.nan)
-    for place in np.flatnonzero(~paired).tolist():
-        x, y = (np.sort(cells.value[cells.system == side]) for side in (pairs.x[place], pairs.y[place]))
-        below, equal = np.searchsorted(y, x, "left").sum(), np.searchsorted(y, x, "right").sum()
-        shares[place] = float(below + equal) / (2 * len(x) * len(y))
+    for place in np.flatnonzero(~paired).tolist() if counts.size else ():
+        x, y = counts[pairs.x[place]], counts[pairs.y[place]]
+        upwards = 2 * np.cumsum(y) - y  # twice the ratings of y below a level, and those on it
+        shares[place] = float(x @ upwards) / (2 * int(x.sum()) * int(y.sum()))
     return shares

@@ -11,14 +11,13 @@ from typing import Annotated, Any, ClassVar
 from annotated_types import Ge
 
 from analysis.answers.plan import Plan
-from analysis.comparisons.choices import CHANCE, ChoiceCells, ChoiceTest
-from analysis.comparisons.ratings import RatingCells, RatingTest
+from analysis.comparisons.choices import CHANCE, ChoiceTest
+from analysis.comparisons.ratings import RatingTest
 from analysis.rating_checks.many_tests import ManyTests
-from analysis.rating_checks.part import METHODS, Effects, Method, PartChecks, check_choices, check_part
+from analysis.rating_checks.part import METHODS, Effects, Method, PartChecks
 from analysis.rating_checks.respacing import Holds, Respacing
 from analysis.statistics.coding import Floats
 from analysis.statistics.corrections import OUTSIDE_FAMILY, Verdict, adjust, members_by_family
-from analysis.statistics.differences import Differences
 from analysis.statistics.effect_sizes import APPROXIMATE, NONCENTRAL
 from analysis.statistics.record import Count, Probability, Record, Share, replace_fields
 
@@ -87,15 +86,6 @@ class OtherTests:
     plan: Plan
     ratings: list[PartChecks] = field(default_factory=list)
     choices: list[ManyTests] = field(default_factory=list)
-
-    def add_ratings(self, cells: RatingCells, differences: Differences, tests: Sequence[RatingTest]) -> None:
-        """Check the pairs of one group and criterion; a part with one system has none."""
-        if tests:
-            self.ratings.append(check_part(cells, differences, tests, self.plan))
-
-    def add_choices(self, cells: ChoiceCells, tests: Sequence[ChoiceTest]) -> None:
-        """Run the crossed tests of one group and criterion of the choices."""
-        self.choices.append(check_choices(cells, tests, self.plan))
 
     def rating_rows(
         self, tests: Sequence[RatingTest]

@@ -79,7 +79,7 @@ def _alone(results: Results, names: Names, rows: Sequence[AgreementRow]) -> list
     measured = {row.group for row in rows}
     rated = dict.fromkeys(row.group for row in results.ratings.means)
     alone = [names.group(group) for group in rated if group not in measured]
-    if not alone:
+    if not alone or any(row.kind == "summed" for row in results.warning_rows):
         return []
     named = listed(alone) if len(alone) <= 3 else f"{listed(alone[:2])} and {len(alone) - 2} more"
     return [

@@ -79,6 +79,14 @@ def csv_tables(results: Results) -> dict[str, str]:
         arrays |= {"span_counts": results.spans.counts, "span_agreement": results.spans.agreement}
     if results.metrics is not None:
         arrays |= {f"metrics_{name}": rows for name, rows in fields_of(results.metrics).items()}
+    if (explored := results.exploration) is not None:
+        arrays |= {f"exploration_{name}": getattr(explored, name) for name in ("keywords", "separations", "points")}
+    if (known := results.contamination) is not None:
+        arrays["contamination_sources"] = [_without(row, "histogram") for row in known.sources]
+        arrays["contamination_predicted"] = [
+            {**fields_of(row), "threshold": known.thresholds[row.measure]} for row in known.predicted
+        ]
+        arrays["contamination_aucs"] = [{"measure": name, **fields_of(row)} for name, row in known.aucs.items()]
     if results.live is not None:
         arrays |= {"live": results.live.pairs, "live_systems": results.live.systems}
     return {f"{name}.csv": render_csv(rows) for name, rows in sorted(arrays.items()) if rows}

@@ -38,7 +38,7 @@ FURTHER: dict[str, tuple[str, ...]] = {  # sections of the report, each with the
     "orders": (),
     "expected": (),
     "metrics": (),
-    "raters": ("calibration", "explanations"),
+    "raters": ("calibration", "explanations", "exploration", "contamination"),
     "llm-vs-people": ("correlations",),
     "warnings": (),
     "settings": ("equivalence", "observed-power", "terms", "cite"),

@@ -8,12 +8,14 @@ from analysis.report.asked import asked
 from analysis.report.calibration import calibration
 from analysis.report.choices import choices
 from analysis.report.closing import cite, input_files, settings
+from analysis.report.contamination import contamination
 from analysis.report.correlations import correlations
 from analysis.report.document import Document, Section, SectionMaker
 from analysis.report.equivalence import equivalence
 from analysis.report.excluded import excluded
 from analysis.report.expected import expected
 from analysis.report.explanations import explanations
+from analysis.report.exploration import exploration
 from analysis.report.headline import headline
 from analysis.report.identical_pairs import identical_pairs
 from analysis.report.interview import interview
@@ -63,8 +65,10 @@ SECTIONS: dict[str, SectionMaker] = {  # by id, in the order of the report
     "rating-details": rating_details,
     "llm-vs-people": llm_vs_people,
     "explanations": explanations,
+    "exploration": exploration,
     "interview": interview,
     "calibration": calibration,
+    "contamination": contamination,
     "expected": expected,
     "observed-power": observed_power,
     "warnings": warnings,

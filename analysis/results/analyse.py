@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from analysis.agreement.reviewers import ReviewAgreement, review_agreement
 from analysis.agreement.rows import agreement_of_judgements, agreement_of_ratings
+from analysis.answers.beside import read_record
 from analysis.answers.exclusions import apply_exclusions, careless_checks
 from analysis.answers.groups import people_of
 from analysis.answers.input import AnalysisInput, prepare_input
@@ -17,12 +18,15 @@ from analysis.answers.study_facts import StudyFacts
 from analysis.answers.tables import AnswerTables
 from analysis.comparisons.families import families_of
 from analysis.comparisons.findings import compare_with_expected, find_disagreements
+from analysis.contamination.results import Contamination
 from analysis.correlations.rows import correlate_groups
 from analysis.descriptives.category_shares import category_shares
-from analysis.descriptives.explanations import explanations_of
+from analysis.descriptives.explanations import ExplanationRow, explanations_of
 from analysis.descriptives.identical_pairs import identical_pairs
 from analysis.descriptives.rating_breakdowns import breakdowns
 from analysis.descriptives.rating_counts import rating_counts
+from analysis.explanations.exploration import ExplorationResults
+from analysis.explanations.texts import explained_texts, hash_of
 from analysis.llm_vs_people.rows import llm_vs_people
 from analysis.metrics.rows import MetricResults, metric_results
 from analysis.orders.rows import OrderRows, order_rows
@@ -38,7 +42,7 @@ from analysis.results.headline import headline_of
 from analysis.results.live import with_fixed_estimates
 from analysis.results.rater_table import rater_table
 from analysis.results.records import SCHEMA, ChoiceResults, RatingResults, Results
-from analysis.results.warnings import warn
+from analysis.results.warnings import outdated_files, warn
 from analysis.spans.rows import SpanResults, span_results
 from analysis.statistics.rank_orders import Ranking
 from analysis.statistics.record import rounded
@@ -80,7 +84,7 @@ def analyse(
         )
         results = replace(results, observed_power=rounded(tuple(power)))
     results = replace(results, raters=rounded(tuple(rater_table(results, ready.answers, ready.orders))))
-    rows = warn(results, ready.plan)
+    rows = (*warn(results, ready.plan), *outdated_files(results, study))
     return replace(results, warnings=tuple(row.text for row in rows), warning_rows=rows, headline=headline_of(results))
 
 
@@ -94,7 +98,7 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
         agreement_of_ratings(ratings, orders["ratings"], plan) if ratings is not None else ([], [])
     )
     correlations, compared, by_system = correlate_groups(ratings, metrics, ready.groups, order, plan)
-    ordered = _ordered(ready)
+    ordered, explanations = _ordered(ready), tuple(explanations_of(kept, orders))
     families = [
         *families_of("preferences", tests.preferences, plan),
         *families_of("ratings", tests.ratings, plan),
@@ -102,7 +106,7 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
     ]
     return Results(
         schema=SCHEMA,
-        settings=overview.settings(ready.tables, plan),
+        settings=overview.settings(plan, inputs=ready.tables.inputs, scales=ready.tables.scales),
         study=ready.study.reported() if ready.study else None,
         groups=tuple(overview.groups(ready.answers, ready.groups, ready.exclusions, ready.study)),
         exclusions=tuple(overview.exclusion_rows(ready.exclusions)),
@@ -142,7 +146,9 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
         correlations_by_system=tuple(by_system),
         metrics=_metric_results(ready, rankings),
         llm_vs_people=llm_vs_people(kept, orders, tests.means, plan, metrics=metrics),
-        explanations=tuple(explanations_of(kept, orders)),
+        explanations=explanations,
+        exploration=_exploration(ready.study, explanations),
+        contamination=_contamination(ready.study),
         expected=tuple(compare_with_expected(tests.findings, plan.expected)),
         disagreements=tuple(find_disagreements(tests.findings)),
         warnings=(),
@@ -165,6 +171,22 @@ def _metric_results(ready: AnalysisInput, rankings: Sequence[Ranking]) -> Metric
     tables, systems = ready.tables, dict.fromkeys(one for order in ready.orders.values() for one in order.systems)
     people = people_of(ready.groups)
     return metric_results(tables.metrics, tables.corpus_metrics, [*systems], rankings, people, ready.plan)
+
+
+def _exploration(study: StudyFacts | None, explanations: Sequence[ExplanationRow]) -> ExplorationResults | None:
+    """Return what was found in the texts that there are now."""
+    if study is None or study.exploration is None:
+        return None
+    found = read_record(study.exploration, ExplorationResults)
+    return found if found.texts == hash_of(explained_texts(explanations, study.interview)) else None
+
+
+def _contamination(study: StudyFacts | None) -> Contamination | None:
+    """Return what was found in the texts that the study has now."""
+    if study is None or study.contamination is None:
+        return None
+    found = read_record(study.contamination, Contamination)
+    return found if found.texts == study.texts else None
 
 
 def _live(ready: AnalysisInput, tests: ComparisonResults) -> LiveStudy | None:

@@ -22,17 +22,18 @@ from analysis.comparisons.preferences import (
     preference_judgements,
     with_effect_sizes,
 )
+from analysis.comparisons.rating_judgements import counted_judgements
 from analysis.comparisons.ratings import (
     RatingMean,
     RatingTest,
     compare_ratings,
-    counted_judgements,
     rating_cells,
     rating_differences,
     summarise_ratings,
 )
-from analysis.ranking.replicates import unit_names
+from analysis.ranking.replicates import rating_sums, unit_names
 from analysis.ranking.sources import RankingSources
+from analysis.rating_checks.part import check_choices, check_part
 from analysis.rating_checks.rows import OtherTests
 from analysis.statistics.corrections import OUTSIDE_FAMILY, with_verdicts
 
@@ -89,7 +90,7 @@ def analyse_preferences(
     for group, criterion, judged in preference_judgements(units, comparisons, order.systems, llms):
         sources.add_comparisons("preferences", group, criterion, judged, order.systems, names)
     return (
-        _concluded(with_effect_sizes(rows, confidence=plan.confidence), plan, margin=plan.equivalence_margin),
+        conclude(with_effect_sizes(rows, confidence=plan.confidence), plan, margin=plan.equivalence_margin),
         summarise_directions(everybody, directed, comparisons, confidence=plan.confidence),
     )
 
@@ -110,11 +111,11 @@ def analyse_ratings(
         means += summarise_ratings(cells, plan)
         own = compare_ratings(cells, differences, plan)
         tests += own
-        if otherwise is not None:
-            otherwise.add_ratings(cells, differences, own)
+        if otherwise is not None and own:
+            otherwise.ratings.append(check_part(cells, differences, own, plan))
         judged = counted_judgements(cells, differences, plan)
         sources.add_comparisons("ratings_bt", cells.group, cells.criterion, judged, order.systems, names)
-        sources.add_ratings(cells, names)
+        sources.add_ratings(rating_sums(cells, names, plan))
     compared = {frozenset(pair) for pair in ready.study.pairs} if ready.study else set()
     if compared:  # a study that only rates compares every two systems
         tests = [
@@ -122,7 +123,7 @@ def analyse_ratings(
             for test in tests
         ]
     margin = plan.equivalence_margin_ratings
-    return means, _concluded(tests, plan, margin=margin, lower_is_better=plan.lower_is_better)
+    return means, conclude(tests, plan, margin=margin, lower_is_better=plan.lower_is_better)
 
 
 def analyse_choices(ready: AnalysisInput, sources: RankingSources) -> list[ChoiceTest]:
@@ -135,13 +136,13 @@ def analyse_choices(ready: AnalysisInput, sources: RankingSources) -> list[Choic
     for cells in choice_cells(ready.kept["choices"], order):
         own = compare_choices(cells, plan)
         tests += own
-        checks.add_choices(cells, own)
+        checks.choices.append(check_choices(cells, own, plan))
         judged = choice_judgements(cells)
         sources.add_comparisons("choices", cells.group, cells.criterion, judged, order.systems, names)
-    return checks.choice_rows(_concluded(tests, plan, margin=plan.equivalence_margin))
+    return checks.choice_rows(conclude(tests, plan, margin=plan.equivalence_margin))
 
 
-def _concluded(
+def conclude(
     tests: Sequence[Row], plan: Plan, *, margin: float | None, lower_is_better: frozenset[str] = frozenset()
 ) -> list[Row]:
     """Correct the tests of one source, and say what each found of a difference and of equivalence."""

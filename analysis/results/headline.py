@@ -9,6 +9,7 @@ from analysis.answers.live_rows import LivePairRow
 from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.comparisons.preferences import PreferenceTest
 from analysis.comparisons.ratings import RatingTest
+from analysis.contamination.results import seen_words
 from analysis.results.findings import (
     WON_ALL,
     PairResult,
@@ -198,14 +199,13 @@ def _certainty(
     results: Results, found: Sequence[tuple[HeadlineClaim, PairResult | None]], names: Names, group: str
 ) -> str:
     """Return how sure the first line is, and for whom it holds."""
-    counted = {strength: [c for c, _ in found if c.strength == strength] for strength in ("clear", "these_only")}
     if len(found) == 1:
         parts = [_decided(results, *found[0], names) or _evidence(found[0][1], names)]
         if found[0][0].strength == "not_clear" and "equal" not in parts[0]:
             parts.append("This does not show that they are equal.")
     else:
         n = len(found)
-        clear, here = len(counted["clear"]), len(counted["these_only"])
+        clear, here = (sum(c.strength == strength for c, _ in found) for strength in ("clear", "these_only"))
         only = f", and on {here}{' more' if clear else ''} for these annotators and items only" if here else ""
         parts = [f"The first place is clear on {clear or 'none'} of {n} criteria{only}."]
     if results.live is not None:
@@ -312,8 +312,9 @@ def _stand_in(results: Results, names: Names) -> str:
             for group, answers in ((group, zip(("yes", "no"), own, strict=True)) for group, own in tested.items())
         ]
         return f"{'; '.join(parts)}{people}."
-    reasons = list(dict.fromkeys(row.reason for row in rows if row.reason))
-    why = reasons[0] if reasons else "no people rated or chose the items that the LLM did"
+    why = next((row.reason for row in rows if row.reason), "no people rated or chose the items that the LLM did")
+    if any(row.kind == "summed" for row in results.warning_rows):
+        why = "it needs single answers, and the table was read in parts"
     return f"Cannot be determined: {why.rstrip('.')}."
 
 
@@ -354,16 +355,12 @@ def _problems(results: Results, names: Names) -> Iterator[HeadlineProblem]:
     for row in results.groups:
         if row.annotator_kind != "llm" and row.annotators and row.annotators <= row.excluded_annotators:
             yield problem(f"Every annotator of {names.group(row.group)} was excluded.", "excluded")
-    untested: dict[str, int] = {}
-    total = 0
-    for test in (test for rows in tests_by_source(results).values() for test in rows):
-        total += 1
-        if test.p_value is None:
-            reason = test.reason or "no reason was recorded"
-            untested[reason] = untested.get(reason, 0) + 1
+    yield from (problem(line, "contamination") for line in seen_words(results.contamination))
+    every = [test for rows in tests_by_source(results).values() for test in rows]
+    untested = Counter(test.reason or "no reason was recorded" for test in every if test.p_value is None)
     if untested:
         reason = max(untested, key=lambda one: untested[one])
-        yield problem(f"{sum(untested.values())} of {total} tests could not be run ({reason}).", source or "warnings")
+        yield problem(f"{untested.total()} of {len(every)} tests could not be run ({reason}).", source or "warnings")
     tests = f"{len(results.ratings.pairs)} tests of ratings"
     level = [row.level_problem for row in results.ratings.pairs if row.level_problem]
     if level:

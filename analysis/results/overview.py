@@ -17,7 +17,7 @@ from analysis.answers.exclusions import Exclusion, excluded_counts
 from analysis.answers.order import Order
 from analysis.answers.plan import Plan
 from analysis.answers.study_facts import StudyFacts
-from analysis.answers.tables import AnswerTables, InputFile
+from analysis.answers.tables import InputFile
 from analysis.statistics.record import AnnotatorKind, Count, Positive, Record, Share, Source, names_of
 
 FORMS = ("identical", "variant")
@@ -45,6 +45,8 @@ WarningKind = Literal[
     "looked_at",
     "not_ended",
     "decision_contradicted",
+    "outdated_file",
+    "summed",
 ]
 PACKAGES = ("spa-eval", "numpy", "scipy", "polars")
 
@@ -167,26 +169,52 @@ def groups(
     """Describe each group: who, how many, how many left, whether the form was the identical one, and the readout."""
     columns = ["group", "annotator_id", "assignment_id", "variant"]
     seen = pl.concat([table.select(columns).unique().cast(pl.String) for table in answers.values()]).unique()
-    forms, readouts = (_given(answers, column) for column in ("form", "readout"))
-    gone_annotators, gone_assignments = excluded_counts(exclusions, seen)
-    rows = []
-    for group, kind in order:
-        own = seen.filter(pl.col("group") == group)
-        variant = own["variant"].is_not_null().any()
-        visits = own.filter(pl.col("assignment_id").is_not_null()).select(columns[1:3]).n_unique()
-        rows.append(
-            Group(
-                group=group,
-                annotator_kind=kind,
-                annotators=own["annotator_id"].n_unique(),
-                assignments=visits,
-                excluded_annotators=gone_annotators[group],
-                excluded_assignments=gone_assignments[group],
-                form=_form(forms.get(group, ()), study, variant=variant),
-                readout=next(iter(readouts.get(group, ())), None),
-            )
+    visits = pl.struct("annotator_id", "assignment_id").filter(pl.col("assignment_id").is_not_null())
+    counted = seen.group_by("group").agg(
+        pl.col("annotator_id").n_unique().alias("annotators"),
+        visits.n_unique().alias("assignments"),
+        pl.col("variant").is_not_null().any(),
+    )
+    given = {column: _given(answers, column) for column in ("form", "readout")}
+    return group_rows(order, counted, given, excluded_counts(exclusions, seen), study)
+
+
+def group_rows(
+    order: Sequence[tuple[str, AnnotatorKind]],
+    counted: pl.DataFrame,
+    given: Mapping[str, Mapping[str, Sequence[str]]],
+    gone: tuple[Counter[str], Counter[str]],
+    study: StudyFacts | None = None,
+) -> tuple[Group, ...]:
+    """Do what :func:`groups` does, from counts.
+
+    Parameters
+    ----------
+    order : sequence of (str, str)
+        Group and kind, in the order of the results.
+    counted : DataFrame
+        ``group, annotators, assignments, variant``: how many there are, and whether a variant is named.
+    given : mapping of str to mapping
+        What the columns "form" and "readout" say, by group.
+    gone : tuple of Counter
+        Annotators and assignments excluded, by group.
+    study : StudyFacts, optional
+        Where it is known, a variant's name tells that the form was another one.
+    """
+    known = {row.pop("group"): row for row in counted.to_dicts()}
+    return tuple(
+        Group(
+            group=group,
+            annotator_kind=kind,
+            annotators=known[group]["annotators"],
+            assignments=known[group]["assignments"],
+            excluded_annotators=gone[0][group],
+            excluded_assignments=gone[1][group],
+            form=_form(given["form"].get(group, ()), study, variant=known[group]["variant"]),
+            readout=next(iter(given["readout"].get(group, ())), None),
         )
-    return tuple(rows)
+        for group, kind in order
+    )
 
 
 def _given(answers: Mapping[str, pl.DataFrame], column: str) -> dict[str, list[str]]:
@@ -221,17 +249,21 @@ def missing(answers: Mapping[str, pl.DataFrame], orders: Mapping[str, Order]) ->
             .group_by("group", "criterion", pl.col("missing_reason").alias("reason"), level.alias("level"))
             .agg(pl.len().alias("n"))
         )
-        counted = counted.with_columns(pl.col(pl.Categorical).cast(pl.String))
-        rows += sorted(
-            (MissingCount(**{"source": source, **row}) for row in counted.to_dicts()),
-            key=lambda row: (
-                order.groups.index(row.group),
-                order.criteria.index(row.criterion),
-                row.reason,
-                row.level or "",
-            ),
-        )
+        rows += missing_rows(source, counted.with_columns(pl.col(pl.Categorical).cast(pl.String)), order)
     return tuple(rows)
+
+
+def missing_rows(source: str, counted: pl.DataFrame, order: Order) -> list[MissingCount]:
+    """Return the rows of ``missing`` of one source; ``counted`` has group, criterion, reason, level and n."""
+    return sorted(
+        (MissingCount(**{"source": source, **row}) for row in counted.to_dicts()),
+        key=lambda row: (
+            order.groups.index(row.group),
+            order.criteria.index(row.criterion),
+            row.reason,
+            row.level or "",
+        ),
+    )
 
 
 def exclusion_rows(exclusions: Sequence[Exclusion]) -> tuple[ExclusionRow, ...]:
@@ -258,7 +290,7 @@ def careless_counts(checks: Sequence[CarelessCheck], plan: Plan) -> tuple[Carele
     )
 
 
-def settings(tables: AnswerTables, plan: Plan) -> Settings:
+def settings(plan: Plan, *, inputs: Sequence[InputFile], scales: Sequence[Scale]) -> Settings:
     """Name everything that the numbers depend on."""
     planned = {name: getattr(plan, name) for name in names_of(Settings) if name in names_of(Plan)}
     tau = plan.consistency_tau
@@ -267,8 +299,8 @@ def settings(tables: AnswerTables, plan: Plan) -> Settings:
             **planned,
             "consistency_tau": None if tau is None else float(tau),
             "lower_is_better": tuple(sorted(plan.lower_is_better)),
-            "scales": tuple(tables.scales),
+            "scales": tuple(scales),
             "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
-            "inputs": tuple(tables.inputs),
+            "inputs": tuple(inputs),
         }
     )

@@ -15,6 +15,7 @@ from analysis.comparisons.families import Family
 from analysis.comparisons.findings import Disagreement, ExpectedRow
 from analysis.comparisons.preferences import PreferenceTest
 from analysis.comparisons.ratings import RatingMean, RatingTest
+from analysis.contamination.results import Contamination
 from analysis.correlations.compared import ComparisonRow
 from analysis.correlations.rows import CorrelationRow, SystemCorrelation
 from analysis.descriptives.category_shares import CategoryShare
@@ -22,6 +23,7 @@ from analysis.descriptives.explanations import ExplanationRow
 from analysis.descriptives.identical_pairs import IdenticalPairRating
 from analysis.descriptives.rating_breakdowns import AnnotatorMean, SystemBreakdown, VariantMean
 from analysis.descriptives.rating_counts import RatingCount
+from analysis.explanations.exploration import ExplorationResults
 from analysis.llm_vs_people.rows import LLMsAndPeople
 from analysis.metrics.rows import MetricResults
 from analysis.orders.rows import OrderPlace, OrderStrength, OrderSummary
@@ -137,6 +139,10 @@ class Results(Record):
     """LLMs set against people (against simulated annotators where there are no people)."""
     raters: tuple[RaterRow, ...] = ()
     explanations: tuple[ExplanationRow, ...] = ()
+    exploration: ExplorationResults | None = None
+    """What spa explanations found in these explanations and comments; null where it was not run."""
+    contamination: Contamination | None = None
+    """What spa contamination found in the study's texts; null where it was not run."""
     expected: tuple[ExpectedRow, ...]
     observed_power: tuple[ObservedPowerRow, ...] | None = None
     """Power at the effects found, which restates p and is no evidence; null where it was not asked for."""

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from analysis.answers.plan import Plan
+from analysis.answers.study_facts import StudyFacts
 from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.results.live import about_live
 from analysis.results.overview import WarningKind, WarningRow
@@ -38,6 +39,17 @@ def warn(results: Results, plan: Plan) -> tuple[WarningRow, ...]:
         *about_coverage(results),
         *_about_study(results),
     )
+
+
+def outdated_files(results: Results, study: StudyFacts | None) -> Iterator[WarningRow]:
+    """Warn of files beside the study that are of other texts than it has now."""
+    if study is None:
+        return
+    for file, found in ((study.contamination, results.contamination), (study.exploration, results.exploration)):
+        if file is not None and found is None:
+            name, command = file.path.name, file.path.stem
+            text = f"{name} is of other texts than the study has now, so it is left out; run spa {command} anew."
+            yield WarningRow(kind="outdated_file", group=None, text=text)
 
 
 def _about_groups(results: Results) -> Iterator[WarningRow]:

@@ -16,11 +16,20 @@ TOO_FEW = "a system was rated by one annotator on one item only: no spread to te
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClusterSums:
-    """One system's values by cluster: ``share`` of its values, and the ``rest`` that they add to its mean."""
+    """One system's values by cluster: ``share`` of its values, and the ``rest`` that they add to its mean.
+
+    ``times``, where given, says of how many clusters with equal shares a row is, whose squared rests add up to
+    ``times`` rest²; such clusters hold no values of another system.
+    """
 
     cluster: Ints
     share: Floats
     rest: Floats
+    times: Floats | None = None
+
+    def __len__(self) -> int:
+        """Return the number of clusters."""
+        return len(self.cluster) if self.times is None else round(float(self.times.sum()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -123,8 +132,7 @@ def clustered_t(x: ClusteredValues, y: ClusteredValues, *, confidence: float) ->
     multi-stage samples. Survey Methodology, 28(2), 169-181. Welch (1947). Biometrika, 34(1-2), 28-35.
     """
     over_annotators, over_items = (
-        min(len(one.cluster), len(other.cluster)) > 1
-        for one, other in ((x.annotators, y.annotators), (x.items, y.items))
+        min(len(one), len(other)) > 1 for one, other in ((x.annotators, y.annotators), (x.items, y.items))
     )
     of_annotators, n_annotators = _variance(x, y, "annotators")
     of_items, n_items = _variance(x, y, "items")
@@ -162,20 +170,23 @@ def _variance(
     """Return the variance of the difference by one kind of cluster, and the number of clusters."""
     sides: tuple[ClusterSums, ClusterSums] = getattr(x, kind), getattr(y, kind)
     clusters = np.union1d(sides[0].cluster, sides[1].cluster)
-    if min(len(side.cluster) for side in sides) < 2:
-        return _Variance(variance=0.0, squares=0.0), len(clusters)
-    share, rest = np.zeros((2, len(clusters))), np.zeros((2, len(clusters)))
+    share, rest, times = np.zeros((2, len(clusters))), np.zeros((2, len(clusters))), np.ones(len(clusters))
     for row, side in enumerate(sides):
         place = np.searchsorted(clusters, side.cluster)
         share[row, place], rest[row, place] = side.share, side.rest
+        if side.times is not None:
+            times[place] = side.times
+    number = round(float(times.sum()))
+    if min(map(len, sides)) < 2:
+        return _Variance(variance=0.0, squares=0.0), number
     n = np.array([[x.n], [y.n]])
     left = 1 - (share**2 / n).sum(axis=0) / (share / n).sum(axis=0)  # one minus the leverage
-    weight = (share**2).sum(axis=0)
+    weight = times * (share**2).sum(axis=0)
     part = (share[0] > 0) + 2 * (share[1] > 0)  # clusters of x, of y, and of both
-    columns = ((rest[0] - rest[1]) ** 2 / left, weight * left, weight**2 * left)
+    columns = (times * (rest[0] - rest[1]) ** 2 / left, weight * left, weight**2 / times * left)
     parts, first, second = (np.bincount(part, weights=column, minlength=4) for column in columns)
     there = first > 0
     seen = float((parts[there] ** 2 * second[there] / first[there] ** 2).sum())
     variance = float(parts.sum())
     expected = variance**2 * float(second.sum() / first.sum() ** 2)
-    return _Variance(variance=variance, squares=max(seen, expected)), len(clusters)
+    return _Variance(variance=variance, squares=max(seen, expected)), number

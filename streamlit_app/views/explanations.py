@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from analysis.explanations.separation import METHOD
 from analysis.figures.drawing import COLOURS
 from analysis.figures.plain_text import shown_name
 from analysis.results.words import Names, interval, number, sentence
@@ -89,9 +90,8 @@ def _how(found: Exploration) -> str:
     shown = len(found.texts)
     some = f" {shown:,} of {found.n_texts:,} texts, drawn at random." if found.n_texts > shown else ""
     return (
-        f"Texts that lie close are worded alike: {found.projection} of {found.embedding}, with the names of criteria "
-        f"hidden.{some} Distances on a map mislead, so that how well criteria separate is tested in the embedding, by "
-        "item, beside shuffled criteria:"
+        f"Texts that lie close are worded alike: {found.projection} of {found.embedding}.{some} Distances on a map "
+        f"mislead. {METHOD}"
     )
 
 
@@ -148,9 +148,9 @@ def _open(one: ExplainedText, names: Names) -> None:
     if not loading.has_store() or one.item_id is None:
         return
     outputs = loading.workspace().outputs
-    for system in filter(None, (one.system, one.system_y)):
-        samples = outputs.of(one.item_id, system)
-        output = samples[int(one.sample or 1) - 1] if samples else None
+    for system, sample in ((one.system, one.sample), (one.system_y, one.sample_y)):
+        samples = () if system is None else outputs.of(one.item_id, system)
+        output = samples[int(sample or 1) - 1] if samples else None
         if output is None:
             continue
         st.markdown(f"**{plain(names.system(system))}**")

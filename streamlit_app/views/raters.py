@@ -20,7 +20,7 @@ from streamlit_app.rendering import plain, show_counts, show_sections, show_text
 
 SECTIONS = ("raters", "llm-vs-people", "calibration", "explanations")
 PAGE = 100  # calls shown at once
-CALLS, SIDE_BY_SIDE = "Calls and raw answers", "Side by side"
+CALLS, SIDE_BY_SIDE, CONTAMINATION = "Calls and raw answers", "Side by side", "Contamination"
 EVERY = "all outcomes"
 SOURCES = {"preferences": "SPA", "ratings": "ratings", "choices": "choices"}
 EXPLAINED = {
@@ -52,17 +52,22 @@ def show() -> None:
             raise
         results = None
     rows = compare_raters(results, index)
-    if not rows:
+    known = {} if results is None else loading.sections(state, ["contamination"])
+    if not rows and not show_sections(known):
         st.info(
             "No LLM has been asked yet; `spa rate` does that."
             if loading.has_store()
             else "No annotator of these tables is an LLM; --llm ID names those that are."
         )
+    if not rows:
         return
-    parts = [SIDE_BY_SIDE, CALLS] if index.counts else [SIDE_BY_SIDE]
+    parts = [SIDE_BY_SIDE, *([CALLS] if index.counts else []), *([CONTAMINATION] if known else [])]
     part = st.segmented_control("Part", parts, default=SIDE_BY_SIDE, required=True, label_visibility="collapsed")
     if part == CALLS:
         _calls(index, st.selectbox("Rater", index.raters))
+        return
+    if part == CONTAMINATION:
+        show_sections(known)
         return
     if not index.counts:
         show_counts(rows)

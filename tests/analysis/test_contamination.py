@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner
 from scipy.stats import norm
 
+from analysis.answers.study_texts import StudyText
 from analysis.contamination.results import contamination, scored_texts
 from analysis.contamination.scores import auc, calibrated_threshold, familiarity_scores, min_k_plus_plus
-from analysis.contamination.texts import StudyText
 from spa.cli import main
 from spa.errors import PlatformError
 from spa.raters.local.loading import LoadedModel, load_model

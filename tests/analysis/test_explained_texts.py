@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -31,6 +33,14 @@ def test_names_of_criteria_are_masked_in_all_their_forms() -> None:
     assert masked("complex, but complete", ["complexity"]) == "…, but complete"
     assert masked("a (b", []) == "a (b"
     assert explained_texts([]) == []
+
+
+def test_each_output_of_a_pair_keeps_its_sample() -> None:
+    names = ("group", "annotator_kind", "annotator_id", "criterion", "item_id", "explanation", "value")
+    row: Any = SimpleNamespace(**dict.fromkeys(names, "a"), sample=None, sample_x="2", sample_y="1")
+    row.system, row.system_x, row.system_y = None, "x", "y"
+    (found,) = explained_texts([row])
+    assert (found.system, found.sample, found.system_y, found.sample_y) == ("x", "2", "y", "1")
 
 
 def test_the_classifier_is_that_of_scikit_learn() -> None:

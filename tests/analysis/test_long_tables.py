@@ -15,11 +15,10 @@ from analysis import Plan, Reading, check_frames, read_tables
 from analysis.answers import reading
 from analysis.answers.order import order_of
 from analysis.comparisons import score_totals
+from analysis.comparisons.rating_judgements import counted_judgements, rating_judgements
 from analysis.comparisons.ratings import (
-    counted_judgements,
     rating_cells,
     rating_differences,
-    rating_judgements,
     summarise_ratings,
 )
 from analysis.statistics import cell_sums, coding, differences

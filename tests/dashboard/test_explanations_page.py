@@ -1,4 +1,4 @@
-"""The page of explanations: a point or a name in the list opens a text with its output; keywords; errors of the review.
+"""Explanations: a point or a name in the list opens a text with its output; keywords; errors. Contamination.
 
 The study is answered before the browser starts, whose event loop would stand in the way.
 """
@@ -17,6 +17,7 @@ from tests.conftest import need
 from tests.dashboard.answering import answer
 from tests.dashboard.conftest import Dashboard, started
 from tests.dashboard.explained import HOSTILE, explained_study
+from tests.dashboard.familiar import write_contamination
 from tests.dashboard.looking import choose, expect, photograph
 from tests.spa.rehearsed import spa
 
@@ -43,6 +44,7 @@ def explained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
     need("sklearn")
     folder = tmp_path_factory.mktemp("explained")
     path = explained_study(folder / "study")
+    write_contamination(path)
     review = folder / "review" / "study.toml"
     spa("review-explanations", path, "--rater", "judge", "--number", "4", *REVIEWERS, "--out", review.parent)
     spa("build", review)
@@ -73,14 +75,29 @@ def test_a_text_opens_with_its_output(explained: Dashboard, browser: Browser, wi
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     expect(page.locator(OPENED, has_text=HOSTILE)).to_have_count(2)  # the reason, then the output
+    page.get_by_role("combobox", name="Text").fill("comment: no comment")
+    page.get_by_role("option", name="comment: no comment").first.click()
+    expect(page.locator(OPENED, has_text=HOSTILE)).to_have_count(1)  # a comment is about no output
+    expect(page.get_by_text("simulated annotators, ").first).to_be_visible()
+    expect(page.get_by_text("not stratified by criterion")).to_be_visible()
     choose(page, "Keywords")
     expect(page.get_by_text("In brackets, how many texts hold it")).to_be_visible()
+    expect(page.get_by_role("columnheader", name="plot")).to_be_visible()
+    page.get_by_role("combobox", name="Written by").click()
+    page.get_by_role("option", name="judge (LLM)").click()
+    expect(page.get_by_role("columnheader", name="overall")).to_be_visible()
+    photograph(page, tmp_path / f"keywords-{width}.png")
     choose(page, "Errors found")
     expect(page.get_by_text("unsubstantiated claims").first).to_be_visible()
     expect(page.get_by_text("AC1").first).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate("window.hacked") is None
     photograph(page, tmp_path / f"errors-{width}.png")
+    page.goto(f"{explained.url}/raters?reviewer=Ana")
+    choose(page, "Contamination")
+    expect(page.get_by_text("6 of 6 texts")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    photograph(page, tmp_path / f"contamination-{width}.png")
     page.close()
 
 

@@ -17,6 +17,7 @@ NOT_RUN = {  # (document, how the command begins) -> why no test types it as it 
     ("README.md", "make demo"): "makes an environment of its own; test_the_demo types its `spa demo`",
     ("CONTRIBUTING.md", "make"): "these run the tests, and CI runs them",
     ("llm-raters.md", "spa rate my-study/study.toml --rater here"): "a model; see test_rater_local_command.py",
+    ("cluster.md", "spa rate my-study/study.toml --rater here"): "jobs of SLURM and a model; see test_cluster.py",
 }
 STUDY = "my-study"  # every guide speaks of it; `spa init my-study` writes it
 

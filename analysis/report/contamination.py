@@ -1,23 +1,35 @@
-"""What was found of contamination, on one page: HTML, Markdown, a figure and a CSV table."""
+"""Does a local model know the study's texts: a section of the report, and a page of its own."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+from analysis.answers.beside import CONTAMINATION, record_text
+from analysis.answers.study_texts import SEEN, UNSEEN
 from analysis.contamination.results import MEASURES, Contamination
-from analysis.contamination.texts import SEEN, UNSEEN
 from analysis.figures import drawing
 from analysis.figures.plain_text import shown_name
 from analysis.report.cells import cell
 from analysis.report.csv_tables import render_csv
-from analysis.report.document import Block, Cell, Column, Document, Figure, Heading, Paragraph, Section, Table
+from analysis.report.document import (
+    Block,
+    Cell,
+    Column,
+    Document,
+    Figure,
+    Heading,
+    Paragraph,
+    Section,
+    Table,
+    build_table,
+)
 from analysis.report.html import render_html
 from analysis.report.markdown import render_markdown
+from analysis.results.records import Results
 from analysis.results.words import count, interval, number, percent, plural, sentence, share_interval
-from spa.errors import AnalysisError
 from spa.files import write_text
 
 LIMITS = (
@@ -30,19 +42,22 @@ WITHOUT = (
     "Without controls there is no threshold and no verdict: scores of one model rank these texts among each other and "
     "say nothing of whether it has seen them. Add texts of the same kind of which you know whether it has."
 )
-NAME = "contamination"
-BINS = 24
+NAME, TITLE = "contamination", "Contamination"
 SIMILAR = 1.5  # most by which median lengths may differ without a word
 WIDTH, HEIGHT, GAP = 480, 70, 24  # pixels of one histogram, and of the room above it for its name
 
 
-def write_page(found: Contamination, folder: Path) -> list[Path]:
-    """Write contamination.html, .md, .csv and the figure into a folder; return their paths."""
-    document = page(found)
+def write_page(found: Contamination, rows: Sequence[Mapping[str, object]], folder: Path) -> list[Path]:
+    """Write contamination.json, .html, .md, .csv with a row a text, and the figure; return their paths."""
+    section = _section(found)
+    document = Document(
+        title=section.title, subtitle=_settings(found), language="en", sections=(replace(section, title=TITLE),)
+    )
     files = {
+        CONTAMINATION: record_text(found),
         f"{NAME}.html": render_html(document),
         f"{NAME}.md": render_markdown(document),
-        f"{NAME}.csv": render_csv(found.rows()),
+        f"{NAME}.csv": render_csv(rows),
         f"figures/{NAME}.svg": figure(found),
     }
     for name, text in files.items():
@@ -50,8 +65,16 @@ def write_page(found: Contamination, folder: Path) -> list[Path]:
     return [folder / name for name in files]
 
 
-def page(found: Contamination) -> Document:
-    """Return the page."""
+def contamination(results: Results) -> Section | None:
+    """Report what ``spa contamination`` found."""
+    found = results.contamination
+    if found is None:
+        return None
+    section = _section(found)
+    return replace(section, blocks=(Paragraph(text=f"{_settings(found)}."), *section.blocks))
+
+
+def _section(found: Contamination) -> Section:
     blocks: list[Block] = [Paragraph(text=text) for text in conclusions(found)]
     blocks += [Paragraph(text=LIMITS, weight="warning"), _scores(found)]
     if found.thresholds:
@@ -63,12 +86,7 @@ def page(found: Contamination) -> Document:
         Heading(text="Distribution"),
         Figure(name=NAME, svg=figure(found), caption=_caption(found), alternative=alternative),
     ]
-    return Document(
-        title=f"Has {shown_name(found.model)} read these texts before?",
-        subtitle=_settings(found),
-        language="en",
-        sections=(Section(id=NAME, title="Contamination", blocks=tuple(blocks)),),
-    )
+    return Section(id=NAME, title=f"Has {shown_name(found.model)} read these texts before?", blocks=tuple(blocks))
 
 
 def conclusions(found: Contamination) -> list[str]:
@@ -90,32 +108,30 @@ def conclusions(found: Contamination) -> list[str]:
         if area.ci_low <= 0.5:
             lines.append("Chance lies within that interval, so these predictions say nothing.")
     if not found.thresholds:
-        unseen = len(found.of(UNSEEN))
+        unseen = sum(row.n for row in found.sources if row.source == UNSEEN)
         least = math.ceil(round(1 / found.false_positive_rate - 1, 9))
         lines.append(
             f"{plural(unseen, 'unseen control')}: a threshold at {percent(found.false_positive_rate)} needs {least}."
             if unseen
             else WITHOUT
         )
-    lengths = [found.median_tokens(source) for source in found.sources()]
-    if lengths and max(lengths) > SIMILAR * min(lengths):
+    lengths = [row.n_tokens for row in found.sources]
+    if max(lengths) > SIMILAR * min(lengths):
         lines.append(
             f"Lengths differ between sources ({count(min(lengths))} to {count(max(lengths))} tokens at the median), on "
             "which scores depend, most of all zlib: match the controls."
         )
-    skipped = sum(one.scores is None for one in found.texts)
-    if skipped:
-        lines.append(f"{plural(skipped, 'text')} of less than two tokens could not be scored.")
+    if found.unscored:
+        lines.append(f"{plural(found.unscored, 'text')} of less than two tokens could not be scored.")
     return lines
 
 
 def _settings(found: Contamination) -> str:
-    windows = sum(one.windows > 1 for one in found.texts)
     parts = [
         f"K = {100 * found.share:g} %, fixed beforehand",
         found.dtype,
         *([f"files {found.fingerprint}"] if found.fingerprint else []),
-        *([f"{plural(windows, 'text')} read in windows that overlap by half"] if windows else []),
+        *([f"{plural(found.windowed, 'text')} read in windows that overlap by half"] if found.windowed else []),
     ]
     return "; ".join(parts)
 
@@ -126,26 +142,18 @@ def _scores(found: Contamination) -> Table:
         Column(title="n", numeric=True),
         *(Column(title=title, numeric=True) for title in ("Tokens", *MEASURES.values(), "Perplexity")),
     ]
-    rows = []
-    for source in found.sources():
-        own = found.of(source)
-        rows.append(
-            [
-                cell(sentence(source)),
-                cell(count(len(own))),
-                cell(count(found.median_tokens(source))),
-                *(cell(_median(own, name, 5 if name == "zlib_ratio" else 3)) for name in MEASURES),
-                cell(_median(own, "perplexity", 1)),
-            ]
-        )
+    rows = [
+        [
+            cell(sentence(row.source)),
+            cell(count(row.n)),
+            cell(count(row.n_tokens)),
+            *(cell(number(getattr(row, name), 5 if name == "zlib_ratio" else 3)) for name in MEASURES),
+            cell(number(row.perplexity, 1)),
+        ]
+        for row in found.sources
+    ]
     note = "All are medians of texts. Higher is more familiar, but for perplexity."
-    return _table("scores", "How familiar the texts look", columns, rows, note)
-
-
-def _median(own: Sequence[Any], name: str, decimals: int) -> str:
-    from statistics import median
-
-    return number(median(getattr(one.scores, name) for one in own), decimals)
+    return _table("sources", "How familiar the texts look", columns, rows, note)
 
 
 def _predictions(found: Contamination) -> Table:
@@ -185,12 +193,11 @@ def _aucs(found: Contamination) -> Table:
         ]
         for name, area in found.aucs.items()
     ]
-    return _table("auc", "How well the controls are told apart", columns, rows)
+    return _table("aucs", "How well the controls are told apart", columns, rows)
 
 
 def _table(name: str, caption: str, columns: Sequence[Column], rows: Sequence[Sequence[Cell]], *notes: str) -> Table:
-    whole = tuple(map(tuple, rows))
-    return Table(name=f"{NAME}_{name}", caption=caption, columns=tuple(columns), rows=whole, notes=notes, csv=NAME)
+    return build_table(f"{NAME}_{name}", caption, columns, rows, notes, csv=f"{NAME}_{name}")
 
 
 def _caption(found: Contamination) -> str:
@@ -200,30 +207,22 @@ def _caption(found: Contamination) -> str:
 
 def figure(found: Contamination) -> str:
     """Draw the distribution of Min-K % Prob, a histogram a source, all over the same axis; an SVG document."""
-    import numpy as np
-
-    values = {source: [one.scores.min_k for one in found.of(source) if one.scores] for source in found.sources()}
-    if not values:
-        raise AnalysisError("expected texts of at least two tokens, got none")
-    every = np.concatenate([*values.values()])
-    edges = np.linspace(every.min(), max(every.max(), every.min() + 1e-6), BINS + 1)
-    shares = {source: np.histogram(own, edges)[0] / len(own) for source, own in values.items()}
-    highest = max(share.max() for share in shares.values())
+    edges, shares = found.edges, [[part / row.n for part in row.histogram] for row in found.sources]
+    highest = max(map(max, shares))
     across, bottom = drawing.scale(edges[0], edges[-1], 0, WIDTH), (HEIGHT + GAP) * len(shares)
     marks: list[str] = []
-    for row, (source, own) in enumerate(shares.items(), start=1):
-        ground = row * (HEIGHT + GAP)
-        tops = ground - own * HEIGHT / highest
-        marks.append(drawing.text(0, ground - HEIGHT - GAP / 2, f"{sentence(source)} (n = {len(values[source]):,})"))
+    for place, (row, own) in enumerate(zip(found.sources, shares, strict=True), start=1):
+        ground = place * (HEIGHT + GAP)
+        marks.append(drawing.text(0, ground - HEIGHT - GAP / 2, f"{sentence(row.source)} (n = {row.n:,})"))
         marks += [
-            drawing.box(across(low), top, across(high) - 1, ground, drawing.COLOURS[0])
-            for low, high, top in zip(edges[:-1], edges[1:], tops, strict=True)
+            drawing.box(across(low), ground - share * HEIGHT / highest, across(high) - 1, ground, drawing.COLOURS[0])
+            for low, high, share in zip(edges[:-1], edges[1:], own, strict=True)
         ]
         marks.append(drawing.rule(0, ground, WIDTH, ground, width=1))
     if "min_k" in found.thresholds:
         x = min(max(across(found.thresholds["min_k"]), 0.0), WIDTH)
         marks.append(drawing.rule(x, GAP, x, bottom, width=1.5, dash="4 3"))
-    ticks, written = drawing.round_steps(float(edges[0]), float(edges[-1]))
+    ticks, written = drawing.round_steps(edges[0], edges[-1])
     title = "Min-K % Prob (mean log-probability)"
     marks += drawing.horizontal_axis(across, WIDTH, bottom, title, ticks, [*map(written, ticks)])
     alternative = "Histograms of Min-K % Prob by source of texts."

@@ -1,0 +1,242 @@
+"""Checks of one table of answers: its columns, each answer, and what all rows together must keep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import polars as pl
+
+from analysis.answers.columns import (
+    CORPUS_METRIC_COLUMNS,
+    KINDS,
+    KNOWN,
+    LAYOUTS,
+    METRIC_COLUMNS,
+    MISSING,
+    OPTIONAL,
+    OVERALL,
+    READING_COLUMNS,
+    REQUIRED_SPANS,
+    Check,
+    Scale,
+    rows_named,
+)
+from analysis.answers.reading import RawTable
+from analysis.statistics.checks import LARGEST
+from analysis.statistics.coding import code, fold
+from spa.errors import AnalysisError, ArgumentProblem, shortened
+
+REQUIRED = {
+    **{kind: layout.required for kind, layout in LAYOUTS.items()},
+    "metrics": METRIC_COLUMNS,
+    "corpus_metrics": CORPUS_METRIC_COLUMNS,
+    "identical_pairs": ("annotator_id", "criterion", "score", "expected"),
+    "annotators": ("annotator_id",),
+    "reading": READING_COLUMNS,
+    "spans": REQUIRED_SPANS,
+    "exclusions": ("annotator_id", "rule"),
+}
+CODED = ("ratings",)  # tables that may be long: their strings are categories
+DOUBLED_SHOWN = 3  # cells answered twice that a check names
+PREFERRED_ELICITATIONS = (
+    "spa",
+    "likert",
+    "continuous",
+    "category",
+    "spans",
+    "choice",
+)  # the first keeps the criterion's name
+
+
+def check_part(table: RawTable, kind: str, scales: Sequence[Scale]) -> Check:
+    """Check a part of an answer table by all rules that need no other part.
+
+    What they leave open: cells answered twice, scales of criteria that no part has, criteria rated in two ways, groups.
+
+    Raises
+    ------
+    AnalysisError
+        A required column is missing. All other mistakes are the ``problems`` of what is returned.
+    """
+    check = check_columns(table, kind)
+    check_answers(check, kind, scales)
+    return check
+
+
+def check_columns(table: RawTable, kind: str) -> Check:
+    """Begin the check of a table that has all required columns."""
+    absent = [column for column in REQUIRED[kind] if column not in table.frame.columns]
+    if absent:
+        raise AnalysisError(_absent(table.place, absent, table.columns))
+    frame = table.frame.with_row_index("row", offset=table.first_row)
+    if all(frame[column].has_nulls() for column in frame.columns[1:]):
+        frame = frame.filter(pl.any_horizontal(pl.exclude("row").is_not_null()))  # blank lines hold nothing
+    return Check(frame, table.place)
+
+
+def check_together(check: Check, kind: str, scales: Sequence[Scale]) -> None:
+    """Apply the rules for which all rows of a table are needed."""
+    if kind == "ratings":
+        check.problems += unknown_scales(scales, check.frame["criterion"].unique().to_list(), check.place)
+    if not check.problems:
+        _check_cells(check, LAYOUTS[kind].cell)
+    if kind == "ratings":
+        check.frame = named_by_elicitation(check.frame)
+
+
+def _absent(place: str, absent: Sequence[str], columns: Sequence[str]) -> str:
+    """Say which columns are missing; names with spaces around them are shown in quotes."""
+    missing = f"column {absent[0]} is" if len(absent) == 1 else f"columns {', '.join(absent)} are"
+    there = ", ".join(name if name == name.strip() else repr(name) for name in columns)
+    line = f"{place}: {missing} missing (there are: {shortened(there, 200)}); "
+    if any(name != name.strip() and name.strip() in absent for name in columns):
+        return line + "take out the spaces around names and values, such as those after a comma"
+    return ArgumentProblem(
+        "mapping",
+        before=line + "name yours with ",
+        in_python="=" + repr({"YOURS": absent[0]}),
+        in_command=f" YOURS={absent[0]}",
+    )
+
+
+def check_answers(check: Check, kind: str, scales: Sequence[Scale]) -> None:
+    """Check the columns and every answer of a table; its frame gets ``value``, ``text`` and all columns of a cell."""
+    layout = LAYOUTS[kind]
+    absent = KNOWN[kind] - set(check.frame.columns) - set(OPTIONAL)
+    strings = pl.Categorical() if kind in CODED else pl.String()
+    given = sorted(KNOWN[kind] - set(layout.required) - absent - set(OPTIONAL))
+    check.frame = check.frame.with_columns(pl.lit(None, dtype=strings).alias(column) for column in sorted(absent))
+    for column in layout.required[:-1]:
+        check.names(column)
+    check.blank(given)
+    check.frame = check.frame.with_columns(pl.col("criterion").fill_null(OVERALL))
+    if "annotator_kind" not in absent:
+        check_kind(check)
+    if "system_x" in layout.cell:
+        same = pl.col("system_x") == pl.col("system_y")
+        check.refuse(same, "system_x", "system_x and system_y must be two systems")
+    if kind == "preferences":
+        check.whole("exposure")
+    if kind == "orders":
+        check.whole("position")
+    for column in {"mass", "readings_differ"} & set(check.frame.columns):
+        check.number(column, column)
+    _check_answer(check, kind, scales)
+
+
+def _check_answer(check: Check, kind: str, scales: Sequence[Scale]) -> None:
+    answer = LAYOUTS[kind].answer
+    text = pl.col(answer)
+    check.frame = check.frame.with_columns(text.alias("text"))
+    if kind == "choices":
+        value = text.replace_strict({"x": 1.0, "tie": 0.5, "y": 0.0}, default=None, return_dtype=pl.Float64)
+        check.frame = check.frame.with_columns(value.alias("value"))
+        invalid = text.is_not_null() & ~text.str.contains(MISSING) & pl.col("value").is_null()
+        check.refuse(invalid, answer, "winner must be x, y or tie (x stands for system_x)")
+    else:
+        check.number(answer, "value")
+    if kind == "preferences":
+        outside = (pl.col("value") < 0) | (pl.col("value") > 1)
+        check.refuse(outside, answer, "preference must lie in [0, 1] (divide percentages by 100)")
+    if kind == "orders":
+        below = (pl.col("value") < 1) | (pl.col("value") % 1 != 0)
+        check.refuse(below, answer, "rank must be a whole number from 1, the best")
+    if kind == "ratings":
+        size = pl.col("value").abs()
+        extreme = (size > LARGEST) | ((size > 0) & (size < 1 / LARGEST))
+        check.refuse(extreme, answer, "score must be 0 or of a size between 1e-100 and 1e100, to be squared")
+        _check_scales(check, scales)
+    if not check.frame["value"].has_nulls():
+        dtype = check.frame.schema["missing_reason"]
+        check.frame = check.frame.with_columns(pl.lit(None, dtype=dtype).alias("missing_reason"))
+        return
+    given = pl.col("missing_reason")
+    reason = pl.when(given.is_not_null()).then(given).when(text.is_null()).then(pl.lit("empty")).otherwise(text)
+    check.frame = check.frame.with_columns(
+        pl.when(pl.col("value").is_null()).then(reason).otherwise(None).alias("missing_reason")
+    )
+
+
+def unknown_scales(scales: Sequence[Scale], criteria: Iterable[str], place: str) -> list[str]:
+    """Return a problem for each scale of a criterion that the table at ``place`` lacks."""
+    named = {scale.criterion for scale in scales if scale.criterion is not None}
+    return [
+        ArgumentProblem(
+            "scale", in_command=f" {shortened(name)}=...", after=f": {place} has no criterion {shortened(repr(name))}"
+        )
+        for name in sorted(named - {*criteria})
+    ]
+
+
+def _check_scales(check: Check, scales: Sequence[Scale]) -> None:
+    named = [scale.criterion for scale in scales if scale.criterion is not None]
+    for scale in scales:
+        concerned = pl.col("criterion") == scale.criterion if scale.criterion else ~pl.col("criterion").is_in(named)
+        outside = concerned & ((pl.col("value") < scale.low) | (pl.col("value") > scale.high))
+        of = f" of {scale.criterion}" if scale.criterion else ""
+        check.refuse(outside, "score", f"score{of} must lie in [{scale.low:g}, {scale.high:g}]")
+
+
+def _check_cells(check: Check, cell: Sequence[str]) -> None:
+    """Refuse a cell answered twice; a missing answer beside an accepted one is not a second answer."""
+    key = [*cell, "repeat"]
+    answered = check.frame.filter(pl.col("value").is_not_null()).select("row", *key)
+    if len(fold(*(code(answered[name]).of for name in key))) == answered.height:
+        return
+    doubled = answered.group_by(key).len().filter(pl.col("len") > 1)
+    if doubled.is_empty():
+        return
+    twice = answered.join(doubled, on=key, how="semi", nulls_equal=True, maintain_order="left")
+    twice = twice.group_by(key, maintain_order=True).agg(pl.col("row"))
+    for found in twice.head(DOUBLED_SHOWN).to_dicts():
+        place = f"{check.place}, {rows_named(pl.Series(found['row']))}"
+        check.problems.append(answered_twice(place, len(found["row"]), {name: found[name] for name in cell}))
+    if twice.height > DOUBLED_SHOWN:
+        check.problems.append(f"{check.place}: {twice.height - DOUBLED_SHOWN} more cells are answered twice")
+
+
+def answered_twice(place: str, times: int, cell: Mapping[str, str | None]) -> str:
+    """Return the problem of a cell with several answers; ``cell`` is its columns."""
+    where = ", ".join(f"{name} {shortened(value, 40)}" for name, value in cell.items() if value is not None)
+    return (
+        f"{place}: expected one answer a cell, got {times} for {shortened(where, 200)}; "
+        "number them in a column repeat or remove all but one"
+    )
+
+
+def check_kind(check: Check) -> None:
+    """Require a known kind in every row of ``annotator_kind``."""
+    wrong = ~pl.col("annotator_kind").is_in(KINDS).fill_null(False)
+    check.refuse(wrong, "annotator_kind", "annotator_kind must be human, llm or simulated")
+
+
+def named_by_elicitation(frame: pl.DataFrame) -> pl.DataFrame:
+    """Split a criterion that was rated in two ways: scores on different scales are never pooled."""
+    if frame["elicitation"].null_count() == frame.height:
+        return frame
+    asked = frame.select("criterion", "elicitation").drop_nulls().unique()
+    for (criterion, way), name in names_by_elicitation(asked.iter_rows()).items():
+        concerned = (pl.col("criterion") == criterion) & (pl.col("elicitation") == way)
+        frame = frame.with_columns(pl.when(concerned).then(pl.lit(name)).otherwise("criterion").alias("criterion"))
+    return frame
+
+
+def names_by_elicitation(asked: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Return the names of criteria and elicitations that stand beside another elicitation of the same criterion.
+
+    >>> names_by_elicitation([("fluency", "likert"), ("fluency", "continuous")])
+    {('fluency', 'continuous'): 'fluency (continuous)'}
+    """
+    ways: dict[str, list[str]] = {}
+    for criterion, way in asked:
+        ways.setdefault(criterion, []).append(way)
+    return {
+        (criterion, other): f"{criterion} ({other})"
+        for criterion, own in ways.items()
+        for other in sorted(own, key=lambda way: (_preferred(way), way))[1:]
+    }
+
+
+def _preferred(way: str) -> int:
+    known = PREFERRED_ELICITATIONS
+    return known.index(way) if way in known else len(known)

@@ -1,0 +1,67 @@
+"""Files beside a study that other commands wrote and that its report takes up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from analysis.statistics.record import Record, rounded
+from spa.errors import AnalysisError
+
+if TYPE_CHECKING:
+    from spa.study.study import Study
+
+METRICS, CONTAMINATION, EXPLANATIONS = "metrics.csv", "contamination.json", "explanations.json"
+Kind = TypeVar("Kind", bound=Record)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileBeside:
+    """What a command wrote beside the study, not yet read."""
+
+    path: Path
+    content: bytes
+
+
+def path_beside(study: Study, name: str) -> Path | None:
+    """Return a file in the study's folder, where there is one."""
+    path = None if study.folder is None else study.folder / name
+    return path if path is not None and path.exists() else None
+
+
+def file_beside(study: Study, name: str) -> FileBeside | None:
+    """Return the content of a file in the study's folder, where there is one."""
+    path = path_beside(study, name)
+    try:
+        return None if path is None else FileBeside(path=path, content=path.read_bytes())
+    except OSError as error:
+        raise AnalysisError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def record_text(record: Record) -> str:
+    """Return what :func:`read_record` reads."""
+    from pydantic_core import to_json
+
+    return to_json(record, indent=1).decode() + "\n"
+
+
+def read_record(file: FileBeside, kind: type[Kind]) -> Kind:
+    """Read a record of the report from a file.
+
+    Raises
+    ------
+    AnalysisError
+        If the file holds something else.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        return rounded(TypeAdapter(kind).validate_json(file.content, strict=True))
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the file"
+        problem = f"{place}: {first['msg']}"
+    except ArithmeticError as error:
+        problem = str(error)
+    raise AnalysisError(f"{file.path}: expected what spa {file.path.stem} writes; {problem}; run it anew")

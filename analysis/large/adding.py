@@ -1,0 +1,329 @@
+"""Checked answers to whole-number sums, the sums of parts to those of the table, and these to its totals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+import polars as pl
+from polars.dataframe.group_by import GroupBy
+
+from analysis.answers.order import Order
+from analysis.large.totals import LargeKind
+from analysis.statistics.coding import Floats, Ints, translate
+from analysis.statistics.differences import Differences
+
+Sums: TypeAlias = dict[str, pl.DataFrame]
+PART = ("group", "criterion")
+SYSTEMS: Mapping[LargeKind, tuple[str, ...]] = {"ratings": ("system",), "choices": ("system_x", "system_y")}
+IDS = {"annotator": "annotator_id", "item": "item_id", "variant": "variant", "repeat": "repeat"}
+SAMPLES: Mapping[LargeKind, tuple[str, ...]] = {"ratings": ("sample",), "choices": ("sample", "sample_x", "sample_y")}
+DESCRIBED = ("elicitation", "form", "readout", "variant", "visit")  # columns whose values are counted
+DIGITS = 14  # of the largest score of a group and criterion, in which scores are added up
+LISTED = 1000  # different scores of a group and criterion that are counted each by itself
+UNITS = ("annotator", "assignment", "item")
+OVER = {"scores": ("system",), "pairs": ("x", "y")}
+CELL = (*PART, "annotator", "item", "assignment", "variant")
+KEYS: Mapping[str, tuple[str, ...]] = {  # what the rows of each table of sums are about
+    **{f"{of}_overall": ("about",) for of in OVER},
+    **{f"{of}_{unit}": ("about", unit) for of in OVER for unit in UNITS},
+    **{f"{of}_{kind}": ("about", "n") for of in OVER for kind in ("clusters", "visits")},
+    **{f"{of}_counts": ("about", "value") for of in OVER},
+    "layout": PART,
+    "missing": (*PART, "reason", "level"),
+    "columns": (*PART, "column", "value"),
+    "seen": ("group", "annotator_kind", "annotator"),
+    "assigned": ("group", "assignment"),
+    "repeated": ("annotator",),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Grid:
+    """How rows are numbered and scores are added up: as whole multiples, ``factor[group, criterion]`` of which make 1.
+
+    ``criteria`` numbers criteria by their names in the rows, ``llm`` are the numbers of the groups of LLMs.
+    """
+
+    order: Order
+    factor: Floats
+    criteria: Mapping[str, int]
+    llm: tuple[int, ...]
+
+    def about(self, of: str) -> pl.Expr:
+        """Return one number for group, criterion and the systems of values ``of`` scores or pairs."""
+        number = pl.col("group").cast(pl.Int64) * len(self.order.criteria) + pl.col("criterion")
+        for name in OVER[of]:
+            number = number * len(self.order.systems) + pl.col(name)
+        return number.alias("about")
+
+    def spelt_out(self, frame: pl.DataFrame, of: str) -> pl.DataFrame:
+        """Put group, criterion and the systems in the place of their one number, and sort by them."""
+        rest, columns = pl.col("about"), []
+        for name in reversed(OVER[of]):
+            columns.append((rest % len(self.order.systems)).alias(name))
+            rest = rest // len(self.order.systems)
+        columns += [
+            (rest % len(self.order.criteria)).alias("criterion"),
+            (rest // len(self.order.criteria)).alias("group"),
+        ]
+        keys = [expression.cast(pl.Int32) for expression in reversed(columns)]
+        return frame.select(*keys, pl.exclude("about"))
+
+
+def grid_of(order: Order, groups: Iterable[tuple[str, str]], scale: pl.DataFrame, names: Mapping[str, str]) -> Grid:
+    """Return the grid of a table.
+
+    ``scale`` has the largest size of a score by group and criterion, ``names`` the criterion of the order for each
+    name in the rows that is another.
+    """
+    known = {name: number for number, name in enumerate(order.criteria)}
+    criteria = known | {name: known[new] for name, new in names.items()}
+    largest = np.zeros((len(order.groups), len(order.criteria)))
+    for group, criterion, size in scale.select(*PART, "scale").iter_rows():
+        place = order.groups.index(group), criteria[criterion]
+        largest[place] = max(largest[place], size)
+    digits = DIGITS - 1 - np.floor(np.log10(np.where(largest > 0, largest, 1.0))).astype(np.int64)
+    factor = np.array([[10.0**number for number in row] for row in digits.tolist()])
+    llm = tuple(number for number, (_, kind) in enumerate(groups) if kind == "llm")
+    return Grid(order=order, factor=factor, criteria=criteria, llm=llm)
+
+
+def keyed_rows(table: pl.DataFrame, kind: LargeKind) -> pl.DataFrame:
+    """Return what is added up: names of group, criterion and systems, values, and keys of all other ids.
+
+    A key is a hash of 64 bits, 0 for an empty cell: of ten million ids two have the same one with a chance of 3 in a
+    million. Hashes are those of the installed polars.
+    """
+    keys = {name: key_of(table[column]) for name, column in IDS.items()}
+    keys["sample"] = key_of(*(table[column] for column in SAMPLES[kind]))
+    keys["assignment"] = key_of(table["annotator_id"], table["assignment_id"])
+    names = [pl.col(column).cast(pl.String) for column in (*PART, *SYSTEMS[kind], "annotator_kind")]
+    rows = [column for column in ("row",) if column in table.columns]
+    return table.select(*names, "value", *rows).with_columns(**keys)
+
+
+def key_of(*columns: pl.Series) -> pl.Series:
+    """Return a key of each row; an empty cell changes nothing, so that a column without any cell is like none."""
+    key = pl.zeros(len(columns[0]), dtype=pl.UInt64, eager=True)
+    for seed, column in enumerate(columns):
+        if column.null_count() == len(column):
+            continue
+        strings = column if column.dtype == pl.Categorical() else column.cast(pl.String).cast(pl.Categorical)
+        own = translate(strings, partial(_hashed, seed=seed))
+        both = pl.DataFrame({"key": key, "own": own}).select(
+            pl.when(own == 0).then("key").otherwise(pl.struct("key", "own").hash() if seed else pl.lit(own))
+        )
+        key = both.to_series()
+    return key.reinterpret(signed=True)
+
+
+def _hashed(strings: pl.Series, seed: int) -> pl.Series:
+    return strings.hash(seed).set(strings.is_null(), 0)
+
+
+def described(table: pl.DataFrame, keys: pl.DataFrame) -> Sums:
+    """Count missing answers and what columns say, and list who is there; groups and criteria by name."""
+    named = table.with_columns(pl.col(pl.Categorical).cast(pl.String))
+    level = pl.col("missing_level") if "missing_level" in table.columns else pl.lit(None, dtype=pl.String)
+    missing = named.filter(pl.col("value").is_null()).group_by(
+        *PART, pl.col("missing_reason").alias("reason"), level.alias("level")
+    )
+    number = pl.len().cast(pl.Int64)
+    columns = [
+        named.filter(pl.col(column).is_not_null())
+        .group_by(*PART, pl.lit(column).alias("column"), pl.col(column).alias("value"))
+        .agg(n=number)
+        for column in DESCRIBED
+        if column in table.columns
+    ]
+    empty = pl.DataFrame(schema={**dict.fromkeys(KEYS["columns"], pl.String), "n": pl.Int64})
+    assigned = keys.filter(table["assignment_id"].is_not_null())
+    return {
+        "missing": missing.agg(n=number),
+        "columns": pl.concat([empty, *columns]),
+        "seen": keys.select(KEYS["seen"]).unique(),
+        "assigned": assigned.select(KEYS["assigned"]).unique(),
+        "scale": named.group_by(*PART).agg(scale=pl.col("value").abs().max().fill_null(0.0)),
+    }
+
+
+def coded(rows: pl.DataFrame, kind: LargeKind, grid: Grid) -> pl.DataFrame:
+    """Give numbers to groups, criteria and systems of answered rows; sort them so that equal cells are together."""
+    systems = {name: number for number, name in enumerate(grid.order.systems)}
+    groups = {name: number for number, name in enumerate(grid.order.groups)}
+    numbers = {"group": groups, "criterion": grid.criteria, **dict.fromkeys(SYSTEMS[kind], systems)}
+    numbered = rows.with_columns(
+        pl.col(name).replace_strict(dict(own), return_dtype=pl.Int32) for name, own in numbers.items()
+    )
+    by = (*CELL, *SYSTEMS[kind], "sample", "repeat")
+    ranges = numbered.select(pl.col(by).max() - pl.col(by).min()).row(0, named=True)
+    assigned = rows.height and not rows["assignment"].equals(rows["annotator"].rename("assignment"))
+    sorted_by = [name for name in by if ranges[name] and (name != "assignment" or assigned)]
+    return numbered.sort(sorted_by) if sorted_by else numbered
+
+
+class _Edges:
+    """Where rows begin that differ from those before: found for one more column at a time."""
+
+    def __init__(self, rows: pl.DataFrame) -> None:
+        self._rows = rows
+        self._new = np.zeros(rows.height, dtype=np.bool_)
+        self._new[:1] = True
+
+    def after(self, *columns: str) -> Ints:
+        """Return the rows at which a new combination of these columns and those before begins."""
+        for name in columns:
+            column = self._rows[name].to_numpy()
+            self._new[1:] |= column[1:] != column[:-1]
+        return np.flatnonzero(self._new)
+
+
+def doubled(rows: pl.DataFrame, kind: LargeKind) -> pl.DataFrame:
+    """Return the sorted rows whose cell was answered more than once, numbered by ``cell``."""
+    first = _Edges(rows).after(*CELL, *SYSTEMS[kind], "sample", "repeat")
+    if len(first) == rows.height:
+        return rows.clear()
+    times = np.diff(first, append=rows.height)
+    cell = pl.Series(np.repeat(np.arange(len(times)), times))
+    return rows.with_columns(cell=cell).filter(pl.Series(np.repeat(times > 1, times)))
+
+
+def add_up(rows: pl.DataFrame, kind: LargeKind, grid: Grid) -> Sums:
+    """Add up the sorted rows of :func:`coded`, in which all that one annotator answered about one item are together.
+
+    O(rows log rows) time; sums are whole numbers of 128 bits.
+    """
+    edges = _Edges(rows)
+    clusters, blocks = edges.after(*CELL[:4]), edges.after(*CELL[4:])
+    outputs, cells = edges.after(*SYSTEMS[kind]), edges.after("sample")
+    factor = grid.factor[rows["group"].to_numpy(), rows["criterion"].to_numpy()]
+    value = _averaged(np.rint(rows["value"].to_numpy() * factor).astype(np.int64), cells)
+    about = rows[cells].with_columns(value=pl.Series(value))
+    once = len(clusters) == len(blocks)
+    if kind == "choices":
+        turned = pl.col("system_x") > pl.col("system_y")
+        whole = pl.Series(factor[cells]).cast(pl.Int64)
+        pairs = about.with_columns(
+            x=pl.min_horizontal(SYSTEMS[kind]),
+            y=pl.max_horizontal(SYSTEMS[kind]),
+            value=pl.when(turned).then(whole - pl.col("value")).otherwise("value"),
+        ).with_columns(above=pl.col("value") > whole // 2, tied=pl.col("value") == whole // 2)
+        sums = _sums("pairs", pairs, grid, once=False) | {"pairs_counts": _counts("pairs", pairs, grid)}
+    else:
+        once_each = once and len(cells) == len(outputs)
+        sums = _sums("scores", about, grid, once=once_each) | {"scores_counts": _counts("scores", about, grid)}
+        scores = _averaged(value, np.searchsorted(cells, outputs))
+        sums |= merged(
+            [
+                _sums("pairs", pairs, grid, once=once)
+                for pairs in _pairs(rows, scores, outputs, np.searchsorted(blocks, outputs, side="right") - 1)
+            ]
+        )
+    starts = {"clusters": clusters, "blocks": blocks}
+    layout = [rows[own].group_by(PART).agg(pl.len().cast(pl.Int64).alias(name)) for name, own in starts.items()]
+    layout.append(rows.group_by(PART).agg(pl.len().cast(pl.Int64).alias("answers")))
+    layouts = pl.concat(layout, how="diagonal").group_by(PART).sum()
+    return sums | {"layout": layouts, "repeated": _repeated(about, kind, grid, once=once)}
+
+
+def _averaged(values: Ints, starts: Ints) -> Ints:
+    if len(starts) == len(values):
+        return values
+    times = np.diff(starts, append=len(values))
+    return np.rint(np.add.reduceat(values, starts) / times).astype(np.int64)
+
+
+def _pairs(rows: pl.DataFrame, scores: Ints, outputs: Ints, blocks: Ints) -> Iterable[pl.DataFrame]:
+    """Yield the differences of every two outputs of a block, about a million at a time."""
+    columns = {name: rows[name].to_numpy()[outputs] for name in (*CELL[:5], "system")}
+    differences = Differences(
+        block=blocks,
+        system=columns["system"],
+        score=scores.astype(np.float64),
+        annotators=columns["annotator"],
+        assignments=columns["assignment"],
+        items=columns["item"],
+        scale=10.0 ** (DIGITS - 1),  # so that a difference keeps 13 digits, and equal ones are equal
+    )
+    for part in differences.parts():
+        value = part.value.astype(np.int64)
+        yield pl.DataFrame(
+            {
+                **{name: columns[name][part.of] for name in CELL[:5]},
+                "x": part.x,
+                "y": part.y,
+                "value": value,
+                "above": value > 0,
+                "tied": value == 0,
+            }
+        )
+
+
+def _sums(of: str, values: pl.DataFrame, grid: Grid, *, once: bool) -> Sums:
+    """Add up values; ``once`` says that no annotator gave two of one kind to one item."""
+    values = values.with_columns(grid.about(of))
+    large = pl.col("value").cast(pl.Int128)
+    added = {"n": pl.len().cast(pl.Int64), "total": large.sum()}
+    added |= {name: pl.col(name).sum().cast(pl.Int64) for name in ("above", "tied") if of == "pairs"}
+    squares = (large * large).sum().alias("squares")
+    found = {f"{of}_overall": values.group_by("about").agg(squares, **added)}
+    llms = values.filter(pl.col("group").is_in(grid.llm))
+    for unit in UNITS:
+        squared = [squares] if of == "scores" else []
+        own = llms if unit == "assignment" else values
+        found[f"{of}_{unit}"] = own.group_by("about", unit).agg(*squared, **added)
+    if once:
+        one = pl.lit(1, dtype=pl.Int64).alias("n")
+        alone = found[f"{of}_overall"].select("about", one, pl.col("n").alias("clusters"), "total", "squares")
+        of_llms = alone.filter(pl.col("about").is_in(llms["about"].unique().to_list()))
+        return found | {f"{of}_clusters": alone, f"{of}_visits": of_llms}
+    return found | {
+        f"{of}_clusters": _clusters(values.group_by("about", "annotator", "item")),
+        f"{of}_visits": _clusters(llms.group_by("about", "assignment", "item")),
+    }
+
+
+def _clusters(values: GroupBy) -> pl.DataFrame:
+    clusters = values.agg(n=pl.len().cast(pl.Int64), total=pl.col("value").cast(pl.Int128).sum())
+    total = pl.col("total")
+    return clusters.group_by("about", "n").agg(
+        clusters=pl.len().cast(pl.Int64), total=total.sum(), squares=(total * total).sum()
+    )
+
+
+def _counts(of: str, values: pl.DataFrame, grid: Grid) -> pl.DataFrame:
+    """Count each value, or under ``null`` all values of a group and criterion that has too many different ones."""
+    each = values.group_by(*PART, grid.about(of), "value").agg(n=pl.len().cast(pl.Int64))
+    few = pl.col("value").n_unique().over(PART) <= LISTED
+    name = f"{of}_counts"
+    return merged([{name: each.select("about", pl.when(few).then("value"), "n")}])[name]
+
+
+def _repeated(cells: pl.DataFrame, kind: LargeKind, grid: Grid, *, once: bool) -> pl.DataFrame:
+    """Return the people who answered one question in two assignments."""
+    if once:
+        return cells.select("annotator").clear()
+    people = cells.filter(~pl.col("group").is_in(grid.llm))
+    asked = people.group_by(*CELL[:4], "variant", "sample", *SYSTEMS[kind]).agg(pl.col("assignment").n_unique())
+    return asked.filter(pl.col("assignment") > 1).select("annotator").unique()
+
+
+def merged(parts: Iterable[Sums]) -> Sums:
+    """Add the sums of parts to each other."""
+    tables: dict[str, list[pl.DataFrame]] = {}
+    for part in parts:
+        for name, frame in part.items():
+            tables.setdefault(name, []).append(frame)
+    return {name: _merged(name, frames) for name, frames in tables.items()}
+
+
+def _merged(name: str, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    together = pl.concat(frames, how="vertical_relaxed")
+    if name == "scale":
+        return together.group_by(PART).agg(pl.col("scale").max())
+    keys = KEYS[name]
+    return together.group_by(keys).agg(pl.exclude(keys).sum()) if len(keys) < together.width else together.unique()

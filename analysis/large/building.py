@@ -1,0 +1,150 @@
+"""Totals from the sums of all parts, or from a table in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+
+from analysis.answers.columns import Scale
+from analysis.answers.groups import group_order
+from analysis.answers.order import order_of
+from analysis.answers.tables import AnswerTables, InputFile, answered_rows
+from analysis.large.adding import LISTED, OVER, PART, UNITS, Grid, Sums, add_up, coded, described, grid_of, keyed_rows
+from analysis.large.totals import AnswerTotals, LargeKind, ValueTotals
+from analysis.statistics.coding import Ints
+from analysis.statistics.record import AnnotatorKind
+
+NAMED = 10_000  # annotators up to which their names are kept
+
+
+def totals_of(tables: AnswerTables, kind: LargeKind) -> AnswerTotals:
+    """Add up a checked table that is in memory.
+
+    Parameters
+    ----------
+    tables : AnswerTables
+        What :func:`analysis.answers.tables.read_tables` returned; it must hold the table.
+    kind : {"ratings", "choices"}
+        The table to add up.
+    """
+    table = tables.answers()[kind]
+    groups = group_order([table])
+    order = order_of(table, [group for group, _ in groups], None)
+    keys = keyed_rows(table, kind)
+    known = described(table, keys)
+    grid = grid_of(order, groups, known["scale"], {})
+    rows = coded(answered_rows(keys), kind, grid)
+    ids = pl.DataFrame({"annotator": keys["annotator"], "annotator_id": table["annotator_id"].cast(pl.String)})
+    return build_totals(
+        known | add_up(rows, kind, grid),
+        kind=kind,
+        grid=grid,
+        groups=groups,
+        names=ids.unique(),
+        inputs=tables.inputs,
+        scales=tables.scales,
+    )
+
+
+def build_totals(
+    sums: Sums,
+    *,
+    kind: LargeKind,
+    grid: Grid,
+    groups: Sequence[tuple[str, AnnotatorKind]],
+    names: pl.DataFrame | None,
+    inputs: Sequence[InputFile],
+    scales: Sequence[Scale],
+) -> AnswerTotals:
+    """Give numbers to annotators, assignments and items, and turn whole sums into those of scores.
+
+    ``names`` gives the ``annotator_id`` of each key ``annotator``; ``None`` where there are too many.
+    """
+    keys = {unit: _keys(sums, unit) for unit in UNITS}
+    if names is not None and len(keys["annotator"]) <= NAMED:
+        own = names.filter(pl.col("annotator").is_in(keys["annotator"].tolist()))
+        names = _numbered(own, "annotator", keys["annotator"]).sort("annotator")
+    else:
+        names = None
+    about = "scores" if kind == "ratings" else "pairs"
+    return AnswerTotals(
+        kind=kind,
+        order=grid.order,
+        groups=tuple(groups),
+        scores=_value_totals(sums, "scores", keys, grid) if kind == "ratings" else None,
+        pairs=_value_totals(sums, "pairs", keys, grid),
+        counts=_counts(sums[f"{about}_counts"], about, grid),
+        layout=sums["layout"].sort(PART),
+        missing=sums["missing"],
+        seen=_seen(sums),
+        columns=sums["columns"],
+        scale=sums["scale"],
+        repeated=sums["repeated"].height,
+        sizes={unit: len(own) for unit, own in keys.items()},
+        names=names,
+        inputs=tuple(inputs),
+        scales=tuple(scales),
+    )
+
+
+def _seen(sums: Sums) -> pl.DataFrame:
+    """Count annotators and assignments by group."""
+    annotators = sums["seen"].group_by("group").agg(annotators=pl.len())
+    assignments = sums["assigned"].group_by("group").agg(assignments=pl.len())
+    return annotators.join(assignments, on="group", how="left").with_columns(pl.col("assignments").fill_null(0))
+
+
+def _keys(sums: Sums, unit: str) -> Ints:
+    """Return all keys of a unit, ascending; their places are its numbers."""
+    columns = [sums[name][unit] for name in (f"{about}_{unit}" for about in OVER) if name in sums]
+    return np.unique(np.concatenate([column.unique().to_numpy() for column in columns]))
+
+
+def _numbered(frame: pl.DataFrame, unit: str, keys: Ints) -> pl.DataFrame:
+    return frame.with_columns(pl.Series(unit, np.searchsorted(keys, frame[unit].to_numpy()).astype(np.int64)))
+
+
+def _value_totals(sums: Sums, of: str, keys: Mapping[str, Ints], grid: Grid) -> ValueTotals:
+    over = (*PART, *OVER[of])
+    overall = sums[f"{of}_overall"].with_columns(size=1)
+    means = {about: Fraction(total, n) for about, total, n in overall.select("about", "total", "n").iter_rows()}
+    together = [sums[f"{of}_{kind}"].rename({"n": "size", "clusters": "n"}) for kind in ("clusters", "visits")]
+    overall, *together = (_in_scores(_centred(frame, means), of, grid) for frame in (overall, *together))
+    clusters, visits = (frame.drop("total").rename({"n": "clusters", "size": "n"}) for frame in together)
+    units = {unit: _in_scores(_numbered(sums[f"{of}_{unit}"], unit, keys[unit]), of, grid) for unit in UNITS}
+    return ValueTotals(
+        overall=overall.drop("size").sort(over),
+        clusters=clusters.sort(*over, "n"),
+        visits=visits.sort(*over, "n"),
+        **{unit: frame.sort(*over, unit) for unit, frame in units.items()},
+    )
+
+
+def _centred(frame: pl.DataFrame, means: Mapping[int, Fraction]) -> pl.DataFrame:
+    """Turn ``squares`` of ``n`` sums of ``size`` values into those of their distances from size times the mean."""
+    squares = [
+        float(added - 2 * size * means[about] * total + n * (size * means[about]) ** 2)
+        for about, n, size, total, added in frame.select("about", "n", "size", "total", "squares").iter_rows()
+    ]
+    return frame.with_columns(squares=pl.Series(squares, dtype=pl.Float64))
+
+
+def _in_scores(frame: pl.DataFrame, of: str, grid: Grid) -> pl.DataFrame:
+    """Turn sums of multiples into sums of scores, and say what they are about."""
+    frame = grid.spelt_out(frame, of)
+    factor = pl.Series(grid.factor[frame["group"].to_numpy(), frame["criterion"].to_numpy()])
+    powers = {"total": factor, "squares": factor**2, "value": factor}
+    return frame.with_columns(
+        pl.col(name).cast(pl.Float64) / power for name, power in powers.items() if name in frame.columns
+    )
+
+
+def _counts(counted: pl.DataFrame, of: str, grid: Grid) -> pl.DataFrame:
+    """Return how often each score was given, where a group and criterion has few."""
+    each = grid.spelt_out(counted, of)
+    many = (pl.col("value").is_null().any() | (pl.col("value").n_unique() > LISTED)).over(PART)
+    few = counted.filter(~each.select(many).to_series())
+    return _in_scores(few, of, grid).rename({"value": "score"}).sort(*PART, *OVER[of], "score")

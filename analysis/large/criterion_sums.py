@@ -1,0 +1,167 @@
+"""The sums of one group and criterion, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from analysis.answers.units import ENOUGH_ANNOTATORS, Unit
+from analysis.large.totals import AnswerTotals, LargeKind, ValueTotals
+from analysis.rating_checks.crossed import ClusterSquares, crossed_of_squares
+from analysis.rating_checks.many_tests import Flags, ManyTests
+from analysis.rating_checks.part import UNITS, pair_lookup
+from analysis.statistics.coding import Floats, Ints
+from analysis.statistics.record import names_of
+
+PART = ("group", "criterion")
+PAIR = "pair"  # x * number of systems + y
+Columns: TypeAlias = Mapping[str, npt.NDArray[Any]]
+Places: TypeAlias = Mapping[tuple[int, int], tuple[int, int]]  # first row and number of rows by group and criterion
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CriterionSums:
+    """Sums of one group and criterion by system (ratings) and by pair, each overall and by unit.
+
+    ``clusters`` counts combinations of an annotator and an item, ``blocks`` these with assignment and variant;
+    ``scale`` is the largest size of an answer.
+    """
+
+    kind: LargeKind
+    group: str
+    criterion: str
+    llm: bool
+    systems: tuple[str, ...]
+    scale: float
+    scores: Mapping[str, Columns]
+    pairs: Mapping[str, Columns]
+    counts: Columns
+    clusters: int
+    blocks: int
+
+    @property
+    def n_annotators(self) -> int:
+        """Annotators with an answer."""
+        return len(np.unique((self.scores or self.pairs)["annotator"]["annotator"]))
+
+
+def by_criterion(totals: AnswerTotals) -> Iterator[CriterionSums]:
+    """Yield the groups and criteria that have answers, in the order of the results."""
+    order, kinds, k = totals.order, dict(totals.groups), len(totals.order.systems)
+    scores, pairs, counts = _placed(totals.scores), _placed(totals.pairs), _places(totals.counts)
+    sizes = {(group, criterion): scale for group, criterion, scale in totals.scale.select(*PART, "scale").iter_rows()}
+    for group, criterion, clusters, blocks in totals.layout.select(*PART, "clusters", "blocks").iter_rows():
+        place = (group, criterion)
+        names = order.groups[group], order.criteria[criterion]
+        yield CriterionSums(
+            kind=totals.kind,
+            group=names[0],
+            criterion=names[1],
+            llm=kinds[names[0]] == "llm",
+            systems=order.systems,
+            scale=sizes[names],
+            scores={name: _columns(*frame, place, k) for name, frame in scores.items()},
+            pairs={name: _columns(*frame, place, k) for name, frame in pairs.items()},
+            counts=_columns(totals.counts, counts, place, k),
+            clusters=clusters,
+            blocks=blocks,
+        )
+
+
+def _placed(values: ValueTotals | None) -> dict[str, tuple[pl.DataFrame, Places]]:
+    frames = {} if values is None else {name: getattr(values, name) for name in names_of(ValueTotals)}
+    return {name: (frame, _places(frame)) for name, frame in frames.items()}
+
+
+def _places(frame: pl.DataFrame) -> Places:
+    """Return where the rows of each group and criterion begin, and how many there are."""
+    counted = frame.group_by(PART, maintain_order=True).len()
+    ends = counted["len"].cum_sum().to_list()
+    return {
+        (group, criterion): (end - n, n) for (group, criterion, n), end in zip(counted.iter_rows(), ends, strict=True)
+    }
+
+
+def _columns(frame: pl.DataFrame, places: Places, place: tuple[int, int], k: int) -> Columns:
+    whole = frame.slice(*places.get(place, (0, 0))).drop(PART).with_columns(pl.col(pl.Int32).cast(pl.Int64))
+    if "x" in whole.columns:
+        whole = whole.with_columns((pl.col("x") * k + pl.col("y")).alias(PAIR)).drop("x", "y")
+    return {name: whole[name].to_numpy() for name in whole.columns}
+
+
+def rows_of_units(pairs: Mapping[str, Columns], kind: Ints, k: int) -> dict[str, npt.NDArray[Any]]:
+    """Return the sums of each pair by its own unit.
+
+    Parameters
+    ----------
+    pairs : mapping of str to columns
+        Sums by unit.
+    kind : array of int, shape (k * k,)
+        Unit of each pair, as a place in ``UNITS``.
+    k : int
+        Number of systems.
+    """
+    kept = []
+    for place, unit in enumerate(UNITS):
+        own = pairs[unit]
+        there = kind[own[PAIR]] == place
+        kept.append({("unit" if name == unit else name): column[there] for name, column in own.items()})
+    return {name: np.concatenate([rows[name] for rows in kept]) for name in kept[0]}
+
+
+def crossed_tests_of(part: CriterionSums, x: Ints, y: Ints, *, against: float, confidence: float) -> ManyTests:
+    """Test the pairs of systems x and y over annotators (of few LLMs: assignments) and items at once."""
+    overall, number = part.pairs["overall"], pair_lookup(x, y, len(part.systems)).ravel()
+    place = number[overall[PAIR]]
+    n, mean = np.zeros(len(x), dtype=np.int64), np.full(len(x), np.nan)
+    same: Flags = np.zeros(len(x), dtype=np.bool_)
+    n[place], mean[place] = overall["n"], overall["total"] / overall["n"]
+    same[place] = overall["squares"] == 0
+    who: Unit = "assignment" if part.llm and part.n_annotators < ENOUGH_ANNOTATORS else "annotator"
+
+    def squares(columns: Columns, values: Floats, clusters: Ints | None = None) -> ClusterSquares:
+        pair = number[columns[PAIR]]
+        added = np.bincount(pair, weights=values, minlength=len(x)).astype(np.float64)
+        counted = np.bincount(pair, weights=clusters, minlength=len(x)).astype(np.int64)
+        return ClusterSquares(squares=added, clusters=counted)
+
+    def of_unit(unit: Unit) -> ClusterSquares:
+        own = part.pairs[unit]
+        return squares(own, (own["total"] - own["n"] * mean[number[own[PAIR]]]) ** 2)
+
+    both = part.pairs["clusters" if who == "annotator" else "visits"]
+    of_both = squares(both, both["squares"], both["clusters"])
+    return crossed_of_squares(
+        n, mean, of_unit(who), of_unit("item"), of_both, same=same, against=against, confidence=confidence
+    )
+
+
+def counted_outcomes(part: CriterionSums, unit: Unit) -> dict[str, Any]:
+    """Count how often x won, tied and lost, by pair and unit.
+
+    Of averaged choices, those that are no ties are one outcome: the mean share that x won.
+    """
+    own, k = part.pairs[unit], len(part.systems)
+    nothing, tied, above = np.zeros(len(own["n"])), own["tied"], own["above"]
+    if part.kind == "choices" and not np.array_equal(own["total"], above + tied / 2):
+        untied = own["n"] - tied
+        share = (own["total"] - tied / 2) / np.maximum(untied, 1)
+        apart = np.where(share == 0.5, 0.25, 0.0)  # one half would be a tie
+        outcomes = [(share - apart, untied / 2), (share + apart, untied / 2), (nothing + 0.5, tied)]
+    else:
+        outcomes = [(nothing, own["n"] - above - tied), (nothing + 0.5, tied), (nothing + 1, above)]
+    won, times = (np.concatenate(column) for column in zip(*outcomes, strict=True))
+    pair, of = (np.tile(own[name], len(outcomes)) for name in (PAIR, unit))
+    there = times > 0
+    return {
+        "x": pair[there] // k,
+        "y": pair[there] % k,
+        "won": won[there],
+        "of_unit": of[there],
+        "weights": times[there].astype(np.float64),
+    }

@@ -1,0 +1,108 @@
+"""Sums of a table of ratings or choices, from which it is analysed; parts are added to each other exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import polars as pl
+
+from analysis.answers.columns import Scale
+from analysis.answers.order import Order
+from analysis.answers.tables import InputFile
+from analysis.statistics.record import AnnotatorKind
+
+LargeKind: TypeAlias = Literal["ratings", "choices"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ValueTotals:
+    """Counts and sums of values by what they are about: a system, or two systems ``x`` before ``y`` in the order.
+
+    All frames begin with ``group``, ``criterion`` and ``system`` (or ``x`` and ``y``), which number the entries of
+    the totals' ``order``; rows are sorted by their numbers. ``n`` counts values and ``total`` adds them up. Frames of
+    pairs have ``above`` and ``tied``, too: how often x is better (a difference above 0, a share above one half), and
+    how often neither is.
+
+    Attributes
+    ----------
+    overall : DataFrame
+        Also ``squares``: squared distances from the mean, added up.
+    annotator, assignment, item : DataFrame
+        Sums by unit, whose column has the unit's name and numbers it from 0. An assignment belongs to one annotator;
+        its frame holds LLMs' alone (people's unit is the annotator). Of scores also ``squares``: scores squared, added
+        up.
+    clusters : DataFrame
+        What one annotator gave to one item is a cluster. Of the ``clusters`` with ``n`` values each, ``squares`` adds
+        up the squared distances of their sums from n times the mean of ``overall``.
+    visits : DataFrame
+        The same of an assignment and an item, LLMs' alone.
+    """
+
+    overall: pl.DataFrame
+    annotator: pl.DataFrame
+    assignment: pl.DataFrame
+    item: pl.DataFrame
+    clusters: pl.DataFrame
+    visits: pl.DataFrame
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AnswerTotals:
+    """Sufficient statistics of one table of ratings or choices; the same for any split of it into parts.
+
+    Counts are exact. Values are added up exactly, too, as whole multiples of 1e-13 to 1e-14 of the largest of their
+    group and criterion (whole numbers and scores of few decimals are such multiples), and rounded once at the end.
+
+    Attributes
+    ----------
+    order : Order
+        Groups, criteria and systems as numbered in the frames.
+    groups : tuple of (str, str)
+        Group and ``annotator_kind``, in the order of the results.
+    scores : ValueTotals or None
+        Ratings: of cells (repeats averaged), by system.
+    pairs : ValueTotals
+        Ratings: differences x minus y of what one annotator (in one assignment and variant) rated on one item,
+        samples averaged; choices: shares that x won (a tie is half), of cells. For every two systems that met.
+    counts : DataFrame
+        Ratings: ``group, criterion, system, score: n``, as many as there are in ``listed`` parts; choices:
+        ``group, criterion, x, y, score: n`` with score 1, 0.5 and 0. Of cells.
+    layout : DataFrame
+        ``group, criterion: clusters, blocks, answers``: combinations of an annotator and an item, these with assignment
+        and variant, and answers, repeats too, counted.
+    missing : DataFrame
+        ``group, criterion, reason, level: n``: answers that cannot be used.
+    seen : DataFrame
+        ``group, annotators, assignments``: how many are in the table, those with missing answers, too. Assignments are
+        counted where they have ids.
+    columns : DataFrame
+        ``group, criterion, column, value: n``: what ``elicitation``, ``form``, ``readout``, ``variant`` and ``visit``
+        say, rows counted, those with missing answers, too. Names, no numbers.
+    scale : DataFrame
+        ``group, criterion, scale``: largest size of a score; 1 of choices.
+    repeated : int
+        People who answered one question in two assignments.
+    sizes : dict of str to int
+        One more than the largest number of an annotator, assignment and item.
+    names : DataFrame or None
+        ``annotator, annotator_id`` where they are few.
+    """
+
+    kind: LargeKind
+    order: Order
+    groups: tuple[tuple[str, AnnotatorKind], ...]
+    scores: ValueTotals | None
+    pairs: ValueTotals
+    counts: pl.DataFrame
+    layout: pl.DataFrame
+    missing: pl.DataFrame
+    seen: pl.DataFrame
+    columns: pl.DataFrame
+    scale: pl.DataFrame
+    repeated: int
+    sizes: Mapping[str, int]
+    names: pl.DataFrame | None
+    inputs: tuple[InputFile, ...] = ()
+    scales: tuple[Scale, ...] = ()

@@ -1,0 +1,245 @@
+"""Results from sums: those of the table itself, whatever the order of its rows; and independent values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from analysis import Plan
+from analysis.answers.exclusions import find_exclusions
+from analysis.answers.tables import AnswerTables
+from analysis.large.analyse import analyse_totals
+from analysis.large.building import totals_of
+from analysis.large.totals import LargeKind
+from analysis.results.files import to_json
+from spa.errors import AnalysisError
+from tests.analysis.answers import Results, analyse, check, choices, ratings, render_report
+from tests.analysis.baseball import PUBLISHED, TEAMS, WINS
+from tests.compare_results import differences
+
+SINGLE = ("annotator_pairs", "llm_vs_people", "raters", "warnings", "warning_rows")
+BREAKDOWNS = ("by_system", "by_variant", "by_annotator")
+COUNTED = [(person, item, system) for person in range(3) for item in range(4) for system in "AB"]
+COUNTED_TWICE = [(f"a{who}", f"i{item}", system, times) for who, item, system in COUNTED for times in range(2)]
+SUMMED = Plan(lower_is_better=frozenset({"errors"}), equivalence_margin_ratings=0.3, correction="bh", family="all")
+
+
+def rated(
+    *, people: int = 12, llm: int = 0, own: str = "", fine: bool = False, thirds: bool = False, samples: int = 1
+) -> pl.DataFrame:
+    """Rate three systems on nine items; ``own`` says what each system has for itself, ``llm`` how often an LLM did."""
+    rng, rows = np.random.default_rng(1), []
+    who = [(f"p{number:02}", "human", None) for number in range(people)]
+    who += [("gpt", "llm", f"visit {number}") for number in range(llm)]
+    for place, (annotator, kind, visit) in enumerate(who):
+        lean = rng.normal()
+        for item in range(9):
+            for number, system in enumerate("ABC"):
+                if number != {"items": item, "people": place}.get(own, number) % 3:
+                    continue
+                for sample in range(samples):
+                    for criterion in ("fluency", "errors"):
+                        score = 50 + 10 * lean + 6 * number + 20 * rng.normal()
+                        whole = np.round(score / 8) / 3 if thirds else np.clip(np.round(score / 20), 1, 5)
+                        shown = None if rng.random() < 0.05 else round(score, 2) if fine else whole
+                        rows.append((annotator, kind, visit, f"i{item}", system, f"{sample}", criterion, shown))
+    names = ["annotator_id", "annotator_kind", "assignment_id", "item_id", "system", "sample", "criterion", "score"]
+    return pl.DataFrame(rows, names, orient="row", infer_schema_length=None)
+
+
+def chosen(*, people: int = 12, llm: int = 0, repeats: int = 1) -> pl.DataFrame:
+    """Choose between four systems, some pairs in both directions."""
+    rng, rows = np.random.default_rng(2), []
+    who = [(f"p{number:02}", "human", None) for number in range(people)]
+    who += [("gpt", "llm", f"visit {number}") for number in range(llm)]
+    for annotator, kind, visit in who:
+        for item, x, y in np.ndindex(10, 4, 4):
+            if x == y or rng.random() < 0.8:
+                continue
+            for repeat in range(repeats):
+                won = 0.45 - 0.08 * (x - y)
+                winner = None if rng.random() < 0.03 else rng.choice(["x", "y", "tie"], p=[won, 0.9 - won, 0.1])
+                rows.append((annotator, kind, visit, f"i{item}", "ABCD"[x], "ABCD"[y], winner, f"{repeat}"))
+    names = ["annotator_id", "annotator_kind", "assignment_id", "item_id", "system_x", "system_y", "winner", "repeat"]
+    return pl.DataFrame(rows, names, orient="row", infer_schema_length=None)
+
+
+def from_sums(tables: AnswerTables, kind: LargeKind, plan: Plan) -> Results:
+    found: Results = json.loads(to_json(analyse_totals(totals_of(tables, kind), plan)))
+    return found
+
+
+def differing(tables: AnswerTables, kind: LargeKind, plan: Plan) -> Iterator[str]:
+    """Yield where the results of the table and of its sums differ, in what follows from sums."""
+    before, after = analyse(tables, plan), from_sums(tables, kind, plan)
+    for results in (before, after):
+        for name in SINGLE:
+            del results[name]
+        del results["headline"]["stand_in"]
+        results["agreement"] = [row for row in results["agreement"] if _is_summed(row, tables)]
+        results["correlations"] = [row for row in results["correlations"] if not row["upper_bound"]]
+        for name in BREAKDOWNS:
+            del results["ratings"][name]
+        for row in results["bradley_terry"]:
+            del row["ci_low_two_way"], row["ci_high_two_way"]
+    checks = {_check(row): row for row in after["ratings"].pop("robustness")}
+    known = [row for row in before["ratings"].pop("robustness") if row["method"] in ("wilcoxon", "crossed")]
+    yield from differences(before, after)
+    yield from differences(known, [checks[_check(row)] for row in known], "robustness")
+
+
+def _is_summed(row: dict[str, Any], tables: AnswerTables) -> bool:
+    """Tell whether a coefficient follows from sums: alpha of people who each answered once about an output."""
+    if tables.ratings is None or tables.ratings["sample"].n_unique() > 1:
+        return False
+    return bool(row["measure"] == "krippendorff_alpha_interval" and row["group"] == "human")
+
+
+def _check(row: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(row[name] for name in ("method", "group", "criterion", "system_x", "system_y"))
+
+
+@pytest.mark.parametrize(
+    ("made", "plan"),
+    [
+        ({}, SUMMED),
+        ({"people": 4, "thirds": True}, Plan()),
+        ({"fine": True, "samples": 2}, Plan(unit="annotator")),
+        ({"own": "items"}, Plan()),
+        ({"own": "items", "fine": True, "samples": 2}, SUMMED),
+        ({"own": "people"}, Plan(unit="item")),
+        ({"own": "people"}, Plan()),
+        ({}, Plan(rating_test="welch")),
+        ({"people": 11, "llm": 12}, Plan(regularisation=0.5)),
+        ({"people": 11, "llm": 3, "own": "items"}, Plan(unit="annotator")),
+    ],
+    ids=lambda value: "-".join(map(str, value)) if isinstance(value, dict) else "",
+)
+def test_ratings_from_sums_are_those_of_the_table(made: dict[str, Any], plan: Plan) -> None:
+    assert list(differing(check(ratings=rated(**made)), "ratings", plan)) == []
+
+
+@pytest.mark.parametrize(
+    ("made", "plan"),
+    [
+        ({}, Plan(equivalence_margin=0.1)),
+        ({"people": 5}, Plan()),
+        ({"llm": 12}, Plan(regularisation=0.5)),
+        ({"repeats": 3}, Plan(unit="annotator")),
+    ],
+    ids=lambda value: "-".join(map(str, value)) if isinstance(value, dict) else "",
+)
+def test_choices_from_sums_are_those_of_the_table(made: dict[str, Any], plan: Plan) -> None:
+    assert list(differing(check(choices=chosen(**made)), "choices", plan)) == []
+
+
+def test_the_order_of_the_rows_does_not_matter() -> None:
+    table = rated(fine=True, llm=2)
+    first = from_sums(check(ratings=table), "ratings", Plan())
+    shuffled = table.sample(fraction=1, shuffle=True, seed=4).sort("criterion", "system", descending=[True, False])
+    other = from_sums(check(ratings=shuffled), "ratings", Plan())
+    del first["settings"], other["settings"]
+    assert other == first
+
+
+def test_a_pair_is_tested_by_the_t_test_of_scipy_on_the_means_of_annotators() -> None:
+    table = rated()
+    found = from_sums(check(ratings=table), "ratings", Plan())["ratings"]["pairs"]
+    sides = table.drop_nulls("score").filter(pl.col("criterion") == "fluency").pivot("system", values="score")
+    means = sides.drop_nulls(["A", "B"]).group_by("annotator_id").agg((pl.col("A") - pl.col("B")).mean())
+    expected = stats.ttest_1samp(means["A"].to_numpy(), 0.0)
+    (row,) = (row for row in found if (row["criterion"], row["system_x"], row["system_y"]) == ("fluency", "A", "B"))
+    assert (row["n"], row["unit"], row["test"]) == (12, "annotator", "paired t")
+    assert (row["t"], row["p_value"]) == (pytest.approx(expected.statistic), pytest.approx(expected.pvalue))
+
+
+def test_strengths_from_sums_are_those_that_agresti_published() -> None:
+    games = [(x, y, "x") for x, y in np.ndindex(7, 7) for _ in range(int(WINS[x, y]))]
+    rows = [(f"a{n % 12}", f"i{n}", TEAMS[x], TEAMS[y], won) for n, (x, y, won) in enumerate(games)]
+    found = from_sums(check(choices=choices(rows)), "choices", Plan())["bradley_terry"]
+    strength = {row["system"]: row["strength"] for row in found}
+    assert [strength[team] - strength["Baltimore"] for team in TEAMS] == pytest.approx(PUBLISHED, abs=0.005)
+
+
+def test_a_warning_names_what_sums_do_not_say_and_no_section_is_empty() -> None:
+    results = from_sums(check(ratings=rated(llm=2)), "ratings", Plan())
+    (row,) = (row for row in results["warning_rows"] if row["kind"] == "summed")
+    assert "read in parts" in row["text"]
+    assert "agreement other than alpha of intervals" in row["text"]
+    stand_in = results["headline"]["stand_in"]
+    assert stand_in == "Cannot be determined: it needs single answers, and the table was read in parts."
+    page = render_report(results)["report.html"]
+    assert ">None<" not in page
+    assert ">nan<" not in page
+
+
+@pytest.mark.parametrize(
+    ("plan", "visit", "line"),
+    [
+        (Plan(max_same_answers=0.9), None, "the rule same_answers needs single answers"),
+        (Plan(), "incomplete", "column visit: the rule incomplete_answers needs single answers"),
+    ],
+)
+def test_rules_that_need_single_answers_are_refused(plan: Plan, visit: str | None, line: str) -> None:
+    tables = check(ratings=rated(people=2).with_columns(visit=pl.lit(visit, dtype=pl.String)))
+    with pytest.raises(AnalysisError, match=line):
+        analyse_totals(totals_of(tables, "ratings"), plan)
+
+
+def test_scores_that_are_repeated_are_averaged_and_not_counted() -> None:
+    rows = ratings([(*key, 3 + times) for *key, times in COUNTED_TWICE], repeat=[f"{row[-1]}" for row in COUNTED_TWICE])
+    expected, found = analyse(check(ratings=rows), Plan()), from_sums(check(ratings=rows), "ratings", Plan())
+    assert list(differences(expected["ratings"]["means"], found["ratings"]["means"])) == []
+    assert found["rating_counts"] == []
+    assert "counts of repeated scores" in found["warnings"][-1]
+
+
+def test_whoever_answers_again_in_another_assignment_is_refused() -> None:
+    rows = ratings([("a", "i", "A", 3), ("a", "i", "B", 4)] * 2, assignment_id=["1", "1", "2", "2"])
+    with pytest.raises(AnalysisError, match="1 people answered a question in two assignments"):
+        analyse_totals(totals_of(check(ratings=rows), "ratings"), Plan())
+
+
+def test_annotators_are_left_out_by_the_table_of_annotators_before_answers_are_added_up() -> None:
+    table = rated(people=13)
+    people = pl.DataFrame({"annotator_id": ["p00", "p01", "p02"], "checks_failed": [1, 0, 0], "submissions": [1, 1, 2]})
+    whole = check(ratings=table, annotators=people)
+    gone = find_exclusions(AnswerTables(annotators=whole.annotators), Plan())
+    assert {row.annotator_id: row.rule for row in gone} == {"p00": "attention_checks", "p02": "repeat_submissions"}
+    kept = table.filter(~pl.col("annotator_id").is_in([row.annotator_id for row in gone]))
+    found = analyse_totals(totals_of(check(ratings=kept), "ratings"), Plan(), exclusions=gone)
+    expected = analyse(whole, Plan())
+    after = json.loads(to_json(found))
+    assert list(differences(expected["ratings"]["means"], after["ratings"]["means"])) == []
+    assert after["exclusions"] == expected["exclusions"]
+
+
+def test_correlations_of_too_many_outputs_are_named_as_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("analysis.large.rating_sums.MOST_OUTPUTS", 3)
+    results = from_sums(check(ratings=rated(people=4, llm=2)), "ratings", Plan())
+    assert results["correlations"] == []
+    assert "correlations of groups" in results["warnings"][-1]
+
+
+def test_units_that_are_too_many_to_be_drawn_are_drawn_in_bundles(monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = check(ratings=rated(people=4, llm=2))
+    singly = from_sums(tables, "ratings", Plan())["ranking_agreement"]
+    monkeypatch.setattr("analysis.large.comparing.MOST_UNITS", 3)
+    bundled = from_sums(tables, "ratings", Plan())["ranking_agreement"]
+    assert [row["kendall_tau"] for row in bundled] == [row["kendall_tau"] for row in singly]
+    assert [row["ci_low"] is None for row in bundled] == [row["ci_low"] is None for row in singly]
+    assert bundled != singly
+
+
+def test_systems_that_one_annotator_rated_in_two_assignments_need_single_ratings() -> None:
+    rows = [(f"a{person}", f"i{item}", system, 3 + item % 2) for person, item, system in COUNTED]
+    visits = [system for *_, system in COUNTED]
+    tables = check(ratings=ratings(rows, assignment_id=visits))
+    with pytest.raises(AnalysisError, match="rated the same item in several assignments or variants"):
+        analyse_totals(totals_of(tables, "ratings"), Plan())
