@@ -118,6 +118,17 @@ def start(*, synced: bool = False, settings: tuple[str, ...] = ()) -> Cluster:
     return Cluster(folder=folder)
 
 
+def halt(running: Cluster) -> None:
+    """Stop a server at once, to be resumed."""
+    _as_server("pg_ctl", "-D", str(running.folder / "data"), "-m", "fast", "-w", "stop")
+
+
+def resume(running: Cluster) -> None:
+    """Start a server again that was halted."""
+    data, log = str(running.folder / "data"), str(running.folder / "log")
+    _as_server("pg_ctl", "-D", data, "-l", log, "-w", "-t", "120", "start")
+
+
 def stop(running: Cluster) -> None:
     """Stop a server, without waiting for its clients, and remove its folder."""
     _as_server("pg_ctl", "-D", str(running.folder / "data"), "-m", "immediate", "-w", "stop")

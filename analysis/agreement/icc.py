@@ -95,10 +95,12 @@ def every_icc(data: ReliabilityData, *, confidence: float, forms: Sequence[Form]
     if len(data.value) == data.n_units * data.n_annotators:
         squares = mean_squares(data.matrix())
         return tuple(_complete(data, form, squares, confidence) for form in forms)
-    from analysis.agreement.variance_components import fit_share  # scipy.optimize takes a fifth of a second to load
+    # scipy.optimize takes a fifth of a second to load
+    from analysis.agreement.variance_components import fit_share, sufficient_sums
 
     models = {MODELS[form[3]] for form in forms if form[3] == "1" or data.n_annotators <= MOST_ANNOTATORS}
-    shares = {model: fit_share(data, model, confidence=confidence) for model in sorted(models)}
+    sums = sufficient_sums(data)
+    shares = {model: fit_share(sums, model, confidence=confidence) for model in sorted(models)}
     return tuple(_incomplete(data, form, shares.get(MODELS[form[3]]), confidence) for form in forms)
 
 

@@ -55,6 +55,7 @@ class SufficientSums:
     total: Floats
     by_annotator: Floats
     answers: Floats
+    n: float
     square: float
 
 
@@ -83,11 +84,12 @@ def sufficient_sums(data: ReliabilityData) -> SufficientSums:
         total=np.bincount(number, weights=of_unit).astype(np.float64),
         by_annotator=np.bincount(data.annotator, weights=value, minlength=k).astype(np.float64),
         answers=np.bincount(data.annotator, minlength=k).astype(np.float64),
+        n=float(len(value)),
         square=float(value @ value),
     )
 
 
-def fit_share(data: ReliabilityData, annotators: Annotators, *, confidence: float) -> UnitShare:
+def fit_share(sums: SufficientSums, annotators: Annotators, *, confidence: float) -> UnitShare:
     """Estimate the share of variance between units by restricted maximum likelihood.
 
     y = mean (+ annotator) + unit + error, the unit's effect random; annotators absent, fixed, or random as well.
@@ -95,8 +97,8 @@ def fit_share(data: ReliabilityData, annotators: Annotators, *, confidence: floa
 
     Parameters
     ----------
-    data : ReliabilityData
-        At least two units with two answers.
+    sums : SufficientSums
+        Of at least two units with two answers (:func:`sufficient_sums`).
     annotators : {"absent", "random", "fixed"}
         How annotators enter.
     confidence : float
@@ -112,9 +114,8 @@ def fit_share(data: ReliabilityData, annotators: Annotators, *, confidence: floa
     Patterson, H. D. and Thompson, R. (1971). Recovery of inter-block information when block sizes are unequal.
     Biometrika, 58(3), 545-554. Harville, D. A. (1977). JASA, 72(358), 320-338.
     """
-    sums = sufficient_sums(data)
-    fixed = data.n_annotators if annotators == "fixed" else 1
-    if len(data.value) - fixed < 2:
+    fixed = len(sums.answers) if annotators == "fixed" else 1
+    if sums.n - fixed < 2:
         return UnitShare(annotators=annotators, reason="too few answers for a mixed model")
     left = sums.square - float(np.sum(sums.by_annotator**2 / sums.answers))
     if annotators != "absent" and left <= NOISE * sums.square:
@@ -143,7 +144,7 @@ def _exhausted(sums: SufficientSums, annotators: Annotators) -> bool:
         effects, _, found, _ = np.linalg.lstsq(table, right, rcond=1e-10)
         rank = int(found)
         rest -= float(right @ effects)
-    over = int(sums.answers.sum() - sums.units.sum()) - rank
+    over = int(sums.n - sums.units.sum()) - rank
     return over > 0 and rest <= EXHAUSTED * sums.square
 
 
@@ -173,7 +174,7 @@ def _weights(sums: SufficientSums, ratio: float) -> tuple[Floats, float]:
 
 def _one_way(sums: SufficientSums, ratio: float) -> float:
     weights, log_size = _weights(sums, ratio)
-    n = float(sums.answers.sum())
+    n = sums.n
     xx = n - float(weights @ (sums.size**2 * sums.units))
     xy = float(sums.total.sum()) - float(weights @ (sums.size * sums.total))
     yy = sums.square - float(weights @ sums.squares)
@@ -191,7 +192,7 @@ def _fixed(sums: SufficientSums, ratio: float) -> float:
     table, right, yy = _normal_equations(sums, weights)
     factor = cho_factor(table)
     log_table = 2 * float(np.log(np.diag(factor[0])).sum())
-    n = float(sums.answers.sum())
+    n = sums.n
     return _restricted(n - len(right), yy - float(right @ cho_solve(factor, right)), log_size + log_table)
 
 
@@ -202,7 +203,7 @@ def _crossed(sums: SufficientSums, ratio: float, spread: float) -> float:
     rows = table.sum(axis=1)
     scaled = spread * table
     scaled.flat[:: len(table) + 1] += 1
-    factor, both, info = dposv(scaled, np.column_stack([right, rows]))
+    factor, both, info = dposv(scaled, np.array([right, rows]).T)
     if info:
         raise np.linalg.LinAlgError("the annotators' equations are singular")
     log_size += 2 * float(np.log(factor.diagonal()).sum())
@@ -210,7 +211,7 @@ def _crossed(sums: SufficientSums, ratio: float, spread: float) -> float:
     xx = float(rows.sum() - rows @ both[:, 1])
     xy = float(right.sum() - rows @ both[:, 0])
     yy -= float(right @ both[:, 0])
-    return _restricted(float(sums.answers.sum()) - 1, yy - xy**2 / xx, log_size + math.log(xx))
+    return _restricted(sums.n - 1, yy - xy**2 / xx, log_size + math.log(xx))
 
 
 def _restricted(df: float, rest: float, log_size: float) -> float:

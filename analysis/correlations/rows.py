@@ -28,7 +28,7 @@ from analysis.correlations.scores import Scores, group_scores, metric_scores, ou
 from analysis.correlations.upper_bounds import OneAgainstOthers, one_against_others
 from analysis.statistics.coding import Floats, code
 from analysis.statistics.corrections import adjust
-from analysis.statistics.record import Coefficient, Count, Positive, Probability, Record, fields_of
+from analysis.statistics.record import Coefficient, Count, Positive, Probability, Record, fields_of, replace_fields
 
 LISTED = 20  # people up to whom each one has rows of his own
 AVERAGED = "an average over people, not a test"
@@ -206,7 +206,7 @@ def adjusted(rows: Sequence[Row], family: Callable[[Row], Hashable | None], plan
         result = adjust([rows[place].p_value for place in members], correction="bh", rate=plan.fwer)
         for place, p_adjusted in zip(members, result.p_adjusted, strict=True):
             if p_adjusted is not None:
-                done[place] = replace(rows[place], p_adjusted=p_adjusted, n_tests=result.n_tests)
+                done[place] = replace_fields(rows[place], p_adjusted=p_adjusted, n_tests=result.n_tests)
     return done
 
 

@@ -14,6 +14,7 @@ from analysis.statistics.record import with_fields
 
 LONGEST_NAME = 80
 MINUS = "\u2212"
+NUMBERS = frozenset({int, bool, float, type(None)})
 NONE = "\u2013"  # stands where there is no number
 ROUNDING = Context(prec=400, rounding=ROUND_HALF_UP)  # any float, with its decimals
 NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
@@ -41,7 +42,7 @@ def clean(value: Any) -> Any:
             for place, part in enumerate(SET_APART.split(value))
         )
     if is_dataclass(value) and not isinstance(value, type):
-        return with_fields(value, clean)
+        return with_fields(value, clean, NUMBERS)
     if isinstance(value, Mapping):
         return {clean(key): clean(item) for key, item in value.items()}
     if isinstance(value, tuple):

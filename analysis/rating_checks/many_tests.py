@@ -15,6 +15,7 @@ from analysis.statistics.coding import Floats, Ints, fold
 from analysis.statistics.t_tests import NO_VARIATION, ONE_UNIT
 
 Flags = npt.NDArray[np.bool_]
+EXACT = 2.0**53  # whole numbers below are floats
 NOTHING_PAIRED = "nobody rated both systems on one item"
 
 
@@ -39,10 +40,11 @@ def untested(reasons: list[str | None]) -> ManyTests:
 
 
 def sums_by(part: Ints, values: Floats, n_parts: int) -> Floats:
-    """Add up the values of each part, the smallest first."""
-    order = np.lexsort((values, part))
-    sums: Floats = np.bincount(part[order], weights=values[order], minlength=n_parts).astype(np.float64)
-    return sums
+    """Add up the values of each part, the smallest first unless whole numbers, of which no sum is rounded."""
+    if not (np.array_equal(values, np.rint(values)) and np.abs(values).sum() < EXACT):
+        order = np.lexsort((values, part))
+        part, values = part[order], values[order]
+    return np.bincount(part, weights=values, minlength=n_parts).astype(np.float64)
 
 
 def unit_means(part: Ints, unit: Ints, values: Floats) -> tuple[Ints, Floats]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Annotated, Any, ClassVar
 
@@ -19,7 +19,7 @@ from analysis.rating_checks.respacing import Holds, Respacing
 from analysis.statistics.coding import Floats
 from analysis.statistics.corrections import OUTSIDE_FAMILY, Verdict, adjust, members_by_family
 from analysis.statistics.effect_sizes import APPROXIMATE, NONCENTRAL
-from analysis.statistics.record import Count, Probability, Record, Share
+from analysis.statistics.record import Count, Probability, Record, Share, replace_fields
 
 AtLeastOne = Annotated[float, Ge(1)]
 
@@ -104,17 +104,17 @@ class OtherTests:
         """
         parts = self.ratings
         effects = [_effect_sizes(part.effects, place) for part in parts for place in range(len(part.respacing))]
-        pairs = [replace(test, **sizes) for test, sizes in zip(tests, effects, strict=True)]
+        pairs = [replace_fields(test, **sizes) for test, sizes in zip(tests, effects, strict=True)]
         robustness: list[RobustnessRow] = []
         for method in METHODS:
             found = _correct(method, [part.methods[method] for part in parts], tests, self.plan)
             if method == "crossed":
                 df = _numbers([part.methods[method].df for part in parts])
                 fields = map(_crossed_fields, found, df)
-                pairs = [replace(test, **crossed) for test, crossed in zip(pairs, fields, strict=True)]
+                pairs = [replace_fields(test, **crossed) for test, crossed in zip(pairs, fields, strict=True)]
             if method == "z_scores":
                 left_out = (count for part in parts for count in part.left_out.tolist())
-                found = [replace(row, left_out=count) for row, count in zip(found, left_out, strict=True)]
+                found = [replace_fields(row, left_out=count) for row, count in zip(found, left_out, strict=True)]
             rows = iter(found)
             for part in parts:
                 robustness += _shorten(list(islice(rows, len(part.respacing))))
@@ -129,14 +129,14 @@ class OtherTests:
         """Add the crossed test to the tests of choices."""
         found = _correct("crossed", self.choices, tests, self.plan, against=CHANCE, turns=False)
         fields = map(_crossed_fields, found, _numbers([part.df for part in self.choices]))
-        return [replace(test, **crossed) for test, crossed in zip(tests, fields, strict=True)]
+        return [replace_fields(test, **crossed) for test, crossed in zip(tests, fields, strict=True)]
 
 
 def _shorten(rows: list[RobustnessRow]) -> list[RobustnessRow]:
     """Return the rows of a part; one without systems for all where none could be tested, for one reason."""
     reasons = {row.reason for row in rows}
     if len(rows) > 1 and len(reasons) == 1 and reasons != {None}:
-        return [replace(rows[0], system_x=None, system_y=None, n=None, estimate=None)]
+        return [replace_fields(rows[0], system_x=None, system_y=None, n=None, estimate=None)]
     return rows
 
 
@@ -200,7 +200,7 @@ def _correct(
                 effect = -effect
             verdict: Verdict = ("x" if effect > 0 else "y") if rejected and effect else "indifferent"
             agrees = None if test.verdict is None else verdict == test.verdict
-            rows[place] = replace(row, p_adjusted=p_adjusted, verdict=verdict, agrees=agrees)
+            rows[place] = replace_fields(row, p_adjusted=p_adjusted, verdict=verdict, agrees=agrees)
     return rows
 
 

@@ -70,9 +70,11 @@ def _refuse_other_folders(folder: Path) -> None:
 
 
 def _move(source: Path, target: Path) -> Iterator[Path]:
-    for path in sorted(source.rglob("*")):
+    target.mkdir(exist_ok=True)
+    for path in sorted(source.rglob("*")):  # folders come before what they hold
         place = target / path.relative_to(source)
-        if path.is_file():
-            place.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir():
+            place.mkdir(exist_ok=True)
+        else:
             os.replace(path, place)
             yield place

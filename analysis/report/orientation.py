@@ -13,7 +13,7 @@ from analysis.comparisons.findings import TURNED
 from analysis.results.findings import WON_ALL, rank_of
 from analysis.results.records import PairTest, Results
 from analysis.results.words import Names
-from analysis.statistics.record import Record, names_of
+from analysis.statistics.record import Record, names_of, replace_fields
 
 Stars = Literal["", "*", "**", "***"]
 MARKS: tuple[Stars, ...] = ("", "*", "**", "***")
@@ -53,7 +53,7 @@ def turned(row: Row) -> Row:
             changes[name] = _of_the_other(value, share=base in SHARES or (share and base in OF_ITS_SOURCE))
         elif name in ("verdict", "crossed_verdict"):
             changes[name] = TURNED[getattr(row, name)]
-    return replace(row, **changes)  # type: ignore[type-var]
+    return replace_fields(row, **changes)
 
 
 def _of_the_other(value: float | None, *, share: bool) -> float | None:
@@ -136,7 +136,7 @@ def _from_winner(row: Row, source: str, winners: Mapping[Key, str]) -> Row:
 
 
 def _starred(row: Test) -> Test:
-    return replace(row, stars=stars(row.p_adjusted))
+    return replace_fields(row, stars=stars(row.p_adjusted))
 
 
 def stars(p_adjusted: float | None) -> Stars:

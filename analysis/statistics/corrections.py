@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, Protocol, TypeVar, get_args
+from typing import Literal, Protocol, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from analysis.statistics.coding import DIGITS, Floats
+from analysis.statistics.record import replace_fields
 
 Verdict = Literal["x", "y", "indifferent"]
 Correction = Literal["holm", "bh"]
@@ -302,7 +303,7 @@ def with_verdicts(
             if p_adjusted is None:
                 continue
             turned = rows[place].criterion in lower_is_better
-            done[place] = _replace(
+            done[place] = replace_fields(
                 rows[place],
                 p_adjusted=p_adjusted,
                 n_tests=result.n_tests,
@@ -325,10 +326,3 @@ def _verdict(effect: float, rejected: bool, turned: bool) -> Verdict:
     if not rejected or effect == 0:
         return "indifferent"
     return "x" if (effect > 0) != turned else "y"
-
-
-def _replace(row: Row, **changes: Any) -> Row:
-    from dataclasses import replace
-
-    update: Callable[..., Row] = replace
-    return update(row, **changes)

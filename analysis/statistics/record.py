@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import fields
 from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
@@ -13,7 +13,6 @@ from annotated_types import Ge, Interval, Le
 from analysis.statistics.coding import DIGITS
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
     from pydantic_core import CoreSchema
 
@@ -30,7 +29,7 @@ RankedSource = Literal["preferences", "ratings", "choices", "ratings_bt"]
 Value = TypeVar("Value")
 NAMES: dict[type[Any], tuple[str, ...]] = {}  # of the fields of each record
 GETTERS: dict[type[Any], Callable[[Any], tuple[Any, ...]]] = {}  # of all of them at once, five times as fast
-COUNTS = frozenset({int, bool, type(None)})
+UNROUNDED = frozenset({int, bool, str, type(None)})
 
 
 class Record:
@@ -101,7 +100,7 @@ def rounded(value: Value) -> Value:
             raise ArithmeticError("a result is not finite")
         found = float(f"{value:.{DIGITS}g}")
     elif isinstance(value, Record):
-        found = with_fields(found, rounded)
+        found = with_fields(found, rounded, UNROUNDED)
     elif isinstance(value, Mapping):
         found = {key: rounded(item) for key, item in value.items()}
     elif isinstance(value, list | tuple):
@@ -116,16 +115,30 @@ def names_of(kind: type[Any]) -> tuple[str, ...]:
     return NAMES[kind]
 
 
-def with_fields(record: Any, change: Callable[[Any], Any]) -> Any:
-    """Return a record with a function of each field that is neither a count nor null, itself where nothing changes."""
-    before = fields_of(record)
-    after = {name: value if type(value) in COUNTS else change(value) for name, value in before.items()}
-    return record if all(map(is_, before.values(), after.values())) else type(record)(**after)
+def with_fields(record: Any, change: Callable[[Any], Any], same: Container[object]) -> Any:
+    """Return a record with a function of each field whose type is not among the ``same``, itself if nothing changes."""
+    before = values_of(record)
+    after = [value if type(value) in same else change(value) for value in before]
+    if all(map(is_, before, after)):
+        return record
+    return type(record)(**dict(zip(names_of(type(record)), after, strict=True)))
 
 
-def fields_of(record: DataclassInstance) -> dict[str, Any]:
+def replace_fields(record: Value, **changes: Any) -> Value:
+    """Do what ``dataclasses.replace`` does, three times as fast."""
+    return type(record)(**fields_of(record) | changes)
+
+
+def fields_of(record: Any) -> dict[str, Any]:
     """Return the fields of a record by name; records within it are kept, which ``asdict`` would turn into dicts."""
+    return dict(zip(names_of(type(record)), values_of(record), strict=True))
+
+
+def values_of(record: Any) -> tuple[Any, ...]:
+    """Return the values of a record's fields in their order."""
     kind = type(record)
     if kind not in GETTERS:
-        GETTERS[kind] = attrgetter(*names_of(kind), names_of(kind)[0])  # of one name alone it returns no tuple
-    return dict(zip(NAMES[kind], GETTERS[kind](record), strict=False))
+        names = names_of(kind)
+        several = attrgetter(*names)
+        GETTERS[kind] = several if len(names) > 1 else lambda own: (several(own),)
+    return GETTERS[kind](record)

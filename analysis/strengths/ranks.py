@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
@@ -107,12 +108,11 @@ def rank_intervals(
 def _largest_t(covariance: Floats, se: Floats, df: float, rng: np.random.Generator) -> Floats:
     values, vectors = np.linalg.eigh(covariance)
     root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T  # symmetric: no eigenvector's sign matters
-    k = len(se)
-    draws = np.ascontiguousarray((rng.standard_normal((DRAWS, k)) @ root).T)
-    largest = np.zeros(DRAWS)
-    for i in range(k - 1):
-        apart = np.abs(draws[i] - draws[i + 1 :]) / se[i, i + 1 :, None]
-        np.maximum(largest, np.max(apart, axis=0), out=largest)
+    draws = np.ascontiguousarray((rng.standard_normal((DRAWS, len(se))) @ root).T)
+    largest, apart = np.zeros(DRAWS), np.empty(DRAWS)
+    for i, j in combinations(range(len(se)), 2):  # a pair at a time stays in the processor's cache
+        np.abs(np.subtract(draws[i], draws[j], out=apart), out=apart)
+        np.maximum(largest, np.divide(apart, se[i, j], out=apart), out=largest)
     if np.isfinite(df):
         largest /= np.sqrt(rng.chisquare(df, DRAWS) / df)
     return largest

@@ -76,6 +76,11 @@ if TYPE_CHECKING:
     help="Timeout of a request, in seconds.",
 )
 @store_option
+@click.option(
+    "--cluster",
+    metavar="WHERE",
+    help='Rate on a Dask cluster: "local:4" (processes here), "slurm:FILE" or "tcp://HOST:8786".',
+)
 @click.option("--wait", is_flag=True, help='With provider = "batch": wait for all results.')
 @click.option("--simulate", is_flag=True, help="Start a local endpoint that simulates the LLM.")
 @simulation_options
@@ -88,8 +93,10 @@ def rate(**given: Any) -> None:
     and --seed are for --simulate.
     """
     from spa.commands.rating import choose_rater, choose_variants, print_estimate, print_injection, print_summary
+    from spa.commands.rating_cluster import print_waiting
     from spa.commands.workspace import open_workspace
     from spa.raters.budget import load_prices
+    from spa.raters.cluster.coordinator import begin_run
     from spa.raters.prompt_messages import PromptWriter
     from spa.raters.summary import stop_if_unfinished
     from spa.raters.visits import rater_visits
@@ -108,6 +115,7 @@ def rate(**given: Any) -> None:
             print_estimate(workspace, visits, PromptWriter(workspace.texts), prices, as_json=options.as_json)
             return
         with exclusive_run(workspace.store.name, rater.id, workspace.store.reading):
+            begin_run(workspace.store, rater.id, say=print_waiting)
             visits, summary = rate_open_visits(workspace, rater, prices, options)
         if options.probe_injection is not None:
             print_injection(workspace, visits, summary, as_json=options.as_json)
@@ -136,6 +144,7 @@ class RateOptions:
     everything: bool
     timeout: float
     store: str | None
+    cluster: str | None
     wait: bool
     simulate: bool
     seed: int
@@ -158,11 +167,15 @@ def rate_open_visits(
 ) -> tuple[Sequence[RaterVisit], RatingSummary]:
     """Have the rater answer the open visits; return all selected visits and a summary."""
     from spa.commands.rating import budget_of, check_capabilities, choose_variants, open_endpoint, progress_of
+    from spa.commands.rating_cluster import opened_cluster, run_on_cluster
     from spa.raters.injection import injection_visits
     from spa.raters.stopping import stopping_of
     from spa.raters.visits import rater_visits
 
-    with configured_rater(workspace, rater, options) as changed:
+    with (
+        configured_rater(workspace, rater, options) as changed,
+        opened_cluster(options.cluster, workspace, changed, simulate=options.simulate) as client,
+    ):
         variants = choose_variants(changed, options.variants)
         visits = rater_visits(workspace.store, variants, limit=options.limit, only=options.only)
         if options.probe_injection is not None:
@@ -172,19 +185,35 @@ def rate_open_visits(
         capabilities, notes = check_capabilities(
             workspace, changed, variants, rater_budget, timeout=options.timeout, probe=options.probe
         )
-        endpoint = open_endpoint(changed, options.timeout, options.study.parent)
         with progress_of(changed, len(visits), prices.currency, hidden=options.as_json) as progress:
             whole = options.everything or options.probe_injection is not None
-            summary = run_visits(
-                workspace,
-                visits,
-                endpoint,
-                rater_budget,
-                progress,
-                wait=options.wait,
-                several=capabilities.get("several") == "yes",
-                stopping=None if whole else stopping_of(workspace.study, workspace.store),
-            )
+            several = capabilities.get("several") == "yes"
+            stopping = None if whole else stopping_of(workspace.study, workspace.store)
+            if client is not None and visits:
+                summary = run_on_cluster(
+                    client,
+                    workspace,
+                    visits,
+                    rater_budget,
+                    progress,
+                    study=options.study,
+                    store=options.store,
+                    timeout=options.timeout,
+                    price=prices.of(changed.model),
+                    several=several,
+                    stopping=stopping,
+                )
+            else:
+                summary = run_visits(
+                    workspace,
+                    visits,
+                    open_endpoint(changed, options.timeout, options.study.parent),
+                    rater_budget,
+                    progress,
+                    wait=options.wait,
+                    several=several,
+                    stopping=stopping,
+                )
     summary.endpoint, summary.notes = capabilities, notes + summary.notes
     return visits, summary
 

@@ -116,12 +116,15 @@ def budget_of(store: Store, rater: Rater, prices: PriceTable) -> RaterBudget:
     return RaterBudget(price, budget=rater.budget, spent=spent, batch=rater.provider == "batch")
 
 
-def open_endpoint(rater: Rater, timeout: float, folder: Path) -> LLMEndpoint:
-    """Return the connection for a rater's provider; relative paths of local models begin at ``folder``."""
+def open_endpoint(rater: Rater, timeout: float, folder: Path, *, keep: bool = False) -> LLMEndpoint:
+    """Return the connection for a rater's provider; relative paths of local models begin at ``folder``.
+
+    A local model that is to be kept stays loaded.
+    """
     if rater.provider == "local":
         from spa.raters.local.endpoint import LocalEndpoint
 
-        return LocalEndpoint(rater, base=folder)
+        return LocalEndpoint(rater, base=folder, keep=keep)
     return open_http_endpoint(rater, timeout)
 
 
@@ -201,6 +204,8 @@ def pace(summary: RatingSummary, currency: str) -> str:
     """Return failed visits, requests a second, tokens and cost so far."""
     failed = sum(summary.unfinished.values())
     parts = [f"{failed} unfinished"] if failed else []
+    if summary.workers and summary.seconds:
+        parts.append(f"{summary.workers} workers, {3600 * summary.finished / summary.seconds:,.0f} forms/h")
     parts.append(f"{summary.requests / summary.seconds if summary.seconds else 0:.1f} requests/s")
     parts.append(f"{summary.prompt_tokens + summary.completion_tokens:,} tokens")
     if summary.cost is not None:

@@ -104,6 +104,11 @@ class RaterBudget:
         return self._price is not None
 
     @property
+    def reserved(self) -> float:
+        """The amount reserved for requests in progress."""
+        return self._reserved
+
+    @property
     def promised(self) -> str:
         """The amount reserved for requests in progress, in words; empty if none is."""
         return f", and {self._reserved:.6g} reserved for requests in progress" if self._reserved > 1e-12 else ""

@@ -117,6 +117,7 @@ class RatingRun:
     rng: np.random.Generator
     progress: Progress | None
     stopping: RaterStopping | None = None
+    rate: float | None = None  # requests a second, where the endpoint has said "too many"; changes with what it says
     _failed_visits: int = 0
     _answered: int = 0  # requests of this run
     _stopped: bool = False
@@ -128,7 +129,7 @@ class RatingRun:
     async def run(self, visits: Sequence[RaterVisit]) -> RatingSummary:
         """Answer the visits."""
         self.summary = RatingSummary(rater=self.rater.id, visits=len(visits))
-        self._limiter = RateLimiter(self.most, sleep=self.sleep)
+        self._limiter = RateLimiter(self.most, rate=self.rate, sleep=self.sleep)
         self._writer = writer_of(self.forms.store, self.most)
         self._began = time.monotonic()
         waiting = group_repeats(visit_states(self.forms.store, visits, self.forms.expect), self.samples)
@@ -153,6 +154,7 @@ class RatingRun:
                     ends = await asyncio.gather(*(work(waiting) for _ in range(self.most)), return_exceptions=True)
             finally:
                 await asyncio.gather(*self._saving, return_exceptions=True)
+                self.rate = self._limiter.rate
             if self.stopping is not None:
                 self.summary.notes += self.stopping.notes()
             if self.summary.unfinished["budget"]:  # reported when all requests in progress are paid
@@ -163,6 +165,15 @@ class RatingRun:
                 raise end
         self._raise_write_error()
         return self.summary
+
+    @property
+    def stopped(self) -> bool:
+        """Whether nothing more is asked."""
+        return self._stopped
+
+    def stop(self) -> None:
+        """Ask nothing more; requests under way are finished. Any thread may call it."""
+        self._stopped = True
 
     def _raise_write_error(self) -> None:
         """Raise the error with which an earlier record could not be written."""

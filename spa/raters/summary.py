@@ -36,6 +36,7 @@ class RatingSummary:
     completion_tokens: int = 0
     cost: float | None = None  # of this run; None where no price is known
     seconds: float = 0.0
+    workers: int = 0  # of a cluster
     notes: list[str] = field(default_factory=list)  # what is to be known of the endpoint
     endpoint: dict[str, Any] = field(default_factory=dict)  # what it was seen to do; see capabilities.py
     problem: str | None = None  # why the run stopped early, or what the endpoint said last

@@ -5,10 +5,11 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from hashlib import sha256
 
 from sqlalchemy import Connection, text
+from sqlalchemy.exc import InterfaceError, OperationalError
 
 from spa.errors import ResponseError
 from spa.responses.database import parse_target
@@ -34,9 +35,22 @@ def exclusive_run(store_name: str, name: str, connect: Connect | None = None, *,
     ResponseError
         If no file can be made beside it.
     """
+    with _lock(store_name, name, connect, what, shared=False):
+        yield
+
+
+@contextmanager
+def shared_run(store_name: str, name: str, connect: Connect, *, what: str = "rater") -> Iterator[None]:
+    """Hold a lock beside others that share it; see :func:`exclusive_run`, which gets it when all have ended."""
+    with _lock(store_name, name, connect, what, shared=True):
+        yield
+
+
+@contextmanager
+def _lock(store_name: str, name: str, connect: Connect | None, what: str, *, shared: bool) -> Iterator[None]:
     store = parse_target(store_name).path
     if store is None:
-        with _advisory_lock(store_name, name, connect, what):
+        with _advisory_lock(store_name, name, connect, what, shared):
             yield
         return
     key = name if what == "rater" else f"{what} {name}"
@@ -47,7 +61,7 @@ def exclusive_run(store_name: str, name: str, connect: Connect | None = None, *,
         raise ResponseError(f"{place}: cannot be written ({error.strerror}); make its folder writable") from error
     try:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise _running(str(store), name, what) from error
         yield
@@ -56,7 +70,7 @@ def exclusive_run(store_name: str, name: str, connect: Connect | None = None, *,
 
 
 @contextmanager
-def _advisory_lock(store_name: str, name: str, connect: Connect | None, what: str) -> Iterator[None]:
+def _advisory_lock(store_name: str, name: str, connect: Connect | None, what: str, shared: bool) -> Iterator[None]:
     if connect is None:
         yield
         return
@@ -65,15 +79,17 @@ def _advisory_lock(store_name: str, name: str, connect: Connect | None, what: st
             yield
             return
         number = int.from_bytes(sha256(f"spa {what} {name}".encode()).digest()[:8], "big", signed=True)
-        got = connection.scalar(text("SELECT pg_try_advisory_lock(:number)"), {"number": number})
+        end = "_shared" if shared else ""
+        got = connection.scalar(text(f"SELECT pg_try_advisory_lock{end}(:number)"), {"number": number})
         connection.commit()  # the lock is the session's; no transaction stays open beside it
         if not got:
             raise _running(store_name, name, what)
         try:
             yield
         finally:
-            connection.execute(text("SELECT pg_advisory_unlock(:number)"), {"number": number})
-            connection.commit()
+            with suppress(OperationalError, InterfaceError):  # the database has restarted, which frees the lock
+                connection.execute(text(f"SELECT pg_advisory_unlock{end}(:number)"), {"number": number})
+                connection.commit()
 
 
 def _running(store_name: str, name: str, what: str) -> AlreadyRunning:

@@ -65,12 +65,12 @@ def test_crossed_effects_match_a_dense_likelihood() -> None:
 def test_without_a_missing_cell_the_model_gives_the_mean_squares(monkeypatch: pytest.MonkeyPatch) -> None:
     """A unit that nobody paired makes the table incomplete; where the unit carries nothing, both ways agree."""
     from analysis.agreement.data import reliability_data
-    from analysis.agreement.variance_components import fit_share
+    from analysis.agreement.variance_components import fit_share, sufficient_sums
 
     table = crossed(np.random.default_rng(2), 80, 4)
     for form, annotators in (("icc1", "absent"), ("icc2", "random"), ("icc3", "fixed")):
         exact = icc(table, form=form)  # type: ignore[arg-type]
-        found = fit_share(reliability_data(table), annotators, confidence=0.95)  # type: ignore[arg-type]
+        found = fit_share(sufficient_sums(reliability_data(table)), annotators, confidence=0.95)  # type: ignore[arg-type]
         assert found.value == pytest.approx(exact.value, abs=1e-6)
 
 

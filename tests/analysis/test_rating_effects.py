@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from analysis import cohens_d_z, hedges_g, superiority
+from analysis.rating_checks.many_tests import sums_by
 from tests.analysis.answers import ratings, run
 
 SCORES = st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=4, max_size=12)
@@ -115,3 +118,13 @@ def test_unpaired_ratings_have_g_and_the_share_of_all_couples() -> None:
 def test_what_is_no_sample_is_refused(wrong: list[float]) -> None:
     with pytest.raises(ValueError, match="expected"):
         cohens_d_z(wrong)
+
+
+def test_sums_are_exact_for_whole_numbers_and_else_the_same_in_any_order() -> None:
+    rng = np.random.default_rng(4)
+    part, whole = rng.integers(0, 5, size=400), rng.integers(-9, 9, size=400).astype(np.float64)
+    for values in (whole, whole / 3, whole * 2.0**50, np.where(whole > 0, whole, 0.1)):
+        shuffled = rng.permutation(400)
+        found = sums_by(part, values, 6)
+        np.testing.assert_array_equal(found, sums_by(part[shuffled], values[shuffled], 6))
+        np.testing.assert_allclose(found, [math.fsum(values[part == number]) for number in range(6)], rtol=1e-12)

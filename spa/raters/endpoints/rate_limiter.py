@@ -39,18 +39,19 @@ class RequestSlot:
 
 
 class RateLimiter:
-    """A rate limiter shared by all tasks of a run, with ``most`` requests at once."""
+    """A rate limiter shared by all tasks of a run: ``most`` requests at once, ``rate`` a second where it is known."""
 
     def __init__(
         self,
         most: int,
         *,
+        rate: float | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.most = most
         self.concurrency = float(most)
-        self.rate: float | None = None  # requests a second; None until the endpoint says "too many"
+        self.rate = rate  # requests a second; None until the endpoint says "too many"
         self._clock = clock
         self._sleep = sleep
         self._under_way = 0

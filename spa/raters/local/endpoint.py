@@ -43,10 +43,11 @@ class LocalEndpoint:
     """A model on this machine; an asynchronous context manager.
 
     One request is computed at a time, in a thread of its own. The rater's ``model`` is a folder, which begins at
-    ``base`` if it is relative, a GGUF file or the name of a model on the Hugging Face hub.
+    ``base`` if it is relative, a GGUF file or the name of a model on the Hugging Face hub. If it is to ``keep`` the
+    model, it may be entered many times and stays loaded.
     """
 
-    def __init__(self, rater: Rater, *, base: Path | None = None) -> None:
+    def __init__(self, rater: Rater, *, base: Path | None = None, keep: bool = False) -> None:
         check_extra(rater)
         for asked in rater_variants(rater):
             if asked.protocol.answer_format == "schema":
@@ -56,16 +57,20 @@ class LocalEndpoint:
                 )
         self.rater = rater
         self._base = Path() if base is None else base
+        self._keep = keep
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="local model")
         self._running: RunningModel | None = None
 
     async def __aenter__(self) -> Self:
-        self._running = await asyncio.get_running_loop().run_in_executor(self._thread, self._start)
+        if self._running is None:
+            self._running = await asyncio.get_running_loop().run_in_executor(self._thread, self._start)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._keep:
+            return
         self._running = None
         self._thread.shutdown(wait=True, cancel_futures=True)
 

@@ -1,0 +1,457 @@
+"""The coordinator hands batches of visits to workers, and out again where one was lost; workers ask and store."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from spa.errors import PlatformError, ResponseError, StudyError, expected_got
+from spa.journal import Journal
+from spa.raters.budget import RaterBudget, budget_message
+from spa.raters.cluster.batches import OpenBatches, VisitBatch, add_summary
+from spa.raters.cluster.grants import BudgetGrants
+from spa.raters.cluster.worker import (
+    BatchEnd,
+    HandedOut,
+    WorkerSetup,
+    ended_by,
+    rate_batch,
+    run_fact,
+    stop_batch,
+    worker_id,
+    workers_of,
+)
+from spa.raters.estimate import estimate, spent_before
+from spa.raters.prompt_messages import PromptWriter
+from spa.raters.run import MAX_FAILED_VISITS, Forms
+from spa.raters.stopping import RaterStopping
+from spa.raters.summary import Progress, RatingSummary
+from spa.raters.visits import KIND, RaterVisit
+from spa.responses.run_lock import AlreadyRunning, exclusive_run
+from spa.responses.store import Store
+
+if TYPE_CHECKING:
+    import distributed
+
+T = TypeVar("T")
+POLL = 0.05  # seconds between looks at what has ended
+LOOK = 1.0  # seconds between looks at which workers there are
+BATCH = 20.0  # seconds that a batch is to take
+SHORTER = 8  # times, at most, near the end: each batch opens a connection
+GROWTH = 4  # times the visits of the last batch, at most
+MOST_VISITS = 2000  # in a batch
+AHEAD = 1  # batches that wait at a worker, beside the one it is at
+AWAY = 300.0  # seconds that a store may be away, or a cluster without workers
+MOST_LOST = 5  # times that a batch is lost before it is taken to be the reason
+SAMPLE = 40  # visits whose cost is estimated
+ORPHANS = 60.0  # seconds that workers of an earlier run may finish in
+
+
+def begin_run(
+    store: Store, rater_id: str, run: str = "", *, say: Callable[[str], object], wait: float = ORPHANS
+) -> None:
+    """Wait until no worker of an earlier run is at work, and note which run hands out batches from now on.
+
+    Raises
+    ------
+    PlatformError
+        If one still is after ``wait`` seconds.
+    """
+    until, waiting = time.monotonic() + wait, False
+    while True:
+        try:
+            with exclusive_run(store.name, workers_of(rater_id), store.reading):
+                if run or store.meta(run_fact(rater_id)):
+                    store.set_meta(run_fact(rater_id), run)
+                return
+        except AlreadyRunning as error:
+            if time.monotonic() > until:
+                place = f"{store.name}: rater {rater_id!r}"
+                do = "end the workers of the earlier --cluster, such as its SLURM jobs, and start again"
+                raise PlatformError(expected_got(place, "no worker of an earlier run", "one at work", do)) from error
+        if not waiting:
+            say(f"waiting for workers of an earlier run of {rater_id!r} to finish")
+        waiting = True
+        time.sleep(0.5)
+
+
+def rate_on_cluster(
+    client: distributed.Client,
+    forms: Forms,
+    visits: Sequence[RaterVisit],
+    prompts: PromptWriter,
+    *,
+    setup: WorkerSetup,
+    rater_budget: RaterBudget,
+    progress: Progress | None = None,
+    stopping: RaterStopping | None = None,
+) -> RatingSummary:
+    """Let one rater answer the visits given on the workers of a cluster; return the counts of this run.
+
+    As :func:`spa.raters.run.rate_visits`: requests at once, their rate and the budget are those of all workers
+    together. The caller has begun the run with :func:`begin_run`.
+
+    Raises
+    ------
+    PlatformError
+        If a worker cannot work, the scheduler is lost, or no worker comes.
+    ResponseError
+        If the store is away for minutes.
+    """
+    cost = 0.0
+    if rater_budget.counts and visits:
+        sample = visits[:: max(1, len(visits) // SAMPLE)][:SAMPLE] if len(visits) > SAMPLE else visits
+        found = estimate(forms, sample, prompts, price=setup.price)
+        cost = (found.cost or 0.0) / max(1, found.visits - found.finished)
+    run = ClusterRun(client, forms.store, visits, setup, rater_budget, cost, progress, stopping)
+    return run.run()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchTask:
+    """A batch in the hands of a worker."""
+
+    handed: HandedOut
+    worker: str  # its address
+    future: Any
+
+
+class ClusterRun:
+    """One run of a rater on a cluster."""
+
+    def __init__(
+        self,
+        client: distributed.Client,
+        store: Store,
+        visits: Sequence[RaterVisit],
+        setup: WorkerSetup,
+        rater_budget: RaterBudget,
+        cost: float,
+        progress: Progress | None,
+        stopping: RaterStopping | None,
+    ) -> None:
+        self._client: Any = client
+        self._store, self._setup = store, setup
+        self._budget, self._progress, self._stopping = rater_budget, progress, stopping
+        self._rater = setup.rater
+        self.summary = RatingSummary(rater=self._rater.id, visits=len(visits))
+        self._open = OpenBatches(store, visits, self.summary, stopping)
+        self._grants = BudgetGrants(rater_budget, cost)
+        self._workers: dict[str, str] = {}  # address -> id of the process
+        self._tasks: dict[int, BatchTask] = {}
+        self._later: list[tuple[float, VisitBatch]] = []  # when a batch is put back
+        self._partial: dict[int, Mapping[str, Any]] = {}  # counts of batches under way
+        self._size = 1  # visits of the next batch
+        self._rate: float | None = None  # requests a second, of all workers
+        self._too_little = 0.0  # a share of the budget with which nothing could be asked
+        self._failed = 0  # visits in a row that nobody answered
+        self._stopped = False
+        self._free = setup.price is None or setup.price.input + setup.price.output == 0
+        self._gpus = False  # workers declare them
+        self._began, self._began_at = time.monotonic(), time.time()
+        self._looked = self._seen = self._began  # at the workers; and when there was one
+
+    def run(self) -> RatingSummary:
+        """Have all visits answered."""
+        self._client.subscribe_topic(self._setup.topic, self._heard)
+        try:
+            with self._stop_on_interrupt():
+                self._look_at_workers()
+                self._size = 2 * max(1, self._rater.concurrency // max(1, len(self._workers)))
+                while not self._is_over():
+                    time.sleep(POLL)
+        finally:
+            if self._tasks:  # after an error
+                self._stop_workers()
+            self._client.unsubscribe_topic(self._setup.topic)
+            for task in self._tasks.values():
+                task.future.cancel()
+        if self._grants.lost and not self._stopped:
+            self._reclaim(wait=0.0)
+        if self._stopping is not None:
+            self.summary.notes += self._stopping.notes()
+        self.summary.cost = self._budget.spent_now if self._budget.counts else None
+        self._report()
+        return self.summary
+
+    def _is_over(self) -> bool:
+        """Do what there is to do now; tell whether nothing more is."""
+        if time.monotonic() - self._looked >= LOOK:
+            self._look_at_workers()
+            self._report()
+        for number, task in list(self._tasks.items()):
+            if task.future.status != "pending" or self._workers.get(task.worker) != task.handed.worker_id:
+                del self._tasks[number]
+                self._collect(task)
+        now = time.monotonic()
+        for due, batch in [one for one in self._later if one[0] <= now or self._stopped]:
+            self._later.remove((due, batch))
+            self._open.put_back(batch)
+        more = not self._stopped and self._hand_out()
+        if not self._tasks and self._stopped:
+            self._open.drop("not asked")
+        return not (self._tasks or self._later or more)
+
+    def _hand_out(self) -> bool:
+        """Give each worker a batch, and then one that waits; tell whether there are more."""
+        for waiting in range(1 if self._stopping is not None else 1 + AHEAD):
+            for worker in self._used():
+                if sum(task.worker == worker for task in self._tasks.values()) > waiting:
+                    continue
+                share = self._share(worker)
+                if share < 1:
+                    continue
+                batch = self._while_store_is_away(lambda: self._open.take(self._visits_of_a_batch()))
+                if batch is None:
+                    return False
+                if not self._submit(batch, worker, share):
+                    return not self._stopped
+        return self._open.left > 0
+
+    def _submit(self, batch: VisitBatch, worker: str, share: int) -> bool:
+        """Give a batch to a worker; False where no money is left for it at present."""
+        available = self._grants.available
+        if available is not None and available <= self._too_little and not self._free:
+            self._open.put_back(batch)
+            if not self._tasks and not self._reclaim(wait=ORPHANS):
+                self._open.drop("budget")
+                self.summary.problem, self._stopped = budget_message(self._rater, self._budget), True
+            return False
+        handed = HandedOut(
+            batch=batch,
+            worker_id=self._workers[worker],
+            budget=self._grants.grant(batch, least=2 * self._too_little),
+            concurrency=share,
+            rate=None if self._rate is None else self._rate / len(self._used()),
+        )
+        resources = {"GPU": 1} if self._gpus else None
+        future = self._client.submit(
+            rate_batch, self._setup, handed,
+            key=f"{self._setup.topic}-{batch.number}-{batch.lost}-{batch.stopped}",
+            workers=[worker], allow_other_workers=False, resources=resources, pure=False, retries=0,
+        )  # fmt: skip
+        self._tasks[batch.number] = BatchTask(handed=handed, worker=worker, future=future)
+        return True
+
+    def _collect(self, task: BatchTask) -> None:
+        """Count a batch that has ended, or have it handed out again."""
+        batch = task.handed.batch
+        self._partial.pop(batch.number, None)
+        end = result_of(task.future)
+        if end is None or (end.ended == "overtaken" and not end.seconds):
+            task.future.cancel()
+            self._workers.pop(task.worker, None)  # looked at again
+            self._grants.lose(batch)
+            self._again(replace(batch, lost=batch.lost + 1), f"worker {task.worker} was lost")
+            return
+        part = end.summary
+        self._grants.settle(batch, end.cost, finished=part.finished)
+        add_summary(self.summary, part, again=batch.again)
+        self.summary.cost = self._budget.spent_now if self._budget.counts else None
+        if self._stopping is not None:
+            for _ in range(part.finished):
+                self._stopping.count_visit()
+        if end.rate is not None:
+            self._rate = end.rate * max(1, len(self._used()))
+        if end.ended == "refused":
+            raise PlatformError(str(end.problem))
+        if end.ended in ("overtaken", "store away"):
+            self._again(replace(batch, lost=batch.lost + 1), str(end.problem))
+            if end.ended == "store away":
+                self._while_store_is_away(lambda: self._store.meta(run_fact(self._rater.id)))
+        elif part.unfinished["budget"] and not self._stopped:
+            if not part.requests:
+                self._too_little = max(self._too_little, task.handed.budget or 0.0)
+            self._open.put_back(replace(batch, stopped=batch.stopped + 1))
+        else:
+            self._settle_visits(end)
+        self._adapt(end)
+        self._report()
+
+    def _settle_visits(self, end: BatchEnd) -> None:
+        """Count the visits that a batch leaves for a rerun; where nobody answers, the run ends."""
+        part = end.summary
+        self.summary.unfinished.update(part.unfinished)
+        if part.unfinished:
+            self.summary.problem = self.summary.problem or end.problem if self._stopped else end.problem
+        self._failed = 0 if part.finished else self._failed + part.unfinished.total()
+        if (end.ended == "stopped" or self._failed >= MAX_FAILED_VISITS) and not self._stopped:
+            self._stopped = True
+            self._stop_workers()
+
+    def _again(self, batch: VisitBatch, why: str) -> None:
+        """Have a lost batch handed out again in a while."""
+        if batch.lost > MOST_LOST:
+            self.summary.problem = f"{why}, the {batch.lost}th time with the same forms; see the workers' logs"
+            self.summary.unfinished["lost"] += len(batch.visits)
+            self._stopped = True
+            self._stop_workers()
+        else:
+            self._later.append((time.monotonic() + min(2.0 ** (batch.lost - 1), 10.0), batch))
+
+    def _adapt(self, end: BatchEnd) -> None:
+        """Let the next batches take as long as they are to."""
+        done = end.summary.finished
+        if done and end.ended == "done":
+            self._size = max(1, min(round(done * BATCH / max(end.seconds, 0.01)), GROWTH * max(done, self._size)))
+
+    def _visits_of_a_batch(self) -> int:
+        """Return how many visits the next batch is to have: fewer near the end, so that all workers end together."""
+        workers = max(1, len(self._used()))
+        most = min(self._size, MOST_VISITS, max(self._open.left // (2 * workers), self._size // SHORTER))
+        if self._stopping is not None:
+            most = min(most, self._stopping.wave // (2 * workers))
+        return max(1, most)
+
+    def _used(self) -> list[str]:
+        """Return the addresses of the workers that get batches: no more than requests at once."""
+        most = None if self._rater.provider == "local" else self._rater.concurrency
+        return sorted(self._workers)[:most]
+
+    def _share(self, worker: str) -> int:
+        """Return how many requests at once a worker may have; 0 while others have more than is now theirs."""
+        if self._rater.provider == "local":
+            return 1
+        used = self._used()
+        share, rest = divmod(self._rater.concurrency, len(used))
+        others: dict[str, int] = {}
+        for task in self._tasks.values():
+            if task.worker != worker:
+                others[task.worker] = max(others.get(task.worker, 0), task.handed.concurrency)
+        return min(share + (used.index(worker) < rest), self._rater.concurrency - sum(others.values()))
+
+    def _look_at_workers(self) -> None:
+        """Find out which workers there are, and which process is behind each."""
+        self._looked = time.monotonic()
+        try:
+            found: Mapping[str, Any] = self._client.scheduler_info()["workers"]
+            self._gpus = self._rater.provider == "local" and any("GPU" in one["resources"] for one in found.values())
+            there = [name for name, one in found.items() if not self._gpus or "GPU" in one["resources"]]
+            new = [name for name in there if name not in self._workers]
+            ids = self._client.run(worker_id, workers=new, on_error="ignore") if new else {}
+        except (OSError, RuntimeError, TimeoutError) as error:  # of Dask: CommClosedError, a client that is closed
+            if self._client.status in ("closing", "closed") or self._looked - self._seen > AWAY:
+                raise PlatformError(
+                    f"the scheduler of the cluster is lost ({error}); run the command again, what is answered is kept"
+                ) from error
+            return
+        self._workers = {name: known for name in there if (known := self._workers.get(name) or ids.get(name))}
+        if self._workers:
+            self._seen = self._looked
+        elif self._looked - self._seen > AWAY:
+            raise PlatformError(
+                f"the cluster has had no worker for {AWAY:g} s; see their logs and run the command again, "
+                "what is answered is kept"
+            )
+
+    def _while_store_is_away(self, work: Callable[[], T]) -> T:
+        """Do what needs the store, which may be away for some minutes."""
+        until, wait = time.monotonic() + AWAY, 0.25
+        while True:
+            try:
+                return work()
+            except ResponseError as error:
+                if ended_by(error) != "store away" or time.monotonic() > until:
+                    raise
+            time.sleep(wait)
+            wait = min(2 * wait, 5.0)
+
+    def _reclaim(self, *, wait: float) -> bool:
+        """Have the grants of lost batches back, once no worker is at work on one: the journal says what was paid."""
+        if not self._grants.lost:
+            return False
+        try:
+            begin_run(self._store, self._rater.id, self._setup.run, say=self.summary.notes.append, wait=wait)
+        except PlatformError:
+            return False
+        calls = Journal(self._store).unfinished(KIND)
+        own = [
+            call for call in calls if call.scope.startswith(f"{self._rater.id}/") and call.begun_at >= self._began_at
+        ]
+        spent = spent_before(Journal(self._store), self._rater.id)
+        self._grants.reclaim(spent + len(own) * self._grants.expected)
+        return True
+
+    def _heard(self, event: tuple[float, Mapping[str, Any]]) -> None:
+        """Note how far a batch is; called by the client's own thread."""
+        counts = event[1]
+        if counts["batch"] in self._tasks:
+            self._partial[counts["batch"]] = counts
+
+    def _report(self) -> None:
+        self.summary.workers = len(self._workers)
+        self.summary.seconds = time.monotonic() - self._began
+        if self._progress is None:
+            return
+        partial = list(self._partial.values())
+        now = replace(self.summary, outcomes=self.summary.outcomes.copy())
+        for name in ("finished", "answered", "shared", "prompt_tokens", "completion_tokens"):
+            setattr(now, name, getattr(now, name) + sum(counts[name] for counts in partial))
+        now.outcomes["ok"] += sum(counts["outcomes"] for counts in partial)
+        if now.cost is not None:
+            now.cost += sum(counts["cost"] or 0.0 for counts in partial)
+        self._progress(now)
+
+    def _stop_workers(self) -> None:
+        """Have the workers end their batches, without waiting for one that does not hear."""
+        arguments = {"on_error": "ignore", "workers": list({task.worker for task in self._tasks.values()})}
+        threading.Thread(target=self._client.run, args=(stop_batch,), kwargs=arguments, daemon=True).start()
+
+    @contextmanager
+    def _stop_on_interrupt(self) -> Iterator[None]:
+        """Let the first Ctrl-C end the run once the requests under way are answered; the second acts at once."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = signal.getsignal(signal.SIGINT)
+
+        def stop(*_: object) -> None:
+            signal.signal(signal.SIGINT, before)
+            self._stopped = True
+            self.summary.problem = "stopped with Ctrl-C; run the command again to resume, what is answered is kept"
+            self._stop_workers()
+
+        signal.signal(signal.SIGINT, stop)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+
+def result_of(future: Any) -> BatchEnd | None:
+    """Return how a batch ended; ``None`` where its worker or its scheduler was lost. Any other error is raised."""
+    from distributed import KilledWorker
+
+    if future.status == "finished":
+        try:
+            end: BatchEnd = future.result(timeout=LOOK * 10)
+        except (OSError, TimeoutError):  # the result was on a worker that is gone
+            return None
+        return end
+    if future.status == "error" and not isinstance(error := future.exception(), KilledWorker | OSError):
+        raise error
+    return None
+
+
+def refuse_unfit(store: Store, provider: str, *, local: bool, simulate: bool) -> None:
+    """Refuse what cannot be rated on a cluster.
+
+    Raises
+    ------
+    StudyError
+        For batch files, and away from this machine for a store or an endpoint that is on it.
+    """
+    if provider == "batch":
+        raise StudyError('--cluster: expected provider = "chat", "responses" or "local", got "batch"; rate without it')
+    if store.is_file and not local:
+        raise StudyError(
+            f"--cluster: expected a store that all machines reach, got the SQLite file {store.name}; build into "
+            "PostgreSQL (--store postgresql://HOST/NAME), or use --cluster local"
+        )
+    if simulate and not local:
+        raise StudyError('--cluster: expected "local" with --simulate, whose endpoint is on this machine; name it')

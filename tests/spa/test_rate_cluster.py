@@ -1,0 +1,243 @@
+"""Rating on a cluster: the same answers, each question asked once, never more money or requests than one run's."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import shutil
+import threading
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spa.cli import main
+from spa.commands.rating import open_endpoint
+from spa.commands.rating_cluster import open_study
+from spa.commands.workspace import open_workspace
+from spa.errors import PlatformError
+from spa.raters.budget import Price, RaterBudget
+from spa.raters.cluster.batches import OpenBatches, VisitBatch
+from spa.raters.cluster.coordinator import begin_run
+from spa.raters.cluster.grants import BudgetGrants
+from spa.raters.cluster.worker import HandedOut, WorkerSetup, rate_batch, worker_id, workers_of
+from spa.raters.summary import RatingSummary
+from spa.raters.visits import RaterVisit, rater_visits
+from spa.responses.export import export_tables
+from spa.responses.run_lock import shared_run
+from spa.study.raters import Rater, rater_variants
+from tests.postgres import postgres_cluster as postgres_cluster
+from tests.postgres import postgres_url as postgres_url
+from tests.spa.cluster_bench import PRICES, check_asked_once, killed_at_random, rate, ready
+from tests.spa.cluster_bench import two_workers as two_workers
+from tests.spa.cluster_bench import workers as workers
+from tests.spa.rehearsed import built_example, spa
+from tests.spa.scripted_server import Asked, Said, http, middle, scripted
+from tests.spa.test_rater_exactly_once import judge, slow
+
+BUDGETS = 5
+VISIT = RaterVisit(assignment_id="a1", asked=rater_variants(Rater(id="judge", model="m"))[0], repeat=1)
+FORM_COSTS = 16.0
+
+
+def exported(study: Path, store: str | None = None) -> dict[str, Any]:
+    """Return the tables, without times."""
+    with open_workspace(study, store) as workspace:
+        tables = export_tables(workspace.store)
+    found = {name: getattr(tables, name) for name in ("preferences", "ratings", "annotators") if hasattr(tables, name)}
+    return {
+        name: sorted(
+            table.select(sorted(set(table.columns) - {"seconds", "started_at", "completed_at"})).rows(), key=str
+        )
+        for name, table in found.items()
+    }
+
+
+@pytest.mark.parametrize("where", ["sqlite", "postgresql"])
+def test_answers_are_those_of_a_run_without_a_cluster(
+    workers: Any, tmp_path: Path, where: str, request: pytest.FixtureRequest
+) -> None:
+    study = built_example(tmp_path, annotators=8)
+    alone = tmp_path / "alone"
+    shutil.copytree(study.parent, alone)
+    store = ()
+    if where == "postgresql":
+        store = ("--store", request.getfixturevalue("postgres_url"))
+        spa("build", study, *store)
+    here, there = (rate(alone / "study.toml", "--simulate", cluster=False), rate(study, "--simulate", *store))
+    counts = ("visits", "finished", "answered", "missing", "requests", "prompt_tokens", "completion_tokens")
+    if where == "sqlite":
+        assert {name: here[name] for name in counts} == {name: there[name] for name in counts}
+        assert exported(study) == exported(alone / "study.toml")
+    assert there["finished"] == there["visits"]
+    again = rate(study, "--simulate", *store)
+    assert (again["requests"], again["finished_before"]) == (0, there["visits"])
+
+
+def test_no_more_is_asked_at_once_than_the_rater_allows(workers: Any, tmp_path: Path) -> None:
+    at_once, most = [0], [0]
+
+    async def answer(asked: Asked) -> Said:
+        at_once[0] += 1
+        most[0] = max(most[0], at_once[0])
+        await asyncio.sleep(0.05)
+        at_once[0] -= 1
+        return http(middle(asked))
+
+    study = built_example(tmp_path, annotators=16)
+    with scripted(answer) as served:
+        rate(study, "--rater", judge(tmp_path, served.url, concurrency=3))
+        assert 1 <= most[0] <= 3
+        assert check_asked_once(study, served, 16) == 0
+
+
+def test_whatever_worker_is_killed_each_question_is_answered_and_paid_once(workers: Any, tmp_path: Path) -> None:
+    study = built_example(tmp_path, annotators=24)
+    with scripted(slow(0.3)) as served:
+        with killed_at_random(workers, random.Random(5), times=3):
+            summary = rate(study, "--rater", judge(tmp_path, served.url))
+        assert (summary["finished"], summary["unfinished"]) == (24, {})
+        check_asked_once(study, served, 24)
+
+
+def test_two_workers_with_the_same_forms_do_not_both_ask(workers: Any, tmp_path: Path) -> None:
+    study = built_example(tmp_path, annotators=12)
+    with scripted(slow(0.4)) as served, open_workspace(study) as workspace:
+        rater = Rater(id="judge", model="m", base_url=served.url, concurrency=2)
+        setup = WorkerSetup(
+            run="run",
+            fingerprint=workspace.store.fingerprint,
+            rater=rater,
+            price=None,
+            several=False,
+            open_study=partial(open_study, study, str(study.with_suffix(".sqlite"))),
+            open_endpoint=partial(open_endpoint, timeout=10, folder=study.parent),
+        )
+        visits = rater_visits(workspace.store, rater_variants(rater))
+        begin_run(workspace.store, "judge", "run", say=pytest.fail)
+        batch = VisitBatch(number=1, visits=tuple(visits))
+        workers.run(ready)
+        handed = [
+            (address, HandedOut(batch=batch, worker_id=name, budget=None, concurrency=2, rate=None))
+            for address, name in workers.run(worker_id).items()
+        ]
+        futures = [workers.submit(rate_batch, setup, each, workers=[address], pure=False) for address, each in handed]
+        ends = [future.result(timeout=60) for future in futures]
+        assert "overtaken" in [end.ended for end in ends]
+        assert len(served.asked) <= 12 + 2  # those under way when the other looked at what is on record
+        address, last = handed[0]
+        end = workers.submit(rate_batch, setup, replace(last), workers=[address], pure=False).result(timeout=60)
+        assert (end.ended, end.summary.finished) == ("done", 12 - sum(one.summary.finished for one in ends))
+        other = replace(last, worker_id="another process")
+        refused = workers.submit(rate_batch, setup, other, workers=[address], pure=False).result(timeout=60)
+        later = workers.submit(rate_batch, replace(setup, run="later"), last, workers=[address], pure=False)
+        assert (refused.ended, later.result(timeout=60).ended) == ("overtaken", "refused")
+        assert check_asked_once(study, served, 12) <= 2
+
+
+def test_a_run_waits_for_the_workers_of_an_earlier_one(tmp_path: Path) -> None:
+    study = built_example(tmp_path, annotators=1)
+    said: list[str] = []
+    with open_workspace(study) as workspace:
+        store = workspace.store
+        with shared_run(store.name, workers_of("judge"), store.reading):
+            with pytest.raises(PlatformError, match="expected no worker of an earlier run, got one at work"):
+                begin_run(store, "judge", say=said.append, wait=0.0)
+            release = threading.Event()
+            waiting = threading.Thread(target=begin_run, args=(store, "judge"), kwargs={"say": lambda _: release.set()})
+            waiting.start()
+            assert release.wait(10)
+        waiting.join(10)
+        assert not waiting.is_alive()
+
+
+def test_no_budget_is_passed_and_none_is_left_that_a_form_could_use(workers: Any, tmp_path: Path) -> None:
+    rng = random.Random(2)
+    prices = tmp_path / "prices.toml"
+    prices.write_text(PRICES)
+    study = built_example(tmp_path, annotators=10)
+
+    def answer(asked: Asked) -> Said:
+        said = middle(asked)
+        said["usage"] = {"prompt_tokens": 9000, "completion_tokens": 700}
+        return http(said)
+
+    with scripted(answer) as served:
+        command = ("rate", study, "--rater", judge(tmp_path, served.url), "--no-probe", "--prices", prices, "--budget")
+        limit = 0.0
+        for _ in range(BUDGETS):
+            limit += rng.uniform(0.0, 200 / BUDGETS)
+            for where in (("--cluster", "local:2"), ()):
+                CliRunner().invoke(main, [*map(str, (*command, limit, *where))], catch_exceptions=False)
+                if where:
+                    asked = len(served.asked)
+                    assert FORM_COSTS * asked <= limit
+            assert len(served.asked) == asked  # one process would have asked nothing more
+        assert 2 <= asked <= 10
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.floats(0, 1), st.sampled_from(["end", "lose", "wait"])), max_size=30))
+def test_what_is_spent_and_granted_never_passes_the_budget(steps: list[tuple[int, float, str]]) -> None:
+    rater_budget = RaterBudget(Price(input=1, output=1), budget=10.0)
+    grants = BudgetGrants(rater_budget, 1.0)
+    granted: dict[int, float] = {}
+    for number, (stopped, used, then) in enumerate(steps):
+        batch = VisitBatch(number=number, visits=(VISIT, VISIT), stopped=stopped)
+        grant = grants.grant(batch)
+        assert grant is not None
+        granted[number] = grant
+        assert rater_budget.spent + sum(granted.values()) <= 10.0 + 1e-9
+        if then == "end":
+            grants.settle(batch, used * granted.pop(number), finished=1)
+        elif then == "lose":
+            grants.lose(batch)  # may be spent still
+    lost = sum(granted[number] for number in grants.lost)
+    grants.reclaim(rater_budget.spent)
+    assert grants.available == pytest.approx(10.0 - rater_budget.spent - sum(granted.values()) + lost)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("--simulate", "--cluster", "tcp://host:1"), "expected a store that all machines reach, got the SQLite file"),
+        (("--rater", "batch.toml", "--cluster", "local:2"), 'got "batch"; rate without it'),
+    ],
+)
+def test_what_a_cluster_cannot_do_is_a_line(tmp_path: Path, arguments: tuple[str, ...], line: str) -> None:
+    study = built_example(tmp_path, annotators=1)
+    (tmp_path / "batch.toml").write_text('id = "judge"\nmodel = "m"\nprovider = "batch"\n')
+    given = [str(tmp_path / word) if word.endswith(".toml") else word for word in arguments]
+    said = spa("rate", study, *given, code=1).output
+    assert line in " ".join(said.split())
+
+
+def test_a_key_that_a_worker_lacks_is_named_with_the_worker(workers: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("KEY_OF_JUDGE", "sk-very-secret-1234")  # here alone
+    study = built_example(tmp_path, annotators=1)
+    rater = tmp_path / "judge.toml"
+    rater.write_text('id = "judge"\nmodel = "m"\nbase_url = "http://192.0.2.1/v1"\napi_key_env = "KEY_OF_JUDGE"\n')
+    said = spa("rate", study, "--rater", rater, "--no-probe", "--cluster", "local:2", code=1).output
+    assert "worker tls://127.0.0.1" in said
+    assert "environment variable KEY_OF_JUDGE" in " ".join(said.split())
+
+
+def test_assignments_that_begin_with_the_same_item_are_neighbours(tmp_path: Path) -> None:
+    study = built_example(tmp_path, annotators=12)
+    with open_workspace(study) as workspace:
+        rater = Rater(id="judge", model="m", repeats=2)
+        visits = rater_visits(workspace.store, rater_variants(rater))
+        opened = OpenBatches(workspace.store, visits, RatingSummary(rater="judge"), None)
+        batches = []
+        while batch := opened.take(4):
+            batches.append(batch.visits)
+        drawn = workspace.store.assignments.draws([visit.assignment_id for visit in visits], "llm")
+    taken = [visit for batch in batches for visit in batch]
+    assert sorted(visit.submission_id for visit in taken) == sorted(visit.submission_id for visit in visits)
+    assert all(len({visit.assignment_id for visit in batch}) == len(batch) / 2 for batch in batches)
+    firsts = [drawn[visit.assignment_id][0].blocks[0].shown[0].item_id for visit in taken]
+    assert firsts == sorted(firsts)
