@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Generator
 from functools import cache
 from importlib.util import find_spec
@@ -115,3 +116,16 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no real annotation data at {folder}")
     return folder
+
+
+@pytest.fixture(scope="session")
+def made_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return what the command of ``make demo`` writes: once for all who read it, who stand in the group "demo"."""
+    from tests.guides.reader import reader_in
+
+    folder = tmp_path_factory.mktemp("demo")
+    makefile = (Path(__file__).resolve().parents[1] / "Makefile").read_text()
+    (typed,) = re.findall(r"^\t\$\(BIN\)/(spa demo .*)$", makefile, flags=re.M)
+    with reader_in(folder) as reader:
+        reader.type(typed)
+    return folder / "demo-out"

@@ -87,11 +87,9 @@ def test_the_readme(tmp_path: Path) -> None:
     assert (tmp_path / "report" / "report.html").is_file()
 
 
-def test_the_demo_finds_what_the_readme_prints(tmp_path: Path) -> None:
-    (typed,) = re.findall(r"^\t\$\(BIN\)/(spa demo .*)$", (ROOT / "Makefile").read_text(), flags=re.M)
-    with reader_in(tmp_path) as reader:
-        reader.type(typed)
-    found = (tmp_path / "demo-out" / "report" / "report.md").read_text().replace("\\", "").replace("%", " %")
+@pytest.mark.xdist_group("demo")
+def test_the_demo_finds_what_the_readme_prints(made_demo: Path) -> None:
+    found = (made_demo / "report" / "report.md").read_text().replace("\\", "").replace("%", " %")
     found = re.sub(r"\[([^]]*)\]\(<[^>]*>\)", r"\1", found)  # links as their words
     readme = (ROOT / "README.md").read_text()
     quoted = " ".join(line.removeprefix("> ") for line in readme.splitlines() if line.startswith("> "))
@@ -111,6 +109,7 @@ def test_the_demo_finds_what_the_readme_prints(tmp_path: Path) -> None:
     assert all(row in found for row in places)
 
 
+@pytest.mark.xdist_group("demo")  # with those who plan the same study, whose draws serve it too
 def test_planning(tmp_path: Path) -> None:
     with reader_in(tmp_path) as reader:
         study = init(reader)

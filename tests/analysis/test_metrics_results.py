@@ -12,7 +12,6 @@ import polars as pl
 import pytest
 from click.testing import CliRunner, Result
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 
 import spa.examples
 from analysis import Plan, Reading, check_frames, read_tables
@@ -25,6 +24,7 @@ from spa.cli import main
 from spa.errors import AnalysisError, SpaError
 from spa.study.load import load_study, study_fingerprint
 from spa.study.outputs import load_outputs
+from tests.analysis.peers import multipletests
 
 EXAMPLE = Path(spa.examples.__file__).parent / "sottana"
 REFERENCES = 'references = ["editor"]'

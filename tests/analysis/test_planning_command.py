@@ -7,6 +7,7 @@ import io
 import json
 import shutil
 from decimal import Decimal
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from analysis.commands.plan import plan
+from analysis.planning.plan import unpaired_test
 from analysis.planning.solve import annotators_needed
+
+FEWER = cache(unpaired_test.__wrapped__)  # other tests of the process see none of these draws
 
 
 @pytest.fixture(autouse=True)
@@ -24,6 +28,7 @@ def few_studies(monkeypatch: pytest.MonkeyPatch) -> None:
     """Simulate few live studies, whose numbers are tested elsewhere."""
     monkeypatch.setattr("analysis.planning.live_costs.STUDIES", 40)
     monkeypatch.setattr("analysis.planning.unpaired.LAYOUTS", 10)
+    monkeypatch.setattr("analysis.planning.plan.unpaired_test", FEWER)
 
 
 @pytest.fixture(scope="module")

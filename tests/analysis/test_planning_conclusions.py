@@ -20,6 +20,8 @@ EQUAL, CONSISTENT = "that two systems are equally preferred", "whether annotator
 AGREE, CROSSED = "whether annotators agree", "whether other annotators, on other items, would find the same"
 STAND_IN = "whether an LLM may stand in for a person"
 
+pytestmark = pytest.mark.xdist_group("demo")  # it is made once, and so are the draws for its plan
+
 
 def conclusions(folder: Path, command: str = "check", **changes: str) -> dict[str, dict[str, Any]]:
     """Return the conclusions of the stories with lines of the study file exchanged."""
@@ -95,12 +97,14 @@ def test_the_power_to_show_equality_is_that_of_simulated_studies(effect: float, 
 
 
 @pytest.mark.parametrize("example", ["stories", "ethayarajh-jurafsky"])
-def test_the_analysis_decides_what_was_said_to_be_answerable(tmp_path: Path, example: str) -> None:
-    runner = CliRunner()
-    done = runner.invoke(main, ["demo", "--example", example, "--out", str(tmp_path / "demo")])
-    assert done.exit_code == 0, done.output
-    found = json.loads((tmp_path / "demo" / "report" / "results.json").read_text(encoding="utf-8"))
-    study = tmp_path / "demo" / "study" / "study.toml"
+def test_the_analysis_decides_what_was_said_to_be_answerable(tmp_path: Path, made_demo: Path, example: str) -> None:
+    runner, demo = CliRunner(), made_demo
+    if example != "stories":
+        demo = tmp_path / "demo"
+        done = runner.invoke(main, ["demo", "--example", example, "--out", str(demo)])
+        assert done.exit_code == 0, done.output
+    found = json.loads((demo / "report" / "results.json").read_text(encoding="utf-8"))
+    study = demo / "study" / "study.toml"
     checked = json.loads(runner.invoke(main, ["check", str(study), "--json"]).stdout)
     promised = {one["question"]: one["answerable"] for one in checked["conclusions"]}
     rows = found["llm_vs_people"]["alternative_annotator"]

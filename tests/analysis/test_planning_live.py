@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
-from statsmodels.stats.multitest import multipletests
 
 from analysis.planning.live_costs import _holm_power, live_costs
 from analysis.planning.plan import LiveCost, annotators_for, assumed
 from spa.forms.effort import SECONDS_A_QUESTION
 from tests.analysis.live_study import STUDY, build
+from tests.analysis.peers import multipletests
 from tests.spa.rehearsed import spa
 
 MINUTES = 12.0

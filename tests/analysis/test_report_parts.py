@@ -46,7 +46,7 @@ from tests.browser.chromium import CHROMIUM
 
 MOST_WORDS = 3300
 
-pytestmark = pytest.mark.xdist_group("demo-report")  # the demo is made once
+pytestmark = pytest.mark.xdist_group("demo")  # it is made once
 
 
 def demo(folder: Path, *options: str) -> Results:
@@ -56,8 +56,8 @@ def demo(folder: Path, *options: str) -> Results:
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return demo(tmp_path_factory.mktemp("one") / "demo")
+def shown(made_demo: Path) -> Results:
+    return read_results(made_demo / "report" / "results.json")
 
 
 def words(html: str) -> int:
