@@ -35,6 +35,7 @@ SET_HERE = frozenset({
 })  # fmt: skip
 NO_DASHBOARD = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
 NO_PAGES: dict[str, Any] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
+NO_PROFILE = {"distributed.worker.profile.enabled": False}  # of what workers do, which takes a fifteenth of their time
 WORKER_OPTIONS = ("--nthreads", "1", "--memory-limit", "0", "--no-dashboard")
 log = logging.getLogger(__name__)
 
@@ -130,7 +131,8 @@ def _local_cluster(where: str, number: str) -> Iterator[distributed.LocalCluster
         raise PlatformError(expected_got("cluster", ADDRESSES, shortened(where), 'as in "local:4"'))
     distributed = _module("distributed", "cluster")
     dask = _module("dask", "cluster")
-    with dask.config.set(NO_PAGES):
+    _module("cryptography", "cluster")  # makes the certificates
+    with dask.config.set({**NO_PAGES, **NO_PROFILE}):
         cluster = distributed.LocalCluster(
             n_workers=int(number) if number else dask.system.CPU_COUNT,
             threads_per_worker=1,
@@ -189,6 +191,7 @@ def _security_of_jobs(folder: str) -> Iterator[Any]:
     if security.tls_ca_file:
         yield security
         return
+    _module("cryptography", "cluster")
     security = security.temporary()
     with tempfile.TemporaryDirectory(prefix=".spa-cluster-", dir=folder) as private:
         for attribute in ("tls_ca_file", "tls_worker_cert", "tls_worker_key"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import ssl
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -39,6 +40,15 @@ MODEL_CODES = ("model_not_found", "invalid_model", "model_not_available")
 SCHEMA_WORDS = re.compile(r"response_format|json_schema|structured output|text\.format", re.IGNORECASE)
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 MARKUP = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.IGNORECASE | re.DOTALL)
+
+
+@lru_cache(maxsize=4)
+def ssl_context(trust_env: bool, file: str | None, folder: str | None) -> ssl.SSLContext:
+    """Return how servers' certificates are checked; to read all that are trusted takes tens of milliseconds.
+
+    ``file`` and ``folder`` are what the environment says of them, which is read where ``trust_env`` is true.
+    """
+    return httpx2.create_ssl_context(trust_env=trust_env)
 
 
 class SerializedRequest(NamedTuple):
@@ -75,7 +85,9 @@ class HTTPEndpoint(ABC):
         self._about = to_json({"base_url": self.shown, **more, "versions": versions})[1:]
         self._recent: deque[tuple[LLMRequest, SerializedRequest]] = deque(maxlen=max(1, rater.concurrency))
         # Redirects are not followed: a request that is paid for goes where the study says, or nowhere.
-        http = openai.DefaultAioHttpClient(trust_env=not is_loopback(self.base_url), follow_redirects=False)
+        trusts = not is_loopback(self.base_url)
+        context = ssl_context(trusts, os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+        http = openai.DefaultAioHttpClient(verify=context, trust_env=trusts, follow_redirects=False)
         self.client = openai.AsyncOpenAI(
             base_url=self.base_url,
             api_key=self._key,
