@@ -1,18 +1,18 @@
 """Kill workers and clients of ``spa rate --cluster`` at random: ``python -m tests.soak.rate_cluster``.
 
-Each trial rates further forms of one study, kills, starts the command again until it ends well, and compares the
-server's count of requests with the journal.
+Each trial rates further forms of one study while processes are killed, starts the command again where it was the
+client, with its scheduler, and compares the server's count of requests with the journal.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
-import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,7 +23,8 @@ from tests.spa.rehearsed import built_example
 from tests.spa.scripted_server import Served, scripted
 from tests.spa.test_rater_exactly_once import CONCURRENCY, judge, slow
 
-FORMS = 8  # of a trial
+FORMS = 24  # of a run
+KILLS = 4  # of workers in a run, at most
 WORKERS = 2
 
 
@@ -43,47 +44,50 @@ def workers_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
     return []
 
 
-def trial(study: Path, rater: Path, served: Served, limit: int, rng: random.Random) -> str:
-    """Kill somebody while further forms are rated, and return whom; the forms are finished on return."""
+def trial(study: Path, rater: Path, served: Served, limit: int, rng: random.Random) -> Counter[str]:
+    """Kill workers while further forms are rated, perhaps the client at last; the forms are finished on return."""
+    killed: Counter[str] = Counter()
     process = start(study, rater, limit)
-    before = len(served.asked)
-    while len(served.asked) < before + rng.randint(1, FORMS - 1) and process.poll() is None:
-        time.sleep(0.005)
-    time.sleep(rng.uniform(0, 0.3))
-    victim = rng.choice(["worker", "client"])
-    if victim == "client":
-        process.send_signal(signal.SIGKILL)
-    else:
-        for one in rng.sample(found := workers_of(process), min(1, len(found))):
+    for victim in [*["worker"] * rng.randint(1, KILLS), rng.choice(["worker", "client"])]:
+        before = len(served.asked)
+        while len(served.asked) < before + rng.randint(1, FORMS // KILLS) and process.poll() is None:
+            time.sleep(0.005)
+        time.sleep(rng.uniform(0, 0.3))
+        found = [process] if victim == "client" else rng.sample(there := workers_of(process), min(1, len(there)))
+        for one in found:
             with suppress(psutil.NoSuchProcess):
+                killed[victim] += process.poll() is None
                 one.kill()
     output, _ = process.communicate(timeout=300)
-    while process.returncode != 0:
-        if victim == "worker":
+    if process.returncode != 0:
+        if not killed["client"]:
             raise RuntimeError(f"expected the run to go on without a worker, got {output}")
         process = start(study, rater, limit)
         output, _ = process.communicate(timeout=300)
-        victim = "client" if process.returncode == 0 else "worker"  # a second failure is one of ours
-    return victim
+    if process.returncode != 0:
+        raise RuntimeError(f"expected the run to end when started again, got {output}")
+    return killed
 
 
 def main() -> None:
     """Run the trials and say what was seen."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--trials", type=int, default=200)
+    options.add_argument("--kills", type=int, default=200)
     options.add_argument("--seed", type=int, default=1)
     given = options.parse_args()
     rng = random.Random(given.seed)
-    killed = {"worker": 0, "client": 0}
+    killed: Counter[str] = Counter()
+    limit = 0
     with tempfile.TemporaryDirectory() as folder, scripted(slow(0.2)) as served:
-        study = built_example(Path(folder), annotators=FORMS * given.trials)
+        study = built_example(Path(folder), annotators=FORMS * given.kills)
         rater = judge(Path(folder), served.url)
-        for number in range(1, given.trials + 1):
-            killed[trial(study, rater, served, FORMS * number, rng)] += 1
-            more = check_asked_once(study, served, FORMS * number)
-            if more > 2 * CONCURRENCY * number:
+        while killed.total() < given.kills:
+            limit += FORMS
+            killed += trial(study, rater, served, limit, rng)
+            more = check_asked_once(study, served, limit)
+            if more > CONCURRENCY * killed.total():
                 raise RuntimeError(f"expected what was under way to be asked twice at most, got {more} repeats")
-            sys.stdout.write(f"{number} trials, killed {killed}, {len(served.asked)} requests, {more} attempts more\n")
+            sys.stdout.write(f"killed {dict(killed)}, {limit} forms, {len(served.asked)} requests, {more} repeats\n")
             sys.stdout.flush()
 
 
