@@ -249,7 +249,7 @@ class ClusterRun:
             return
         part = end.summary
         self._grants.settle(batch, end.cost, finished=part.finished)
-        add_summary(self.summary, part, again=batch.again)
+        batch = add_summary(self.summary, part, batch)
         self.summary.cost = self._budget.spent_now if self._budget.counts else None
         if self._stopping is not None:
             for _ in range(part.finished):
