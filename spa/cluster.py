@@ -101,22 +101,31 @@ def refuse_unfit_workers(client: distributed.Client) -> None:
     PlatformError
         Naming the first such worker.
     """
+    for problem in unfit_workers(client).values():
+        raise PlatformError(problem)
+
+
+def unfit_workers(client: distributed.Client) -> dict[str, str]:
+    """Return what is wrong with each worker that cannot be used, by its address; the scheduler's is ""."""
+    unfit: dict[str, str] = {}
     for worker, threads in sorted(client.nthreads().items()):  # type: ignore[no-untyped-call]
         if threads > 1:  # tasks keep what they have opened in their process, and change its settings
             do = "start it with --nthreads 1, and with --nworkers for more at once"
-            raise PlatformError(expected_got(f"worker {worker} of the cluster", "one thread", threads, do))
+            unfit[worker] = expected_got(f"worker {worker} of the cluster", "one thread", threads, do)
     found: Any = client.get_versions(packages=list(COMPARED[1:]))
     here = _versions(found["client"])
-    nodes = {"the scheduler": {**here, **_versions(found["scheduler"], OF_A_SCHEDULER)}}
-    nodes |= {f"worker {address}": _versions(worker) for address, worker in sorted(found["workers"].items())}
-    others = {node: versions for node, versions in nodes.items() if versions != here}
-    for node, versions in others.items():
+    nodes = {"": {**here, **_versions(found["scheduler"], OF_A_SCHEDULER)}}
+    nodes |= {address: _versions(worker) for address, worker in sorted(found["workers"].items())}
+    others = {address: versions for address, versions in nodes.items() if versions != here}
+    more = f" (and {len(others) - 1} more with other versions)" if len(others) > 1 else ""
+    for address, versions in others.items():
         differing = [name for name in COMPARED if versions[name] != here[name]]
         expected, got = (", ".join(f"{name} {each[name]}" for name in differing) for each in (here, versions))
-        more = f" (and {len(others) - 1} more with other versions)" if len(others) > 1 else ""
-        raise PlatformError(
-            expected_got(f"{node} of the cluster", f"{expected} as here", f"{got}{more}", "install the same there")
+        node = f"worker {address}" if address else "the scheduler"
+        unfit[address] = expected_got(
+            f"{node} of the cluster", f"{expected} as here", f"{got}{more}", "install the same there"
         )
+    return unfit
 
 
 def _versions(node: Mapping[str, Any], names: tuple[str, ...] = COMPARED) -> dict[str, str | None]:

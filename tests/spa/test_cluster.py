@@ -209,7 +209,7 @@ def test_an_address_where_nobody_answers_is_told() -> None:
         address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
         expected = f"cluster {address}: expected a Dask scheduler that answers, got no answer within 1 s"
         assert mistake(address, patience=1).startswith(expected)
-    assert "expected a Dask scheduler that answers, got ConnectionRefusedError" in mistake(address, patience=0.5)
+    assert re.search("answers, got (ConnectionRefusedError|no answer within 0.5 s)", mistake(address, patience=0.5))
 
 
 def test_other_versions_of_a_worker_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from spa.commands.rating_cluster import open_study
 from spa.commands.workspace import open_workspace
 from spa.errors import PlatformError
 from spa.raters.budget import Price, RaterBudget
-from spa.raters.cluster.batches import OpenBatches, VisitBatch
+from spa.raters.cluster.batches import OpenBatches, VisitBatch, add_summary
 from spa.raters.cluster.coordinator import begin_run
 from spa.raters.cluster.grants import BudgetGrants
 from spa.raters.cluster.worker import HandedOut, WorkerSetup, rate_batch, worker_id, workers_of
@@ -132,7 +132,7 @@ def test_two_workers_with_the_same_forms_do_not_both_ask(workers: Any, tmp_path:
         assert len(served.asked) <= 12 + 2  # those under way when the other looked at what is on record
         address, last = handed[0]
         end = workers.submit(rate_batch, setup, replace(last), workers=[address], pure=False).result(timeout=60)
-        assert (end.ended, end.summary.finished) == ("done", 12 - sum(one.summary.finished for one in ends))
+        assert (end.ended, end.summary.finished + end.summary.finished_before) == ("done", 12)
         other = replace(last, worker_id="another process")
         refused = workers.submit(rate_batch, setup, other, workers=[address], pure=False).result(timeout=60)
         later = workers.submit(rate_batch, replace(setup, run="later"), last, workers=[address], pure=False)
@@ -241,3 +241,11 @@ def test_assignments_that_begin_with_the_same_item_are_neighbours(tmp_path: Path
     assert all(len({visit.assignment_id for visit in batch}) == len(batch) / 2 for batch in batches)
     firsts = [drawn[visit.assignment_id][0].blocks[0].shown[0].item_id for visit in taken]
     assert firsts == sorted(firsts)
+
+
+def test_what_a_batch_finished_is_counted_once_however_often_it_is_handed_out() -> None:
+    total, batch = RatingSummary(rater="judge", visits=4), VisitBatch(number=1, visits=())
+    batch = add_summary(total, RatingSummary(rater="judge", finished=2), batch)  # then its store was away
+    assert total.finished == 2
+    add_summary(total, RatingSummary(rater="judge", finished=1, finished_before=3), replace(batch, lost=1))
+    assert (total.finished, total.finished_before) == (4, 0)  # one more was saved and not counted

@@ -23,6 +23,7 @@ class VisitBatch:
     visits: tuple[RaterVisit, ...]
     lost: int = 0  # times that a worker died, or lost its store, over it
     stopped: int = 0  # times that its share of the budget was used up
+    counted: int = 0  # visits that were seen to be finished
 
     @property
     def again(self) -> bool:
@@ -122,15 +123,17 @@ def first_item(assignment: Assignment) -> str:
     return next((shown.item_id for block in assignment.blocks for shown in block.shown), "")
 
 
-def add_summary(total: RatingSummary, part: RatingSummary, *, again: bool) -> None:
-    """Add the counts of a batch; what one that is handed out ``again`` finds finished was finished by this run."""
+def add_summary(total: RatingSummary, part: RatingSummary, batch: VisitBatch) -> VisitBatch:
+    """Add the counts of a batch and return it as counted; what it finds finished when it is back was by this run."""
     for name in ("answered", "shared", "cut_prompts", "prompt_tokens", "completion_tokens"):
         setattr(total, name, getattr(total, name) + getattr(part, name))
-    total.finished += part.finished + (part.finished_before if again else 0)
-    total.finished_before += 0 if again else part.finished_before
+    done = part.finished + part.finished_before
+    total.finished += max(0, done - batch.counted) if batch.again else part.finished
+    total.finished_before += 0 if batch.again else part.finished_before
     for name in ("missing", "outcomes"):
         getattr(total, name).update(getattr(part, name))
     total.notes += unknown(part.notes, total.notes)
+    return replace(batch, counted=max(batch.counted, done))
 
 
 def unknown(notes: Iterable[str], known: Sequence[str]) -> list[str]:

@@ -23,9 +23,9 @@ from spa.raters.cluster.worker import (
     rate_batch,
     run_fact,
     stop_batch,
-    worker_id,
     workers_of,
 )
+from spa.raters.cluster.worker_pool import AWAY, WorkerPool
 from spa.raters.estimate import estimate, spent_before
 from spa.raters.prompt_messages import PromptWriter
 from spa.raters.run import MAX_FAILED_VISITS, Forms
@@ -46,7 +46,6 @@ SHORTER = 8  # times, at most, near the end: each batch opens a connection
 GROWTH = 4  # times the visits of the last batch, at most
 MOST_VISITS = 2000  # in a batch
 AHEAD = 1  # batches that wait at a worker, beside the one it is at
-AWAY = 300.0  # seconds that a store may be away, or a cluster without workers
 MOST_LOST = 5  # times that a batch is lost before it is taken to be the reason
 SAMPLE = 40  # visits whose cost is estimated
 ORPHANS = 60.0  # seconds that workers of an earlier run may finish in
@@ -142,7 +141,7 @@ class ClusterRun:
         self.summary = RatingSummary(rater=self._rater.id, visits=len(visits))
         self._open = OpenBatches(store, visits, self.summary, stopping)
         self._grants = BudgetGrants(rater_budget, cost)
-        self._workers: dict[str, str] = {}  # address -> id of the process
+        self._pool = WorkerPool(client, self._rater, self.summary.notes)
         self._tasks: dict[int, BatchTask] = {}
         self._later: list[tuple[float, VisitBatch]] = []  # when a batch is put back
         self._partial: dict[int, Mapping[str, Any]] = {}  # counts of batches under way
@@ -152,17 +151,15 @@ class ClusterRun:
         self._failed = 0  # visits in a row that nobody answered
         self._stopped = False
         self._free = setup.price is None or setup.price.input + setup.price.output == 0
-        self._gpus = False  # workers declare them
         self._began, self._began_at = time.monotonic(), time.time()
-        self._looked = self._seen = self._began  # at the workers; and when there was one
 
     def run(self) -> RatingSummary:
         """Have all visits answered."""
         self._client.subscribe_topic(self._setup.topic, self._heard)
         try:
             with self._stop_on_interrupt():
-                self._look_at_workers()
-                self._size = 2 * max(1, self._rater.concurrency // max(1, len(self._workers)))
+                self._pool.look()
+                self._size = 2 * max(1, self._rater.concurrency // max(1, len(self._pool.ids)))
                 while not self._is_over():
                     time.sleep(POLL)
         finally:
@@ -181,11 +178,11 @@ class ClusterRun:
 
     def _is_over(self) -> bool:
         """Do what there is to do now; tell whether nothing more is."""
-        if time.monotonic() - self._looked >= LOOK:
-            self._look_at_workers()
+        if time.monotonic() - self._pool.looked >= LOOK:
+            self._pool.look()
             self._report()
         for number, task in list(self._tasks.items()):
-            if task.future.status != "pending" or self._workers.get(task.worker) != task.handed.worker_id:
+            if task.future.status != "pending" or self._pool.ids.get(task.worker) != task.handed.worker_id:
                 del self._tasks[number]
                 self._collect(task)
         now = time.monotonic()
@@ -200,10 +197,11 @@ class ClusterRun:
     def _hand_out(self) -> bool:
         """Give each worker a batch, and then one that waits; tell whether there are more."""
         for waiting in range(1 if self._stopping is not None else 1 + AHEAD):
-            for worker in self._used():
+            for worker in self._pool.used:
                 if sum(task.worker == worker for task in self._tasks.values()) > waiting:
                     continue
-                share = self._share(worker)
+                at_work = [(task.worker, task.handed.concurrency) for task in self._tasks.values()]
+                share = self._pool.share(worker, at_work)
                 if share < 1:
                     continue
                 batch = self._while_store_is_away(lambda: self._open.take(self._visits_of_a_batch()))
@@ -224,12 +222,12 @@ class ClusterRun:
             return False
         handed = HandedOut(
             batch=batch,
-            worker_id=self._workers[worker],
+            worker_id=self._pool.ids[worker],
             budget=self._grants.grant(batch, least=2 * self._too_little),
             concurrency=share,
-            rate=None if self._rate is None else self._rate / len(self._used()),
+            rate=None if self._rate is None else self._rate / len(self._pool.used),
         )
-        resources = {"GPU": 1} if self._gpus else None
+        resources = {"GPU": 1} if self._pool.gpus else None
         future = self._client.submit(
             rate_batch, self._setup, handed,
             key=f"{self._setup.topic}-{batch.number}-{batch.lost}-{batch.stopped}",
@@ -245,19 +243,19 @@ class ClusterRun:
         end = result_of(task.future)
         if end is None or (end.ended == "overtaken" and not end.seconds):
             task.future.cancel()
-            self._workers.pop(task.worker, None)  # looked at again
+            self._pool.ids.pop(task.worker, None)  # looked at again
             self._grants.lose(batch)
             self._again(replace(batch, lost=batch.lost + 1), f"worker {task.worker} was lost")
             return
         part = end.summary
         self._grants.settle(batch, end.cost, finished=part.finished)
-        add_summary(self.summary, part, again=batch.again)
+        batch = add_summary(self.summary, part, batch)
         self.summary.cost = self._budget.spent_now if self._budget.counts else None
         if self._stopping is not None:
             for _ in range(part.finished):
                 self._stopping.count_visit()
         if end.rate is not None:
-            self._rate = end.rate * max(1, len(self._used()))
+            self._rate = end.rate * max(1, len(self._pool.used))
         if end.ended == "refused":
             raise PlatformError(str(end.problem))
         if end.ended in ("overtaken", "store away"):
@@ -302,52 +300,11 @@ class ClusterRun:
 
     def _visits_of_a_batch(self) -> int:
         """Return how many visits the next batch is to have: fewer near the end, so that all workers end together."""
-        workers = max(1, len(self._used()))
+        workers = max(1, len(self._pool.used))
         most = min(self._size, MOST_VISITS, max(self._open.left // (2 * workers), self._size // SHORTER))
         if self._stopping is not None:
             most = min(most, self._stopping.wave // (2 * workers))
         return max(1, most)
-
-    def _used(self) -> list[str]:
-        """Return the addresses of the workers that get batches: no more than requests at once."""
-        most = None if self._rater.provider == "local" else self._rater.concurrency
-        return sorted(self._workers)[:most]
-
-    def _share(self, worker: str) -> int:
-        """Return how many requests at once a worker may have; 0 while others have more than is now theirs."""
-        if self._rater.provider == "local":
-            return 1
-        used = self._used()
-        share, rest = divmod(self._rater.concurrency, len(used))
-        others: dict[str, int] = {}
-        for task in self._tasks.values():
-            if task.worker != worker:
-                others[task.worker] = max(others.get(task.worker, 0), task.handed.concurrency)
-        return min(share + (used.index(worker) < rest), self._rater.concurrency - sum(others.values()))
-
-    def _look_at_workers(self) -> None:
-        """Find out which workers there are, and which process is behind each."""
-        self._looked = time.monotonic()
-        try:
-            found: Mapping[str, Any] = self._client.scheduler_info()["workers"]
-            self._gpus = self._rater.provider == "local" and any("GPU" in one["resources"] for one in found.values())
-            there = [name for name, one in found.items() if not self._gpus or "GPU" in one["resources"]]
-            new = [name for name in there if name not in self._workers]
-            ids = self._client.run(worker_id, workers=new, on_error="ignore") if new else {}
-        except (OSError, RuntimeError, TimeoutError) as error:  # of Dask: CommClosedError, a client that is closed
-            if self._client.status in ("closing", "closed") or self._looked - self._seen > AWAY:
-                raise PlatformError(
-                    f"the scheduler of the cluster is lost ({error}); run the command again, what is answered is kept"
-                ) from error
-            return
-        self._workers = {name: known for name in there if (known := self._workers.get(name) or ids.get(name))}
-        if self._workers:
-            self._seen = self._looked
-        elif self._looked - self._seen > AWAY:
-            raise PlatformError(
-                f"the cluster has had no worker for {AWAY:g} s; see their logs and run the command again, "
-                "what is answered is kept"
-            )
 
     def _while_store_is_away(self, work: Callable[[], T]) -> T:
         """Do what needs the store, which may be away for some minutes."""
@@ -384,7 +341,7 @@ class ClusterRun:
             self._partial[counts["batch"]] = counts
 
     def _report(self) -> None:
-        self.summary.workers = len(self._workers)
+        self.summary.workers = len(self._pool.ids)
         self.summary.seconds = time.monotonic() - self._began
         if self._progress is None:
             return

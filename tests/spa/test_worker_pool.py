@@ -1,0 +1,63 @@
+"""Which workers of a cluster a rater uses, and the requests that each may have."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from spa.raters.cluster.worker_pool import WorkerPool
+from spa.study.raters import Rater
+from tests.conftest import need
+
+need("distributed")
+import distributed  # noqa: E402
+
+from spa.cluster import NO_DASHBOARD  # noqa: E402
+
+
+def test_a_worker_that_comes_later_with_other_versions_gets_no_forms(monkeypatch: pytest.MonkeyPatch) -> None:
+    def versions(self: Any, packages: list[str]) -> dict[str, Any]:
+        found = distributed.versions.get_versions(packages=packages)
+        return {**found, "packages": found["packages"] | {"polars": "1.0.0"}}
+
+    with distributed.LocalCluster(
+        n_workers=1,
+        processes=False,
+        protocol="tcp",
+        threads_per_worker=1,
+        host="127.0.0.1",
+        dashboard_address=None,
+        scheduler_kwargs=NO_DASHBOARD,
+        silence_logs=logging.CRITICAL,
+    ) as running:
+        with distributed.Client(running, set_as_default=False) as client:
+            notes: list[str] = []
+            pool = WorkerPool(client, Rater(id="judge", model="m"), notes)
+            pool.look()
+            (first,) = pool.ids
+            monkeypatch.setattr(distributed.Worker, "versions", versions, raising=False)
+            running.scale(2)
+            client.wait_for_workers(2)
+            pool.look()
+            pool.look()
+            assert [*pool.ids] == [first]
+            (note,) = notes
+            assert "polars 1.0.0" in note
+            assert note.endswith("it got no forms")
+
+
+@pytest.mark.parametrize(("requests", "shares"), [(5, [3, 2]), (2, [1, 1]), (1, [1])])
+def test_workers_share_the_requests_at_once(requests: int, shares: list[int]) -> None:
+    pool = WorkerPool(None, Rater(id="judge", model="m", concurrency=requests), [])  # type: ignore[arg-type]
+    pool.ids = {"a": "1", "b": "2"}
+    assert [pool.share(worker, []) for worker in pool.used] == shares
+
+
+def test_a_worker_waits_while_others_have_more_than_is_theirs() -> None:
+    pool = WorkerPool(None, Rater(id="judge", model="m", concurrency=4), [])  # type: ignore[arg-type]
+    pool.ids = {"a": "1", "b": "2"}
+    assert pool.share("b", [("a", 4)]) == 0
+    assert pool.share("b", [("a", 3)]) == 1
+    assert pool.share("b", [("a", 1), ("a", 2)]) == 2
