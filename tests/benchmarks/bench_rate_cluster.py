@@ -20,7 +20,7 @@ from tests.benchmarks.bench_raters import AT_ONCE, judge, our_run, server
 from tests.benchmarks.measure import Figure
 from tests.spa.rehearsed import built_example
 
-FORMS = 1000
+FORMS = 2000
 WARM = 200  # forms before the clock runs
 WORKERS = 2
 
