@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from spa.errors import PlatformError
 from spa.raters.cluster.worker_pool import WorkerPool
 from spa.study.raters import Rater
 from tests.conftest import need
@@ -61,3 +62,15 @@ def test_a_worker_waits_while_others_have_more_than_is_theirs() -> None:
     assert pool.share("b", [("a", 4)]) == 0
     assert pool.share("b", [("a", 3)]) == 1
     assert pool.share("b", [("a", 1), ("a", 2)]) == 2
+
+
+def test_a_scheduler_that_was_killed_is_told() -> None:
+    class ClosedClient:
+        status = "closed"
+
+        def scheduler_info(self) -> dict[str, Any]:
+            return {"type": "Scheduler", "id": None}  # as a client does that cannot reach its scheduler
+
+    pool = WorkerPool(ClosedClient(), Rater(id="judge", model="m"), [])  # type: ignore[arg-type]
+    with pytest.raises(PlatformError, match="the scheduler of the cluster is lost .* run the command again"):
+        pool.look()

@@ -68,7 +68,9 @@ class WorkerPool:
         """
         self.looked = time.monotonic()
         try:
-            found: Mapping[str, Any] = self._client.scheduler_info()["workers"]
+            found: Mapping[str, Any] | None = self._client.scheduler_info().get("workers")
+            if found is None:  # of a scheduler that does not answer only this much is known
+                raise OSError("it does not answer")
             self.gpus = self._rater.provider == "local" and any("GPU" in one["resources"] for one in found.values())
             there = [name for name, one in found.items() if not self.gpus or "GPU" in one["resources"]]
             new = [name for name in there if name not in self.ids and name not in self._unfit]
