@@ -72,5 +72,5 @@ def test_a_scheduler_that_was_killed_is_told() -> None:
             return {"type": "Scheduler", "id": None}  # as a client does that cannot reach its scheduler
 
     pool = WorkerPool(ClosedClient(), Rater(id="judge", model="m"), [])  # type: ignore[arg-type]
-    with pytest.raises(PlatformError, match="the scheduler of the cluster is lost .* run the command again"):
+    with pytest.raises(PlatformError, match=r"the scheduler of the cluster is lost .* run the command again"):
         pool.look()
