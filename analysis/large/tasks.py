@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -26,12 +27,13 @@ def run_tasks(
     Raises
     ------
     AnalysisError
-        Workers died again and again.
+        Workers died again and again, or the scheduler did.
     """
     if client is None:
         yield from map(function, tasks)
         return
-    from distributed import KilledWorker, as_completed
+    from distributed import CancelledError, KilledWorker, as_completed
+    from distributed.comm.core import CommClosedError
 
     cluster: Any = client
     waiting = iter(tasks)
@@ -52,5 +54,8 @@ def run_tasks(
             f"cluster: expected workers that live, got several that died at one part ({found}); "
             "give them more memory or make the parts smaller"
         ) from error
+    except (CancelledError, CommClosedError) as error:
+        raise AnalysisError("cluster: the scheduler is lost; start it and run the command again") from error
     finally:
-        cluster.cancel([*running.futures])
+        with suppress(CancelledError, CommClosedError):
+            cluster.cancel([*running.futures])
