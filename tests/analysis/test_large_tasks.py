@@ -5,16 +5,13 @@ from __future__ import annotations
 import logging
 import time
 
+import dask
+import distributed
 import pytest
 
 from analysis.large.tasks import run_tasks
 from spa.cluster import NO_DASHBOARD
 from spa.errors import AnalysisError
-from tests.conftest import need
-
-need("distributed")
-import dask  # noqa: E402
-import distributed  # noqa: E402
 
 
 def slow(number: int) -> int:

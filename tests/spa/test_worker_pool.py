@@ -5,17 +5,13 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+import distributed
 import pytest
 
+from spa.cluster import NO_DASHBOARD
 from spa.errors import PlatformError
 from spa.raters.cluster.worker_pool import WorkerPool
 from spa.study.raters import Rater
-from tests.conftest import need
-
-need("distributed")
-import distributed  # noqa: E402
-
-from spa.cluster import NO_DASHBOARD  # noqa: E402
 
 
 def test_a_worker_that_comes_later_with_other_versions_gets_no_forms(monkeypatch: pytest.MonkeyPatch) -> None:
