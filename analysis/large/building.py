@@ -1,4 +1,4 @@
-"""Totals from the sums of all parts, or from a table in memory."""
+"""Totals from the sums of all parts."""
 
 from __future__ import annotations
 
@@ -9,44 +9,13 @@ import numpy as np
 import polars as pl
 
 from analysis.answers.columns import Scale
-from analysis.answers.groups import group_order
-from analysis.answers.order import order_of
-from analysis.answers.tables import AnswerTables, InputFile, answered_rows
-from analysis.large.adding import LISTED, OVER, PART, UNITS, Grid, Sums, add_up, coded, described, grid_of, keyed_rows
+from analysis.answers.tables import InputFile
+from analysis.large.adding import LISTED, OVER, PART, UNITS, Grid, Sums
 from analysis.large.totals import AnswerTotals, LargeKind, ValueTotals
 from analysis.statistics.coding import Ints
 from analysis.statistics.record import AnnotatorKind
 
 NAMED = 10_000  # annotators up to which their names are kept
-
-
-def totals_of(tables: AnswerTables, kind: LargeKind) -> AnswerTotals:
-    """Add up a checked table that is in memory.
-
-    Parameters
-    ----------
-    tables : AnswerTables
-        What :func:`analysis.answers.tables.read_tables` returned; it must hold the table.
-    kind : {"ratings", "choices"}
-        The table to add up.
-    """
-    table = tables.answers()[kind]
-    groups = group_order([table])
-    order = order_of(table, [group for group, _ in groups], None)
-    keys = keyed_rows(table, kind)
-    known = described(table, keys)
-    grid = grid_of(order, groups, known["scale"], {})
-    rows = coded(answered_rows(keys), kind, grid)
-    ids = pl.DataFrame({"annotator": keys["annotator"], "annotator_id": table["annotator_id"].cast(pl.String)})
-    return build_totals(
-        known | add_up(rows, kind, grid),
-        kind=kind,
-        grid=grid,
-        groups=groups,
-        names=ids.unique(),
-        inputs=tables.inputs,
-        scales=tables.scales,
-    )
 
 
 def build_totals(

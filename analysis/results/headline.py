@@ -31,7 +31,6 @@ from analysis.statistics.record import Source
 MOST_CLAIMS = 3  # criteria worded one by one; of more, how many systems lead on how many
 MOST_PROBLEMS = 3
 LARGE_SHARE = 1 / 3  # of annotators excluded
-MISSING_SHARE = 0.05  # of answers
 VERBS = {"preferences": "prefer", "choices": "choose", "ratings": "rate"}
 
 

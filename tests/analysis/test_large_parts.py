@@ -26,7 +26,6 @@ from analysis.answers.order import order_of
 from analysis.commands.report import report
 from analysis.comparisons.ratings import rating_cells, rating_differences
 from analysis.large import parts, reading
-from analysis.large.building import totals_of
 from analysis.large.locations import find_parts, is_in_parts
 from analysis.large.reading import read_totals
 from analysis.large.totals import AnswerTotals, LargeKind
@@ -34,6 +33,7 @@ from analysis.statistics.coding import fold
 from spa.cluster import open_cluster
 from spa.errors import AnalysisError
 from spa.responses.table_files import TableFormat
+from tests.analysis.totals_in_memory import totals_of
 
 
 def ratings(seed: int = 3) -> pl.DataFrame:

@@ -15,12 +15,12 @@ from analysis import Plan
 from analysis.answers.exclusions import find_exclusions
 from analysis.answers.tables import AnswerTables
 from analysis.large.analyse import analyse_totals
-from analysis.large.building import totals_of
 from analysis.large.totals import LargeKind
 from analysis.results.files import to_json
 from spa.errors import AnalysisError
 from tests.analysis.answers import Results, analyse, check, choices, ratings, render_report
 from tests.analysis.baseball import PUBLISHED, TEAMS, WINS
+from tests.analysis.totals_in_memory import totals_of
 from tests.compare_results import differences
 
 SINGLE = ("annotator_pairs", "llm_vs_people", "raters", "warnings", "warning_rows")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 
 import dask
@@ -10,8 +9,8 @@ import distributed
 import pytest
 
 from analysis.large.tasks import run_tasks
-from spa.cluster import NO_DASHBOARD
 from spa.errors import AnalysisError
+from tests.dask_here import in_this_process
 
 
 def slow(number: int) -> int:
@@ -23,16 +22,7 @@ def slow(number: int) -> int:
 def test_a_scheduler_that_is_lost_is_told_in_a_line() -> None:
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "500ms"}),
-        distributed.LocalCluster(
-            n_workers=1,
-            processes=False,
-            protocol="tcp",
-            threads_per_worker=1,
-            host="127.0.0.1",
-            dashboard_address=None,
-            scheduler_kwargs=NO_DASHBOARD,
-            silence_logs=logging.CRITICAL,
-        ) as running,
+        in_this_process() as running,
         distributed.Client(running, set_as_default=False) as client,
     ):
         found = run_tasks(slow, range(100), client)

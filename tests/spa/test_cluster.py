@@ -23,6 +23,7 @@ from distributed.cli import dask_scheduler, dask_worker
 from spa import cluster
 from spa.cluster import open_cluster, refuse_unfit_workers
 from spa.errors import PlatformError, SpaError
+from tests.dask_here import in_this_process
 from tests.shell_lines import fenced
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "cluster.md"
@@ -80,17 +81,7 @@ def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @contextmanager
 def scheduler(workers: int = 1, **arguments: Any) -> Iterator[str]:
     """Run a scheduler and its workers in this process; yield its address."""
-    with distributed.LocalCluster(
-        n_workers=workers,
-        processes=False,
-        threads_per_worker=arguments.pop("threads", 1),
-        protocol=arguments.pop("protocol", "tcp"),
-        host="127.0.0.1",
-        dashboard_address=None,
-        scheduler_kwargs=cluster.NO_DASHBOARD,
-        silence_logs=logging.CRITICAL,
-        **arguments,
-    ) as running:
+    with in_this_process(workers, **arguments) as running:
         yield running.scheduler_address
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 import distributed
 import pytest
 
-from spa.cluster import NO_DASHBOARD
 from spa.errors import PlatformError
 from spa.raters.cluster.worker_pool import WorkerPool
 from spa.study.raters import Rater
+from tests.dask_here import in_this_process
 
 
 def test_a_worker_that_comes_later_with_other_versions_gets_no_forms(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,16 +18,7 @@ def test_a_worker_that_comes_later_with_other_versions_gets_no_forms(monkeypatch
         found = distributed.versions.get_versions(packages=packages)
         return {**found, "packages": found["packages"] | {"polars": "1.0.0"}}
 
-    with distributed.LocalCluster(
-        n_workers=1,
-        processes=False,
-        protocol="tcp",
-        threads_per_worker=1,
-        host="127.0.0.1",
-        dashboard_address=None,
-        scheduler_kwargs=NO_DASHBOARD,
-        silence_logs=logging.CRITICAL,
-    ) as running:
+    with in_this_process() as running:
         with distributed.Client(running, set_as_default=False) as client:
             notes: list[str] = []
             pool = WorkerPool(client, Rater(id="judge", model="m"), notes)
