@@ -31,6 +31,10 @@ from spa.responses.visit_ends import confirm_visit, finish_visit
 
 if TYPE_CHECKING:
     from spa.commands.workspace import Workspace
+from functools import partial
+
+from spa.responses.decisions import PROGRAM, Decision, add_decision, read_decisions
+from spa.responses.store import Store
 
 SUBMITTED, APPROVED, REJECTED = "Submitted", "Approved", "Rejected"
 STATUSES = [SUBMITTED, APPROVED, REJECTED]
@@ -294,3 +298,30 @@ def _receipt(answer: str) -> str | None:
         return None
     found = [value for name, value in pairs if name == RECEIPT_FIELD]
     return found[0] if len(found) == 1 else None
+
+
+REVIEWER = f"{PROGRAM}mturk"  # who decides, in the log
+RULE = "rejected by the requester"
+
+
+def note_rejections(store: Store, endpoint: str, *, now: float) -> None:
+    """Bring the log of decisions up to what is rejected at an endpoint; what a reviewer undid stays undone."""
+    works = [work for work in records.all_works(store, endpoint) if work.submission_id is not None]
+    with store.transaction() as connection:
+        log = read_decisions(connection)
+        undone = {decision.undoes for decision in log}
+        own = {
+            decision.submission_id: decision
+            for decision in log
+            if decision.reviewer == REVIEWER and decision.action in ("exclude", "undo")
+        }
+        for work in works:
+            last = own.get(str(work.submission_id))
+            noted = last is not None and last.action == "exclude"
+            rejected = work.status == REJECTED
+            entry = partial(Decision, submission_id=str(work.submission_id), reviewer=REVIEWER, decided_at=now)
+            if rejected and not noted:
+                reason = (work.feedback or "").strip() or "no reason given"
+                add_decision(connection, entry(action="exclude", rule=RULE, note=reason))
+            elif not rejected and noted and last is not None and last.number not in undone:
+                add_decision(connection, entry(action="undo", undoes=last.number))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from prolific.api.client import Transition
 from prolific.api.problems import ProlificError
 from prolific.api.records import StudyRecord
-from prolific.api.studies import Transition
 from prolific.draft import body_digest, study_digest
 from prolific.plan import SessionPlan
 from prolific.prolific_study import ProlificStudy

@@ -87,9 +87,9 @@ except_option = click.option(
 def open_hit_study(study: Path, store: str | None, endpoint_url: str | None, *, changes: bool) -> Iterator[HitStudy]:
     """Open a study with its endpoint; ``changes`` allows one process at a time."""
     from mturk import records
+    from mturk.collecting import note_rejections
     from mturk.endpoints import choose_endpoint
     from mturk.idempotent_calls import IdempotentMTurkCalls
-    from mturk.rejections import note_rejections
     from mturk.settings import read_settings
     from spa.commands.workspace import open_workspace
     from spa.responses.run_lock import exclusive_run

@@ -21,8 +21,7 @@ from sqlalchemy.pool import QueuePool
 
 from prolific.emulator import bonuses, schema, studies, submission_review, submissions
 from prolific.emulator.behaviour import Behaviour
-from prolific.emulator.ids import new_id
-from prolific.emulator.request_transaction import RequestTransaction, save_setting, setting
+from prolific.emulator.request_transaction import RequestTransaction, new_id, save_setting, setting
 from spa.errors import PlatformError
 
 ClockMode = Literal["manual", "real"]

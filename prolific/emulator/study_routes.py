@@ -12,9 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
 from prolific.emulator import bonuses, schema, studies, submissions, wallet
 from prolific.emulator.account_routes import find_project, find_workspace
 from prolific.emulator.errors import EmulatorRequestError, invalid
-from prolific.emulator.ids import iso_time
 from prolific.emulator.participant_pool import add_participant, offered
-from prolific.emulator.request_transaction import RequestTransaction, fields
+from prolific.emulator.request_transaction import RequestTransaction, fields, iso_time
 from prolific.emulator.routing import Route, RouteRequest, RouteResponse, json_object, paginate
 from prolific.emulator.study_body import RequestBody, SelectedFilter, Whole
 from prolific.emulator.wallet import Cost, number, payment

@@ -11,8 +11,7 @@ from sqlalchemy import Row, select
 
 from prolific.emulator import bonuses, participant_pool, schema, studies, submission_review, submissions
 from prolific.emulator.errors import invalid
-from prolific.emulator.ids import iso_time
-from prolific.emulator.request_transaction import RequestTransaction, fields
+from prolific.emulator.request_transaction import RequestTransaction, fields, iso_time
 from prolific.emulator.routing import Route, RouteRequest, paginate
 from prolific.emulator.study_body import RequestBody
 

@@ -12,8 +12,7 @@ from sqlalchemy import Row, delete, select
 from prolific.emulator import schema
 from prolific.emulator.account_routes import find_workspace
 from prolific.emulator.errors import REQUIRED, EmulatorRequestError, invalid
-from prolific.emulator.ids import iso_time
-from prolific.emulator.request_transaction import RequestTransaction, fields
+from prolific.emulator.request_transaction import RequestTransaction, fields, iso_time
 from prolific.emulator.routing import Route, RouteRequest, RouteResponse
 from prolific.emulator.study_body import RequestBody, check_https
 

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from prolific.rehearse.emulator_control import ActionRefused
-from prolific.rehearse.environment import RehearsalEnvironment
+from prolific.rehearse.environment import ActionRefused, RehearsalEnvironment
 from prolific.rehearse.http_client import VisitResult, visit_survey
 from prolific.rehearse.participants import ParticipantPlan, SimulatedParticipant, person
 from spa.errors import ResponseError

@@ -13,12 +13,10 @@ from typing import Any
 import click
 
 from prolific.emulator.contract import Contract
-from prolific.rehearse.command_runner import CommandRunner
 from prolific.rehearse.environment import TOKEN, RehearsalEnvironment, free_port, run_emulator, run_survey_server
-from prolific.rehearse.invoice import Invoice, fetch_invoice
 from prolific.rehearse.participants import plan_participants
-from prolific.rehearse.report_page import report_content, write_page
-from prolific.rehearse.scenario_runner import ScenarioRunner
+from prolific.rehearse.report_page import Invoice, fetch_invoice, report_content, write_page
+from prolific.rehearse.scenario_runner import CommandRunner, ScenarioRunner
 from prolific.rehearse.study_copy import StudyCopy, copy_study
 from spa.errors import StudyError
 from spa.files import written_whole
