@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,7 +15,7 @@ from mturk.commands.hit_study import (
     print_result,
     study_options,
 )
-from spa.commands.options import Finite, yes_option
+from spa.commands.options import Finite, StudyLocation, yes_option
 
 if TYPE_CHECKING:
     from mturk.commands.hit_study import HitStudy
@@ -27,11 +26,11 @@ if TYPE_CHECKING:
 @click.command(epilog="Example: spa mturk plan my-study/study.toml --endpoint-url http://127.0.0.1:8470")
 @study_options
 @annotators_option
-def plan(study: Path, store: str | None, endpoint_url: str | None, annotators: int | None, as_json: bool) -> None:
+def plan(location: StudyLocation, annotators: int | None, as_json: bool) -> None:
     """Show which HITs STUDY needs, who may take them and what they cost, without creating any."""
     from mturk.publishing import make_plan
 
-    with open_hit_study(study, store, endpoint_url, changes=False) as hit_study:
+    with open_hit_study(location, changes=False) as hit_study:
         planned = make_plan(hit_study.workspace, hit_study.settings, hit_study.endpoint, annotators=annotators)
         print_result(_planned_lines(hit_study, planned), _planned_facts(planned), as_json=as_json)
 
@@ -40,9 +39,7 @@ def plan(study: Path, store: str | None, endpoint_url: str | None, annotators: i
 @study_options
 @annotators_option
 @yes_option
-def publish(
-    study: Path, store: str | None, endpoint_url: str | None, annotators: int | None, yes: bool, as_json: bool
-) -> None:
+def publish(location: StudyLocation, annotators: int | None, yes: bool, as_json: bool) -> None:
     """Publish STUDY as HITs; running it again publishes only those still missing.
 
     The estimated cost is printed first and compared with the balance. Of a study that ends when its pairs are decided,
@@ -50,7 +47,7 @@ def publish(
     """
     from mturk.publishing import Publisher, check_balance, make_plan
 
-    with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
+    with open_hit_study(location, changes=True) as hit_study:
         publisher = Publisher(hit_study.workspace, hit_study.settings, hit_study.idempotent_calls)
         settled = publisher.resolve_interrupted()
         planned = make_plan(hit_study.workspace, hit_study.settings, hit_study.endpoint, annotators=annotators)
@@ -74,11 +71,11 @@ def publish(
 
 @click.command(epilog="Example: spa mturk status my-study/study.toml --json")
 @study_options
-def status(study: Path, store: str | None, endpoint_url: str | None, as_json: bool) -> None:
+def status(location: StudyLocation, as_json: bool) -> None:
     """Show the progress of the HITs of STUDY, the submissions to review and when they are approved automatically."""
     from mturk.hit_status import look
 
-    with open_hit_study(study, store, endpoint_url, changes=False) as hit_study:
+    with open_hit_study(location, changes=False) as hit_study:
         hit_status = look(hit_study.store, hit_study.endpoint)
         lines = [
             f"{len(hit_status.hits)} HITs with {hit_status.places} assignments at {hit_study.endpoint.origin}: "
@@ -106,9 +103,7 @@ def status(study: Path, store: str | None, endpoint_url: str | None, as_json: bo
 @click.option("--assignments", type=click.IntRange(min=1), help="Number of assignments to add to each HIT.")
 @yes_option
 def extend(
-    study: Path,
-    store: str | None,
-    endpoint_url: str | None,
+    location: StudyLocation,
     named: tuple[str, ...],
     hours: float | None,
     assignments: int | None,
@@ -125,7 +120,7 @@ def extend(
 
     if (hours is None) == (assignments is None):
         raise click.UsageError("expected either --hours or --assignments")
-    with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
+    with open_hit_study(location, changes=True) as hit_study:
         keeper = Keeper(hit_study.idempotent_calls, hit_study.settings)
         hits = keeper.choose(named)
         lines = [f"{len(hits)} HITs"]
@@ -147,13 +142,11 @@ def extend(
 @study_options
 @hit_option
 @yes_option
-def expire(
-    study: Path, store: str | None, endpoint_url: str | None, named: tuple[str, ...], yes: bool, as_json: bool
-) -> None:
+def expire(location: StudyLocation, named: tuple[str, ...], yes: bool, as_json: bool) -> None:
     """Expire HITs of STUDY now. Annotators who have accepted one may still submit it."""
     from mturk.lifetimes import Keeper
 
-    with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
+    with open_hit_study(location, changes=True) as hit_study:
         keeper = Keeper(hit_study.idempotent_calls, hit_study.settings)
         hits = keeper.choose(named)
         facts = {"hits": [hit.hit_id for hit in hits]}

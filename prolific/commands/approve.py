@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from prolific.commands.shared import announce, json_option, print_json, study_options, yes_option
+from spa.commands.options import StudyLocation
 
 if TYPE_CHECKING:
     from prolific.api.records import SubmissionRecord
@@ -23,13 +23,7 @@ if TYPE_CHECKING:
 @yes_option("Approve and pay")
 @json_option
 def approve(
-    study: Path,
-    store: str | None,
-    endpoint_url: str | None,
-    also: tuple[str, ...],
-    except_for: tuple[str, ...],
-    yes: bool,
-    as_json: bool,
+    location: StudyLocation, also: tuple[str, ...], except_for: tuple[str, ...], yes: bool, as_json: bool
 ) -> None:
     """Approve the submissions to STUDY whose answers are complete, whatever code was entered.
 
@@ -43,7 +37,7 @@ def approve(
     from spa.platforms.review import decided_by_reviewers
 
     sessions = []
-    with open_prolific_study(study, store, endpoint_url, alone=True, announce=announce) as prolific_study:
+    with open_prolific_study(location, alone=True, announce=announce) as prolific_study:
         prolific_study.need_study(1)
         decided = decided_by_reviewers(prolific_study.store)
         for session in prolific_study.created():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from prolific.commands.shared import announce, study_options, yes_option
+from spa.commands.options import StudyLocation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,9 +37,7 @@ if TYPE_CHECKING:
 )
 @yes_option("Pay")
 def bonus(
-    study: Path,
-    store: str | None,
-    endpoint_url: str | None,
+    location: StudyLocation,
     listed: Path | None,
     completion: bool,
     decided: bool,
@@ -63,7 +62,7 @@ def bonus(
 
     if [listed is not None, completion, decided].count(True) != 1:
         raise click.UsageError("expected one of --from, --completion and --decided")
-    with open_prolific_study(study, store, endpoint_url, alone=True, announce=announce) as prolific_study:
+    with open_prolific_study(location, alone=True, announce=announce) as prolific_study:
         prolific_study.need_study(1)
         payer, currency = ProlificBonusPayer(prolific_study), prolific_study.offer.currency
         payer.settle(settlement)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from prolific.commands.shared import json_option, print_json, study_options
-from spa.commands.options import every_option
+from spa.commands.options import StudyLocation, every_option
 
 if TYPE_CHECKING:
     from prolific.collecting import SessionReconciliation
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 @study_options
 @every_option("the study is completed")
 @json_option
-def collect(study: Path, store: str | None, endpoint_url: str | None, every: float | None, as_json: bool) -> None:
+def collect(location: StudyLocation, every: float | None, as_json: bool) -> None:
     """Update STUDY from Prolific: verify participants, free abandoned places and compare submissions.
 
     Answers are already in the store; this determines which of them count. Participants are excluded from later studies
@@ -29,7 +28,7 @@ def collect(study: Path, store: str | None, endpoint_url: str | None, every: flo
     from prolific.collecting import collect as bring_together
     from prolific.prolific_study import open_prolific_study
 
-    with open_prolific_study(study, store, endpoint_url) as prolific_study:
+    with open_prolific_study(location) as prolific_study:
         prolific_study.need_study(1)
         while True:
             found = [bring_together(prolific_study, session) for session in prolific_study.created()]
@@ -39,18 +38,18 @@ def collect(study: Path, store: str | None, endpoint_url: str | None, every: flo
                 break
             prolific_study.sleep(every)
     if not as_json:
-        click.echo(f"Next: spa prolific reconcile {study}; spa prolific approve {study}")
+        click.echo(f"Next: spa prolific reconcile {location.study}; spa prolific approve {location.study}")
 
 
 @click.command(epilog="Example: spa prolific reconcile my-study/study.toml")
 @study_options
 @json_option
-def reconcile(study: Path, store: str | None, endpoint_url: str | None, as_json: bool) -> None:
+def reconcile(location: StudyLocation, as_json: bool) -> None:
     """List the differences between Prolific's submissions to STUDY and the store, each with a remedy."""
     from prolific.collecting import look_at_all
     from prolific.prolific_study import open_prolific_study
 
-    with open_prolific_study(study, store, endpoint_url) as prolific_study:
+    with open_prolific_study(location) as prolific_study:
         found = look_at_all(prolific_study)
     if as_json:
         print_json(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from prolific.commands.shared import announce, json_option, print_json, public_url_option, session_option, study_options
+from spa.commands.options import StudyLocation
 
 
 @click.command(epilog="Example: spa prolific create my-study/study.toml --public-url https://survey.example.org")
@@ -15,15 +14,7 @@ from prolific.commands.shared import announce, json_option, print_json, public_u
 @public_url_option
 @click.option("--try-out", is_flag=True, help="Open the draft to the account's test participants, free of charge.")
 @json_option
-def create(
-    study: Path,
-    store: str | None,
-    endpoint_url: str | None,
-    session: int,
-    public_url: str | None,
-    try_out: bool,
-    as_json: bool,
-) -> None:
+def create(location: StudyLocation, session: int, public_url: str | None, try_out: bool, as_json: bool) -> None:
     """Create the draft of STUDY on Prolific, or update it from the study file; nothing is published.
 
     There is one draft per session, recognized by its internal name, however often the command is run.
@@ -32,12 +23,14 @@ def create(
     from prolific.prolific_study import open_prolific_study
     from spa.errors import StudyError
 
-    with open_prolific_study(study, store, endpoint_url, alone=True, announce=announce) as prolific_study:
+    with open_prolific_study(location, alone=True, announce=announce) as prolific_study:
         address = public_url or prolific_study.table.public_url
         if address is None:
-            raise StudyError(f"{study}: expected --public-url or [prolific] public_url, got neither")
+            raise StudyError(f"{location.study}: expected --public-url or [prolific] public_url, got neither")
         if session > prolific_study.offer.sessions:
-            raise StudyError(f"{study}: [people] sessions is {prolific_study.offer.sessions}, got --session {session}")
+            raise StudyError(
+                f"{location.study}: [people] sessions is {prolific_study.offer.sessions}, got --session {session}"
+            )
         workspace_id = prolific_study.platform.workspace_of(prolific_study.table.project)
         groups = make_groups(prolific_study, workspace_id, session)
         filters = make_filters(prolific_study, workspace_id, groups, session)
@@ -54,4 +47,4 @@ def create(
     )
     if link is not None:
         click.echo(f"link for a test participant: {link}")
-    click.echo(f"Next: spa prolific publish {study}")
+    click.echo(f"Next: spa prolific publish {location.study}")

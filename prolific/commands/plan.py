@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 
 import click
 
@@ -16,6 +15,7 @@ from prolific.commands.shared import (
     session_option,
     study_options,
 )
+from spa.commands.options import StudyLocation
 
 
 @click.command(epilog="Example: spa prolific plan my-study/study.toml --public-url https://survey.example.org")
@@ -23,9 +23,7 @@ from prolific.commands.shared import (
 @session_option
 @public_url_option
 @json_option
-def plan(
-    study: Path, store: str | None, endpoint_url: str | None, session: int, public_url: str | None, as_json: bool
-) -> None:
+def plan(location: StudyLocation, session: int, public_url: str | None, as_json: bool) -> None:
     """Estimate the cost and hourly pay of STUDY on Prolific and list what is missing, without creating anything.
 
     Without an API token the estimate is made offline.
@@ -34,7 +32,7 @@ def plan(
     from prolific.plan import plan_session
     from prolific.prolific_study import open_prolific_study
 
-    with open_prolific_study(study, store, endpoint_url, offline=True) as prolific_study:
+    with open_prolific_study(location, offline=True) as prolific_study:
         prospect = plan_session(prolific_study, session, public_url)
         if as_json:
             print_json(
@@ -50,4 +48,4 @@ def plan(
             estimate_lines(prospect.estimate, prolific_study.offer),
         )
         print_checklist(prospect.lines)
-        click.echo(f"Next: spa prolific create {study}")
+        click.echo(f"Next: spa prolific create {location.study}")

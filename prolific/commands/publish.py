@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from prolific.commands.shared import (
@@ -15,6 +13,7 @@ from prolific.commands.shared import (
     study_options,
     yes_option,
 )
+from spa.commands.options import StudyLocation
 
 
 @click.command(epilog="Example: spa prolific publish my-study/study.toml --yes")
@@ -23,22 +22,14 @@ from prolific.commands.shared import (
 @public_url_option
 @click.option("--despite", metavar="LINE", multiple=True, help="Publish despite this checklist item; repeatable.")
 @yes_option("Publish and reserve the money for all places")
-def publish(
-    study: Path,
-    store: str | None,
-    endpoint_url: str | None,
-    session: int,
-    public_url: str | None,
-    despite: tuple[str, ...],
-    yes: bool,
-) -> None:
+def publish(location: StudyLocation, session: int, public_url: str | None, despite: tuple[str, ...], yes: bool) -> None:
     """Publish the draft of STUDY after printing the estimated cost and the checklist."""
     from prolific.estimate import estimate_lines
     from prolific.plan import plan_session
     from prolific.prolific_study import open_prolific_study
     from prolific.publishing import check_ready, publish_study
 
-    with open_prolific_study(study, store, endpoint_url, alone=True, announce=announce) as prolific_study:
+    with open_prolific_study(location, alone=True, announce=announce) as prolific_study:
         study_id = prolific_study.need_study(session)
         record = prolific_study.platform.studies.fetch(study_id)
         if not record.draft:
@@ -57,4 +48,4 @@ def publish(
             return
         record = publish_study(prolific_study, session)
         click.echo(f"published: {record.internal_name}, {record.status}, {record.places} places")
-        click.echo(f"Next: spa prolific status {study}")
+        click.echo(f"Next: spa prolific status {location.study}")

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from prolific.commands.shared import announce, study_options, yes_option
+from spa.commands.options import StudyLocation
 
 
 @click.command(
@@ -24,9 +25,7 @@ from prolific.commands.shared import announce, study_options, yes_option
     help="Reject the submissions that this file marks with reject = true.",
 )
 @yes_option("Reject and withhold pay")
-def reject(
-    study: Path, store: str | None, endpoint_url: str | None, propose: Path | None, decided: Path | None, yes: bool
-) -> None:
+def reject(location: StudyLocation, propose: Path | None, decided: Path | None, yes: bool) -> None:
     """Reject submissions to STUDY within Prolific's rules.
 
     --propose writes the possible rejections to a file for you to decide; --from checks and sends them. Exclusion from
@@ -40,7 +39,7 @@ def reject(
 
     if (propose is None) == (decided is None):
         raise click.UsageError("expected either --propose or --from")
-    with open_prolific_study(study, store, endpoint_url, alone=True, announce=announce) as prolific_study:
+    with open_prolific_study(location, alone=True, announce=announce) as prolific_study:
         known = {
             submission_id: (one.session, facts)
             for one in look_at_all(prolific_study)

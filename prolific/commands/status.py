@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from prolific.commands.shared import json_option, print_json, print_lines, study_options
+from spa.commands.options import StudyLocation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 @click.command(epilog="Example: spa prolific status my-study/study.toml")
 @study_options
 @json_option
-def status(study: Path, store: str | None, endpoint_url: str | None, as_json: bool) -> None:
+def status(location: StudyLocation, as_json: bool) -> None:
     """Show the progress of STUDY: submissions, visits, median duration and hourly pay."""
     from prolific.prolific_study import open_prolific_study
     from prolific.session_status import session_status_of
 
-    with open_prolific_study(study, store, endpoint_url) as prolific_study:
+    with open_prolific_study(location) as prolific_study:
         prolific_study.need_study(1)
         statuses = [session_status_of(prolific_study, session) for session in prolific_study.created()]
         if as_json:

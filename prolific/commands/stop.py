@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from prolific.commands.shared import announce, session_option, study_options, yes_option
+from spa.commands.options import StudyLocation
 
 
 @click.command(epilog="Example: spa prolific stop my-study/study.toml --pause")
@@ -17,16 +16,14 @@ from prolific.commands.shared import announce, session_option, study_options, ye
     "--resume", is_flag=True, help="Resume after a pause, or refill places of returned or rejected submissions."
 )
 @yes_option("Stop permanently; this cannot be undone")
-def stop(
-    study: Path, store: str | None, endpoint_url: str | None, session: int, pause: bool, resume: bool, yes: bool
-) -> None:
+def stop(location: StudyLocation, session: int, pause: bool, resume: bool, yes: bool) -> None:
     """Stop, pause or resume recruitment for STUDY. Participants at work may finish and are paid."""
     from prolific.prolific_study import open_prolific_study
     from prolific.publishing import move_study
 
     if pause and resume:
         raise click.UsageError("expected either --pause or --resume, got both")
-    with open_prolific_study(study, store, endpoint_url, alone=True, announce=announce) as prolific_study:
+    with open_prolific_study(location, alone=True, announce=announce) as prolific_study:
         if not (pause or resume or yes):
             click.echo("Nothing was stopped; add --yes to stop permanently, or use --pause.")
             return

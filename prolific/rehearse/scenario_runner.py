@@ -22,6 +22,7 @@ from prolific.rehearse.environment import RehearsalEnvironment
 from prolific.rehearse.participant_traffic import ParticipantTraffic
 from prolific.rehearse.participants import ParticipantPlan
 from prolific.screening import requirements_of
+from spa.commands.options import StudyLocation
 from spa.errors import SpaError, StudyError
 from spa.live import is_live
 
@@ -141,7 +142,7 @@ class ScenarioRunner:
 
     def play(self) -> None:
         """Go through all of it; what an earlier run has done is found done."""
-        with open_prolific_study(self.study, None, None) as prolific_study:
+        with open_prolific_study(StudyLocation(study=self.study)) as prolific_study:
             if is_live(prolific_study.workspace.study):
                 self.most = prolific_study.offer.most
             sessions, minutes = prolific_study.offer.sessions, prolific_study.offer.minutes
@@ -247,7 +248,7 @@ class ScenarioRunner:
         if not self.bonus or not self.script.offered("prolific", "bonus"):
             return
         self.say("bonuses")
-        with open_prolific_study(self.study, None, None) as prolific_study:
+        with open_prolific_study(StudyLocation(study=self.study)) as prolific_study:
             share = prolific_study.table.completion_bonus_percent
         if share and sessions > 1:
             self.script.run("prolific", "bonus", self.study, "--completion", "--yes")
