@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mturk import records
 from mturk.publishing import PublishingPlan, make_plan, offered_places
-from mturk.replies import pages
+from mturk.replies import entries
 from mturk.settings import MTurkTable
 from spa.errors import PlatformError
 from spa.live import LiveState, narrow
@@ -76,23 +76,15 @@ def look(workspace: Workspace, settings: MTurkTable, endpoint: MTurkEndpoint) ->
         completed=found.completed,
         at_work=found.at_work,
     )
-    return HitRecruitment(
-        places=found,
-        state=state,
-        wave=wave,
-        plan=_plan(workspace, settings, endpoint, wave),
-    )
-
-
-def _plan(workspace: Workspace, settings: MTurkTable, endpoint: MTurkEndpoint, wave: Wave) -> PublishingPlan:
     offered = offered_places(records.all_hits(workspace.store, endpoint.origin))
-    return make_plan(workspace, settings, endpoint, annotators=offered + wave.places)
+    plan = make_plan(workspace, settings, endpoint, annotators=offered + wave.places)
+    return HitRecruitment(places=found, state=state, wave=wave, plan=plan)
 
 
 def published_places(store: Store, endpoint: MTurkEndpoint) -> PublishedPlaces:
     """Count the places of a study's HITs, as the endpoint lists them."""
     now = time.time()
-    listed = {hit["HITId"]: hit for page in pages(endpoint.reading, "list_hits") for hit in page["HITs"]}
+    listed = {hit["HITId"]: hit for hit in entries(endpoint.reading, "list_hits", "HITs")}
     collected = records.counts(store, endpoint.origin)
     completed = at_work = free = 0
     open_hits = []

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
 from mturk.questions import SCHEMAS
-from mturk.safe_xml import XMLRefused, escape_text, parse_xml, split_tag, utf8_size, without_forbidden
+from mturk.safe_xml import XMLRefused as XMLRefused
+from mturk.safe_xml import escape_text, parse_xml, split_tag, utf8_size, without_forbidden
 from spa.errors import PlatformError
 
 ANSWERS_NAMESPACE = SCHEMAS + "2005-10-01/QuestionFormAnswers.xsd"
@@ -201,14 +202,3 @@ def _bytes(name: str, size: str | None) -> int | None:
     if not (size.strip().isascii() and size.strip().isdigit() and len(size.strip()) <= 15):
         raise AnswerRefused(f"Answer {name[:80]!r}: UploadedFileSizeInBytes {size[:40]!r}, a whole number was expected")
     return int(size)
-
-
-__all__ = [
-    "AnswerRefused",
-    "AnsweredField",
-    "NothingAnswered",
-    "XMLRefused",
-    "answer_pairs",
-    "read_answers",
-    "render_answers",
-]

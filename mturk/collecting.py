@@ -17,8 +17,8 @@ from mturk.answers import AnswerRefused, XMLRefused, answer_pairs, read_answers
 from mturk.eligibility import exclude
 from mturk.endpoints import MTurkEndpoint
 from mturk.form_answers import read_submission
-from mturk.receipts import RECEIPT_FIELD, SOURCE, claim_name, make_receipt
-from mturk.replies import fetch, pages
+from mturk.records import RECEIPT_FIELD, SOURCE, claim_name, make_receipt
+from mturk.replies import entries, fetch, pages
 from spa.errors import PlatformError
 from spa.platforms.collecting import Kind, PlatformSubmission, match_visit
 from spa.responses.admission import AdmissionRules, Arrival, SecondVisit, take_in
@@ -97,7 +97,7 @@ class Collector:
         live = [hit for hit in records.all_hits(self.store, self.endpoint.origin) if hit.disposed_at is None]
         if not live:
             return [], []
-        listed = {hit["HITId"]: hit for page in pages(self.endpoint.reading, "list_hits") for hit in page["HITs"]}
+        listed = {hit["HITId"]: hit for hit in entries(self.endpoint.reading, "list_hits", "HITs")}
         here = records.counts(self.store, self.endpoint.origin)
         unmarked = set(records.unmarked_hits(self.store, self.endpoint.origin))
         due = [

@@ -12,7 +12,7 @@ from mturk import records
 from mturk.collecting import APPROVED, SUBMITTED
 from mturk.endpoints import MTurkEndpoint
 from mturk.idempotent_calls import KIND
-from mturk.replies import pages
+from mturk.replies import entries
 from spa.journal import Journal
 from spa.responses.store import Store
 
@@ -56,7 +56,7 @@ class HitStatus:
 def look(store: Store, endpoint: MTurkEndpoint) -> HitStatus:
     """Ask the endpoint for the HITs published there, and set beside it what is known here."""
     own = records.all_hits(store, endpoint.origin)
-    listed = {hit["HITId"]: hit for page in pages(endpoint.reading, "list_hits") for hit in page["HITs"]}
+    listed = {hit["HITId"]: hit for hit in entries(endpoint.reading, "list_hits", "HITs")}
     here = [listed[hit.hit_id] for hit in own if hit.hit_id in listed]
     counted = records.counts(store, endpoint.origin)
     available = sum(int(hit["NumberOfAssignmentsAvailable"]) for hit in here)

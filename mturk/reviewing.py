@@ -15,7 +15,7 @@ from mturk.collecting import APPROVED, DOUBTS, REJECTED, SUBMITTED
 from mturk.endpoints import MTurkEndpoint
 from mturk.fees import CostWithFees
 from mturk.idempotent_calls import IdempotentMTurkCalls
-from mturk.receipts import SOURCE
+from mturk.records import SOURCE
 from mturk.replies import fetch
 from mturk.review_rules import LONGEST_REASON, OVERRIDE_DAYS, SHORTEST_REASON
 from spa.errors import PlatformError

@@ -100,7 +100,6 @@ def move_study(prolific_study: ProlificStudy, session: int, action: Transition) 
 
 
 def _achieved(action: Transition, study: StudyRecord) -> bool:
-    """Return whether a study is in the state that an action leads to."""
     if action == "PUBLISH":
         return not study.draft
     if action == "PAUSE":

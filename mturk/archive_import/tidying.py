@@ -313,7 +313,6 @@ def _read(cell: ColumnSource, result: Result) -> str | float | None:
 
 
 def _typed(name: str, value: str | float | None, scale: float) -> Any:
-    """Return a value as its column of the tidy table wants it."""
     if value is None:
         return None
     if name in ("score", "preference", *WHOLE):

@@ -90,7 +90,6 @@ def notify(
 def _send(
     hit_study: HitStudy, subject: str, text: str, named: tuple[str, ...], *, again: bool, yes: bool, as_json: bool
 ) -> None:
-    """Send one message to the named annotators, or to all."""
     from mturk.people import AnnotatorMessage, recipients, send
 
     message = AnnotatorMessage(subject=subject, text=text)
@@ -103,7 +102,6 @@ def _send(
 
 
 def _send_decided(hit_study: HitStudy, subject: str | None, *, again: bool, yes: bool, as_json: bool) -> None:
-    """Send the messages that reviewers decided on."""
     from mturk.people import LONGEST_SUBJECT, decided_messages, has_reached, send
     from mturk.reviewing import decided_works
 

@@ -19,7 +19,7 @@ from spa.commands.options import Finite, StudyLocation, yes_option
 
 if TYPE_CHECKING:
     from mturk.commands.hit_study import HitStudy
-    from mturk.estimate import HitCostEstimate
+    from mturk.fees import HitCostEstimate
     from mturk.publishing import PublishingPlan
 
 

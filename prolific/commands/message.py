@@ -82,7 +82,6 @@ def message(
 def _named(
     collected: Sequence[SessionReconciliation], recipients: tuple[str, ...], difference: str | None
 ) -> list[tuple[int, str]]:
-    """Return session and submission of each recipient."""
     from spa.errors import StudyError
 
     found: dict[str, tuple[int, str]] = {}

@@ -129,13 +129,11 @@ def _list_people(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _offer_filter(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """See that a property can be asked for, and say what had to be added."""
     asked = call.read(FilterBody)
     return {"added": participant_pool.add_filter(tx, asked.names, asked.choices, asked.lowest, asked.highest)}
 
 
 def _study(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """Show how a study stands, without counting as a request to the API."""
     row = studies.find(tx, call.path["id"])
     return {
         "status": row.status,
@@ -173,7 +171,6 @@ def _change_behaviour(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _change_wallet(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """Pay money in, or leave just so much."""
     asked = call.read(WalletBody)
     row = find_workspace(tx, asked.workspace_id)
     paid_in = row.paid_in + (asked.pay_in or 0)
@@ -193,7 +190,6 @@ def _payments(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _requests(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """Show the requests to the API that came, of one operation where it is given."""
     operation = call.query.get("operation")
     conditions = [] if operation is None else [schema.requests.c.operation == operation]
     return _whole_rows(tx.rows(schema.requests, *conditions))
@@ -220,7 +216,6 @@ def _whole_rows(rows: Iterable[Row[Any]]) -> Any:
 
 
 def _person_view(tx: RequestTransaction, row: Row[Any]) -> dict[str, Any]:
-    """Return a submission as its person sees it."""
     study = studies.find(tx, row.study_id)
     return {
         **fields(row, "id", "participant_id", "study_id", "status", "started_at", "completed_at", "entered_code"),

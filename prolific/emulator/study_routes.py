@@ -54,7 +54,6 @@ def _find(tx: RequestTransaction, call: RouteRequest) -> studies.Study:
 
 
 def _list(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """List studies, of one state where it is given."""
     state, c = call.query.get("state"), schema.studies.c
     if state is not None and state not in STATES:
         raise invalid(state=f"{state} is not one of {', '.join(STATES)}")
@@ -83,7 +82,6 @@ def _clone(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _progress(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """Show how far each address of a study of several is."""
     row = _find(tx, call)
     if row.body.get("access_details") is None:
         raise EmulatorRequestError(404, "This study has a single address")
@@ -93,7 +91,6 @@ def _progress(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _cost(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """Show what a study has cost, or will have cost when all its places are paid."""
     row = _find(tx, call)
     spent = wallet.spent_rewards(tx, [row.id]).get(row.id, Cost())
     if call.boolean("is_projected"):
@@ -124,7 +121,6 @@ def _count_submissions(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _test_participant(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """Make a test participant, whom nothing is paid."""
     email = call.read(_TestParticipantBody).email
     if tx.rows(schema.participants, schema.participants.c.email == email):
         raise invalid(email="there is a participant with this address")

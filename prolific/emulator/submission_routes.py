@@ -57,7 +57,6 @@ class _GroupMessageBody(RequestBody):
 
 
 def _list(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """List submissions of all studies, or of those that the query asks for."""
     c, asked = schema.submissions.c, call.query
     query = select(schema.submissions).where(c.listed_from <= tx.request)
     if "study" in asked:
@@ -100,7 +99,6 @@ def _show(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _move(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """Approve, reject, complete or screen out."""
     asked = call.read(submission_review.SubmissionTransitionBody)
     return submissions.shown(tx, submission_review.transition(tx, call.path["id"], asked))
 
@@ -144,7 +142,6 @@ def _send_group_message(tx: RequestTransaction, call: RouteRequest) -> None:
 
 
 def _list_messages(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """List messages, of one person where it is asked for."""
     conditions = []
     if "user_id" in call.query:
         conditions.append(schema.messages.c.recipient_id == call.query["user_id"])

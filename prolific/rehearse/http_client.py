@@ -168,7 +168,6 @@ def _go_on(tab: Tab) -> None:
 
 
 def _is_asking(tab: Tab) -> bool:
-    """Say whether the page lists outputs that are still to be looked at."""
     from playwright.sync_api import Error
 
     try:

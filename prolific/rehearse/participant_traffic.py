@@ -94,7 +94,6 @@ class ParticipantTraffic:
         return next((one for one in drawn if self.among is None or one.participant_id in self.among), None)
 
     def _admit_next(self) -> None:
-        """Let the next person come, where there is a place."""
         study = self.stage.people.study(self.study_id)
         if study["status"] != "ACTIVE":
             return
@@ -127,7 +126,6 @@ class ParticipantTraffic:
     # What each does
 
     def _schedule(self, one: SimulatedParticipant, seen: Mapping[str, Any]) -> None:
-        """Plan what somebody does from where they are."""
         self.met[one.participant_id] = one
         submission_id, status = str(seen["id"]), seen["status"]
         now = self.stage.people.now()
@@ -148,7 +146,6 @@ class ParticipantTraffic:
             self._return_if_asked(submission_id)
 
     def _start_survey(self, one: SimulatedParticipant, url: str) -> None:
-        """Open the study and do some of it."""
         if one.scenario not in ("no answers", "never opens"):
             leaves = one.scenario in ("drops out", "returns", "second device")
             self._visit(one, url, share=one.patience if leaves else 0.0)

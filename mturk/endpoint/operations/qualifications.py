@@ -81,7 +81,6 @@ def reject_request(call: OperationCall) -> Answer:
 
 
 def _find(call: OperationCall) -> Row[Any]:
-    """Return the worker's qualification that the request names."""
     type_id, worker_id = _named_type(call).qualification_type_id, call.given["WorkerId"]
     own = (qualifications.c.qualification_type_id == type_id, qualifications.c.worker_id == worker_id)
     row = call.tx.first(select(qualifications).where(*own))
