@@ -9,8 +9,7 @@ from prolific.api.records import SubmissionRecord
 from prolific.completion_url import session_codes
 from prolific.draft import family_group
 from prolific.prolific_study import ProlificStudy
-from prolific.reconcile import REMEDIES, platform_submission
-from prolific.releasing import release_gone
+from prolific.reconcile import REMEDIES, platform_submission, release_gone
 from prolific.study_ids import SOURCE
 from prolific.verification import FALSE, UNVERIFIED, VERIFIED, ProlificUrlParameters, ask, last_found, note
 from spa.platforms.collecting import Difference, reconcile

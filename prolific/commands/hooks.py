@@ -19,7 +19,7 @@ def hooks(location: StudyLocation, public_url: str | None, remove: bool, new_sec
     Webhooks free abandoned places sooner; without them, `spa prolific collect` does so.
     """
     from prolific.prolific_study import open_prolific_study
-    from prolific.webhook_subscriptions import check_address, subscribe, unsubscribe
+    from prolific.webhooks import check_address, subscribe, unsubscribe
     from spa.errors import StudyError
 
     with open_prolific_study(location, alone=True) as prolific_study:

@@ -101,7 +101,7 @@ def _list_groups(tx: RequestTransaction, call: RouteRequest) -> Any:
     active = call.boolean("active")
     if active is not None and not tx.behaviour.deleted_groups_look_alive:
         conditions.append(c.deleted == (0 if active else 1))
-    return paginate(tx, call, tx.rows(schema.groups, *conditions), lambda row: _group(tx, row))
+    return paginate(tx, call, tx.rows(schema.groups, *conditions), _group)
 
 
 def _create_group(tx: RequestTransaction, call: RouteRequest) -> Any:

@@ -58,14 +58,14 @@ def _list(tx: RequestTransaction, call: RouteRequest) -> Any:
     if state is not None and state not in STATES:
         raise invalid(state=f"{state} is not one of {', '.join(STATES)}")
     rows = tx.rows(schema.studies, *([] if state is None else [c.status == state]), newest_first=True)
-    return paginate(tx, call, rows, lambda row: studies.shown_short(tx, row))
+    return paginate(tx, call, rows, studies.shown_short)
 
 
 def _list_of_project(tx: RequestTransaction, call: RouteRequest) -> Any:
     c = schema.studies.c
     project = find_project(tx, call.path["project_id"])
     rows = tx.rows(schema.studies, c.project_id == project.id, c.test_of.is_(None), newest_first=True)
-    return paginate(tx, call, rows, lambda row: studies.shown_short(tx, row))
+    return paginate(tx, call, rows, studies.shown_short)
 
 
 def _change(tx: RequestTransaction, call: RouteRequest) -> Any:
@@ -112,7 +112,7 @@ def _calculate_cost(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 def _list_submissions(tx: RequestTransaction, call: RouteRequest) -> Any:
     rows = [one for one in submissions.of_study(tx, _find(tx, call).id) if one.listed_from <= tx.request]
-    return paginate(tx, call, rows, lambda one: submissions.shown_short(tx, one))
+    return paginate(tx, call, rows, submissions.shown_short)
 
 
 def _count_submissions(tx: RequestTransaction, call: RouteRequest) -> Any:

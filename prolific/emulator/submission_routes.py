@@ -74,7 +74,7 @@ def _list(tx: RequestTransaction, call: RouteRequest) -> Any:
     if "submitted_before" in asked:
         query = query.where(c.completed_at < _day(call, "submitted_before"))
     rows = tx.connection.execute(query.order_by(*_order(call))).all()
-    return paginate(tx, call, rows, lambda row: submissions.shown_short(tx, row))
+    return paginate(tx, call, rows, submissions.shown_short)
 
 
 def _order(call: RouteRequest) -> Sequence[Any]:

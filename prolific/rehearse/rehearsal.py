@@ -6,16 +6,15 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import click
 
 from prolific.emulator.contract import Contract
-from prolific.rehearse.environment import TOKEN, RehearsalEnvironment, free_port, run_emulator, run_survey_server
+from prolific.rehearse.environment import RehearsalEnvironment, free_port, run_emulator, run_survey_server
 from prolific.rehearse.participants import plan_participants
-from prolific.rehearse.report_page import Invoice, fetch_invoice, report_content, write_page
+from prolific.rehearse.report_page import fetch_invoice, report_content, write_page
 from prolific.rehearse.scenario_runner import CommandRunner, ScenarioRunner
 from prolific.rehearse.study_copy import StudyCopy, copy_study
 from spa.errors import StudyError
@@ -88,7 +87,7 @@ def run_rehearsal(wanted: RehearsalOptions, *, show_progress: bool) -> dict[str,
         )
         rehearsal.play()
         content = report_content(
-            rehearsal, _fetch_invoice(rehearsal), title=study.title, original=wanted.study, filled_in=copy.filled_in
+            rehearsal, fetch_invoice(rehearsal), title=study.title, original=wanted.study, filled_in=copy.filled_in
         )
         write_page(wanted.out / "rehearsal.html", content)
         bar.update(bar.length - bar.pos if bar.length else 0)
@@ -132,20 +131,3 @@ def _run_servers(wanted: RehearsalOptions, copy: StudyCopy, state: Mapping[str, 
             for operation, kind, details in FAULTS:
                 stage.people.plan_fault(operation, kind, **details)
         yield stage
-
-
-def _fetch_invoice(rehearsal: ScenarioRunner) -> Invoice:
-    """Ask the platform what was paid, beside what was estimated at first."""
-    stage, estimate = rehearsal.stage, rehearsal.estimates[0]
-    total, at_most = estimate["total_amount"], estimate["most_total_amount"]
-    studies = [crowd.study_id for crowd in rehearsal.crowds]
-    return fetch_invoice(
-        stage.platform_url,
-        TOKEN,
-        studies,
-        estimate=None if total is None else int(Decimal(total) * 100),
-        fixed=None if at_most is None else int(Decimal(at_most) * 100),
-        most=rehearsal.most,
-        currency=estimate["currency"],
-        places=sum(int(stage.people.study(study_id)["places"]) for study_id in studies),
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx2
 
+from prolific.rehearse.environment import TOKEN
 from prolific.rehearse.participants import STORIES
 from prolific.rehearse.scenario_runner import ScenarioRunner
 from prolific.study_ids import SOURCE
@@ -69,24 +70,16 @@ class Invoice:
         return "some were paid another amount, as those screened out for a fixed sum"
 
 
-def fetch_invoice(
-    platform_url: str,
-    token: str,
-    study_ids: Iterable[str],
-    *,
-    estimate: int | None,
-    fixed: int | None,
-    most: int | None,
-    currency: str,
-    places: int,
-) -> Invoice:
-    """Ask the platform what studies have cost."""
+def fetch_invoice(rehearsal: ScenarioRunner) -> Invoice:
+    """Ask the platform what studies have cost, beside what was estimated at first."""
+    stage, estimate = rehearsal.stage, rehearsal.estimates[0]
+    total, at_most = estimate["total_amount"], estimate["most_total_amount"]
+    studies = [crowd.study_id for crowd in rehearsal.crowds]
     parts = {"rewards": Decimal(0), "fees": Decimal(0), "tax": Decimal(0)}
-    bonuses, paid, asked = Decimal(0), 0, list(study_ids)
-    with httpx2.Client(
-        base_url=platform_url, headers={"Authorization": f"Token {token}"}, timeout=60, trust_env=False
-    ) as client:
-        for study_id in asked:
+    bonuses, paid = Decimal(0), 0
+    headers = {"Authorization": f"Token {TOKEN}"}
+    with httpx2.Client(base_url=stage.platform_url, headers=headers, timeout=60, trust_env=False) as client:
+        for study_id in studies:
             cost = _get(client, f"/api/v1/studies/{study_id}/cost/")
             counts = _get(client, f"/api/v1/studies/{study_id}/submissions/counts/")
             paid += int(counts["APPROVED"]) + int(counts["PARTIALLY APPROVED"])
@@ -94,14 +87,14 @@ def fetch_invoice(
                 parts[name] += Decimal(str(cost["rewards"][name]["amount"]))
                 bonuses += Decimal(str(cost["bonuses"][name]["amount"]))
     return Invoice(
-        currency=currency,
-        estimate=estimate,
-        fixed=fixed,
-        most=most,
+        currency=estimate["currency"],
+        estimate=None if total is None else int(Decimal(total) * 100),
+        fixed=None if at_most is None else int(Decimal(at_most) * 100),
+        most=rehearsal.most,
         bonuses=bonuses,
-        places=places,
+        places=sum(int(stage.people.study(study_id)["places"]) for study_id in studies),
         paid=paid,
-        studies=len(asked),
+        studies=len(studies),
         **parts,
     )
 
