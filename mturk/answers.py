@@ -66,15 +66,10 @@ class AnsweredField:
 
 
 def render_answers(fields: Iterable[tuple[str, str]]) -> str:
-    """Render the fields of a submitted form as the XML that requesters collect.
+    """Render the fields of a submitted form, names and values in the order sent, as the XML that requesters collect.
 
     ``assignmentId`` and ``hitId`` are left out. A field sent more than once becomes one answer with ``|`` between
     its values. A character that XML cannot hold becomes U+FFFD: the worker's other answers are not lost for it.
-
-    Parameters
-    ----------
-    fields : iterable of (str, str)
-        Name and value, in the order sent.
 
     Raises
     ------
@@ -112,18 +107,9 @@ def render_answers(fields: Iterable[tuple[str, str]]) -> str:
 
 
 def read_answers(xml: str) -> tuple[AnsweredField, ...]:
-    """Read the XML of an assignment: every answer, in the order of the document, as plain text.
+    """Read ``Assignment.Answer``, empty where nothing was answered: every answer in its order there, as plain text.
 
     Nothing is merged: a name that occurs twice gives two fields (``payload_from_pairs`` of the survey then says so).
-
-    Parameters
-    ----------
-    xml : str
-        ``Assignment.Answer``; empty where nothing was answered.
-
-    Returns
-    -------
-    tuple of AnsweredField
 
     Raises
     ------

@@ -125,12 +125,7 @@ class MTurkBonusPayer(BonusPayer):
 def check_bonuses(bonuses: Iterable[Bonus], caps: Mapping[str, Decimal]) -> None:
     """Refuse amounts that are probably mistakes, and reasons that the protocol does not carry.
 
-    Parameters
-    ----------
-    bonuses : iterable of Bonus
-        Those to be paid.
-    caps : mapping
-        Submission -> most that one bonus for it may be, in dollars.
+    ``caps`` holds for each submission the most that one bonus for it may be, in dollars.
 
     Raises
     ------

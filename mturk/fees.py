@@ -170,18 +170,9 @@ def estimate(
     rules: FeeRules = "mturk",
     minutes: float | None = None,
 ) -> HitCostEstimate:
-    """Estimate what HITs cost.
+    """Estimate what HITs with so many assignments each cost at a reward in dollars, by the rules of `assignment_fee`.
 
-    Parameters
-    ----------
-    hits : sequence of int
-        Assignments of each HIT.
-    reward : Decimal
-        Dollars for one assignment.
-    masters, rules
-        As for :func:`mturk.fees.assignment_fee`.
-    minutes : float, optional
-        What a form takes, for the pay an hour.
+    ``minutes`` is what a form takes, for the pay an hour.
     """
     return HitCostEstimate(
         hits=tuple(hits),

@@ -72,18 +72,9 @@ def origins_of(settings: MTurkTable, endpoint: MTurkEndpoint) -> tuple[str, ...]
 def make_plan(
     workspace: Workspace, settings: MTurkTable, endpoint: MTurkEndpoint, *, annotators: int | None = None
 ) -> PublishingPlan:
-    """Plan the HITs that are still to be made, and price them; nothing is made.
+    """Plan the HITs that are still to be made at an endpoint, and price them; nothing is made.
 
-    Parameters
-    ----------
-    workspace : Workspace
-        The study with its store.
-    settings : MTurkTable
-        Its table [mturk].
-    endpoint : MTurkEndpoint
-        Where the HITs go: those published there count.
-    annotators : int, optional
-        How many annotators in all; where absent the study's own number, of a live study its first wave.
+    ``annotators`` are all that are to take part; where absent the study's own number, of a live study its first wave.
 
     Raises
     ------

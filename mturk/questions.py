@@ -137,16 +137,7 @@ def question_size(question: Question) -> int:
 
 
 def read_question(xml: str) -> Question:
-    """Read the XML of a question that a requester sent.
-
-    Parameters
-    ----------
-    xml : str
-        An HTMLQuestion or an ExternalQuestion, its namespace exactly that of its schema.
-
-    Returns
-    -------
-    HTMLQuestion or ExternalQuestion
+    """Read the XML of a question that a requester sent, its namespace exactly that of its schema.
 
     Raises
     ------

@@ -106,14 +106,7 @@ def minutes_allowed(study: Study, settings: MTurkTable, form: form_module.Form) 
 
 
 def read_settings(raw: Mapping[str, Any], file: Path) -> MTurkTable:
-    """Check the table ``[mturk]``; without one every key has its default.
-
-    Parameters
-    ----------
-    raw : mapping
-        The table as it stands in the study file.
-    file : Path
-        The study file, for messages.
+    """Check the table ``[mturk]`` of a study file; without one every key has its default.
 
     Raises
     ------

@@ -48,15 +48,7 @@ class SessionReconciliation:
 
 
 def collect(prolific_study: ProlificStudy, session: int) -> SessionReconciliation:
-    """Bring a session up to date with the platform; safe to repeat, and changes nothing there but the group.
-
-    Parameters
-    ----------
-    prolific_study : ProlificStudy
-        The study.
-    session : int
-        Which session.
-    """
+    """Bring a session up to date with the platform; safe to repeat, and changes nothing there but the group."""
     study_id = prolific_study.need_study(session)
     records = tuple(prolific_study.platform.submissions.of_study(study_id))
     now = prolific_study.clock()

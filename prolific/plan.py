@@ -22,16 +22,10 @@ SECONDS = 10.0
 
 
 def address_problem(public_url: str, fingerprint: str, *, allow_http: bool) -> str | None:
-    """Return what is wrong with an address; ``None`` where it serves the study.
+    """Return what is wrong with the address where people are to come in; ``None`` where it serves the study.
 
-    Parameters
-    ----------
-    public_url : str
-        Where people are to come in.
-    fingerprint : str
-        That of the study's store, which the server tells.
-    allow_http : bool
-        Whether an address on this machine will do, as for an emulator.
+    The server there tells the ``fingerprint`` of its store. With ``allow_http`` an address on this machine will do,
+    as for an emulator.
     """
     if urlsplit(public_url).scheme != "https" and not (allow_http and is_loopback(public_url)):
         return f"{public_url} is not https, and Prolific takes no other"
@@ -76,14 +70,7 @@ class SessionPlan:
 def plan_session(prolific_study: ProlificStudy, session: int, public_url: str | None) -> SessionPlan:
     """Estimate costs and go through the checklist; changes nothing on the platform.
 
-    Parameters
-    ----------
-    prolific_study : ProlificStudy
-        The study.
-    session : int
-        Which session.
-    public_url : str or None
-        Where people reach the survey server; the study file's where absent.
+    Without a ``public_url``, people reach the survey server at that of the study file.
     """
     if not 1 <= session <= prolific_study.offer.sessions:
         raise StudyError(

@@ -17,16 +17,7 @@ MOST_POLLS = 90
 
 
 def check_ready(prolific_study: ProlificStudy, prospect: SessionPlan, session: int, despite: tuple[str, ...]) -> None:
-    """Refuse to publish what is not ready.
-
-    Parameters
-    ----------
-    prolific_study, prospect
-        The study, its costs and its checklist.
-    session : int
-        Which session.
-    despite : tuple of str
-        Names of lines whose problem or doubt the user accepts.
+    """Refuse to publish what is not ready, but for the lines whose names are in ``despite``, which the user accepts.
 
     Raises
     ------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -150,9 +149,9 @@ def _held_by(tx: Transaction, row: Row[Any]) -> dict[str, QualificationValue]:
     return held
 
 
-def unmet(worker: Worker, requirements: str | Iterable[Requirement], action: Action) -> tuple[Requirement, ...]:
-    """Return the requirements that keep a worker from an action, of a HIT type's JSON or as records."""
-    asked: Iterable[Any] = json.loads(requirements) if isinstance(requirements, str) else requirements
+def unmet(worker: Worker, requirements: str, action: Action) -> tuple[Requirement, ...]:
+    """Return those of a HIT type's requirements, JSON, that keep a worker from an action."""
+    asked = json.loads(requirements)
     return tuple(
         one for one in asked if guards(one, action) and not meets(one, worker.held.get(one["QualificationTypeId"]))
     )

@@ -315,19 +315,7 @@ def connect(
     timeout: float = 30.0,
     tries: int | None = None,
 ) -> Prolific:
-    """Return a client for an address and a token; nothing is sent yet.
-
-    Parameters
-    ----------
-    access : Access
-        From :func:`prolific.api.access.find_access`.
-    sleep, rng : callable and random.Random
-        Wait between tries, and draw for how long.
-    timeout : float
-        Seconds to wait for an answer.
-    tries : int, optional
-        How often a call is made at most, where it may be made again.
-    """
+    """Return a client for an address and a token; nothing is sent yet. Arguments are those of `Transport`."""
     more = {} if tries is None else {"tries": tries}
     transport = Transport(access, sleep=sleep, rng=rng, timeout=timeout, **more)
     return Prolific(
