@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -158,13 +159,16 @@ def expire(location: StudyLocation, named: tuple[str, ...], yes: bool, as_json: 
 
 
 def _planned_lines(hit_study: HitStudy, planned: PublishingPlan) -> list[str]:
+    from spa.live import is_live
+
+    most = f"this wave ${planned.cost.total}, published so far ${planned.so_far}, at most ${planned.at_most}"
     lines = [
         f"{hit_study.workspace.study.title}, at {hit_study.endpoint.origin}",
         f"{planned.annotators} annotators planned, {planned.published} assignments already published",
     ]
     if not planned.seats:
         return [*lines, "all HITs are published"]
-    sizes = ", ".join(f"{count} of {size}" for size, count in _sizes(planned.cost.hits))
+    sizes = ", ".join(f"{count} of {size}" for size, count in sorted(Counter(planned.cost.hits).items(), reverse=True))
     where = (
         f"the form is part of the HIT (largest question {planned.largest_question:,} of 65,535 bytes)"
         if planned.form == "html"
@@ -179,16 +183,8 @@ def _planned_lines(hit_study: HitStudy, planned: PublishingPlan) -> list[str]:
         f"approved automatically after {hit_study.settings.auto_approval_hours:g} hours",
         *_eligibility_lines(hit_study),
         *_cost_lines(planned.cost),
-        *_most_lines(hit_study, planned),
+        *[most] * is_live(hit_study.workspace.study),
     ]
-
-
-def _most_lines(hit_study: HitStudy, planned: PublishingPlan) -> list[str]:
-    from spa.live import is_live
-
-    if not is_live(hit_study.workspace.study):
-        return []
-    return [f"this wave ${planned.cost.total}, published so far ${planned.so_far}, at most ${planned.at_most}"]
 
 
 def _eligibility_lines(hit_study: HitStudy) -> list[str]:
@@ -237,7 +233,3 @@ def _planned_facts(planned: PublishingPlan) -> dict[str, Any]:
         "at_most": str(planned.at_most),
         "hourly": None if cost.hourly is None else str(cost.hourly),
     }
-
-
-def _sizes(hits: tuple[int, ...]) -> list[tuple[int, int]]:
-    return sorted(((size, hits.count(size)) for size in set(hits)), reverse=True)

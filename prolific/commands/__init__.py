@@ -8,19 +8,19 @@ from spa.commands.lazy_group import LazyGroup
 
 COMMANDS = {  # name -> function, in the order of use
     "emulate": "prolific.emulator.command:emulate",
-    "plan": "prolific.commands.plan:plan",
-    "create": "prolific.commands.create:create",
-    "publish": "prolific.commands.publish:publish",
-    "status": "prolific.commands.status:status",
-    "collect": "prolific.commands.collect:collect",
+    "plan": "prolific.commands.publishing:plan",
+    "create": "prolific.commands.publishing:create",
+    "publish": "prolific.commands.publishing:publish",
+    "status": "prolific.commands.publishing:status",
+    "collect": "prolific.commands.collecting:collect",
     "advance": "prolific.commands.advance:advance",
-    "reconcile": "prolific.commands.collect:reconcile",
+    "reconcile": "prolific.commands.collecting:reconcile",
     "approve": "prolific.commands.approve:approve",
     "reject": "prolific.commands.reject:reject",
     "bonus": "prolific.commands.bonus:bonus",
     "message": "prolific.commands.message:message",
-    "stop": "prolific.commands.stop:stop",
-    "journal": "prolific.commands.journal:journal",
+    "stop": "prolific.commands.publishing:stop",
+    "journal": "prolific.commands.collecting:journal",
     "hooks": "prolific.commands.hooks:hooks",
 }
 
