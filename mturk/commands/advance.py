@@ -11,8 +11,8 @@ from mturk.commands.hit_study import in_progress, open_hit_study, print_result, 
 from spa.commands.options import StudyLocation, every_option, yes_option
 
 if TYPE_CHECKING:
-    from mturk.advancing import HitRecruitment
     from mturk.commands.hit_study import HitStudy
+    from mturk.progress import HitRecruitment
 
 
 @click.command(epilog="Example: spa mturk advance my-study/study.toml --every 60 --yes --stop")
@@ -45,8 +45,8 @@ def advance(location: StudyLocation, every: float | None, stops: bool, yes: bool
 
 def _advance(hit_study: HitStudy, *, stops: bool, yes: bool, as_json: bool) -> bool:
     """Look once and do what follows; return whether the study has ended."""
-    from mturk.advancing import look
     from mturk.lifetimes import Keeper
+    from mturk.progress import look
     from mturk.publishing import Publisher, check_balance
 
     publisher = Publisher(hit_study.workspace, hit_study.settings, hit_study.idempotent_calls)

@@ -26,11 +26,11 @@ def collect(location: StudyLocation, everything: bool, as_json: bool) -> None:
     Answers are validated like those of the survey server. An unusable answer is stored as missing, with the reason
     and the original. Annotators who submitted are excluded from the study's other HITs.
     """
-    from mturk.hit_status import look
+    from mturk.progress import hit_status_of
 
     with open_hit_study(location, changes=True) as hit_study:
         found = collect_submissions(hit_study, everything=everything, silent=as_json)
-        hit_status = look(hit_study.store, hit_study.endpoint)
+        hit_status = hit_status_of(hit_study.store, hit_study.endpoint)
     facts = asdict(found) | {"earliest_auto_approval": hit_status.earliest_auto_approval}
     lines = [
         f"{found.new} new submissions in {found.hits} HITs, {found.problems} with a problem; "

@@ -253,7 +253,7 @@ def invite(
     Anyone with a link can use it: send each link only to its worker.
     """
     from mturk.endpoint.site.settings import origin
-    from spa.files import written_whole
+    from spa.files import write_text
 
     if origin(address.rstrip("/")) != address.rstrip("/"):
         raise PlatformError(f"--public-url: expected an origin such as https://hits.example.org, got {address!r}")
@@ -274,8 +274,7 @@ def invite(
     with opened(store, create=True) as endpoint:
         made = endpoint.call(work)
     if out is not None:
-        with written_whole(out, private=True) as temporary:
-            temporary.write_text("".join(f"{one['link']}\n" for one in made), encoding="utf-8")
+        write_text(out, "".join(f"{one['link']}\n" for one in made), private=True)
     if as_json:
         click.echo(json.dumps(made, ensure_ascii=False))
         return

@@ -74,10 +74,10 @@ def publish(location: StudyLocation, annotators: int | None, yes: bool, as_json:
 @study_options
 def status(location: StudyLocation, as_json: bool) -> None:
     """Show the progress of the HITs of STUDY, the submissions to review and when they are approved automatically."""
-    from mturk.hit_status import look
+    from mturk.progress import hit_status_of
 
     with open_hit_study(location, changes=False) as hit_study:
-        hit_status = look(hit_study.store, hit_study.endpoint)
+        hit_status = hit_status_of(hit_study.store, hit_study.endpoint)
         lines = [
             f"{len(hit_status.hits)} HITs with {hit_status.places} assignments at {hit_study.endpoint.origin}: "
             + (", ".join(f"{count} {name.lower()}" for name, count in sorted(hit_status.states.items())) or "none"),

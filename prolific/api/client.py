@@ -22,7 +22,6 @@ from prolific.api.records import (
     WorkspaceBalance,
     batch_from,
     filter_from,
-    normal_status,
     study_from,
     submission_from,
     subscription_from,
@@ -51,19 +50,9 @@ class Submissions(ApiCalls):
         path = f"/api/v1/studies/{checked_id('study', study_id)}/submissions/"
         yield from map(submission_from, self._transport.pages(path))
 
-    def counts(self, study_id: str) -> Mapping[str, int]:
-        """Return how many submissions of a study have each status; "TOTAL" is their sum."""
-        path = f"/api/v1/studies/{checked_id('study', study_id)}/submissions/counts/"
-        found = self._transport.call("GET", path).record
-        return {normal_status(name): int(number) for name, number in found.items() if isinstance(number, int | float)}
-
     def fetch(self, submission_id: str) -> SubmissionRecord:
         """Return a submission."""
         return submission_from(self._transport.call("GET", self._path(submission_id)).record)
-
-    def approve(self, submission_id: str) -> None:
-        """Approve, which pays the reward; the platform ignores a repeat."""
-        self._transport.call("POST", self._path(submission_id) + "transition/", {"action": "APPROVE"}, repeat="always")
 
     def approve_many(self, submission_ids: Sequence[str]) -> None:
         """Ask for approvals, which the platform makes afterwards: look at the submissions to see them."""
@@ -120,10 +109,6 @@ class Studies(ApiCalls):
         answer = self._transport.call("PATCH", self._path(study_id), dict(body), repeat="always")
         return study_from(answer.record)
 
-    def delete(self, study_id: str) -> None:
-        """Delete a draft."""
-        self._transport.call("DELETE", self._path(study_id))
-
     def transition(self, study_id: str, action: Transition) -> StudyRecord:
         """Publish, pause, go on or stop. Sent once: what came of it is seen by looking at the study."""
         answer = self._transport.call("POST", self._path(study_id) + "transition/", {"action": action})
@@ -134,11 +119,6 @@ class Studies(ApiCalls):
         body = {"reward": reward, "total_available_places": places}
         answer = self._transport.call("POST", "/api/v1/study-cost-calculator/", body, repeat="always")
         return whole(answer.record, "total_cost")
-
-    def cost(self, study_id: str, *, projected: bool = False) -> Mapping[str, Any]:
-        """Return rewards and bonuses, each with fees and tax, as the platform has booked or projects them."""
-        query = {"is_projected": "true" if projected else "false"}
-        return self._transport.call("GET", self._path(study_id) + "cost/", query=query).record
 
     def try_out(self, study_id: str) -> str:
         """Open a draft to the account's test participants and return the address of the study."""
@@ -167,11 +147,9 @@ class Payments(ApiCalls):
         row = self._transport.call("GET", f"/api/v1/workspaces/{checked_id('workspace', workspace_id)}/balance/").record
         return WorkspaceBalance(currency=str(row.get("currency_code") or ""), available=whole(row, "available_balance"))
 
-    def pay_rates(self, workspace_id: str, currency: str, filter_ids: tuple[str, ...] = ()) -> PayRates:
-        """Return the least and the recommended pay an hour for people who are chosen by these filters."""
+    def pay_rates(self, workspace_id: str, currency: str) -> PayRates:
+        """Return the least and the recommended pay an hour."""
         query = self._of_workspace(workspace_id) | {"currency": currency}
-        if filter_ids:
-            query["screener_ids"] = ",".join(filter_ids)
         answer = self._transport.call("GET", "/api/v1/reward-recommendations/", query=query)
         rows: list[Any] = answer.value if isinstance(answer.value, list) else [answer.value]
         for row in rows:
@@ -284,11 +262,6 @@ class Prolific:
     payments: Payments
     audience: Audience
     hooks: Hooks
-
-    def account(self) -> tuple[str, str]:
-        """Return id and currency of the account that the token belongs to; the currency may be empty."""
-        row = self.transport.call("GET", "/api/v1/users/me/").record
-        return str(row.get("id") or ""), str(row.get("currency_code") or "")
 
     def workspace_of(self, project_id: str) -> str:
         """Return the id of the workspace that a project belongs to."""

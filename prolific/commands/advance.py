@@ -10,7 +10,7 @@ from prolific.commands.shared import announce, json_option, print_json, study_op
 from spa.commands.options import StudyLocation, every_option
 
 if TYPE_CHECKING:
-    from prolific.advancing import Recruitment
+    from prolific.progress import Recruitment
     from prolific.prolific_study import ProlificStudy
 
 
@@ -43,7 +43,7 @@ def advance(location: StudyLocation, every: float | None, stops: bool, yes: bool
 
 def _advance(prolific_study: ProlificStudy, *, stops: bool, yes: bool, as_json: bool) -> bool:
     """Look once and do what follows; return whether the study has ended."""
-    from prolific.advancing import close, look, open_wave
+    from prolific.progress import close, look, open_wave
 
     found = look(prolific_study)
     if not as_json:

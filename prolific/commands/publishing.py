@@ -23,8 +23,8 @@ from spa.commands.options import StudyLocation
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from prolific.progress import SessionStatus
     from prolific.prolific_study import ProlificStudy
-    from prolific.session_status import SessionStatus
 
 
 @click.command(epilog="Example: spa prolific plan my-study/study.toml --public-url https://survey.example.org")
@@ -165,8 +165,8 @@ def stop(location: StudyLocation, session: int, pause: bool, resume: bool, yes: 
 @json_option
 def status(location: StudyLocation, as_json: bool) -> None:
     """Show the progress of STUDY: submissions, visits, median duration and hourly pay."""
+    from prolific.progress import session_status_of
     from prolific.prolific_study import open_prolific_study
-    from prolific.session_status import session_status_of
 
     with open_prolific_study(location) as prolific_study:
         prolific_study.need_study(1)

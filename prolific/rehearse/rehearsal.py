@@ -18,7 +18,7 @@ from prolific.rehearse.report_page import fetch_invoice, report_content, write_p
 from prolific.rehearse.scenario_runner import CommandRunner, ScenarioRunner
 from prolific.rehearse.study_copy import StudyCopy, copy_study
 from spa.errors import StudyError
-from spa.files import written_whole
+from spa.files import write_text
 from spa.study.load import load_study
 
 STATE = "rehearsal.json"
@@ -113,8 +113,7 @@ def _load_state(wanted: RehearsalOptions, copy: StudyCopy) -> dict[str, Any]:
     wanted.study_file.write_text(copy.text, encoding="utf-8")
     ports = {"platform_port": free_port(), "survey_port": free_port()}
     state = {"options": options, "original": str(wanted.study), **ports}
-    with written_whole(path) as temporary:
-        temporary.write_text(json.dumps(state, indent=2), encoding="utf-8")
+    write_text(path, json.dumps(state, indent=2))
     return state
 
 

@@ -16,7 +16,7 @@ from prolific.rehearse.participants import STORIES
 from prolific.rehearse.scenario_runner import ScenarioRunner
 from prolific.study_ids import SOURCE
 from spa.errors import PlatformError
-from spa.files import written_whole
+from spa.files import write_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,8 +149,7 @@ def write_page(path: Path, content: dict[str, Any]) -> None:
     loader = PackageLoader("prolific.rehearse", "templates")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
     text = environment.get_template("rehearsal.html.j2").render(**content, money=_money)
-    with written_whole(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    write_text(path, text)
 
 
 def left_to_do(rehearsal: ScenarioRunner, *, original: Path, filled_in: Sequence[str]) -> list[RemainingTask]:
