@@ -18,17 +18,9 @@ from spa.study.toml_table import Text, TomlTable
 Form = Literal["auto", "html", "external"]
 Guard = Literal["Accept", "PreviewAndAccept", "DiscoverPreviewAndAccept"]
 Comparator = Literal[
-    "LessThan",
-    "LessThanOrEqualTo",
-    "GreaterThan",
-    "GreaterThanOrEqualTo",
-    "EqualTo",
-    "NotEqualTo",
-    "Exists",
-    "DoesNotExist",
-    "In",
-    "NotIn",
-]
+    "LessThan", "LessThanOrEqualTo", "GreaterThan", "GreaterThanOrEqualTo", "EqualTo", "NotEqualTo", "Exists",
+    "DoesNotExist", "In", "NotIn",
+]  # fmt: skip
 WITHOUT_VALUE = ("Exists", "DoesNotExist")
 MOST_VALUES = 15  # of In and NotIn
 MOST_COUNTRIES = 30

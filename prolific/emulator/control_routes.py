@@ -14,6 +14,7 @@ from prolific.emulator import faults, participant_pool, schema, studies, submiss
 from prolific.emulator.account_routes import find_workspace
 from prolific.emulator.behaviour import Behaviour
 from prolific.emulator.errors import invalid
+from prolific.emulator.operations import OPERATIONS
 from prolific.emulator.request_transaction import PATTERN, RequestTransaction, fields, iso_time, save_setting
 from prolific.emulator.routing import Handler, Route, RouteRequest, RouteResponse, json_object, read_body
 from prolific.emulator.study_body import RequestBody
@@ -197,7 +198,9 @@ def _requests(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 def _plan_fault(tx: RequestTransaction, call: RouteRequest) -> Any:
     asked = call.read(faults.FaultBody)
-    faults.check_operation(asked.operation)
+    if asked.operation not in {*OPERATIONS, faults.ANY, faults.WEBHOOKS}:
+        expected = f"expected {faults.ANY}, {faults.WEBHOOKS} or its id"
+        raise invalid(operation=f"{asked.operation} is no operation; {expected}")
     row = tx.insert(
         schema.faults,
         **asked.model_dump(include={"operation", "kind", "skip"}),

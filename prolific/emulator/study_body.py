@@ -21,33 +21,14 @@ from pydantic import (
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 DAY = 24 * 60  # minutes
 LABELS = Literal[
-    "survey",
-    "writing_task",
-    "annotation",
-    "decision_making_task",
-    "interview",
-    "other",
-    "ai_annotation",
-    "ai_evaluation",
-    "ai_reasoning",
-    "ai_fact_checking",
-    "ai_safety",
-    "ai_data_creation_text",
-    "ai_data_creation_audio",
-    "ai_data_creation_video",
-    "ai_data_creation_images",
-    "ai_other",
-]
+    "survey", "writing_task", "annotation", "decision_making_task", "interview", "other", "ai_annotation",
+    "ai_evaluation", "ai_reasoning", "ai_fact_checking", "ai_safety", "ai_data_creation_text",
+    "ai_data_creation_audio", "ai_data_creation_video", "ai_data_creation_images", "ai_other",
+]  # fmt: skip
 CODE_TYPES = Literal[
-    "COMPLETED",
-    "FAILED_ATTENTION_CHECK",
-    "FOLLOW_UP_STUDY",
-    "GIVE_BONUS",
-    "INCOMPATIBLE_DEVICE",
-    "NO_CONSENT",
-    "OTHER",
-    "FIXED_SCREENOUT",
-]
+    "COMPLETED", "FAILED_ATTENTION_CHECK", "FOLLOW_UP_STUDY", "GIVE_BONUS", "INCOMPATIBLE_DEVICE", "NO_CONSENT",
+    "OTHER", "FIXED_SCREENOUT",
+]  # fmt: skip
 
 
 def _whole(value: Any) -> Any:

@@ -18,16 +18,9 @@ MINUTE = 60.0
 DEVICES = ("desktop", "tablet", "mobile")
 OPEN = ("RESERVED", "ACTIVE")
 STATUSES = (
-    "RESERVED",
-    "ACTIVE",
-    "AWAITING REVIEW",
-    "APPROVED",
-    "PARTIALLY APPROVED",
-    "RETURNED",
-    "REJECTED",
-    "TIMED-OUT",
+    "RESERVED", "ACTIVE", "AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED", "RETURNED", "REJECTED", "TIMED-OUT",
     "SCREENED OUT",
-)
+)  # fmt: skip
 
 
 def find(tx: RequestTransaction, submission_id: str) -> Submission:
