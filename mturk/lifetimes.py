@@ -115,8 +115,8 @@ class Keeper:
         problems = []
         for hit in hits:
             now = fetch_hit(self.endpoint, hit.hit_id)
-            wanted = {"HITId": hit.hit_id, "AssignmentStatuses": STATUSES}
-            at_endpoint = list(entries(self.endpoint.reading, "list_assignments_for_hit", "Assignments", **wanted))
+            query = {"HITId": hit.hit_id, "AssignmentStatuses": STATUSES}
+            at_endpoint = list(entries(self.endpoint.reading, "list_assignments_for_hit", "Assignments", **query))
             collected = records.known_works(self.store, hit.hit_id)
             if now["HITStatus"] not in REVIEWABLE:
                 problems.append(

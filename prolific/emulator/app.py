@@ -111,8 +111,8 @@ class EmulatedOperation:
 
     def _check_token(self, request: Request) -> None:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        wanted = self.platform.token
-        if scheme != "Token" or not token or (wanted is not None and token != wanted):
+        expected = self.platform.token
+        if scheme != "Token" or not token or (expected is not None and token != expected):
             raise EmulatorRequestError(401, "Authentication credentials were not provided or are wrong.")
 
 

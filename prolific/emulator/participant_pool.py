@@ -53,9 +53,9 @@ def add_filter(
     range, whose ends are ``lowest`` and ``highest`` where it is new.
     """
     known = offered(tx)
-    wanted = {name.casefold() for name in names}
+    folded = {name.casefold() for name in names}
     found = next(
-        (one for one in known.values() if {one["filter_id"].casefold(), one["title"].casefold()} & wanted), None
+        (one for one in known.values() if {one["filter_id"].casefold(), one["title"].casefold()} & folded), None
     )
     added = []
     if found is None:

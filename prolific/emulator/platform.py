@@ -94,9 +94,9 @@ class Platform:
     def projects(self) -> dict[str, str]:
         """Return the ids of all projects, each with the currency in which its workspace pays."""
         project, workspace = schema.projects.c, schema.workspaces.c
-        wanted = select(project.id, workspace.currency).where(project.workspace_id == workspace.id)
+        query = select(project.id, workspace.currency).where(project.workspace_id == workspace.id)
         with self._lock, self._begin() as connection:
-            return {row.id: row.currency for row in connection.execute(wanted)}
+            return {row.id: row.currency for row in connection.execute(query)}
 
     def close(self) -> None:
         """Let go of the store."""

@@ -75,10 +75,10 @@ class Action(RequestBody):
 
     @model_validator(mode="after")
     def _complete(self) -> Action:
-        wanted = BESIDE.get(self.action, set())
+        required = BESIDE.get(self.action, set())
         given = {name for name, value in self if name != "action" and value is not None}
-        if given != wanted:
-            names = ", ".join(sorted(wanted)) or "nothing"
+        if given != required:
+            names = ", ".join(sorted(required)) or "nothing"
             raise ValueError(f"{self.action} wants {names} beside it, got {', '.join(sorted(given)) or 'nothing'}")
         return self
 

@@ -66,9 +66,9 @@ def _list(tx: RequestTransaction, call: RouteRequest) -> Any:
             raise invalid(status=f"{asked['status']} is not one of {', '.join(STATUSES)}")
         query = query.where(c.status == STATUSES[asked["status"]])
     for name, among in SWITCHES.items():
-        wanted = call.boolean(name)
-        if wanted is not None:
-            query = query.where(c.status.in_(among) if wanted else c.status.not_in(among))
+        switched_on = call.boolean(name)
+        if switched_on is not None:
+            query = query.where(c.status.in_(among) if switched_on else c.status.not_in(among))
     if "submitted_from" in asked:
         query = query.where(c.completed_at >= _day(call, "submitted_from"))
     if "submitted_before" in asked:

@@ -87,9 +87,9 @@ class EmulatorControl:
         body = {"names": list(names), "choices": list(choices), "lowest": lowest, "highest": highest}
         return list(self._do("POST", "filters/", body)["added"])
 
-    def crowd(self, wanted: int, attributes: Mapping[str, Any]) -> None:
+    def crowd(self, total: int, attributes: Mapping[str, Any]) -> None:
         """Let so many others be on the platform who could take part, and do not."""
-        missing = wanted - len(self._list("participants/"))
+        missing = total - len(self._list("participants/"))
         if missing > 0:
             self._do("POST", "participants/", {"count": min(missing, JOIN_AT_ONCE), "attributes": dict(attributes)})
 

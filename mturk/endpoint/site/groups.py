@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,13 +134,12 @@ def check_each_requirement(tx: Transaction, worker: Worker, requirements: str) -
     )
 
 
-def type_names(tx: Transaction, type_ids: Iterable[str]) -> dict[str, str]:
+def type_names(tx: Transaction, type_ids: set[str]) -> dict[str, str]:
     """Return the names of qualification types."""
-    wanted = list(type_ids)
-    if not wanted:
+    if not type_ids:
         return {}
     c = qualification_types.c
-    query = select(c.qualification_type_id, c.name).where(c.qualification_type_id.in_(wanted))
+    query = select(c.qualification_type_id, c.name).where(c.qualification_type_id.in_(type_ids))
     return {type_id: name for type_id, name in tx.connection.execute(query)}
 
 
