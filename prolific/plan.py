@@ -16,7 +16,6 @@ from prolific.estimate import StudyCostEstimate, make_estimate
 from prolific.prolific_study import ProlificStudy
 from prolific.study_body import ENTRY_PATH
 from spa.addresses import is_loopback
-from spa.errors import StudyError
 
 SECONDS = 10.0
 
@@ -72,10 +71,7 @@ def plan_session(prolific_study: ProlificStudy, session: int, public_url: str | 
 
     Without a ``public_url``, people reach the survey server at that of the study file.
     """
-    if not 1 <= session <= prolific_study.offer.sessions:
-        raise StudyError(
-            f"{prolific_study.file}: [people] sessions is {prolific_study.offer.sessions}, got --session {session}"
-        )
+    prolific_study.check_session(session)
     address = public_url or prolific_study.table.public_url
     workspace_id, project_problem, why_offline = _workspace(prolific_study)
     estimate = make_estimate(

@@ -20,6 +20,7 @@ from prolific.settings import ProlificTable, read_table
 from prolific.study_ids import SOURCE, study_of
 from spa.commands.options import StudyLocation
 from spa.commands.workspace import Workspace, open_workspace
+from spa.errors import StudyError
 from spa.responses.run_lock import exclusive_run
 
 if TYPE_CHECKING:
@@ -76,6 +77,18 @@ class ProlificStudy:
                 f"{self.file}: session {session} is not on Prolific yet; `spa prolific create` makes a draft"
             )
         return found
+
+    def survey_address(self, public_url: str | None) -> str:
+        """Return where people reach the survey server: ``public_url``, else the study file's."""
+        address = public_url or self.table.public_url
+        if address is None:
+            raise StudyError(f"{self.file}: expected --public-url or [prolific] public_url, got neither")
+        return address
+
+    def check_session(self, session: int) -> None:
+        """Refuse a session that the study does not have."""
+        if not 1 <= session <= self.offer.sessions:
+            raise StudyError(f"{self.file}: [people] sessions is {self.offer.sessions}, got --session {session}")
 
     def created(self) -> dict[int, str]:
         """Return the sessions that are on the platform, with the ids of their studies."""

@@ -20,12 +20,9 @@ def hooks(location: StudyLocation, public_url: str | None, remove: bool, new_sec
     """
     from prolific.prolific_study import open_prolific_study
     from prolific.webhooks import check_address, subscribe, unsubscribe
-    from spa.errors import StudyError
 
     with open_prolific_study(location, alone=True) as prolific_study:
-        address = public_url or prolific_study.table.public_url
-        if address is None:
-            raise StudyError(f"{location.study}: expected --public-url or [prolific] public_url, got neither")
+        address = prolific_study.survey_address(public_url)
         check_address(address)
         if remove:
             click.echo(f"subscriptions ended: {unsubscribe(prolific_study, address)}")

@@ -108,16 +108,10 @@ def create(location: StudyLocation, session: int, public_url: str | None, try_ou
     """
     from prolific.draft import make_body, make_draft, make_filters, make_groups
     from prolific.prolific_study import open_prolific_study
-    from spa.errors import StudyError
 
     with open_prolific_study(location, alone=True, announce=announce) as prolific_study:
-        address = public_url or prolific_study.table.public_url
-        if address is None:
-            raise StudyError(f"{location.study}: expected --public-url or [prolific] public_url, got neither")
-        if session > prolific_study.offer.sessions:
-            raise StudyError(
-                f"{location.study}: [people] sessions is {prolific_study.offer.sessions}, got --session {session}"
-            )
+        address = prolific_study.survey_address(public_url)
+        prolific_study.check_session(session)
         workspace_id = prolific_study.platform.workspace_of(prolific_study.table.project)
         groups = make_groups(prolific_study, workspace_id, session)
         filters = make_filters(prolific_study, workspace_id, groups, session)

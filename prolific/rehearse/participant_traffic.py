@@ -65,8 +65,7 @@ class ParticipantTraffic:
     def give_back(self, submission_ids: list[str]) -> None:
         """Let people return their places who were asked to."""
         for submission_id in submission_ids:
-            if self.stage.people.see(submission_id)["status"] == "AWAITING REVIEW":
-                self.stage.people.give_back(submission_id)
+            self._return_if_asked(submission_id)
 
     def _at(self, moment: float, act: Act) -> None:
         heapq.heappush(self._queue, (moment, next(self._order), act))
