@@ -20,7 +20,7 @@ from spa.forms.texts import load_texts
 from spa.study.load import load_study
 from spa.study.outputs import Outputs, load_outputs
 from spa.study.sampling import sample_assignments, study_rng
-from spa.study.stopping import deciding_answers, ranks_systems
+from spa.study.stopping import deciding_elicitation, ranks_systems
 from spa.study.study import Elicitation, Study
 
 FORMS = 4  # whose time is estimated, as annotators read different items
@@ -96,10 +96,10 @@ def planned_live_costs(
     if not rows:
         return ()
     chosen = rows[len(rows) // 2].need.difference
-    if ranks_systems(study) or design.kind == "ranking":
+    if ranks_systems(study):
         return ()
     if rule is not None:
-        if deciding_answers(study) != {"spa": "preferences", "likert": "ratings"}[design.kind]:
+        if deciding_elicitation(study) != design.kind:
             return ()
         chosen = rule.effect * (1 if design.kind == "spa" else 2 * design.largest)
     power = min(row.need.power for row in rows)

@@ -9,7 +9,7 @@ from spa.study.study import OVERALL, Elicitation, Study, expand_pairs
 Deciding = Literal["preferences", "choices", "ratings"]
 ASKED_BY: dict[Deciding, tuple[Elicitation, ...]] = {
     "preferences": ("spa",),
-    "choices": ("choices",),
+    "choices": ("choices", "ranking"),  # of a ranking those that it implies
     "ratings": ("likert", "continuous"),
 }
 
@@ -38,7 +38,7 @@ def deciding_criteria(study: Study) -> tuple[str, ...]:
 def deciding_pairs(study: Study) -> tuple[tuple[str, str], ...]:
     """Return the pairs of systems to be decided, in the direction first listed."""
     answers = deciding_answers(study)
-    if answers == "ratings":
+    if answers == "ratings" or deciding_elicitation(study) == "ranking":
         return expand_pairs("all", None, study.compared)
     return study.pairs if answers == "preferences" else study.choice_pairs
 

@@ -62,7 +62,8 @@ def test_a_ranking_study_is_planned_and_told_what_it_finds(tmp_path: Path) -> No
     assert result.exit_code == 0, result.output
     said = json.loads(result.stdout)
     (plan,) = said["plans"]
-    assert (plan["assumptions"]["n_tests"], plan["assumptions"]["n_items"], plan["live"]) == (6, 4, [])
+    assert (plan["assumptions"]["n_tests"], plan["assumptions"]["n_items"]) == (6, 4)
+    assert [one["truth"] for one in plan["live"]] == ["all differ", "unequal", "one differs"]
     row = plan["rows"][0]
     assert row["shown"] == "60 %"
     assert row["alone"]["power"]["value"] == pytest.approx(0.8, abs=0.08)
