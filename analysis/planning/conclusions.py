@@ -23,15 +23,14 @@ from spa.study.study import Elicitation, Study
 
 POWER = 0.8
 MOST = 1000  # annotators whose assignments are drawn: more share no less
-USUAL = {"spa": 0.1, "likert": 0.3, "ranking": 0.1}  # differences whose number of annotators is told
-BETTER = {"spa": "preferred", "likert": "rated higher", "ranking": "ranked higher"}
+USUAL = {"spa": 0.1, "likert": 0.3, "ranking": 0.1, "choices": 0.1}  # differences whose number of annotators is told
+BETTER = {"spa": "preferred", "likert": "rated higher", "ranking": "ranked higher", "choices": "chosen more often"}
 TESTED = {  # what is not planned
     "continuous": "is rated higher",
     "categories": "is rated higher",
     "spans": "has fewer or lighter errors",
-    "choices": "is chosen more often",
 }
-EQUALLY = {"spa": "preferred", "likert": "rated", "ranking": "ranked"}
+EQUALLY = {"spa": "preferred", "likert": "rated", "ranking": "ranked", "choices": "chosen"}
 Unit = tuple[str, int, str]  # item, sample, system
 Key = TypeVar("Key")
 
@@ -150,7 +149,7 @@ def _equivalence(study: Study, design: Assumptions) -> Conclusion:
     if margin is None:
         reason = "no margin: a difference that is not found is not shown to be absent"
         return Conclusion(question=question, answerable=False, reason=reason, change=f"[analysis] {key}")
-    n = round(study.people.annotators * (1 - design.exclusion_rate))
+    n = round(study.people.annotators * (1 - design.absent))
     power = equivalence_power(margin / design.sd, n, alpha=design.alpha)
     reason = f"two equal systems are shown to be equal within {margin:g} in {100 * power:.0f} % of such studies"
     enough = power >= POWER

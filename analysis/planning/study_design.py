@@ -11,7 +11,7 @@ import numpy as np
 from analysis.live.rule import stopping_rule
 from analysis.planning.live_costs import live_costs
 from analysis.planning.plan import Assumptions, Kind, LiveCost, PowerPlan, annotators_for, assumed
-from analysis.planning.ranked import ranking_design
+from analysis.planning.ranked import choice_design, ranking_design
 from analysis.planning.unpaired import OwnItems
 from spa.errors import AnalysisError
 from spa.forms.build import StudyForms
@@ -28,13 +28,13 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 def study_assumptions(path: Path, kind: Kind | None = None) -> tuple[Study, Outputs, tuple[Assumptions, ...]]:
-    """Read what a plan of this study takes for granted, for SPA, Likert and rankings as far as it asks them.
+    """Read what a plan of this study takes for granted, for each kind of answers that can be planned and is asked.
 
     Parameters
     ----------
     path : Path
         The study file.
-    kind : {"spa", "likert", "ranking"}, optional
+    kind : {"spa", "likert", "ranking", "choices"}, optional
         Only this one.
 
     Raises
@@ -48,7 +48,7 @@ def study_assumptions(path: Path, kind: Kind | None = None) -> tuple[Study, Outp
     outputs = load_outputs(study)
     asked = [one for one in KINDS if study.criteria_of(one) and kind in (None, one)]
     if not asked:
-        expected = f"[{kind}]" if kind else "[spa], [likert] or [ranking]"
+        expected = f"[{kind}]" if kind else "[spa], [likert], [ranking] or [choices]"
         found = ", ".join(f"[{one}]" for one in get_args(Elicitation) if study.criteria_of(one))
         raise AnalysisError(
             f"{path}: expected a study that asks {expected}, got {found}; spa check says what it can answer"
@@ -69,8 +69,8 @@ def study_design(study: Study, kind: Kind, *, pool: int) -> Assumptions:
 
 
 def _family(study: Study, kind: Kind, pool: int) -> dict[str, Any]:
-    if kind == "ranking":
-        found = ranking_design(study)
+    if kind in ("ranking", "choices"):
+        found = ranking_design(study) if kind == "ranking" else choice_design(study)
         return {**found, "n_tests": found["n_tests"] * _criteria(study, kind)}
     return _spa(study) if kind == "spa" else _likert(study, pool)
 
