@@ -119,7 +119,8 @@ def test_dealt_pairs_need_more_annotators_each_pair_as_many(tmp_path: Path) -> N
     assert all_ is not None
     assert third is not None
     assert third == pytest.approx(3 * all_, rel=0.05)
-    assert "A pair is judged by 33.3 % of the annotators" in plan(path, "--simulations", 0, "--difference", 70).stdout.replace("\n", " ")
+    shown = plan(path, "--simulations", 0, "--difference", 70).stdout.replace("\n", " ")
+    assert "A pair is judged by 33.3 % of the annotators" in shown
 
 
 @pytest.mark.parametrize(
