@@ -89,7 +89,7 @@ def contamination(results: Results) -> Section | None:
     if len(found) == 1:
         blocks = [Paragraph(text=f"{_settings(found[0])}."), *_blocks(found[0], NAME)]
         return Section(id=NAME, title=_question(found[0]), blocks=tuple(blocks))
-    several: list[Block] = []
+    several: list[Block] = [Paragraph(text=LIMITS, weight="warning")]
     for place, model in enumerate(found, start=1):
         several += [
             Heading(text=_question(model)),
@@ -107,7 +107,8 @@ def _question(found: Contamination) -> str:
 def _blocks(found: Contamination, stem: str, model: str = "") -> Iterator[Block]:
     """Yield what is said of one model, who is named where there are several; ``stem`` begins names of its own."""
     yield from (Paragraph(text=text) for text in conclusions(found))
-    yield Paragraph(text=LIMITS, weight="warning")
+    if not model:
+        yield Paragraph(text=LIMITS, weight="warning")
     tables = (_scores(found), _predictions(found) if found.thresholds else None, _aucs(found) if found.aucs else None)
     for table in filter(None, tables):
         caption = f"{model}: {table.caption}" if model else table.caption
