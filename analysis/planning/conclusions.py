@@ -13,7 +13,7 @@ from analysis.llm_vs_people.alternative_annotator import ENOUGH_ANNOTATORS as ST
 from analysis.llm_vs_people.alternative_annotator import ENOUGH_UNITS as STAND_IN_ITEMS
 from analysis.planning.plan import Assumptions, annotators_for, detectable
 from analysis.planning.power import equivalence_power
-from analysis.planning.study_design import KINDS, study_design
+from analysis.planning.study_design import planned_kinds, study_design
 from analysis.rating_checks.crossed import FEW as CROSSED
 from spa.study.assignment import RATED_BY
 from spa.study.conclusions import Conclusion
@@ -29,6 +29,7 @@ TESTED = {  # what is not planned
     "continuous": "is rated higher",
     "categories": "is rated higher",
     "spans": "has fewer or lighter errors",
+    "choices": "is chosen more often",
 }
 EQUALLY = {"spa": "preferred", "likert": "rated", "ranking": "ranked", "choices": "chosen"}
 Unit = tuple[str, int, str]  # item, sample, system
@@ -57,7 +58,7 @@ class PlannedAnswers:
 def reachable_conclusions(study: Study, outputs: Outputs) -> tuple[Conclusion, ...]:
     """Return which questions the study can answer with the annotators planned, each with its reason."""
     planned = planned_answers(study, outputs)
-    designs = [study_design(study, kind, pool=len(outputs.items)) for kind in KINDS if study.criteria_of(kind)]
+    designs = [study_design(study, kind, pool=len(outputs.items)) for kind in planned_kinds(study)]
     if not designs:
         return (*_unplanned(study), _agreement(study, planned), _crossed(planned), _stand_in(study, planned))
     return (

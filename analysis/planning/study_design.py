@@ -46,14 +46,20 @@ def study_assumptions(path: Path, kind: Kind | None = None) -> tuple[Study, Outp
     """
     study = load_study(path)
     outputs = load_outputs(study)
-    asked = [one for one in KINDS if study.criteria_of(one) and kind in (None, one)]
+    asked = [one for one in planned_kinds(study) if kind in (None, one)]
     if not asked:
         expected = f"[{kind}]" if kind else "[spa], [likert], [ranking] or [choices]"
         found = ", ".join(f"[{one}]" for one in get_args(Elicitation) if study.criteria_of(one))
+        found += " to rank all systems" if ranks_systems(study) else ""
         raise AnalysisError(
             f"{path}: expected a study that asks {expected}, got {found}; spa check says what it can answer"
         )
     return study, outputs, tuple(study_design(study, one, pool=len(outputs.items)) for one in asked)
+
+
+def planned_kinds(study: Study) -> tuple[Kind, ...]:
+    """Return the kinds of answers that are planned pair by pair: no choices that look for the best few systems."""
+    return tuple(one for one in KINDS if study.criteria_of(one) and not (one == "choices" and ranks_systems(study)))
 
 
 def study_design(study: Study, kind: Kind, *, pool: int) -> Assumptions:

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from scipy import stats
 
 from analysis.frames.frames import choice_tests
-from analysis.planning.plan import annotators_for, assumed, scale_test
+from analysis.planning.plan import annotators_for, assumed, detectable, scale_test
 from analysis.planning.ranked import choice_design, share_answers, share_components
 from spa.cli import main
 from spa.study.load import load_study
@@ -141,3 +141,19 @@ def test_what_ties_leave_no_room_for_is_refused(options: tuple[str, ...], said: 
     result = plan(*options)
     assert result.exit_code == 1
     assert said in result.stderr
+
+
+def test_pairs_of_many_systems_are_planned_unless_only_the_best_are_looked_for(tmp_path: Path) -> None:
+    """Of 50 systems hardly anybody meets a pair, at a level of 0.05 / 1225."""
+    few = assumed("choices", n_tests=1225, meets=12 / 1225)
+    missed = "even the largest difference of the scale, 0.5, would be missed too often"
+    assert detectable(few, 400, 0.8).reason == missed
+    assert detectable(few, 200, 0.8).reason == "no difference is large enough: too often fewer than 2 annotators stay"
+    live = '\n[stopping]\nrule = "when_decided"\ntop = 1\n'
+    path = write_study(tmp_path, STUDY + "per_annotator = 1" + live)
+    expected = "expected a study that asks [spa], [likert], [ranking] or [choices], got [choices] to rank all systems"
+    assert expected in plan(path).stderr
+    checked = CliRunner().invoke(main, ["check", str(path), "--json"])
+    conclusions = json.loads(checked.stdout)["conclusions"]
+    assert conclusions[0]["question"] == "which system is chosen more often"
+    assert "is not planned" in conclusions[0]["reason"]
