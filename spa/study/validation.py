@@ -412,7 +412,7 @@ def _stopping(study: Study) -> Iterator[StudyProblem]:
     place = '[stopping] rule = "when_decided"'
     asked = kinds_asked(study)
     if not asked or len(study.compared) < 2:
-        expected = "[spa], [choices], [ranking], [likert] or [continuous] of two systems, whose answers have two ends"
+        expected = "[spa], [choices], [ranking], [likert], [continuous], or [spans] with a score, of two systems"
         found = ", ".join(f"[{table}]" for table in get_args(Elicitation) if study.criteria_of(table))
         yield find(place, expected, found if len(study.compared) > 1 else "one system", "add one or remove the rule")
         return

@@ -1,4 +1,4 @@
-"""Live studies of rankings: a person's share of orders decides each pair, and decided systems are ranked no further."""
+"""Live studies of rankings and marked errors: a share of orders, or the score, decides; what is decided is not asked."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from analysis.live.state import live_states
 from analysis.results.analyse import analyse
 from spa.commands.workspace import Workspace, open_workspace
 from spa.errors import StudyError
-from spa.forms.form import Form, RankingTarget
+from spa.forms.form import Form, NumberAnswer, RankingTarget, RatingTarget, SpanTarget
 from spa.live import narrow
 from spa.study.load import load_study
+from spa.study.stopping import deciding_answers, deciding_elicitation, rating_scale_width
 from tests.analysis.live_study import build
 from tests.spa.small_study import BEGINNING, answer_form, write_study
 from tests.spa.store_steps import complete, lease_assignment
@@ -88,11 +89,50 @@ def test_the_mean_is_that_of_the_implied_choices_in_the_fixed_analysis(answered:
     assert [row.n_kept for row in results.live.pairs] == [pair.n_asked for pair in state.pairs]
 
 
-def test_marked_errors_alone_decide_nothing(tmp_path: Path) -> None:
-    path = write_study(tmp_path, STUDY.replace("[ranking]\noutputs = 3", "[spans]"))
+def test_of_marked_errors_the_score_decides(tmp_path: Path) -> None:
+    text = STUDY.replace("[ranking]\noutputs = 3", "[spans]")
+    rng = np.random.default_rng(4)
+    with open_workspace(build(tmp_path, text.replace("most = 200", "most = 14"))) as workspace:
+        study = workspace.study
+        assert (deciding_answers(study), deciding_elicitation(study), rating_scale_width(study)) == (
+            "ratings",
+            "spans",
+            100.0,
+        )
+        for number in range(12):
+            lease = lease_assignment(workspace.store, f"person{number}", source="link", annotator_kind="human")
+            systems = workspace.store.assignments.key(lease.assignment_id).systems
+            raw = {
+                one.question_id: str(int(90 * (systems[one.target.label] == "alpha") + rng.integers(0, 10)))
+                if isinstance(one.answer, NumberAnswer)
+                else "[]"
+                for one in workspace.form(lease.assignment_id).questions("people")
+                if isinstance(one.target, RatingTarget | SpanTarget)
+            }
+            complete(
+                workspace.store, answer_form(lease, workspace.form(lease.assignment_id), **raw), completion_code="c"
+            )
+        (state,) = live_states(study, workspace.store)
+        decided = {(pair.system_x, pair.system_y): pair.decision for pair in state.pairs}
+        assert decided[("alpha", "beta")] == decided[("alpha", "gamma")] == "x"
+        assert decided[("beta", "gamma")] in (None, "futile")
+        (first, *_) = state.pairs
+        found = answers_of(workspace)
+        results = analyse(found.tables, plan=found.plan, study=found.facts)
+        (row,) = [
+            row
+            for row in results.ratings.pairs
+            if (row.criterion, row.system_x, row.system_y) == ("overall", "alpha", "beta")
+        ]
+        assert row.mean_difference is not None
+        assert first.mean_asked == pytest.approx((row.mean_difference / 100 + 1) / 2, abs=1e-12)
+
+
+def test_counts_of_errors_alone_decide_nothing(tmp_path: Path) -> None:
+    path = write_study(tmp_path, STUDY.replace("[ranking]\noutputs = 3", "[spans]\nscore = false"))
     with pytest.raises(StudyError) as refused:
         load_study(path)
     assert (
-        '[stopping] rule = "when_decided": expected [spa], [choices], [ranking], [likert] or [continuous] of two '
-        "systems, whose answers have two ends, got [spans]"
+        '[stopping] rule = "when_decided": expected [spa], [choices], [ranking], [likert], [continuous], or [spans] '
+        "with a score, of two systems, got [spans]"
     ) in str(refused.value)
