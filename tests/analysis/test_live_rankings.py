@@ -1,4 +1,4 @@
-"""Live studies of rankings and marked errors: a share of orders, or the score, decides; what is decided is not asked."""
+"""Live studies of rankings and of marked errors: a share of orders, or the score that follows, decides each pair."""
 
 from __future__ import annotations
 
@@ -101,17 +101,16 @@ def test_of_marked_errors_the_score_decides(tmp_path: Path) -> None:
         )
         for number in range(12):
             lease = lease_assignment(workspace.store, f"person{number}", source="link", annotator_kind="human")
+            form = workspace.form(lease.assignment_id)
             systems = workspace.store.assignments.key(lease.assignment_id).systems
             raw = {
                 one.question_id: str(int(90 * (systems[one.target.label] == "alpha") + rng.integers(0, 10)))
                 if isinstance(one.answer, NumberAnswer)
                 else "[]"
-                for one in workspace.form(lease.assignment_id).questions("people")
+                for one in form.questions("people")
                 if isinstance(one.target, RatingTarget | SpanTarget)
             }
-            complete(
-                workspace.store, answer_form(lease, workspace.form(lease.assignment_id), **raw), completion_code="c"
-            )
+            complete(workspace.store, answer_form(lease, form, **raw), completion_code="code")
         (state,) = live_states(study, workspace.store)
         decided = {(pair.system_x, pair.system_y): pair.decision for pair in state.pairs}
         assert decided[("alpha", "beta")] == decided[("alpha", "gamma")] == "x"
