@@ -48,16 +48,22 @@ def test_shares_are_those_of_drawn_choices(n_items: int, ties: float, sd: float,
         assert share_components(sd, ties).contribution_sd(n_items) == pytest.approx(np.sqrt(variance))
 
 
-def test_power_of_one_choice_each_is_that_of_all_outcomes() -> None:
-    """With one choice without ties a study is its number of wins, and the t-test a function of it."""
-    n, difference, alpha = 60, 0.15, 0.05
-    design = assumed("choices", exclusion_rate=0.0)
-    wins = np.arange(1, n)
-    t = (wins / n - 0.5) / np.sqrt(wins / n * (1 - wins / n) / (n - 1))
-    found = t > stats.t.ppf(1 - alpha / 2, n - 1)
-    expected = stats.binom.pmf(wins, n, 0.5 + difference)[found].sum() + (0.5 + difference) ** n
-    test = scale_test(design, share_answers(design.components, 1, difference), alpha, 0)
-    assert test.power(n) == pytest.approx(expected, abs=0.005)
+@pytest.mark.parametrize(("annotators", "excluded", "alpha"), [(60, 0.0, 0.05), (327, 0.1, 0.05 / 6)])
+def test_power_of_one_choice_each_is_that_of_all_outcomes(annotators: int, excluded: float, alpha: float) -> None:
+    """Without ties a study is its number of wins, so that power goes up and down with each annotator who stays."""
+    chance = 0.6
+
+    def power(n: int) -> float:
+        wins = np.arange(n + 1)
+        with np.errstate(divide="ignore"):
+            t = (wins / n - 0.5) / np.sqrt(wins / n * (1 - wins / n) / (n - 1))
+        return float(stats.binom.pmf(wins, n, chance)[t > stats.t.ppf(1 - alpha / 2, n - 1)].sum())
+
+    kept = np.arange(int(0.7 * annotators), annotators + 1)
+    expected = stats.binom.pmf(kept, annotators, 1 - excluded) @ [power(n) for n in kept.tolist()]
+    design = assumed("choices", exclusion_rate=excluded)
+    test = scale_test(design, share_answers(design.components, 1, chance - 0.5), alpha, 0)
+    assert test.power(annotators) == pytest.approx(expected, abs=0.001)
 
 
 @pytest.mark.parametrize("width", [0.0, 0.6])
@@ -113,8 +119,8 @@ def test_a_study_of_choices_is_planned(tmp_path: Path) -> None:
 def test_dealt_pairs_need_more_annotators_each_pair_as_many(tmp_path: Path) -> None:
     path = write_study(tmp_path, STUDY + "per_annotator = 1")
     assert choice_design(load_study(path)) == {"n_tests": 3, "n_items": 1, "meets": 1 / 3}
-    whole = assumed("choices", n_tests=3, exclusion_rate=0.0)
-    dealt = assumed("choices", n_tests=3, exclusion_rate=0.0, meets=1 / 3)
+    whole = assumed("choices", n_tests=3)
+    dealt = assumed("choices", n_tests=3, meets=1 / 3)
     all_, third = (annotators_for(one, 0.2, 0.8, one.alpha, 0).annotators for one in (whole, dealt))
     assert all_ is not None
     assert third is not None
