@@ -26,6 +26,7 @@ from prolific.prolific_study import ProlificStudy
 from prolific.reconcile import release_gone
 from prolific.study_body import ENTRY_PATH
 from spa.journal import STARTED, Journal, begin
+from spa.server.form_posts import read_body
 from spa.server.survey_context import SurveyContext
 
 WINDOW_SECONDS = 300.0
@@ -70,12 +71,10 @@ SUBMISSION_CHANGED = "submission.status.change"
 
 async def raw_body(request: Request) -> bytes:
     """Return the bytes of a request, up to a limit."""
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > LARGEST:
-            raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-    return bytes(body)
+    body = await read_body(request, LARGEST)
+    if body is None:
+        raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+    return body
 
 
 Raw = Annotated[bytes, Depends(raw_body)]

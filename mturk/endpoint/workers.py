@@ -11,6 +11,7 @@ from sqlalchemy import Row, bindparam, func, select
 
 from mturk.endpoint.assignments import APPROVED, REJECTED, SUBMITTED
 from mturk.endpoint.errors import does_not_exist, refused
+from mturk.endpoint.hits import HitType
 from mturk.endpoint.requirements import (
     ADULT,
     ALL_MASTERS,
@@ -157,9 +158,9 @@ def unmet(worker: Worker, requirements: str, action: Action) -> tuple[Requiremen
     )
 
 
-def may(worker: Worker, requester_id: str, requirements: str, action: Action) -> bool:
-    """Whether a worker may do something with HITs of a type; a block hides all HITs of its requester."""
-    return requester_id not in worker.blocked_by and not unmet(worker, requirements, action)
+def may_discover(worker: Worker, kind: HitType) -> bool:
+    """Whether a worker may see HITs of a type; a block hides all HITs of its requester."""
+    return kind.requester_id not in worker.blocked_by and not unmet(worker, kind.requirements, "Discover")
 
 
 def grant_qualification(tx: Transaction, type_id: str, worker_id: str, value: int | None) -> None:

@@ -16,7 +16,7 @@ from mturk.endpoint.schema import hit_types, hits, qualification_types, requeste
 from mturk.endpoint.site.records import PER_PAGE
 from mturk.endpoint.transaction import Transaction
 from mturk.endpoint.worker_actions import OpenHitGroup, next_hit, not_taken, offers
-from mturk.endpoint.workers import Worker, find_worker, may, unmet
+from mturk.endpoint.workers import Worker, find_worker, may_discover, unmet
 
 KNOWN_NAMES: Mapping[str, str] = {
     LOCALE: "locale",
@@ -95,7 +95,7 @@ def find_group(
     if row is None:
         return None
     kind = find_type(tx, row.hit_type_id)
-    if not may(worker, kind.requester_id, kind.requirements, "Discover"):
+    if not may_discover(worker, kind):
         return None
     open_hits = (hits.c.hit_type_id == kind.hit_type_id, hits.c.status == ASSIGNABLE, not_taken(worker_id))
     count, expiry = tx.connection.execute(select(func.count(), func.max(hits.c.expires_at)).where(*open_hits)).one()
