@@ -8,6 +8,7 @@ import shutil
 import threading
 from dataclasses import replace
 from functools import partial
+from itertools import cycle, groupby
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,10 @@ from spa.commands.rating_cluster import open_study
 from spa.commands.workspace import open_workspace
 from spa.errors import PlatformError
 from spa.raters.budget import Price, RaterBudget
-from spa.raters.cluster.batches import OpenBatches, VisitBatch, add_summary
-from spa.raters.cluster.coordinator import begin_run
+from spa.raters.cluster.batches import OpenBatches, VisitBatch, add_summary, first_item
 from spa.raters.cluster.grants import BudgetGrants
-from spa.raters.cluster.worker import HandedOut, WorkerSetup, rate_batch, worker_id, workers_of
+from spa.raters.cluster.runs import begin_run, workers_of
+from spa.raters.cluster.worker import HandedOut, WorkerSetup, rate_batch, worker_id
 from spa.raters.summary import RatingSummary
 from spa.raters.visits import RaterVisit, rater_visits
 from spa.responses.export import export_tables
@@ -123,7 +124,7 @@ def test_two_workers_with_the_same_forms_do_not_both_ask(workers: Any, tmp_path:
         batch = VisitBatch(number=1, visits=tuple(visits))
         workers.run(ready)
         handed = [
-            (address, HandedOut(batch=batch, worker_id=name, budget=None, concurrency=2, rate=None))
+            (address, HandedOut(batch=batch, worker_id=name, budget=None, concurrency=2))
             for address, name in workers.run(worker_id).items()
         ]
         futures = [workers.submit(rate_batch, setup, each, workers=[address], pure=False) for address, each in handed]
@@ -226,21 +227,28 @@ def test_a_key_that_a_worker_lacks_is_named_with_the_worker(workers: Any, tmp_pa
     assert "environment variable KEY_OF_JUDGE" in " ".join(said.split())
 
 
-def test_assignments_that_begin_with_the_same_item_are_neighbours(tmp_path: Path) -> None:
-    study = built_example(tmp_path, annotators=12)
+def test_a_worker_gets_assignments_that_begin_with_the_same_item(tmp_path: Path) -> None:
+    study = built_example(tmp_path, annotators=40)
     with open_workspace(study) as workspace:
         rater = Rater(id="judge", model="m", repeats=2)
         visits = rater_visits(workspace.store, rater_variants(rater))
         opened = OpenBatches(workspace.store, visits, RatingSummary(rater="judge"), None)
-        batches = []
-        while batch := opened.take(4):
-            batches.append(batch.visits)
         drawn = workspace.store.assignments.draws([visit.assignment_id for visit in visits], "llm")
-    taken = [visit for batch in batches for visit in batch]
-    assert sorted(visit.submission_id for visit in taken) == sorted(visit.submission_id for visit in visits)
-    assert all(len({visit.assignment_id for visit in batch}) == len(batch) / 2 for batch in batches)
-    firsts = [drawn[visit.assignment_id][0].blocks[0].shown[0].item_id for visit in taken]
-    assert firsts == sorted(firsts)
+        taken: dict[str, list[RaterVisit]] = {"a": [], "b": []}
+        for worker in cycle(taken):
+            if (batch := opened.take(4, worker)) is None:
+                break
+            assert len({visit.assignment_id for visit in batch.visits}) == len(batch.visits) / 2
+            taken[worker] += batch.visits
+    both = [visit.submission_id for visits in taken.values() for visit in visits]
+    assert sorted(both) == sorted(visit.submission_id for visit in visits)
+    items = {
+        worker: [item for item, _ in groupby(first_item(drawn[visit.assignment_id][0]) for visit in visits)]
+        for worker, visits in taken.items()
+    }
+    assert all(len(each) == len(set(each)) for each in items.values())  # who leaves an item never comes back to it
+    assert len({*items["a"]} & {*items["b"]}) <= 1  # the last one
+    assert len({*items["a"], *items["b"]}) > 3
 
 
 def test_what_a_batch_finished_is_counted_once_however_often_it_is_handed_out() -> None:
