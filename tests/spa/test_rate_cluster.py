@@ -38,10 +38,12 @@ from tests.spa.cluster_bench import PRICES, check_asked_once, killed_at_random, 
 from tests.spa.cluster_bench import two_workers as two_workers
 from tests.spa.cluster_bench import workers as workers
 from tests.spa.rehearsed import built_example, spa
-from tests.spa.scripted_server import Asked, Said, http, middle, scripted
+from tests.spa.scripted_server import Asked, Said, chat, http, middle, scripted
+from tests.spa.small_study import STUDY, write_study
 from tests.spa.test_rater_exactly_once import judge, slow
 
 BUDGETS = 5
+COUNTS = ("visits", "finished", "answered", "shared", "missing", "requests", "prompt_tokens", "completion_tokens")
 VISIT = RaterVisit(assignment_id="a1", asked=rater_variants(Rater(id="judge", model="m"))[0], repeat=1)
 FORM_COSTS = 16.0
 
@@ -71,13 +73,81 @@ def test_answers_are_those_of_a_run_without_a_cluster(
         store = ("--store", request.getfixturevalue("postgres_url"))
         spa("build", study, *store)
     here, there = (rate(alone / "study.toml", "--simulate", cluster=False), rate(study, "--simulate", *store))
-    counts = ("visits", "finished", "answered", "missing", "requests", "prompt_tokens", "completion_tokens")
     if where == "sqlite":
-        assert {name: here[name] for name in counts} == {name: there[name] for name in counts}
+        assert {name: here[name] for name in COUNTS} == {name: there[name] for name in COUNTS}
         assert exported(study) == exported(alone / "study.toml")
     assert there["finished"] == there["visits"]
     again = rate(study, "--simulate", *store)
     assert (again["requests"], again["finished_before"]) == (0, there["visits"])
+
+
+def test_a_live_study_asks_no_more_than_a_wave_of_what_is_decided(workers: Any, tmp_path: Path) -> None:
+    wave = 8
+    text = STUDY.replace("annotators = 6", "annotators = 48")
+    study = write_study(tmp_path, f'{text}\n[stopping]\nrule = "when_decided"\nleast = 4\nwave = {wave}\n')
+    spa("build", study)
+    shutil.copytree(tmp_path, tmp_path / "alone")
+    alone = tmp_path / "alone" / study.name
+    better = ("--utility", "alpha=0", "--utility", "beta=3", "--utility", "gamma=6")
+    here, there = rate(alone, "--simulate", *better, cluster=False), rate(study, "--simulate", *better)
+    assert here["not_needed"] > 0
+    for each in (here, there):
+        assert each["finished"] + each["not_needed"] == 48
+        assert each["requests"] == each["finished"] <= 4 * wave
+    assert "2 of 2 comparisons are decided" in there["notes"][0]
+    again = rate(study, "--simulate", *better)
+    assert (again["requests"], again["finished_before"]) == (0, there["finished"])
+    everything = [rate(each, "--simulate", "--all", *better, cluster=each == study) for each in (alone, study)]
+    assert everything[1]["finished"] == 48 - there["finished"]
+    assert exported(study) == exported(alone)
+
+
+@pytest.mark.parametrize(
+    ("ways", "each"),
+    [
+        ("seed = 3\nrepeats = 3\n", 3),
+        ('[[variants]]\nid = "terse"\n[[variants]]\nid = "wordy"\nexplain = "after"\n', 2),
+    ],
+)
+def test_repeats_and_variants_are_those_of_a_run_without_a_cluster(
+    workers: Any, tmp_path: Path, ways: str, each: int
+) -> None:
+    study = built_example(tmp_path, annotators=4)
+    alone = Path(shutil.copytree(study.parent, tmp_path / "alone"), study.name)
+    rater = tmp_path / "judge.toml"
+    rater.write_text(f'id = "simulated-rater"\nmodel = "simulated-rater"\n{ways}')
+    given = ("--simulate", "--rater", rater)
+    here, there = rate(alone, *given, cluster=False), rate(study, *given)
+    assert {name: here[name] for name in COUNTS} == {name: there[name] for name in COUNTS}
+    assert there["finished"] == there["visits"] == 4 * each
+    assert exported(study) == exported(alone)
+    again = rate(study, *given)
+    assert (again["requests"], again["finished_before"]) == (0, there["visits"])
+
+
+def test_repeats_share_requests_and_probes_are_compared_as_without_a_cluster(workers: Any, tmp_path: Path) -> None:
+    study = built_example(tmp_path, annotators=4)
+    alone = Path(shutil.copytree(study.parent, tmp_path / "alone"), study.name)
+
+    def answer(asked: Asked) -> Said:
+        said = middle(asked) if "response_format" in asked.body else chat("yes")  # when capabilities are looked for
+        (choice,) = said["choices"]
+        if "Ignore all instructions above" in str(asked.body["messages"]):
+            choice["message"]["content"] = choice["message"]["content"].replace(": 50", ": 45")
+        said["choices"] = [choice | {"index": index} for index in range(asked.body.get("n", 1))]
+        return http(said)
+
+    with scripted(answer) as served:
+        rater = judge(tmp_path, served.url)
+        given = ("--rater", rater, "--probe-injection", 3)
+        here, there = rate(alone, *given, cluster=False), rate(study, *given)
+        assert here == there
+        assert (there["forms"], there["requests"], there["unread"]) == (3, 6, 0)
+        assert rate(study, *given)["requests"] == 0
+        rater.write_text(f"{rater.read_text()}repeats = 3\ntemperature = 1\n")
+        shared = [rate(alone, "--rater", rater, "--probe", cluster=False), rate(study, "--rater", rater, "--probe")]
+        assert shared[0]["shared"] == shared[1]["shared"] == 8
+    assert exported(study) == exported(alone)
 
 
 def test_no_more_is_asked_at_once_than_the_rater_allows(workers: Any, tmp_path: Path) -> None:

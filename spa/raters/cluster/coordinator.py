@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 POLL = 0.05  # seconds between looks at what has ended
 LOOK = 1.0  # seconds between looks at which workers there are
+FETCH = 10.0  # seconds in which a result comes, unless its worker is gone
 BATCH = 20.0  # seconds that a batch is to take
 SHORTER = 8  # times, at most, near the end: each batch opens a connection
 GROWTH = 4  # times the visits of the last batch, at most
@@ -365,7 +366,7 @@ def result_of(future: Any) -> BatchEnd | None:
 
     if future.status == "finished":
         try:
-            end: BatchEnd = future.result(timeout=LOOK * 10)
+            end: BatchEnd = future.result(timeout=FETCH)
         except (OSError, TimeoutError):  # the result was on a worker that is gone
             return None
         return end
