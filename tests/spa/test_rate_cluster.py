@@ -6,6 +6,7 @@ import asyncio
 import random
 import shutil
 import threading
+import time
 from dataclasses import replace
 from functools import partial
 from itertools import cycle, groupby
@@ -165,6 +166,26 @@ def test_no_more_is_asked_at_once_than_the_rater_allows(workers: Any, tmp_path: 
         rate(study, "--rater", judge(tmp_path, served.url, concurrency=3))
         assert 1 <= most[0] <= 3
         assert check_asked_once(study, served, 16) == 0
+
+
+def test_a_wait_that_one_worker_is_told_holds_for_all(workers: Any, tmp_path: Path) -> None:
+    wait, refused = 3.0, 10
+    arrived: list[float] = []
+
+    async def answer(asked: Asked) -> Said:
+        arrived.append(time.monotonic())
+        if asked.number == refused:
+            return http({"error": {"message": "slow down"}}, status=429, retry_after=str(int(wait)))
+        await asyncio.sleep(0.2)
+        return http(middle(asked))
+
+    study = built_example(tmp_path, annotators=32)
+    with scripted(answer) as served:
+        summary = rate(study, "--rater", judge(tmp_path, served.url))
+    assert (summary["finished"], summary["outcomes"]["http_429"]) == (32, 1)
+    since = [moment - arrived[refused - 1] for moment in arrived[refused:]]
+    assert not [moment for moment in since if 0.6 * wait < moment < 0.99 * wait]
+    assert max(since) > wait
 
 
 def test_whatever_worker_is_killed_each_question_is_answered_and_paid_once(workers: Any, tmp_path: Path) -> None:

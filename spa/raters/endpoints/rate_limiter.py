@@ -94,7 +94,7 @@ class RateLimiter:
         """
         now = self._clock()
         self._paused_until = max(self._paused_until, now + pause)
-        if rate is not None and (self.rate is None or rate < self.rate):
+        if self.rate is None and rate is not None:  # else what this process has found is nearer to its share
             self.rate, self._since, self._grown = rate, now, now
 
     async def _turn(self) -> None:
