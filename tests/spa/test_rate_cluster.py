@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
+import re
 import shutil
+import socket
 import threading
 import time
 from dataclasses import replace
@@ -17,6 +20,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import make_url
 
 from spa.cli import main
 from spa.commands.rating import open_endpoint
@@ -26,7 +30,7 @@ from spa.errors import PlatformError
 from spa.raters.budget import Price, RaterBudget
 from spa.raters.cluster.batches import OpenBatches, VisitBatch, add_summary, first_item
 from spa.raters.cluster.grants import BudgetGrants
-from spa.raters.cluster.runs import begin_run, workers_of
+from spa.raters.cluster.runs import begin_run, new_run, workers_of
 from spa.raters.cluster.worker import HandedOut, WorkerSetup, rate_batch, worker_id
 from spa.raters.summary import RatingSummary
 from spa.raters.visits import RaterVisit, rater_visits
@@ -35,7 +39,7 @@ from spa.responses.run_lock import shared_run
 from spa.study.raters import Rater, rater_variants
 from tests.postgres import postgres_cluster as postgres_cluster
 from tests.postgres import postgres_url as postgres_url
-from tests.spa.cluster_bench import PRICES, check_asked_once, killed_at_random, rate, ready
+from tests.spa.cluster_bench import PRICES, check_asked_once, rate, ready
 from tests.spa.cluster_bench import two_workers as two_workers
 from tests.spa.cluster_bench import workers as workers
 from tests.spa.rehearsed import built_example, spa
@@ -188,15 +192,6 @@ def test_a_wait_that_one_worker_is_told_holds_for_all(workers: Any, tmp_path: Pa
     assert max(since) > wait
 
 
-def test_whatever_worker_is_killed_each_question_is_answered_and_paid_once(workers: Any, tmp_path: Path) -> None:
-    study = built_example(tmp_path, annotators=24)
-    with scripted(slow(0.3)) as served:
-        with killed_at_random(workers, random.Random(5), times=3):
-            summary = rate(study, "--rater", judge(tmp_path, served.url))
-        assert (summary["finished"], summary["unfinished"]) == (24, {})
-        check_asked_once(study, served, 24)
-
-
 def test_two_workers_with_the_same_forms_do_not_both_ask(workers: Any, tmp_path: Path) -> None:
     study = built_example(tmp_path, annotators=12)
     with scripted(slow(0.4)) as served, open_workspace(study) as workspace:
@@ -306,6 +301,35 @@ def test_what_a_cluster_cannot_do_is_a_line(tmp_path: Path, arguments: tuple[str
     given = [str(tmp_path / word) if word.endswith(".toml") else word for word in arguments]
     said = spa("rate", study, *given, code=1).output
     assert line in " ".join(said.split())
+
+
+def test_a_password_is_not_sent_to_workers(postgres_url: str, tmp_path: Path) -> None:
+    study = built_example(tmp_path, annotators=1)
+    url = make_url(postgres_url).set(password="very secret").render_as_string(hide_password=False)  # of no use here
+    spa("build", study, "--store", url)
+    said = spa(
+        "rate", study, "--rater", judge(tmp_path, "http://h/v1"), "--store", url, "--cluster", "tcp://h:1", code=1
+    )
+    assert "expected --store without a password, which would be sent to all workers" in said.output
+    assert "~/.pgpass" in said.output
+    assert "secret" not in said.output
+
+
+def test_workers_of_an_earlier_run_are_named_with_machine_process_and_time(postgres_url: str, tmp_path: Path) -> None:
+    study = built_example(tmp_path, annotators=1)
+    spa("build", study, "--store", postgres_url)
+    said: list[str] = []
+    with open_workspace(study, postgres_url) as workspace:
+        store = workspace.store
+        begin_run(store, "judge", new_run(), say=said.append)
+        with shared_run(store.name, workers_of("judge"), store.reading), pytest.raises(PlatformError) as caught:
+            begin_run(store, "judge", say=said.append, wait=0.0)
+    process = f"process {os.getpid()} on {socket.gethostname()}"
+    when = r"\d{4}-\d\d-\d\d \d\d:\d\d"
+    for line in (*said, str(caught.value)):
+        assert re.search(rf"run \w{{8}} of {process}, begun {when} UTC; {process} since {when}:\d\d UTC", line)
+        assert len(line) < 500
+    assert str(caught.value).endswith("or the SLURM jobs or dask workers of that run, and start again")
 
 
 def test_a_key_that_a_worker_lacks_is_named_with_the_worker(workers: Any, tmp_path: Path, monkeypatch: Any) -> None:

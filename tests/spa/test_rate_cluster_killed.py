@@ -19,20 +19,24 @@ from typing import Any
 
 import distributed
 
+from spa import cluster
 from spa.cli import main
-from spa.cluster import NO_DASHBOARD
 from spa.raters.cluster import coordinator
 from tests.postgres import postgres_cluster as postgres_cluster
 from tests.postgres import postgres_url as postgres_url
 from tests.spa.cluster_bench import check_asked_once
-from tests.spa.rehearsed import built_example, spa
+from tests.spa.rehearsed import spa
 from tests.spa.scripted_server import Served, scripted
+from tests.spa.small_study import write_study
 from tests.spa.test_rater_exactly_once import CONCURRENCY, judge, slow
 
 FORKS = multiprocessing.get_context("forkserver")
-IMPORTED = ["spa.raters.endpoints.http_endpoint", "spa.commands.rate", "spa.commands.workspace", "psycopg", __name__]
+IMPORTED = [
+    "spa.raters.endpoints.http_endpoint", "spa.commands.rate", "spa.commands.workspace", "spa.raters.run",
+    "sqlalchemy.dialects.postgresql.psycopg", "spa.forms.build", "numpy.random", "rich.progress", __name__,
+]  # fmt: skip
 KILLED = ["worker"] * 6 + ["scheduler"] * 2 + ["client"] * 2
-FORMS = 64
+FORMS = 48
 WORKERS = 2
 
 
@@ -51,6 +55,7 @@ def rate(output: Path, *words: object) -> None:
     """Run ``spa rate`` with short batches."""
     silence(output)
     coordinator.BATCH, coordinator.LOOK = 0.5, 0.2
+    cluster.CONNECT_SECONDS = 3
     main(["rate", *map(str, words)])
 
 
@@ -91,7 +96,9 @@ class KillableRun:
         self.schedulers += 1
         self.file = self.folder / f"scheduler-{self.schedulers}.json"
         log, file = self.folder / "dask.log", str(self.file)
-        self.scheduler = self.start(serve, distributed.Scheduler, log, port=0, scheduler_file=file, **NO_DASHBOARD)
+        self.scheduler = self.start(
+            serve, distributed.Scheduler, log, port=0, scheduler_file=file, **cluster.NO_DASHBOARD
+        )
         wait_until(self.file.exists)
         self.workers = [self.start_worker() for _ in range(WORKERS)]
         self.start_client()
@@ -152,7 +159,7 @@ def kill_at_random(running: KillableRun, served: Served, rng: random.Random) -> 
 def test_whatever_is_killed_each_form_is_answered_and_only_what_was_under_way_is_asked_again(
     postgres_url: str, tmp_path: Path
 ) -> None:
-    study = built_example(tmp_path, annotators=1)
+    study = write_study(tmp_path)
     spa("build", study, "--store", postgres_url, "--annotators", FORMS)
     with scripted(slow(0.4)) as served:
         rater = judge(tmp_path, served.url)
