@@ -122,6 +122,7 @@ class ClusterRun:
         self._size = 1  # visits of the next batch
         self._limit: EndpointLimit | None = None  # what the endpoint let a worker know last
         self._limit_at = 0.0  # when it was known
+        self._limit_is_new = False  # to the other workers
         self._too_little = 0.0  # a share of the budget with which nothing could be asked
         self._failed = 0  # visits in a row that nobody answered
         self._stopped = False
@@ -160,6 +161,9 @@ class ClusterRun:
             if task.future.status != "pending" or self._pool.ids.get(task.worker) != task.handed.worker_id:
                 del self._tasks[number]
                 self._collect(task)
+        if self._limit_is_new:  # at once, but not with each of a hundred replies
+            self._limit_is_new = False
+            self._on_workers(heed, self._limit_now())
         now = time.monotonic()
         for due, batch in [one for one in self._later if one[0] <= now or self._stopped]:
             self._later.remove((due, batch))
@@ -311,15 +315,14 @@ class ClusterRun:
         return True
 
     def _heard(self, event: tuple[float, Mapping[str, Any]]) -> None:
-        """Note how far a batch is, and tell all workers what the endpoint asks for; called by the client's thread."""
+        """Note how far a batch is, and what the endpoint asks for; called by the client's own thread."""
         counts = event[1]
         if counts["batch"] in self._tasks:
             self._progress.note(counts)
         if "limit" in counts:
             rate, pause = counts["limit"]
             self._limit = EndpointLimit(run=self._setup.run, rate=rate, pause=pause)
-            self._limit_at = time.monotonic()
-            self._on_workers(heed, self._limit)
+            self._limit_at, self._limit_is_new = time.monotonic(), True
 
     def _limit_now(self) -> EndpointLimit | None:
         """Return what is known of the endpoint, with what is left of its pause."""

@@ -31,7 +31,8 @@ class WorkerPool:
     """
 
     def __init__(self, client: distributed.Client, rater: Rater, notes: list[str]) -> None:
-        self._client, self._rater, self._notes = client, rater, notes
+        self._client: Any = client
+        self._rater, self._notes = rater, notes
         self._unfit: set[str] = set()
         self._looks = 0
         self.ids: dict[str, str] = {}
@@ -68,9 +69,10 @@ class WorkerPool:
         """
         self.looked = time.monotonic()
         try:
-            found: Mapping[str, Any] | None = self._client.scheduler_info().get("workers")
-            if found is None:  # of a scheduler that does not answer only this much is known
+            if self._client.scheduler is None:  # it did not answer for a while
                 raise OSError("it does not answer")
+            # scheduler_info() may return what the client asks for itself now and then, which names no workers
+            found: Mapping[str, Any] = self._client.sync(self._client.scheduler.identity)["workers"]
             self.gpus = self._rater.provider == "local" and any("GPU" in one["resources"] for one in found.values())
             there = [name for name, one in found.items() if not self.gpus or "GPU" in one["resources"]]
             new = [name for name in there if name not in self.ids and name not in self._unfit]
