@@ -6,7 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -28,7 +28,7 @@ from spa.raters.cluster.worker import (
     rate_batch,
     stop_batch,
 )
-from spa.raters.cluster.worker_pool import AWAY, WorkerPool
+from spa.raters.cluster.worker_pool import AWAY, LOST, WorkerPool
 from spa.raters.estimate import estimate, spent_before
 from spa.raters.prompt_messages import PromptWriter
 from spa.raters.run import MAX_FAILED_VISITS, Forms
@@ -131,6 +131,21 @@ class ClusterRun:
 
     def run(self) -> RatingSummary:
         """Have all visits answered."""
+        from distributed.client import ClosedClientError
+
+        try:
+            self._hand_out_all()
+        except ClosedClientError as error:
+            raise PlatformError(LOST.format("it does not answer")) from error
+        if self._grants.lost and not self._stopped:
+            self._reclaim(wait=0.0)
+        if self._stopping is not None:
+            self.summary.notes += self._stopping.notes()
+        self.summary.cost = self._budget.spent_now if self._budget.counts else None
+        self._report()
+        return self.summary
+
+    def _hand_out_all(self) -> None:
         self._client.subscribe_topic(self._setup.topic, self._heard)
         try:
             with self._stop_on_interrupt():
@@ -144,13 +159,6 @@ class ClusterRun:
             self._client.unsubscribe_topic(self._setup.topic)
             for task in self._tasks.values():
                 task.future.cancel()
-        if self._grants.lost and not self._stopped:
-            self._reclaim(wait=0.0)
-        if self._stopping is not None:
-            self.summary.notes += self._stopping.notes()
-        self.summary.cost = self._budget.spent_now if self._budget.counts else None
-        self._report()
-        return self.summary
 
     def _is_over(self) -> bool:
         """Do what there is to do now; tell whether nothing more is."""
@@ -335,9 +343,15 @@ class ClusterRun:
 
     def _on_workers(self, work: Callable[..., None], *arguments: object) -> None:
         """Have the workers at work do something at once, without waiting for one that does not hear."""
+        from distributed.client import ClosedClientError
+
         workers = list({task.worker for task in list(self._tasks.values())})
-        keywords = {"on_error": "ignore", "workers": workers}
-        threading.Thread(target=self._client.run, args=(work, *arguments), kwargs=keywords, daemon=True).start()
+
+        def run() -> None:
+            with suppress(OSError, RuntimeError, ClosedClientError):  # the next look says that the cluster is gone
+                self._client.run(work, *arguments, workers=workers, on_error="ignore")
+
+        threading.Thread(target=run, daemon=True).start()
 
     def _stop_workers(self) -> None:
         self._on_workers(stop_batch)

@@ -14,6 +14,7 @@ from spa.study.raters import Rater
 if TYPE_CHECKING:
     import distributed
 
+LOST = "the scheduler of the cluster is lost ({}); run the command again, what is answered is kept"
 AWAY = 300.0  # seconds that a store may be away, or a cluster without workers
 
 
@@ -81,9 +82,7 @@ class WorkerPool:
             ids: Mapping[str, str] = self._client.run(worker_id, workers=new, on_error="ignore") if new else {}
         except (OSError, RuntimeError, TimeoutError) as error:  # of Dask: CommClosedError, a client that is closed
             if self._client.status in ("closing", "closed") or self.looked - self._seen > AWAY:
-                raise PlatformError(
-                    f"the scheduler of the cluster is lost ({error}); run the command again, what is answered is kept"
-                ) from error
+                raise PlatformError(LOST.format(error)) from error
             return
         self._looks += 1
         self.ids = {name: known for name in there if (known := self.ids.get(name) or ids.get(name))}
