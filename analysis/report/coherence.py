@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analysis.preference_checks.coherence import CoherenceRow
-from analysis.report.cells import cell
-from analysis.report.document import Block, Bullets, Column, Fold, Heading, Paragraph, Table, build_table
+from analysis.report.cells import Field, number_column, tabulate, text_column
+from analysis.report.document import Block, Bullets, Fold, Heading, Paragraph, Table
 from analysis.report.families import correction_name
 from analysis.results.findings import confidence_words
 from analysis.results.records import Results
@@ -56,43 +56,34 @@ def _words(row: CoherenceRow, names: Names) -> str:
 
 
 def _table(rows: Sequence[CoherenceRow], names: Names, results: Results) -> Table:
-    columns = [
-        Column(title="Systems A, B, C", explanation="the most preferred of the three first"),
-        Column(title="Group"),
-        Column(title="Criterion"),
-        Column(title="Outputs read", numeric=True),
-        Column(title="n", numeric=True),
-        Column(title="Weak broken", explanation="share of annotators", numeric=True),
-        Column(title="Strong broken", explanation="share of annotators", numeric=True),
-        Column(title="n with odds", explanation="those without an answer of 0 or 100%", numeric=True),
-        Column(title="Discrepancy", explanation="mean of stated minus implied log odds of A over C", numeric=True),
-        Column(title=f"{confidence_words(results)} interval", numeric=True),
-        Column(
-            title="Adjusted p",
-            explanation=f"of no discrepancy, corrected for all triples ({correction_name(results)})",
-            numeric=True,
+    fields: list[Field[CoherenceRow]] = [
+        text_column(
+            "Systems A, B, C",
+            lambda row: ", ".join(
+                names.system(system) for system in (row.system_a, row.system_b, row.system_c) if system
+            ),
+            "the most preferred of the three first",
         ),
-        Column(title="Of the means", explanation="the same from the group\u2019s three mean answers", numeric=True),
-    ]
-    cells = [
-        [
-            cell(", ".join(names.system(system) for system in (row.system_a, row.system_b, row.system_c) if system)),
-            cell(names.group(row.group)),
-            cell(names.criterion(row.criterion)),
-            cell(count(row.exposure)),
-            cell(count(row.n)),
-            cell(percent(row.share_weak)),
-            cell(percent(row.share_strong)),
-            cell(count(row.n_discrepancy)),
-            cell(signed(row.mean_discrepancy)),
-            cell(interval(row.ci_low, row.ci_high)),
-            cell(p_value(row.p_adjusted)),
-            cell(_of_means(row)),
-        ]
-        for row in rows
+        text_column("Group", lambda row: names.group(row.group)),
+        text_column("Criterion", lambda row: names.criterion(row.criterion)),
+        number_column("Outputs read", lambda row: count(row.exposure)),
+        number_column("n", lambda row: count(row.n)),
+        number_column("Weak broken", lambda row: percent(row.share_weak), "share of annotators"),
+        number_column("Strong broken", lambda row: percent(row.share_strong), "share of annotators"),
+        number_column("n with odds", lambda row: count(row.n_discrepancy), "those without an answer of 0 or 100%"),
+        number_column(
+            "Discrepancy", lambda row: signed(row.mean_discrepancy), "mean of stated minus implied log odds of A over C"
+        ),
+        number_column(f"{confidence_words(results)} interval", lambda row: interval(row.ci_low, row.ci_high)),
+        number_column(
+            "Adjusted p",
+            lambda row: p_value(row.p_adjusted),
+            f"of no discrepancy, corrected for all triples ({correction_name(results)})",
+        ),
+        number_column("Of the means", _of_means, "the same from the group\u2019s three mean answers"),
     ]
     caption = "Coherence of triples"
-    return build_table("coherence", caption, columns, cells, constant=("Criterion", "Outputs read"))
+    return tabulate("coherence", caption, fields, rows, constant=("Criterion", "Outputs read"))
 
 
 def _of_means(row: CoherenceRow) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from analysis.comparisons.ratings import RatingMean
 from analysis.figures.plain_text import shown_name
-from analysis.report.cells import cell, criterion_cell, titled
+from analysis.report.cells import Field, cell, criterion_cell, number_column, tabulate, text_column, titled
 from analysis.report.document import Block, Cell, Column, Fold, Paragraph, Section, Table, build_table
 from analysis.report.raters_compared import raters_compared
 from analysis.report.rating_details import mean_cell
@@ -50,68 +50,58 @@ def raters(results: Results) -> Section | None:
 
 def _table(rows: list[RaterRow], names: Names, source: str) -> Table:
     rated = source == "ratings"
-    twice = any(row.n_read_twice for row in rows)
     several = {row.readout for row in rows} - {None, "verbalised"} != set()
-    columns = [
-        Column(title="Rater"),
-        Column(title="Criterion"),
-        Column(title="Form", explanation="whether the rater read what people read"),
-        Column(title="Readout", explanation="what it said (verbalised) or the probabilities of its answers (logit)"),
-        Column(title="Answers", explanation="usable ones", numeric=True),
-        Column(
-            title="Missing", explanation="share without a usable answer, and the most frequent reason", numeric=True
+    fields: list[Field[RaterRow]] = [
+        text_column("Rater", lambda row: _name(row.group, names)),
+        text_column("Criterion", lambda row: criterion_cell(names, row.criterion, source)),
+        text_column(
+            "Form",
+            lambda row: (row.form or "") if row.annotator_kind == "llm" else "",
+            "whether the rater read what people read",
         ),
-        *(
-            [
-                Column(
-                    title="Readings differ",
-                    explanation="replies that another reader (strict, first number, or the words beside probabilities) "
-                    "reads as another answer or none, of those that both can read",
-                    numeric=True,
-                )
-            ]
-            if twice
-            else []
+        text_column(
+            "Readout",
+            lambda row: cell(row.readout or "" if several else "", detail=_mass(row)),
+            "what it said (verbalised) or the probabilities of its answers (logit)",
         ),
-        Column(title="Mean", explanation="of all systems together, with the standard deviation below", numeric=True),
-        Column(
-            title="Alpha",
-            explanation="Krippendorff\u2019s, among people, or among the repeats and further forms of one LLM; below "
+        number_column(
+            "Answers", lambda row: cell(count(row.n_asked - row.n_missing), detail=_repeats(row)), "usable ones"
+        ),
+        number_column("Missing", _missing, "share without a usable answer, and the most frequent reason"),
+        number_column(
+            "Readings differ",
+            _differ,
+            "replies that another reader (strict, first number, or the words beside probabilities) "
+            "reads as another answer or none, of those that both can read",
+        ),
+        number_column("Mean", mean_cell, "of all systems together, with the standard deviation below"),
+        number_column(
+            "Alpha",
+            _alpha,
+            "Krippendorff\u2019s, among people, or among the repeats and further forms of one LLM; below "
             "it the share of outputs that all answered alike",
-            numeric=True,
         ),
-        Column(title="Systems", explanation="Kendall\u2019s tau with people, of the systems\u2019 order", numeric=True),
-        Column(title="Outputs", explanation="Kendall\u2019s tau with people, of single outputs", numeric=True),
-        Column(
-            title="Contradictions",
-            explanation="forms whose two directions of a pair sum to more than allowed, of all forms",
-            numeric=True,
+        number_column(
+            "Systems",
+            lambda row: number(row.system_kendall),
+            "Kendall\u2019s tau with people, of the systems\u2019 order",
         ),
-    ]
-    cells = [
-        [
-            cell(_name(row.group, names)),
-            criterion_cell(names, row.criterion, source),
-            cell((row.form or "") if row.annotator_kind == "llm" else ""),
-            cell(row.readout or "" if several else "", detail=_mass(row)),
-            cell(count(row.n_asked - row.n_missing), detail=_repeats(row)),
-            _missing(row),
-            *([_differ(row)] if twice else []),
-            mean_cell(row),
-            _alpha(row),
-            cell(number(row.system_kendall)),
-            cell(number(row.overall_kendall)),
-            cell("" if row.n_forms is None else f"{row.n_inconsistent} of {row.n_forms}"),
-        ]
-        for row in rows
+        number_column(
+            "Outputs", lambda row: number(row.overall_kendall), "Kendall\u2019s tau with people, of single outputs"
+        ),
+        number_column(
+            "Contradictions",
+            lambda row: "" if row.n_forms is None else f"{row.n_inconsistent} of {row.n_forms}",
+            "forms whose two directions of a pair sum to more than allowed, of all forms",
+        ),
     ]
     notes = [
         "A mean rating says little by itself: raters use a scale differently, and the order of the systems counts."
     ]
     title = sentence(names.source(source))
     caption = f"{title}: every rater"
-    return build_table(
-        f"raters_{source}", caption, columns, cells, notes=notes if rated else (), constant=("Criterion",), csv="raters"
+    return tabulate(
+        f"raters_{source}", caption, fields, rows, notes=notes if rated else (), constant=("Criterion",), csv="raters"
     )
 
 

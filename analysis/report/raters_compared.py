@@ -8,7 +8,7 @@ from statistics import fmean
 from analysis.figures.plain_text import shown_name
 from analysis.report.cells import cell
 from analysis.report.document import Cell, Column, Table, build_table
-from analysis.results.findings import KIND_ORDER, agreement_with, pair_findings
+from analysis.results.findings import KIND_ORDER, agreement_with, grouped, pair_findings
 from analysis.results.rater_rows import RaterRow
 from analysis.results.records import Results
 from analysis.results.words import NONE, Names, number, percent, sentence, signed
@@ -19,9 +19,7 @@ FORM = 2  # column that is left out where every LLM read the form of people
 
 def raters_compared(results: Results, names: Names) -> Table:
     """Return one row a way of asking and rater, people first, then the LLMs that find most often what people find."""
-    by_rater: dict[tuple[Source, str], list[RaterRow]] = {}
-    for row in results.raters:
-        by_rater.setdefault((row.source, row.group), []).append(row)
+    by_rater = grouped(results.raters, lambda row: (row.source, row.group))
     people = min(names.groups, key=lambda group: KIND_ORDER.get(names.kind(group), 2))
     same_form = {row.form for row in results.raters} <= {None, "identical"}
     lines = [_line(results, names, source, group, people, rows) for (source, group), rows in by_rater.items()]

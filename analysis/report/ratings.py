@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from analysis.comparisons.ratings import RatingMean
-from analysis.report.cells import cell, titled
+from analysis.report.cells import Field, number_column, tabulate, text_column, titled
 from analysis.report.document import (
     Block,
-    Column,
     Fold,
     Heading,
     Paragraph,
     Section,
     Table,
-    build_table,
 )
 from analysis.report.live import live_blocks
 from analysis.report.pair_tables import level_words, pair_table
@@ -77,29 +75,18 @@ def ratings(results: Results) -> Section | None:
 
 
 def _means(results: Results, names: Names, rows: list[RatingMean], criterion: str, several: bool) -> Table:
-    columns = [
-        Column(title="System"),
-        Column(title="Group"),
-        Column(title="n", explanation="ratings counted", numeric=True),
-        Column(title="Mean", numeric=True),
-        Column(
-            title=f"{confidence_words(results)} interval",
-            explanation="the range in which the true mean may well "
+    fields: list[Field[RatingMean]] = [
+        text_column("System", lambda row: names.system(row.system)),
+        text_column("Group", lambda row: names.group(row.group)),
+        number_column("n", lambda row: count(row.n), "ratings counted"),
+        number_column("Mean", lambda row: number(row.mean)),
+        number_column(
+            f"{confidence_words(results)} interval",
+            lambda row: interval(row.ci_low, row.ci_high),
+            "the range in which the true mean may well "
             "lie; ratings of one annotator (or item) count as belonging together",
-            numeric=True,
         ),
-        Column(title="SD", explanation="standard deviation: how far single ratings lie from the mean", numeric=True),
-    ]
-    cells = [
-        [
-            cell(names.system(row.system)),
-            cell(names.group(row.group)),
-            cell(count(row.n)),
-            cell(number(row.mean)),
-            cell(interval(row.ci_low, row.ci_high)),
-            cell(number(row.sd)),
-        ]
-        for row in rows
+        number_column("SD", lambda row: number(row.sd), "standard deviation: how far single ratings lie from the mean"),
     ]
     title = titled("ratings_means", "Mean ratings", names, criterion, several=several, rated=True)
-    return build_table(*title, columns, cells, csv="ratings_means")
+    return tabulate(*title, fields, rows, csv="ratings_means")

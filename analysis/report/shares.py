@@ -5,7 +5,7 @@ from __future__ import annotations
 from analysis.agreement.rows import AgreementRow
 from analysis.comparisons.ratings import RatingMean
 from analysis.descriptives.category_shares import CategoryShare
-from analysis.report.cells import cell
+from analysis.report.cells import Field, cell, number_column, tabulate, text_column
 from analysis.report.document import Block, Cell, Column, Heading, Paragraph, Section, Table, build_table
 from analysis.results.findings import by_criterion, confidence_words
 from analysis.results.records import Results
@@ -47,26 +47,19 @@ def _rates(results: Results, rows: list[CategoryShare], names: Names) -> Table:
     level = confidence_words(results)
     means = {_place(row): row for row in results.ratings.means}
     ac1 = _ac1(results)
-    columns = [
-        Column(title="Question"),
-        Column(title="System"),
-        Column(title="Group"),
-        Column(title="Rate", explanation=f"with the {level} interval of the mean", numeric=True),
-        Column(title="Answers", numeric=True),
-        Column(title="AC1", explanation=f"of all systems together, with the {level} interval", numeric=True),
+    fields: list[Field[CategoryShare]] = [
+        text_column("Question", lambda row: names.criterion(row.criterion)),
+        text_column("System", lambda row: names.system(row.system)),
+        text_column("Group", lambda row: names.group(row.group)),
+        number_column("Rate", lambda row: _rate(row, means.get(_place(row))), f"with the {level} interval of the mean"),
+        number_column("Answers", lambda row: count(row.n_answers)),
+        number_column(
+            "AC1",
+            lambda row: _coefficient(ac1.get((row.group, row.criterion))),
+            f"of all systems together, with the {level} interval",
+        ),
     ]
-    cells = [
-        [
-            cell(names.criterion(row.criterion)),
-            cell(names.system(row.system)),
-            cell(names.group(row.group)),
-            _rate(row, means.get(_place(row))),
-            cell(count(row.n_answers)),
-            _coefficient(ac1.get((row.group, row.criterion))),
-        ]
-        for row in rows
-    ]
-    return build_table("shares_rates", "Rates", columns, cells, constant=("System", "Group"))
+    return tabulate("shares_rates", "Rates", fields, rows, constant=("System", "Group"))
 
 
 def _distribution(results: Results, rows: list[CategoryShare], names: Names, criterion: str) -> Table:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from analysis.comparisons.findings import Disagreement
 from analysis.ranking.agreement import RankingAgreement
-from analysis.report.cells import cell, titled
+from analysis.report.cells import Field, cell, number_column, tabulate, text_column, titled
 from analysis.report.document import (
     Block,
     Bullets,
@@ -254,28 +254,21 @@ def _tau_range(rows: Sequence[RankingAgreement]) -> str:
 
 
 def _kendall(names: Names, rows: Sequence[RankingAgreement], name: str) -> Table:
-    columns = [
-        Column(title="Ranking"),
-        Column(title="Compared with"),
-        Column(title="Criterion"),
-        Column(
-            title="Kendall\u2019s tau", explanation="1 = same order, 0 = unrelated, \u22121 = reversed", numeric=True
+    fields: list[Field[RankingAgreement]] = [
+        text_column("Ranking", lambda row: sentence(names.joined(row.a))),
+        text_column("Compared with", lambda row: sentence(names.joined(row.b))),
+        text_column("Criterion", lambda row: names.criterion(row.criterion)),
+        number_column(
+            "Kendall\u2019s tau",
+            lambda row: number(row.kendall_tau),
+            "1 = same order, 0 = unrelated, \u22121 = reversed",
         ),
-        Column(title="Interval", explanation="from resampled answers; see the conventions", numeric=True),
-        Column(title="Note", explanation="what was drawn for the interval, or why there is none"),
+        number_column(
+            "Interval", lambda row: interval(row.ci_low, row.ci_high), "from resampled answers; see the conventions"
+        ),
+        text_column("Note", _note, "what was drawn for the interval, or why there is none"),
     ]
-    cells = [
-        [
-            cell(sentence(names.joined(row.a))),
-            cell(sentence(names.joined(row.b))),
-            cell(names.criterion(row.criterion)),
-            cell(number(row.kendall_tau)),
-            cell(interval(row.ci_low, row.ci_high)),
-            cell(_note(row)),
-        ]
-        for row in rows
-    ]
-    return build_table(name, "Agreement between rankings", columns, cells, constant=("Criterion",))
+    return tabulate(name, "Agreement between rankings", fields, rows, constant=("Criterion",))
 
 
 def _note(row: RankingAgreement) -> str:
