@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from bisect import bisect_left
 from dataclasses import replace
 
 import numpy as np
@@ -100,9 +100,13 @@ def _cost(
     ended = replay(values[:, :most], replace(rule, most=most))
     closed = np.where(ended.decisions == "", most, ended.decided_at).max(axis=1)
     reached = float((ended.decisions == "x")[:, hard].mean())
-    fixed = _smallest(lambda n: _holm_power(values[:, :n], hard, assumptions.fwer) >= reached, longest)
-    if fixed is None:
+
+    def enough(n: int) -> bool:
+        return _holm_power(values[:, :n], hard, assumptions.fwer) >= reached
+
+    if not enough(longest):
         return None
+    fixed = bisect_left(range(longest), True, lo=2, key=enough)
     recruited = 1 / (1 - assumptions.exclusion_rate)
     directions = assumptions.directions if assumptions.kind == "spa" else None
     asked = None if directions is None else float(ended.n.sum(axis=1).mean()) * directions * recruited
@@ -135,17 +139,6 @@ def _holm_power(values: Floats, hard: list[int], fwer: float) -> float:
         t = (values.mean(axis=1) - 0.5) / (values.std(axis=1, ddof=1) / math.sqrt(n))
     found = holm_rejects(2 * stdtr(n - 1, -np.abs(t)), fwer=fwer) & (t > 0)
     return float(found[:, hard].mean())
-
-
-def _smallest(enough: Callable[[int], bool], most: int) -> int | None:
-    """Return the smallest n from 2 to ``most`` that is enough, where more always are."""
-    low, high = 2, most
-    if not enough(high):
-        return None
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle + 1, high)
-    return low
 
 
 def _on_unit_scale(assumptions: Assumptions, difference: float) -> tuple[Floats, Floats]:
