@@ -36,10 +36,8 @@ def gwet_ac1(
     ----------
     answers : array of shape (n_units, n_annotators), tidy frame or ReliabilityData
         NaN, or no row, where an answer is missing; units with one answer count towards pi only.
-    criterion : str, optional
-        Which criterion of a frame that holds several.
-    mapping : mapping of str to str, optional
-        Columns of a frame that have other names: yours -> that of the tidy table.
+    criterion, mapping
+        As for :func:`reliability_data`.
     categories : sequence of float, optional
         All categories that could be given; by default those that were.
     confidence : float
@@ -118,10 +116,8 @@ def fleiss_kappa(
     ----------
     answers : array of shape (n_units, n_annotators), tidy frame or ReliabilityData
         NaN, or no row, where an answer is missing (Gwet's generalisation of Fleiss' equal numbers).
-    criterion : str, optional
-        Which criterion of a frame that holds several.
-    mapping : mapping of str to str, optional
-        Columns of a frame that have other names: yours -> that of the tidy table.
+    criterion, mapping
+        As for :func:`reliability_data`.
     confidence : float
         Level of the interval: value ± t(n - 1) linearised standard errors over n units, at most 1.
 
@@ -152,10 +148,8 @@ def exact_agreement(
     ----------
     answers : array of shape (n_units, n_annotators), tidy frame or ReliabilityData
         NaN, or no row, where an answer is missing; units with fewer than two answers do not count.
-    criterion : str, optional
-        Which criterion of a frame that holds several.
-    mapping : mapping of str to str, optional
-        Columns of a frame that have other names: yours -> that of the tidy table.
+    criterion, mapping
+        As for :func:`reliability_data`.
     confidence : float
         Level of Wilson's interval over units, which has a width at shares of 0 and 1 too.
 

@@ -65,7 +65,8 @@ def live_costs(
         unequal = [_on_unit_scale(assumptions, value) for value in differences]
     except ValueError:
         return ()
-    own = rule or StoppingRule(error_rate=assumptions.fwer, effect=_unit_effect(assumptions, difference), least=10)
+    effect = min(0.49, difference if assumptions.kind == "spa" else difference / assumptions.largest / 2)
+    own = rule or StoppingRule(error_rate=assumptions.fwer, effect=effect, least=10)
     if studies < FEWEST or longest <= own.least:
         return ()
     n_tests = assumptions.n_tests
@@ -158,7 +159,3 @@ def _unequal(assumptions: Assumptions, difference: float) -> list[float]:
             break
         possible.append(difference * times)
     return [possible[place % len(possible)] for place in range(assumptions.n_tests)]
-
-
-def _unit_effect(assumptions: Assumptions, difference: float) -> float:
-    return min(0.49, difference if assumptions.kind == "spa" else difference / assumptions.largest / 2)

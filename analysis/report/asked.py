@@ -45,7 +45,9 @@ def asked(results: Results) -> Section | None:
     appendix: list[Block] = []
     if study:
         told_apart = any(system.role != "system" for system in study.systems)
-        facts = _facts(study) if told_apart else [*_facts(study), *_system_names(study, names)]
+        facts = _facts(study)
+        if study.systems and not told_apart:
+            facts.append(("Systems", f"{listed([names.system(system.id) for system in study.systems])}. {BLIND}"))
         blocks.append(Terms(items=tuple(facts)))
         systems = _systems(study, names)
         (blocks if told_apart else appendix).extend([systems] if systems else [])
@@ -80,11 +82,6 @@ def _facts(study: StudyReport) -> list[tuple[str, str]]:
     if study.language:
         facts.append(("Language of the form", study.language))
     return facts
-
-
-def _system_names(study: StudyReport, names: Names) -> list[tuple[str, str]]:
-    shown = listed([names.system(system.id) for system in study.systems])
-    return [("Systems", f"{shown}. {BLIND}")] if shown else []
 
 
 def _systems(study: StudyReport, names: Names) -> Table | None:

@@ -27,7 +27,10 @@ def live_blocks(results: Results, names: Names, source: Source) -> list[Block]:
         return []
     if live.systems:
         return _ranking(live, names)
-    rows = [_from_leader(row) for row in live.pairs]
+    rows = []
+    for row in live.pairs:
+        behind = row.decision == "y" or (row.decision != "x" and row.mean is not None and row.mean < 0.5)
+        rows.append(turned_live(row) if behind else row)
     return [
         Paragraph(text=_how_it_ended(live, names)),
         _table(live, rows, names),
@@ -69,11 +72,6 @@ def _ranking(live: LiveStudy, names: Names) -> list[Block]:
 def _units(group: LiveGroup, names: Names) -> str:
     forms = "forms by " if names.kind(group.group) == "llm" else ""
     return f"{group.units} {forms}{names.group(group.group)}"
-
-
-def _from_leader(row: LivePairRow) -> LivePairRow:
-    behind = row.decision == "y" or (row.decision != "x" and row.mean is not None and row.mean < 0.5)
-    return turned_live(row) if behind else row
 
 
 def _how_it_ended(live: LiveStudy, names: Names) -> str:

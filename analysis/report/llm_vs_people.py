@@ -37,9 +37,12 @@ def llm_vs_people(results: Results) -> Section | None:
     blocks = _stand_in(found.alternative_annotator, names)
     tall = [block for block in blocks if isinstance(block, Bullets) and len(block.items) > MOST_LINES]
     blocks = [block for block in blocks if block not in tall]
+    tests = found.alternative_annotator
+    tested = any(row.passes is not None for row in tests)
+    every = [_open_or_folded(_table(tests, names), len(tests), "Every LLM and criterion")] if tested else []
     appendix = [
         *tall,
-        *_every_test(found.alternative_annotator, names),
+        *every,
         *_powered(found.prediction_powered, names, confidence),
         *rank_tables(found.rank_tables, names),
         *bias(found.bias, names, confidence),
@@ -80,12 +83,6 @@ def _stand_in(rows: Sequence[AlternativeAnnotatorRow], names: Names) -> list[Blo
         )
     )
     return blocks
-
-
-def _every_test(rows: Sequence[AlternativeAnnotatorRow], names: Names) -> list[Block]:
-    """Return the table of all tests, where one could be run."""
-    tested = any(row.passes is not None for row in rows)
-    return [_open_or_folded(_table(rows, names), len(rows), "Every LLM and criterion")] if tested else []
 
 
 def _sentences(rows: Sequence[AlternativeAnnotatorRow], names: Names, people: str) -> list[str]:

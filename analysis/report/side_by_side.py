@@ -159,7 +159,7 @@ def _disagreements(results: Results, names: Names) -> list[Block]:
     several = len({entry.criterion for entry in entries}) > 1
     exposures = {row.exposure for row in results.preferences}
     items = tuple(_disagreement(entry, names, several, len(exposures) > 1) for entry in entries)
-    opposite = sum(_opposite(entry) for entry in entries)
+    opposite = sum({"x", "y"} <= {verdict.verdict for verdict in entry.verdicts} for entry in entries)
     summary = f"On {plural(opposite, 'pair') if opposite else 'no pair'} two clear results are opposite."
     if rest := len(entries) - opposite:
         summary += (
@@ -170,10 +170,6 @@ def _disagreements(results: Results, names: Names) -> list[Block]:
     if len(items) > MOST_LINES:
         each = Fold(summary=f"Each of the {plural(len(items), 'pair')}", blocks=(each,))
     return [Heading(text="Where they disagree"), Paragraph(text=summary), each]
-
-
-def _opposite(entry: Disagreement) -> bool:
-    return {"x", "y"} <= {verdict.verdict for verdict in entry.verdicts}
 
 
 def _disagreement(entry: Disagreement, names: Names, several: bool, exposures: bool) -> str:
