@@ -231,7 +231,6 @@ def _checked(raw: Mapping[str, RawTable], reading: Reading, problems: list[str])
 
 
 def _with_counts(ratings: pl.DataFrame | None, spans: pl.DataFrame) -> pl.DataFrame:
-    """Add to the ratings the counts of marked errors."""
     frame = tidy_frame(error_counts(spans), "spans table", {}, KNOWN["ratings"], coded=True)
     check = Check(frame.with_row_index("row", offset=1), "spans table")
     check_answers(check, "ratings", ())

@@ -150,7 +150,6 @@ def about_criteria(workspace: Workspace, results: Results) -> dict[str, Answers]
 
 
 def _scale(study: Study, way: str, criterion: Criterion | None) -> tuple[int, str]:
-    """Return how many values an answer may have, and which."""
     values: Sequence[str] = ()
     if way == "ranking":
         size = (study.ranking and study.ranking.size) or len(study.compared)

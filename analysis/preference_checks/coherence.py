@@ -202,7 +202,6 @@ def _check(triples: Sequence[_Triple]) -> list[_Checked]:
 
 
 def _by_test(units: UnitPreferences, n_tests: int) -> list[tuple[Ints, Floats]]:
-    """Return units, ascending, and values of every test."""
     order = np.lexsort((units.unit, units.test))
     ends = np.cumsum(np.bincount(units.test, minlength=n_tests))[:-1]
     return list(zip(np.split(units.unit[order], ends), np.split(units.value[order], ends), strict=True))

@@ -145,7 +145,6 @@ def _names(test: RatingTest | ChoiceTest) -> dict[str, Any]:
 
 
 def _effect_sizes(effects: Effects, place: int) -> dict[str, Any]:
-    """Return the fields of a test that say how large its difference is."""
     found: dict[str, Any] = {"effect_reason": effects.reasons[place]}
     for name in ("d_z", "hedges_g", "superiority"):
         for key, column in zip((name, f"{name}_low", f"{name}_high"), getattr(effects, name), strict=True):
@@ -156,7 +155,6 @@ def _effect_sizes(effects: Effects, place: int) -> dict[str, Any]:
 
 
 def _crossed_fields(crossed: RobustnessRow, df: float | None) -> dict[str, Any]:
-    """Return the fields of a test that say what the crossed test found."""
     return {
         "p_crossed": crossed.p_value,
         "p_crossed_adjusted": crossed.p_adjusted,
@@ -205,7 +203,6 @@ def _correct(
 
 
 def _numbers(columns: Sequence[Floats]) -> list[float | None]:
-    """Return the numbers of all parts, ``None`` where there is none."""
     return [_known(value) for column in columns for value in column]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from analysis.figures.plain_text import shown_name
 from analysis.metrics.rows import MetricMean, MetricResults, MetricTest
-from analysis.report.cells import Field, cell, number_column, tabulate, text_column
+from analysis.report.cells import Field, cell, columns_of, number_column, places_of, tabulate, text_column
 from analysis.report.document import Block, Column, Paragraph, Section, Table, build_table
 from analysis.report.orientation import STARS
 from analysis.report.pair_tables import NOT_EQUAL, level_words
@@ -46,21 +46,17 @@ def metrics(results: Results) -> Section | None:
 
 def _values(names: Names, found: MetricResults) -> Table:
     """Lay out each metric as Table 1 of Sottana et al. (2023): systems by their value, with the rank in brackets."""
-    systems, by_metric = _systems(found), grouped(found.means, _metric)
-    shown = [
-        {row.system: number(row.mean if row.corpus is None else row.corpus) + _bracketed(row.rank) for row in own}
-        for own in by_metric.values()
-    ]
-    rows = [
-        [cell(name), *(cell(values.get(system, NONE)) for system in systems)]
-        for name, values in zip(by_metric, shown, strict=True)
-    ]
-    columns = [
-        Column(title="Metric", explanation=DIRECTIONS),
-        *(Column(title=names.system(system), numeric=True) for system in systems),
+    systems = {system: names.system(system) for system in _systems(found)}
+    fields: list[Field[MetricMean]] = [
+        text_column("Metric", _metric, DIRECTIONS),
+        *columns_of(found.means, _metric, lambda row: row.system, systems, _value),
     ]
     notes = ["Of all outputs of a system together where that is known, else the mean; in brackets the rank, 1 is best."]
-    return build_table("metrics_values", "Metrics of each system", columns, rows, notes)
+    return tabulate("metrics_values", "Metrics of each system", fields, places_of(found.means, _metric), notes)
+
+
+def _value(row: MetricMean | None) -> str:
+    return NONE if row is None else number(row.mean if row.corpus is None else row.corpus) + _bracketed(row.rank)
 
 
 def _means(results: Results, names: Names, found: MetricResults) -> Table:

@@ -139,7 +139,6 @@ def how_tested(rows: Sequence[PairTest]) -> tuple[tuple[str, ...], list[str]]:
 
 
 def _fields(results: Results, names: Names, source: Source) -> list[Field[Any]]:
-    """Return the columns of a source, each with what makes its cells."""
     rated, preferred = source == "ratings", source == "preferences"
     confidence, correction = confidence_words(results), correction_name(results)
     joined = f" {MINUS} " if rated else " over "

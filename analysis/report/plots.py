@@ -216,7 +216,6 @@ def places_figure(rankings: Rows, names: Names, criterion: str, several: bool) -
 
 
 def _called(rows: Rows, names: Names) -> dict[str, Any]:
-    """Return the names and colours that a figure of rows needs."""
     sides = ("system", "system_x", "system_y")
     systems = {getattr(row, side) for row in rows for side in sides if hasattr(row, side)}
     return {

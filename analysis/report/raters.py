@@ -130,7 +130,6 @@ def _missing(row: RaterRow) -> Cell:
 
 
 def _mass(row: RaterRow) -> str:
-    """Say how much of the probability lay on the answers."""
     if row.mass_mean is None:
         return ""
     return f"{percent(row.mass_mean)} on the answers, at least {percent(row.mass_min)}"

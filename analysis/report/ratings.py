@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from analysis.comparisons.ratings import RatingMean
 from analysis.descriptives.rating_counts import RatingCount
-from analysis.report.cells import Field, cell, number_column, tabulate, text_column, titled
+from analysis.report.cells import Field, cell, columns_of, number_column, places_of, tabulate, text_column, titled
 from analysis.report.document import (
     Block,
     Cell,
-    Column,
     Fold,
     Heading,
     Paragraph,
     Section,
     Table,
-    build_table,
 )
 from analysis.report.live import live_blocks
 from analysis.report.pair_tables import level_words, pair_table
@@ -121,25 +119,18 @@ def spread(
 
 
 def _spread_table(rows: list[RatingCount], names: Names, scores: list[float], criterion: str, several: bool) -> Table:
-    columns = [Column(title="System"), Column(title="Group")]
-    columns += [Column(title=f"{score:g}", explanation="share of the ratings", numeric=True) for score in scores]
-    columns.append(Column(title="Ratings", numeric=True))
-    found = {(row.group, row.system, row.score): row for row in rows}
-    places = dict.fromkeys((row.group, row.system, row.n_ratings) for row in rows)
-    cells = [
-        [
-            cell(names.system(system)),
-            cell(names.group(group)),
-            *(_spread_share(found.get((group, system, score))) for score in scores),
-            cell(count(n)),
-        ]
-        for group, system, n in places
+    def place(row: RatingCount) -> tuple[str, str]:
+        return row.group, row.system
+
+    titles = {score: f"{score:g}" for score in scores}
+    fields: list[Field[RatingCount]] = [
+        text_column("System", lambda row: names.system(row.system)),
+        text_column("Group", lambda row: names.group(row.group)),
+        *columns_of(rows, place, lambda row: row.score, titles, _spread_share, "share of the ratings"),
+        number_column("Ratings", lambda row: count(row.n_ratings)),
     ]
-    return build_table(
-        *titled("rating_counts", "How often each score was given", names, criterion, several=several, rated=True),
-        columns,
-        cells,
-    )
+    title = titled("rating_counts", "How often each score was given", names, criterion, several=several, rated=True)
+    return tabulate(*title, fields, places_of(rows, place))
 
 
 def _spread_share(row: RatingCount | None) -> Cell:

@@ -227,7 +227,6 @@ def _source(row: PairRow) -> Source:
 
 
 def _pair_fields(rows: Sequence[PairRow], names: Names) -> list[Field[PairRow]]:
-    """Return the columns of pair, group and, of several, criterion."""
     criterion: Field[PairRow] = text_column("Criterion", lambda row: criterion_cell(names, row.criterion, _source(row)))
     return [
         text_column("Pair", lambda row: f"{names.system(row.system_x)} {MINUS} {names.system(row.system_y)}"),

@@ -236,7 +236,6 @@ def _rankings_agree(names: Names, rows: Sequence[RankingAgreement]) -> list[Bloc
 
 
 def _tau_range(rows: Sequence[RankingAgreement]) -> str:
-    """Say in a sentence how alike the rankings are."""
     known = [row.kendall_tau for row in rows if row.kendall_tau is not None]
     if not known:
         return "No two rankings can be compared."
