@@ -56,7 +56,9 @@ def _values(names: Names, found: MetricResults) -> Table:
 
 
 def _value(row: MetricMean | None) -> str:
-    return NONE if row is None else number(row.mean if row.corpus is None else row.corpus) + _bracketed(row.rank)
+    if row is None:
+        return NONE
+    return number(row.mean if row.corpus is None else row.corpus) + ("" if row.rank is None else f" ({row.rank})")
 
 
 def _means(results: Results, names: Names, found: MetricResults) -> Table:
@@ -152,10 +154,6 @@ def _left_out(rows: Sequence[object], name: str) -> list[str]:
 
 def _systems(found: MetricResults) -> list[str]:
     return list(dict.fromkeys(row.system for row in found.means))[:MOST_SYSTEMS]
-
-
-def _bracketed(rank: int | None) -> str:
-    return "" if rank is None else f" ({rank})"
 
 
 def _metric(row: MetricMean) -> str:
