@@ -53,9 +53,10 @@ def live_costs(
     Returns
     -------
     tuple of LiveCost
-        Empty where nothing pairs, the answers cannot be drawn, take too long to simulate, or never reach the power.
+        Empty where nothing pairs, pairs are dealt, the answers cannot be drawn, take too long to simulate, or never
+        reach the power.
     """
-    if assumptions.own_items is not None:
+    if assumptions.own_items is not None or assumptions.meets < 1:
         return ()
     longest = math.ceil(LONGEST * units * (1 - assumptions.exclusion_rate))
     studies = min(STUDIES, CELLS // (longest * assumptions.n_tests))
@@ -65,7 +66,7 @@ def live_costs(
         unequal = [_on_unit_scale(assumptions, value) for value in differences]
     except ValueError:
         return ()
-    effect = min(0.49, difference if assumptions.kind == "spa" else difference / assumptions.largest / 2)
+    effect = min(0.49, difference if assumptions.kind != "likert" else difference / assumptions.largest / 2)
     own = rule or StoppingRule(error_rate=assumptions.fwer, effect=effect, least=10)
     if studies < FEWEST or longest <= own.least:
         return ()
