@@ -12,15 +12,20 @@ import polars as pl
 from polars.dataframe.group_by import GroupBy
 
 from analysis.answers.order import Order
-from analysis.large.totals import LargeKind
+from analysis.large.totals import LargeKind, SummedKind
 from analysis.statistics.coding import Floats, Ints, translate
 from analysis.statistics.differences import Differences
 
 Sums: TypeAlias = dict[str, pl.DataFrame]
 PART = ("group", "criterion")
-SYSTEMS: Mapping[LargeKind, tuple[str, ...]] = {"ratings": ("system",), "choices": ("system_x", "system_y")}
+COMPARED = ("system_x", "system_y")
+SYSTEMS: Mapping[LargeKind, tuple[str, ...]] = {"ratings": ("system",), "choices": COMPARED, "preferences": COMPARED}
 IDS = {"annotator": "annotator_id", "item": "item_id", "variant": "variant", "repeat": "repeat"}
-SAMPLES: Mapping[LargeKind, tuple[str, ...]] = {"ratings": ("sample",), "choices": ("sample", "sample_x", "sample_y")}
+SAMPLES: Mapping[LargeKind, tuple[str, ...]] = {
+    "ratings": ("sample",),
+    "choices": ("sample", "sample_x", "sample_y"),
+    "preferences": ("sample",),
+}
 DESCRIBED = ("elicitation", "form", "readout", "variant", "visit")  # columns whose values are counted
 DIGITS = 14  # of the largest score of a group and criterion, in which scores are added up
 LISTED = 1000  # different scores of a group and criterion that are counted each by itself
@@ -38,6 +43,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {  # what the rows of each table of sums a
     "seen": ("group", "annotator_kind", "annotator"),
     "assigned": ("group", "assignment"),
     "repeated": ("annotator",),
+    "asked": (*PART, "exposure", *COMPARED),
 }
 
 
@@ -142,7 +148,8 @@ def described(table: pl.DataFrame, keys: pl.DataFrame) -> Sums:
     ]
     empty = pl.DataFrame(schema={**dict.fromkeys(KEYS["columns"], pl.String), "n": pl.Int64})
     assigned = keys.filter(table["assignment_id"].is_not_null())
-    return {
+    asked = {"asked": named.select(KEYS["asked"]).unique()} if "exposure" in table.columns else {}
+    return asked | {
         "missing": missing.agg(n=number),
         "columns": pl.concat([empty, *columns]),
         "seen": keys.select(KEYS["seen"]).unique(),
@@ -151,7 +158,7 @@ def described(table: pl.DataFrame, keys: pl.DataFrame) -> Sums:
     }
 
 
-def coded(rows: pl.DataFrame, kind: LargeKind, grid: Grid) -> pl.DataFrame:
+def coded(rows: pl.DataFrame, kind: SummedKind, grid: Grid) -> pl.DataFrame:
     """Give numbers to groups, criteria and systems of answered rows; sort them so that equal cells are together."""
     systems = {name: number for number, name in enumerate(grid.order.systems)}
     groups = {name: number for number, name in enumerate(grid.order.groups)}
@@ -182,7 +189,7 @@ class _Edges:
         return np.flatnonzero(self._new)
 
 
-def doubled(rows: pl.DataFrame, kind: LargeKind) -> pl.DataFrame:
+def doubled(rows: pl.DataFrame, kind: SummedKind) -> pl.DataFrame:
     """Return the sorted rows whose cell was answered more than once, numbered by ``cell``."""
     first = _Edges(rows).after(*CELL, *SYSTEMS[kind], "sample", "repeat")
     if len(first) == rows.height:
@@ -192,7 +199,7 @@ def doubled(rows: pl.DataFrame, kind: LargeKind) -> pl.DataFrame:
     return rows.with_columns(cell=cell).filter(pl.Series(np.repeat(times > 1, times)))
 
 
-def add_up(rows: pl.DataFrame, kind: LargeKind, grid: Grid) -> Sums:
+def add_up(rows: pl.DataFrame, kind: SummedKind, grid: Grid) -> Sums:
     """Add up the sorted rows of :func:`coded`, in which all that one annotator answered about one item are together.
 
     O(rows log rows) time; sums are whole numbers of 128 bits.
@@ -303,7 +310,7 @@ def _counts(of: str, values: pl.DataFrame, grid: Grid) -> pl.DataFrame:
     return merged([{name: each.select("about", pl.when(few).then("value"), "n")}])[name]
 
 
-def _repeated(cells: pl.DataFrame, kind: LargeKind, grid: Grid, *, once: bool) -> pl.DataFrame:
+def _repeated(cells: pl.DataFrame, kind: SummedKind, grid: Grid, *, once: bool) -> pl.DataFrame:
     """Return the people who answered one question in two assignments."""
     if once:
         return cells.select("annotator").clear()

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from analysis.answers.units import ENOUGH_ANNOTATORS, Unit
-from analysis.large.totals import AnswerTotals, LargeKind, ValueTotals
+from analysis.large.totals import AnswerTotals, SummedKind, ValueTotals
 from analysis.rating_checks.crossed import ClusterSquares, crossed_of_squares
 from analysis.rating_checks.many_tests import Flags, ManyTests
 from analysis.rating_checks.part import UNITS, pair_lookup
@@ -32,7 +32,7 @@ class CriterionSums:
     ``scale`` is the largest size of an answer.
     """
 
-    kind: LargeKind
+    kind: SummedKind
     group: str
     criterion: str
     llm: bool

@@ -25,7 +25,7 @@ from analysis.answers.exclusions import Exclusion
 from analysis.answers.order import order_of
 from analysis.commands.report import report
 from analysis.comparisons.ratings import rating_cells, rating_differences
-from analysis.large import parts, reading
+from analysis.large import exchange, parts
 from analysis.large.locations import find_parts, is_in_parts
 from analysis.large.reading import read_totals
 from analysis.large.totals import AnswerTotals, LargeKind
@@ -109,8 +109,8 @@ def assert_same(one: AnswerTotals, other: AnswerTotals) -> None:
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "ROWS", 50)
     monkeypatch.setattr(parts, "ROW_GROUP", 7)
-    monkeypatch.setattr(reading, "AT_ONCE", 40)
-    monkeypatch.setattr(reading, "PENDING", 100)
+    monkeypatch.setattr(exchange, "AT_ONCE", 40)
+    monkeypatch.setattr(exchange, "PENDING", 100)
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl"])
@@ -132,7 +132,7 @@ def test_no_split_changes_a_digit(data: st.DataObject, tmp_path_factory: pytest.
     table = ratings(data.draw(st.integers(0, 99)))
     cuts = sorted(data.draw(st.sets(st.integers(1, table.height - 1), max_size=4)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading, "AT_ONCE", data.draw(st.integers(20, 400)))
+        patch.setattr(exchange, "AT_ONCE", data.draw(st.integers(20, 400)))
         found = read_totals(split(table, tmp_path_factory.mktemp("parts"), cuts), "ratings", Reading())
     assert_same(totals_of(check_frames({"ratings": table}, Reading()), "ratings"), found)
 
@@ -344,7 +344,7 @@ def dies_once(task: parts.PartTask) -> parts.PartFound:
 def test_a_worker_that_dies_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = ratings()
     where = split(table, tmp_path / "p", [30, 60, 90])
-    monkeypatch.setattr(reading, "read_part", dies_once)
+    monkeypatch.setattr(exchange, "read_part", dies_once)
     with open_cluster("local:2") as client:
         found = read_totals(where, "ratings", Reading(), client=client, scratch=tmp_path)
         (tmp_path / "p" / "part-002.parquet").write_bytes(b"PAR1 and no more")
@@ -370,10 +370,10 @@ def test_the_command_reads_parts(tmp_path: Path) -> None:
         assert one["exclusions"][0]["annotator_id"] == "p1"
         assert one["ratings"]["means"] == found[2]["ratings"]["means"]
     files = [[(row["table"], row["file"]) for row in one["settings"].pop("inputs")] for one in found]
-    assert files[0] == [("ratings", "*.csv (3 parts)"), ("annotators", "people.csv")]
+    assert files[0] == [("ratings", "p/*.csv (3 parts)"), ("annotators", "people.csv")]
     assert found[0] == found[1]
     for wrong, line in {
-        ("--preferences", "x.csv", "--in-parts"): "expected --ratings or --choices",
+        ("--orders", "x.csv", "--in-parts"): "expected --preferences, --ratings or --choices",
         ("--ratings", where, "--metrics", "x.csv"): "--metrics: not with --ratings in parts",
         ("--ratings", where, "--cluster", "tcp://a:1"): "expected --scratch FOLDER",
     }.items():
