@@ -51,12 +51,20 @@ def build_totals(
         seen=count_seen(sums),
         columns=sums["columns"],
         scale=sums["scale"],
+        options=grid.options,
+        sampled=_sampled(sums["samples"], grid),
         repeated=sums["repeated"].height,
         sizes={unit: len(own) for unit, own in keys.items()},
         names=names,
         inputs=tuple(inputs),
         scales=tuple(scales),
     )
+
+
+def _sampled(samples: pl.DataFrame, grid: Grid) -> frozenset[tuple[str, str]]:
+    """Return the groups and criteria with several samples."""
+    several = samples.group_by(PART).agg(pl.col("sample").n_unique() > 1).filter("sample")
+    return frozenset((group, grid.order.criteria[grid.criteria[name]]) for group, name in several.select(PART).rows())
 
 
 def count_seen(sums: Sums) -> pl.DataFrame:

@@ -29,7 +29,8 @@ class CriterionSums:
     """Sums of one group and criterion by system (ratings) and by pair, each overall and by unit.
 
     ``clusters`` counts combinations of an annotator and an item, ``blocks`` these with assignment and variant;
-    ``scale`` is the largest size of an answer.
+    ``scale`` is the largest size of an answer, ``options`` are the different scores, ascending, where these are few,
+    and ``sampled`` says that there are several samples of outputs. ``listed`` are pairs as first asked.
     """
 
     kind: SummedKind
@@ -41,6 +42,9 @@ class CriterionSums:
     scores: Mapping[str, Columns]
     pairs: Mapping[str, Columns]
     counts: Columns
+    options: Floats
+    sampled: bool
+    listed: tuple[tuple[str, str], ...]
     clusters: int
     blocks: int
 
@@ -68,6 +72,9 @@ def by_criterion(totals: AnswerTotals) -> Iterator[CriterionSums]:
             scores={name: _columns(*frame, place, k) for name, frame in scores.items()},
             pairs={name: _columns(*frame, place, k) for name, frame in pairs.items()},
             counts=_columns(totals.counts, counts, place, k),
+            options=totals.options.filter(group=group, criterion=criterion)["value"].to_numpy(),
+            sampled=names in totals.sampled,
+            listed=order.pairs,
             clusters=clusters,
             blocks=blocks,
         )

@@ -77,7 +77,7 @@ def read_totals(
         scratch=scratch,
         progress=progress,
     ) as found:
-        grid = grid_of(found.order, found.groups, found.known["scale"], found.criteria)
+        grid = grid_of(found.order, found.groups, found.known, found.criteria)
         tasks = [BucketTask(buckets=buckets, kind=kind, grid=grid) for buckets in found.buckets]
         added = watched(run_tasks(add_buckets, tasks, client), "parts added up", len(tasks), progress)
         for one in accepted(added, found.tasks):

@@ -33,7 +33,8 @@ class ValueTotals:
     annotator, assignment, item : DataFrame
         Sums by unit, whose column has the unit's name and numbers it from 0. An assignment belongs to one annotator;
         its frame holds LLMs' alone (people's unit is the annotator). Of scores also ``squares``: scores squared, added
-        up.
+        up; and by item ``packed_0`` and so on, in which each option was counted (``PACKED`` of
+        :mod:`analysis.large.adding`).
     clusters : DataFrame
         What one annotator gave to one item is a cluster. Of the ``clusters`` with ``n`` values each, ``squares`` adds
         up the squared distances of their sums from n times the mean of ``overall``.
@@ -101,6 +102,10 @@ class AnswerTotals(TableTotals):
         and variant, and answers, repeats too, counted.
     scale : DataFrame
         ``group, criterion, scale``: largest size of a score; 1 of choices.
+    options : DataFrame
+        ``group, criterion, value, option``: the different scores, ascending and numbered, where these are few.
+    sampled : frozenset of (str, str)
+        Groups and criteria with several samples of outputs.
     repeated : int
         People who answered one question in two assignments.
     sizes : dict of str to int
@@ -115,6 +120,8 @@ class AnswerTotals(TableTotals):
     counts: pl.DataFrame
     layout: pl.DataFrame
     scale: pl.DataFrame
+    options: pl.DataFrame
+    sampled: frozenset[tuple[str, str]]
     repeated: int
     sizes: Mapping[str, int]
     names: pl.DataFrame | None
