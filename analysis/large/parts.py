@@ -80,7 +80,7 @@ def read_part(task: PartTask) -> PartFound:
     """Read and check one part, and write its answers to the scratch folder, sorted by bucket.
 
     Why a part cannot be read is among the problems. Time
-    O(rows log rows), memory by ``ROWS`` rows (of CSV and JSONL: by the part).
+    O(rows log rows), memory by ``ROWS`` rows.
 
     Raises
     ------
@@ -155,7 +155,8 @@ def _answered_keys(frame: pl.DataFrame, keys: pl.DataFrame, exclusions: Sequence
 
 def _whole_rows(frame: pl.DataFrame, keys: pl.DataFrame) -> pl.DataFrame:
     """Return all rows, those of an annotator in one bucket, for rules that look at all that somebody answered."""
-    columns = [name for name in WHOLE if name in frame.columns]
+    nothing = pl.lit(None, dtype=pl.String)
+    columns = [name if name in frame.columns else nothing.alias(name) for name in WHOLE]
     bucket = (keys["annotator"] & (BUCKETS - 1)).cast(pl.Int32)
     return frame.select(columns).with_columns(annotator=keys["annotator"], bucket=bucket)
 

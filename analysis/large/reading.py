@@ -63,8 +63,7 @@ def read_totals(
 
     Notes
     -----
-    Time O(rows log rows). Memory by 2 million rows (of a CSV or JSONL file: by the file), the annotators times systems
-    and the items times systems.
+    Time O(rows log rows). Memory by 2 million rows, the annotators times systems and the items times systems.
     """
     sums = RunningSums()
     with exchanged(

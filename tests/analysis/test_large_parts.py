@@ -216,17 +216,43 @@ def with_value(table: pl.DataFrame, row: int, **values: str | None) -> pl.DataFr
     )
 
 
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_mistake_is_told_as_of_a_whole_table(name: str, tmp_path: Path) -> None:
+def test_a_mistake_is_told_as_of_a_whole_table(
+    name: str, suffix: TableFormat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_steps(monkeypatch)
     column, value, rule = BROKEN[name]
-    where = split(with_value(ratings(), 102, **{column: value}), tmp_path / "p", [100], "csv")
+    where = split(with_value(ratings(), 102, **{column: value}), tmp_path / "p", [20], suffix)
     given = Reading(scales=(Scale(criterion=None, low=0, high=9),))
     found = problems_of(where, given)
-    part = tmp_path / "p" / "part-001.csv"
+    part = tmp_path / "p" / f"part-001.{suffix}"
     with pytest.raises(AnalysisError) as caught:
         read_tables({"ratings": part}, given)
     assert found == caught.value.problems[:1]
-    assert f"{part}, row 4: {rule}" in found[0]
+    assert f"{part}, row {84 if suffix == 'csv' else 83}: {rule}" in found[0]
+
+
+@pytest.mark.parametrize(("suffix", "line"), [("csv", "line 61"), ("jsonl", "line 60")])
+def test_a_line_that_is_cut_is_told_by_its_number(
+    suffix: TableFormat, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_steps(monkeypatch)
+    where = split(ratings(), tmp_path / "p", [], suffix)
+    part = tmp_path / "p" / f"part-000.{suffix}"
+    lines = part.read_text().splitlines(keepends=True)
+    at = int(line.split()[1]) - 1
+    part.write_text("".join([*lines[:at], lines[at][:4] + "\n", *lines[at + 1 :]]))
+    assert problems_of(where)[0].startswith(f"{part}, {line}: ")
+
+
+def test_keys_that_come_late_in_json_lines_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "ROWS", 2)
+    rows = [{"annotator_id": f"a{who}", "item_id": "i", "system": "A", "score": 3} for who in range(5)]
+    rows[4]["criterion"] = "tone"
+    (tmp_path / "r.jsonl").write_text("".join(f"{json.dumps(row)}\n\n" for row in rows))
+    whole = totals_of(read_tables({"ratings": tmp_path / "r.jsonl"}, Reading()), "ratings")
+    assert_same(whole, read_totals(str(tmp_path / "r.jsonl"), "ratings", Reading()))
 
 
 def test_a_cell_answered_twice_is_found_across_parts(tmp_path: Path) -> None:
