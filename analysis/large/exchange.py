@@ -27,7 +27,7 @@ from analysis.large.adding import Sums, key_of, merged
 from analysis.large.buckets import Buckets, Doubled
 from analysis.large.building import NAMED
 from analysis.large.locations import find_parts
-from analysis.large.parts import WAY, PartFound, PartTask, checked_slices, joined_orders, no_names, read_part
+from analysis.large.parts import CLASSES, WAY, PartFound, PartTask, checked_slices, joined_orders, no_names, read_part
 from analysis.large.tasks import run_tasks
 from analysis.large.totals import LargeKind
 from analysis.statistics.record import AnnotatorKind
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 Progress: TypeAlias = Callable[[str, int, int], None]  # what is done, how many are, and of how many
 AT_ONCE = 1 << 20  # rows of the exchange that are added up together
 PENDING = 1 << 20  # rows of sums that wait at least until they are added to each other
+CLASSED = 1 << 20  # rows of sums by item up to which these are in one class
 SHOWN = 20  # problems that are told
 MIXED = 5  # annotators of two kinds that a problem names
 
@@ -177,21 +178,43 @@ def accepted(found: Iterable[Accepted], tasks: Sequence[PartTask]) -> Iterator[A
 
 
 class RunningSums:
-    """Sums that are added to each other before they take much more room than their sum."""
+    """Sums that are added to each other before they take much more room than their sum.
+
+    Where those by item are many, they are added up in classes of items, which have none in common: the room that
+    adding takes beside the sums themselves is that of one class.
+    """
 
     def __init__(self) -> None:
-        self._waiting: list[Sums] = [{}]
+        self._others: list[Sums] = [{}]
+        self._items: dict[int, list[Sums]] = {0: [{}]}
 
     def add(self, sums: Sums) -> None:
         """Take the sums of one part more."""
-        self._waiting.append(sums)
-        together, *pending = (sum(frame.height for frame in own.values()) for own in self._waiting)
-        if sum(pending) > max(PENDING, together):
-            self._waiting = [merged(self._waiting)]
+        of_items = {name: frame for name, frame in sums.items() if name.endswith("_item")}
+        self._others = _fewer([*self._others, {name: sums[name] for name in sums if name not in of_items}], PENDING)
+        if len(self._items) == 1 and _rows(*self._items[0], of_items) > CLASSED:
+            of_items = merged([*self._items[0], of_items])
+            self._items = {number: [{}] for number in range(CLASSES)}
+        for number, waiting in self._items.items():
+            own = (pl.col("item") & (CLASSES - 1)) == number if len(self._items) > 1 else True
+            mine = {name: frame.filter(own) for name, frame in of_items.items()}
+            self._items[number] = _fewer([*waiting, mine], PENDING // len(self._items))
 
     def total(self) -> Sums:
         """Return the sums of all parts."""
-        return merged(self._waiting)
+        total = merged(self._others)
+        found = [merged(self._items.pop(number)) for number in [*self._items]]
+        return total | {name: pl.concat([own[name] for own in found]) for name in found[0]}
+
+
+def _rows(*sums: Sums) -> int:
+    return sum(frame.height for own in sums for frame in own.values())
+
+
+def _fewer(waiting: list[Sums], pending: int) -> list[Sums]:
+    """Add sums to the first where they have more rows than it, and more than may be ``pending``."""
+    together, *others = map(_rows, waiting)
+    return [merged(waiting)] if sum(others) > max(pending, together) else waiting
 
 
 def _gathered(found: Iterable[PartFound]) -> tuple[list[PartFound], Sums, pl.DataFrame | None]:

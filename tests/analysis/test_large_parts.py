@@ -126,6 +126,14 @@ def test_parts_add_up_to_the_whole(
     assert_same(whole, read_totals(split(table, tmp_path / "some", cuts, suffix), kind, Reading()))
 
 
+def test_many_sums_by_item_are_added_up_in_classes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small_steps(monkeypatch)
+    monkeypatch.setattr(exchange, "CLASSED", 40)
+    table = ratings()
+    whole = totals_of(check_frames({"ratings": table}, Reading()), "ratings")
+    assert_same(whole, read_totals(split(table, tmp_path / "p", [100]), "ratings", Reading()))
+
+
 @given(data=st.data())
 @settings(max_examples=6, deadline=None)
 def test_no_split_changes_a_digit(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
