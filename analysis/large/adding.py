@@ -308,8 +308,7 @@ def _sums(of: str, values: pl.DataFrame, grid: Grid, *, once: bool) -> Sums:
     found = {f"{of}_overall": values.group_by("about").agg(squares, **added)}
     llms = values.filter(pl.col("group").is_in(grid.llm))
     for unit in UNITS:
-        squared = [squares] if of == "scores" else []
-        squared += [pl.col("^packed_.*$").sum()] if unit == "item" else []
+        squared = [squares, pl.col("^packed_.*$").sum()] if of == "scores" else []
         own = llms if unit == "assignment" else values
         found[f"{of}_{unit}"] = own.group_by("about", unit).agg(*squared, **added)
     if once:

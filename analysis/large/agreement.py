@@ -14,8 +14,7 @@ from analysis.agreement.measures import LEVELS
 from analysis.agreement.resampling import Statistic
 from analysis.agreement.rows import JUDGED, AgreementRow, agreement_row, level_of
 from analysis.answers.plan import Plan
-from analysis.large.adding import PACKED, ROOM
-from analysis.large.criterion_sums import PAIR, Columns, CriterionSums, by_criterion
+from analysis.large.criterion_sums import PAIR, Columns, CriterionSums, by_criterion, option_counts
 from analysis.large.totals import AnswerTotals
 from analysis.statistics.coding import Floats, Ints, snap
 
@@ -63,7 +62,7 @@ def _of_ratings(part: CriterionSums, plan: Plan) -> Iterator[AgreementRow]:
     seed = [plan.seed, zlib.crc32(f"{part.group}\n{part.criterion}".encode())]
     scores = part.counts["score"]
     fitting = level_of(scores) if len(scores) else "interval"
-    counts = _unpacked(own, len(part.options))
+    counts = option_counts(part, "item")
     if counts is None:
         statistic, units = _interval(own, part.scale)
         if len(units):
@@ -73,14 +72,6 @@ def _of_ratings(part: CriterionSums, plan: Plan) -> Iterator[AgreementRow]:
     for place, level in enumerate(LEVELS if profiles is not None else ()):
         assert profiles is not None
         yield _row(part, level, fitting, alpha_statistic(profiles, level), profiles.units, plan, [*seed, place])
-
-
-def _unpacked(own: Columns, n_options: int) -> Ints | None:
-    """Return how often each option was given, shape (n_units, n_options); ``None`` where it is not known."""
-    if not n_options or not len(own["n"]) or own["n"].max() >= 1 << ROOM:
-        return None
-    counts = [own[f"packed_{n // PACKED}"] >> ROOM * (n % PACKED) & (1 << ROOM) - 1 for n in range(n_options)]
-    return np.stack(counts, axis=1).astype(np.int64)
 
 
 def _profiles(values: Floats, counts: Ints) -> Profiles | None:

@@ -191,7 +191,9 @@ def _left_out(totals: AnswerTotals, results: Results) -> list[str]:
     """Name what does not follow from sums."""
     left_out = ["agreement other than Krippendorff's alpha", "intervals of strengths by annotator and item at once"]
     if totals.kind == "ratings":
-        left_out = ["agreement other than Krippendorff's alpha", "the ordinal model", "breakdowns of means"]
+        left_out = ["agreement other than Krippendorff's alpha", "breakdowns of means"]
+        if any(row.method == "ordinal" and row.reason == SINGLE for row in results.ratings.robustness):
+            left_out.append("the ordinal model")
         if totals.scores is not None and totals.layout["answers"].sum() != totals.scores.overall["n"].sum():
             left_out.append("counts of repeated scores")
         if any(row.method == "z_scores" and row.reason == SINGLE for row in results.ratings.robustness):

@@ -33,7 +33,7 @@ class ValueTotals:
     annotator, assignment, item : DataFrame
         Sums by unit, whose column has the unit's name and numbers it from 0. An assignment belongs to one annotator;
         its frame holds LLMs' alone (people's unit is the annotator). Of scores also ``squares``: scores squared, added
-        up; and by item ``packed_0`` and so on, in which each option was counted (``PACKED`` of
+        up; and ``packed_0`` and so on, in which each option was counted (``PACKED`` of
         :mod:`analysis.large.adding`).
     clusters : DataFrame
         What one annotator gave to one item is a cluster. Of the ``clusters`` with ``n`` values each, ``squares`` adds

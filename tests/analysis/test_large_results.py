@@ -89,7 +89,7 @@ def differing(tables: AnswerTables, kind: LargeKind, plan: Plan) -> Iterator[str
         for row in results["bradley_terry"]:
             del row["ci_low_two_way"], row["ci_high_two_way"]
     checks = {_check(row): row for row in after["ratings"].pop("robustness")}
-    known = [row for row in before["ratings"].pop("robustness") if row["method"] in ("wilcoxon", "crossed")]
+    known = [row for row in before["ratings"].pop("robustness") if row["method"] in ("wilcoxon", "crossed", "ordinal")]
     yield from differences(before, after)
     yield from differences(known, [checks[_check(row)] for row in known], "robustness")
 
