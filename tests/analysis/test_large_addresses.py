@@ -32,7 +32,7 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Serve S3 here, with one empty bucket."""
     s3fs = pytest.importorskip("s3fs", reason="needs extra s3, whose boto3 is older than that of extra mturk")
     moto = pytest.importorskip("moto.server", reason="needs moto[server] beside extra s3")
-    server = moto.ThreadedMotoServer(port=0)
+    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0)
     server.start()
     host, port = server.get_host_and_port()
     for name, value in {
@@ -44,7 +44,7 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         monkeypatch.setenv(name, value)
     s3fs.S3FileSystem.clear_instance_cache()
     files = s3fs.S3FileSystem()
-    files.mkdir("answers")
+    files.makedirs("answers", exist_ok=True)
     yield files
     s3fs.S3FileSystem.clear_instance_cache()
     server.stop()
