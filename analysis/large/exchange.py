@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 Progress: TypeAlias = Callable[[str, int, int], None]  # what is done, how many are, and of how many
 AT_ONCE = 1 << 20  # rows of the exchange that are added up together
+WHOLE_AT_ONCE = 1 << 18  # the same of rows with all their strings
 PENDING = 1 << 20  # rows of sums that wait at least until they are added to each other
 CLASSED = 1 << 20  # rows of sums by item up to which these are in one class
 SHOWN = 20  # problems that are told
@@ -61,7 +62,7 @@ class Exchange:
     names : DataFrame or None
         ``annotator, annotator_id`` where they are few.
     buckets : list of Buckets
-        The files' rows, some million at a time.
+        The files' rows, as many at a time as memory is for.
     """
 
     tasks: Sequence[PartTask]
@@ -120,7 +121,7 @@ def exchanged(
             criteria=criteria,
             groups=groups,
             names=names,
-            buckets=_buckets(parts, folder),
+            buckets=_buckets(parts, folder, WHOLE_AT_ONCE if kind == "preferences" else AT_ONCE),
             input=_input(where, kind, parts),
         )
 
@@ -308,10 +309,10 @@ def _renamed(sums: Sums, names: Mapping[str, str]) -> Sums:
     return merged([done])
 
 
-def _buckets(parts: Sequence[PartFound], scratch: Path) -> list[Buckets]:
-    """Put buckets together until they have some million rows."""
+def _buckets(parts: Sequence[PartFound], scratch: Path, at_once: int) -> list[Buckets]:
+    """Put buckets together until they have so many rows."""
     rows = np.sum([part.buckets for part in parts], axis=0)
-    ends = np.flatnonzero(np.diff(np.cumsum(rows) // AT_ONCE, append=-1))
+    ends = np.flatnonzero(np.diff(np.cumsum(rows) // at_once, append=-1))
     files = tuple(file for part in parts for file in part.files)
     return [
         Buckets(first=int(first), last=int(last), files=files, scratch=scratch)

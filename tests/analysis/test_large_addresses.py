@@ -88,15 +88,18 @@ def test_parts_in_a_bucket_are_read(bucket: Any, tmp_path: Path) -> None:
 
 def test_a_bucket_that_cannot_be_read_is_told_in_a_line(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "got none" in problem_of("s3://answers/none/*.parquet")
-    assert "s3://nobody/p" in problem_of("s3://nobody/p")
+    assert problem_of("s3://nobody/p").endswith("got none of the name nobody")
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     type(bucket).clear_instance_cache()
-    assert "credentials" in problem_of("s3://answers/p")
+    assert "credentials; set AWS_PROFILE" in problem_of("s3://answers/p")
 
 
 def test_a_missing_package_is_named_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fsspec.registry import _registry
+
     monkeypatch.setitem(sys.modules, "s3fs", None)
+    monkeypatch.delitem(_registry, "s3", raising=False)
     with pytest.raises(AnalysisError, match=r"expected the package that reads s3://; .*spa-eval\[s3\]"):
         find_parts("s3://answers/p")

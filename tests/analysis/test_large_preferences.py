@@ -69,7 +69,7 @@ def differing(tables: AnswerTables, found: dict[str, Any], plan: Plan, *, severa
 def small_steps(patch: pytest.MonkeyPatch, at_once: int = 150) -> None:
     patch.setattr(parts, "ROWS", 80)
     patch.setattr(parts, "ROW_GROUP", 16)
-    patch.setattr(exchange, "AT_ONCE", at_once)
+    patch.setattr(exchange, "WHOLE_AT_ONCE", at_once)
 
 
 @given(data=st.data())
