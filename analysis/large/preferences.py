@@ -225,16 +225,13 @@ def _agreement(
     """Yield alpha of people who answered everything once: a unit of theirs is a rater."""
     tests, level = totals.tests, JUDGED["preferences"]
     names = [tests.name(number) for number in range(len(tests.keys))]
-    shown = [("" if name[2] is None else str(name[2]), "\n".join(name[3:])) for name in names]
-    place = np.empty(len(names), dtype=np.int64)
-    place[sorted(range(len(names)), key=lambda number: shown[number])] = np.arange(len(names))
     parts = dict.fromkeys(name[:2] for name in names if name[0] not in without)
     for group, criterion in parts:
         mine = np.array([name[:2] == (group, criterion) for name in names])[units.test]
         raters = fold(units.unit[mine])
         if len(raters) < 2:
             continue
-        data = from_codes(place[units.test[mine]], raters.of, units.value[mine], tuple(map(str, range(len(raters)))))
+        data = from_codes(units.test[mine], raters.of, units.value[mine], tuple(map(str, range(len(raters)))))
         seed = [plan.seed, zlib.crc32(f"preferences\n{group}\n{criterion}".encode())]
         answered = Answered(source="preferences", data=data, level=level, confidence=plan.confidence, seed=seed)
         for found in measure_agreement(answered):

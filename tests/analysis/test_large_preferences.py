@@ -8,14 +8,17 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import distributed
 import numpy as np
 import polars as pl
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis import Plan, Reading, check_frames
-from analysis.answers.tables import AnswerTables
+from analysis.answers.tables import AnswerTables, read_beside
+from analysis.commands.report import report
 from analysis.large import exchange, parts
 from analysis.large.preferences import analyse_preferences_in_parts, read_preferences
 from analysis.results.analyse import analyse
@@ -23,6 +26,7 @@ from analysis.results.files import to_json
 from spa.errors import AnalysisError
 from tests.analysis.test_large_parts import split
 from tests.compare_results import differences
+from tests.dask_here import in_this_process
 
 SINGLE = ("explanations", "llm_vs_people", "raters", "warnings", "warning_rows", "headline", "settings")
 
@@ -130,3 +134,20 @@ def test_mistakes_are_those_of_the_whole_table(tmp_path: Path) -> None:
         in_parts(split(wrong, tmp_path / "wrong", [50]), Plan())
     with pytest.raises(AnalysisError, match="the rule same_answers needs single answers"):
         in_parts(split(table, tmp_path / "rule", [50]), Plan(max_same_answers=0.9))
+
+
+def test_the_command_reads_parts_on_a_cluster_or_here(tmp_path: Path) -> None:
+    table = preferences(llm=0)
+    where = split(table, tmp_path / "p", [100, 200], "jsonl")
+    (tmp_path / "people.csv").write_text("annotator_id,screening_passed\np01,no\nnobody,no\n")
+    beside = ["--annotators", str(tmp_path / "people.csv"), "--json"]
+    page = CliRunner().invoke(report, ["--preferences", where, *beside, "--out", str(tmp_path / "out")])
+    assert page.exit_code == 0, page.output
+    found = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert {row["annotator_id"] for row in found["exclusions"]} >= {"p01", "nobody"}
+    assert [row["file"] for row in found["settings"]["inputs"]] == ["p/*.jsonl (3 parts)", "people.csv"]
+    with in_this_process() as running, distributed.Client(running, set_as_default=False) as client:
+        tables = read_beside({"annotators": tmp_path / "people.csv"}, Reading())
+        totals = read_preferences(where, Reading(), Plan(), beside=tables, client=client, scratch=tmp_path)
+    assert json.loads(to_json(analyse_preferences_in_parts(totals, Plan()))) == found
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "p", "people.csv"]
