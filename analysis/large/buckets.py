@@ -14,7 +14,7 @@ from analysis.large.totals import SummedKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Buckets:
+class BucketRange:
     """The buckets from ``first`` to ``last``, and the files that may hold some of their rows."""
 
     first: int
@@ -41,7 +41,7 @@ class Doubled:
 class BucketTask:
     """What a worker needs to add up buckets."""
 
-    buckets: Buckets
+    buckets: BucketRange
     kind: SummedKind
     grid: Grid
 

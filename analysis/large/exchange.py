@@ -24,7 +24,7 @@ from analysis.answers.groups import check_groups, group_order
 from analysis.answers.order import Order
 from analysis.answers.tables import InputFile, Reading
 from analysis.large.adding import Sums, key_of, merged
-from analysis.large.buckets import Buckets, Doubled
+from analysis.large.buckets import BucketRange, Doubled
 from analysis.large.building import NAMED
 from analysis.large.locations import find_parts
 from analysis.large.parts import CLASSES, WAY, PartFound, PartTask, checked_slices, joined_orders, no_names, read_part
@@ -61,7 +61,7 @@ class Exchange:
         The criterion of each name in the rows.
     names : DataFrame or None
         ``annotator, annotator_id`` where they are few.
-    buckets : list of Buckets
+    buckets : list of BucketRange
         The files' rows, as many at a time as memory is for.
     """
 
@@ -71,7 +71,7 @@ class Exchange:
     criteria: Mapping[str, str]
     groups: tuple[tuple[str, AnnotatorKind], ...]
     names: pl.DataFrame | None
-    buckets: Sequence[Buckets]
+    buckets: Sequence[BucketRange]
     input: InputFile
 
 
@@ -145,13 +145,13 @@ def _scratch(folder: Path | None) -> Iterator[Path]:
         shutil.rmtree(made, ignore_errors=True)
 
 
-class _Found(Protocol):
+class _BucketResult(Protocol):
     @property
     def doubled(self) -> Doubled | None: ...
 
 
 Found = TypeVar("Found")
-Accepted = TypeVar("Accepted", bound=_Found)
+Accepted = TypeVar("Accepted", bound=_BucketResult)
 
 
 def watched(found: Iterable[Found], what: str, of: int, progress: Progress) -> Iterator[Found]:
@@ -309,13 +309,13 @@ def _renamed(sums: Sums, names: Mapping[str, str]) -> Sums:
     return merged([done])
 
 
-def _buckets(parts: Sequence[PartFound], scratch: Path, at_once: int) -> list[Buckets]:
+def _buckets(parts: Sequence[PartFound], scratch: Path, at_once: int) -> list[BucketRange]:
     """Put buckets together until they have so many rows."""
     rows = np.sum([part.buckets for part in parts], axis=0)
     ends = np.flatnonzero(np.diff(np.cumsum(rows) // at_once, append=-1))
     files = tuple(file for part in parts for file in part.files)
     return [
-        Buckets(first=int(first), last=int(last), files=files, scratch=scratch)
+        BucketRange(first=int(first), last=int(last), files=files, scratch=scratch)
         for first, last in zip([0, *ends[:-1] + 1], ends, strict=True)
     ]
 

@@ -16,7 +16,7 @@ from analysis.answers.exclusions import CONSISTENCY, Exclusion, apply_exclusions
 from analysis.answers.plan import Plan
 from analysis.answers.tables import AnswerTables
 from analysis.comparisons.preferences import Comparisons, Directed, direct, unit_numbers
-from analysis.large.buckets import Buckets, Doubled, places_of
+from analysis.large.buckets import BucketRange, Doubled, places_of
 from analysis.preference_checks.filtering import failing_bounds
 from analysis.statistics.coding import Floats, Ints, fold
 
@@ -29,7 +29,7 @@ REPEATS = ("assignment_id", "variant", "sample", "repeat")
 class PreferenceTask:
     """What a worker needs to look through buckets of preferences; ``beside`` are the tables of who leaves."""
 
-    buckets: Buckets
+    buckets: BucketRange
     tests: Comparisons
     plan: Plan
     taus: Sequence[Decimal | None]
