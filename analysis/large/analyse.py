@@ -19,6 +19,7 @@ from analysis.comparisons.findings import compare_with_expected, find_disagreeme
 from analysis.correlations.rows import correlate_scores
 from analysis.descriptives.category_shares import share_rows
 from analysis.descriptives.rating_counts import count_rows
+from analysis.large.adding import OPTIONS
 from analysis.large.agreement import alphas
 from analysis.large.comparing import compare_sums
 from analysis.large.rating_sums import MOST_OUTPUTS, SINGLE, has_too_many_outputs, mean_scores
@@ -189,9 +190,9 @@ def _named_counts(totals: AnswerTotals) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def _left_out(totals: AnswerTotals, results: Results) -> list[str]:
     """Name what does not follow from sums."""
-    left_out = ["agreement other than Krippendorff's alpha", "intervals of strengths by annotator and item at once"]
+    left_out = [_agreement_left_out(totals, results), "intervals of strengths by annotator and item at once"]
     if totals.kind == "ratings":
-        left_out = ["agreement other than Krippendorff's alpha", "breakdowns of means"]
+        left_out = [_agreement_left_out(totals, results), "breakdowns of means"]
         if any(row.method == "ordinal" and row.reason == SINGLE for row in results.ratings.robustness):
             left_out.append("the ordinal model")
         if totals.scores is not None and totals.layout["answers"].sum() != totals.scores.overall["n"].sum():
@@ -203,3 +204,18 @@ def _left_out(totals: AnswerTotals, results: Results) -> list[str]:
     if any(kind == "llm" for _, kind in totals.groups):
         left_out += ["comparisons of LLMs with people", "the table of raters"]
     return left_out
+
+
+def _agreement_left_out(totals: AnswerTotals, results: Results) -> str:
+    """Name the coefficients of agreement that do not follow, and of whom."""
+    measured: dict[tuple[str, str], int] = {}
+    for row in results.agreement:
+        measured[row.group, row.criterion] = measured.get((row.group, row.criterion), 0) + 1
+    if not measured:
+        return "agreement between annotators"
+    text = "agreement other than Krippendorff's alpha"
+    if len(measured) < totals.layout.height:
+        text += " of people who answered once about each output"
+    if totals.kind == "ratings" and 1 in measured.values():
+        text += f", alpha but for intervals where there are more than {OPTIONS} different scores"
+    return text
