@@ -108,7 +108,12 @@ def _fold_counts(values: Floats, unit: Ints, codes: Ints, sizes: Ints) -> Profil
     shape = (len(sizes), len(values))
     key = unit * shape[1]
     key += codes
-    counts = np.bincount(key, minlength=shape[0] * shape[1]).reshape(shape)
+    return profiles_of_counts(values, np.bincount(key, minlength=shape[0] * shape[1]).reshape(shape))
+
+
+def profiles_of_counts(values: Floats, counts: Ints) -> Profiles:
+    """Fold units whose ``counts`` of each value, shape (n_units, n_values), are known; every value occurs."""
+    sizes = counts.sum(axis=1)
     folded = fold(sizes, *(sizes - column for column in counts.T))
     counts = counts[folded.first]
     profile, code = np.nonzero(counts)

@@ -14,7 +14,7 @@ import polars as pl
 from analysis.answers.conversion import tidy_names
 from analysis.statistics.coding import translate
 from spa.errors import AnalysisError, ResponseError, shortened
-from spa.responses.table_files import check_table_file, read_csv, read_json_lines
+from spa.responses.table_files import check_table_file, read_csv, read_csv_batches, read_json_lines
 
 WIDE_COLUMN, WIDE = "score", 65_536  # a column of answers, and how many different ones are kept as categories
 SUFFIXES = (".csv", ".jsonl", ".ndjson", ".parquet")
@@ -66,22 +66,30 @@ def read_raw(path: Path, mapping: Mapping[str, str], known: frozenset[str], *, c
 def read_slices(
     path: Path, mapping: Mapping[str, str], known: frozenset[str], *, rows: int, coded: bool
 ) -> Iterator[RawTable]:
-    """Yield a file as :func:`read_raw` reads it, a Parquet file at most ``rows`` rows at a time."""
+    """Yield a file as :func:`read_raw` reads it, about ``rows`` rows at a time."""
     with _translated(path) as (suffix, sha256):
-        if suffix != ".parquet":
-            columns = known | {old for old, new in mapping.items() if new in known}
-            yield _raw_table(path, READERS[suffix](path, columns, coded), mapping, known, sha256=sha256, coded=coded)
-            return
-        whole = _parquet(path, known, coded)
-        for first in range(0, whole.height or 1, rows):
-            height = min(rows, whole.height - first)
-
-            def column(name: str, first: int = first, height: int = height) -> pl.Series:
-                found = pl.scan_parquet(path, glob=False).select(name).slice(first, height)
-                return found.collect().to_series()
-
-            source = _Columns(schema=whole.schema, height=height, column=column)
+        columns = known | {old for old, new in mapping.items() if new in known}
+        first = 0
+        for source in SLICES[suffix](path, columns, coded, rows):
             yield _raw_table(path, source, mapping, known, sha256=sha256, coded=coded, first=first)
+            first += source.height
+
+
+def _csv_slices(path: Path, columns: frozenset[str], coded: bool, rows: int) -> Iterator[_Columns]:
+    for frame in read_csv_batches(path, rows=rows, coded=columns - {WIDE_COLUMN} if coded else ()):
+        yield _in_memory(frame)
+
+
+def _parquet_slices(path: Path, columns: frozenset[str], coded: bool, rows: int) -> Iterator[_Columns]:
+    whole = _parquet(path, columns, coded)
+    for first in range(0, whole.height or 1, rows):
+        height = min(rows, whole.height - first)
+
+        def column(name: str, first: int = first, height: int = height) -> pl.Series:
+            found = pl.scan_parquet(path, glob=False).select(name).slice(first, height)
+            return found.collect().to_series()
+
+        yield _Columns(schema=whole.schema, height=height, column=column)
 
 
 def _raw_table(
@@ -160,15 +168,29 @@ def _parquet(path: Path, columns: frozenset[str], coded: bool) -> _Columns:
 def _json_lines(path: Path, columns: frozenset[str], coded: bool) -> _Columns:
     """Read the keys in ``columns`` as texts; row ``n`` is line ``n``, a blank line a row of nulls."""
     schema: dict[str, pl.DataType] = {}
-    frames: list[pl.DataFrame] = []
+    frame = pl.concat(_json_frames(path, columns, LINES_AT_ONCE, schema), how="diagonal")
+    return _Columns(schema=schema, height=frame.height, column=frame.get_column)
+
+
+def _json_slices(path: Path, columns: frozenset[str], coded: bool, rows: int) -> Iterator[_Columns]:
+    """Yield the same some lines at a time, each time with the keys that stand in these or before."""
+    schema: dict[str, pl.DataType] = {}
+    for frame in _json_frames(path, columns, rows, schema):
+        yield _Columns(schema=dict(schema), height=frame.height, column=frame.get_column)
+
+
+def _json_frames(
+    path: Path, columns: frozenset[str], rows: int, schema: dict[str, pl.DataType]
+) -> Iterator[pl.DataFrame]:
+    """Yield lines as frames, and note all keys in ``schema``."""
     block: dict[str, list[str | None]] = {}
     number = done = 0
 
-    def end_block() -> None:
-        rows = number - done
-        padded = {name: cells + [None] * (rows - len(cells)) for name, cells in block.items()}
-        frames.append(pl.DataFrame(padded, dict.fromkeys(padded, pl.String)))
-        block.clear()
+    def frame() -> pl.DataFrame:
+        height = number - done
+        filled = {name: block.get(name, []) for name in schema if name in columns}
+        padded = {name: cells + [None] * (height - len(cells)) for name, cells in filled.items()}
+        return pl.DataFrame(padded, dict.fromkeys(padded, pl.String))
 
     for number, record in read_json_lines(path):
         for name, value in record.items():
@@ -181,14 +203,14 @@ def _json_lines(path: Path, columns: frozenset[str], coded: bool) -> _Columns:
                 if not (value is None or isinstance(value, str)):
                     value = _text(value, f"{path}, line {number}: {name}")
                 cells.append(value)
-        if number - done >= LINES_AT_ONCE and block:
-            end_block()
+        if number - done >= rows and block:
+            yield frame()
+            block.clear()
             done = number
     if not number:
         raise AnalysisError(f"{path}: expected one JSON object a line, got an empty file")
-    end_block()
-    frame = pl.concat(frames, how="diagonal")
-    return _Columns(schema=schema, height=frame.height, column=frame.get_column)
+    if number > done:
+        yield frame()
 
 
 def _text(value: Any, place: str) -> str:
@@ -202,6 +224,12 @@ READERS: dict[str, Callable[[Path, frozenset[str], bool], _Columns]] = {
     ".jsonl": _json_lines,
     ".ndjson": _json_lines,
     ".parquet": _parquet,
+}
+SLICES: dict[str, Callable[[Path, frozenset[str], bool, int], Iterator[_Columns]]] = {
+    ".csv": _csv_slices,
+    ".jsonl": _json_slices,
+    ".ndjson": _json_slices,
+    ".parquet": _parquet_slices,
 }
 
 

@@ -14,6 +14,7 @@ from analysis.answers.groups import kinds_by_annotator
 from analysis.answers.plan import Plan
 from analysis.answers.tables import AnswerTables, Reading, read_beside
 from analysis.large.analyse import analyse_totals
+from analysis.large.preferences import analyse_preferences_in_parts, read_preferences
 from analysis.large.reading import read_totals
 from analysis.large.totals import LargeKind
 from analysis.results.records import Results
@@ -40,6 +41,12 @@ def analyse_in_parts(
     if cluster is not None and not is_local(cluster) and scratch is None:
         raise click.UsageError(f"--cluster {cluster}: expected --scratch FOLDER, which all workers see, too")
     tables = read_beside(beside, reading)
+    if kind == "preferences":
+        with nullcontext() if cluster is None else open_cluster(cluster) as client:
+            found = read_preferences(
+                where, reading, plan, beside=tables, client=client, scratch=scratch, progress=_progress
+            )
+        return analyse_preferences_in_parts(found, plan)
     _refuse_later_submissions(tables, plan)
     exclusions = find_exclusions(tables, plan)
     others = {name: table for name in BESIDE if (table := getattr(tables, name)) is not None}

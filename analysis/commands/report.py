@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from analysis.results.records import Results
 
 ANSWERS = ("preferences", "ratings", "choices", "orders", "spans")
-LARGE: tuple[LargeKind, ...] = ("ratings", "choices")  # tables that may be read in parts
+LARGE: tuple[LargeKind, ...] = ("preferences", "ratings", "choices")  # tables that may be read in parts
 TABLES = (*ANSWERS, "metrics", "identical_pairs", "annotators", "reading", "exclusions")
 RANKINGS_SHOWN = 24
 GARBAGE = 100_000  # objects between two searches for garbage: results stay, and looking at them anew takes a tenth
@@ -78,7 +78,7 @@ Examples:
 )
 @click.argument("study", type=click.Path(path_type=Path), required=False)
 @store_option
-@click.option("--preferences", type=FILE, help="Preference probabilities (CSV, Parquet or JSONL).")
+@click.option("--preferences", metavar="FILE|PARTS", help="Preference probabilities (CSV, Parquet or JSONL).")
 @click.option("--ratings", metavar="FILE|PARTS", help="Ratings of single outputs; PARTS: see --in-parts.")
 @click.option("--choices", metavar="FILE|PARTS", help="Pairwise choices; PARTS: see --in-parts.")
 @click.option("--orders", type=FILE, help="Outputs put in order: one row per output, with its rank.")
@@ -91,7 +91,7 @@ Examples:
 @click.option(
     "--in-parts",
     is_flag=True,
-    help="Add up ratings or choices part by part, for tables larger than memory; so is a pattern ('r/*.parquet'), a "
+    help="Read and add up answers part by part, for tables larger than memory; so is a pattern ('r/*.parquet'), a "
     "folder, an address (s3://...).",
 )
 @click.option(
@@ -257,7 +257,7 @@ def _large(paths: dict[str, str | Path], *, in_parts: bool) -> LargeKind | None:
 
     named: list[LargeKind] = [kind for kind in LARGE if kind in paths and (in_parts or is_in_parts(str(paths[kind])))]
     if in_parts and not named:
-        raise click.UsageError("--in-parts, --cluster: expected --ratings or --choices")
+        raise click.UsageError("--in-parts, --cluster: expected --preferences, --ratings or --choices")
     return named[0] if named else None
 
 

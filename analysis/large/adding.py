@@ -12,17 +12,24 @@ import polars as pl
 from polars.dataframe.group_by import GroupBy
 
 from analysis.answers.order import Order
-from analysis.large.totals import LargeKind
+from analysis.large.totals import LargeKind, SummedKind
 from analysis.statistics.coding import Floats, Ints, translate
 from analysis.statistics.differences import Differences
 
 Sums: TypeAlias = dict[str, pl.DataFrame]
 PART = ("group", "criterion")
-SYSTEMS: Mapping[LargeKind, tuple[str, ...]] = {"ratings": ("system",), "choices": ("system_x", "system_y")}
+COMPARED = ("system_x", "system_y")
+SYSTEMS: Mapping[LargeKind, tuple[str, ...]] = {"ratings": ("system",), "choices": COMPARED, "preferences": COMPARED}
 IDS = {"annotator": "annotator_id", "item": "item_id", "variant": "variant", "repeat": "repeat"}
-SAMPLES: Mapping[LargeKind, tuple[str, ...]] = {"ratings": ("sample",), "choices": ("sample", "sample_x", "sample_y")}
+SAMPLES: Mapping[LargeKind, tuple[str, ...]] = {
+    "ratings": ("sample",),
+    "choices": ("sample", "sample_x", "sample_y"),
+    "preferences": ("sample",),
+}
 DESCRIBED = ("elicitation", "form", "readout", "variant", "visit")  # columns whose values are counted
 DIGITS = 14  # of the largest score of a group and criterion, in which scores are added up
+OPTIONS = 20  # different answers to a criterion up to which each output's are counted one by one
+PACKED, ROOM = 4, 15  # counts in one whole number, and bits of each
 LISTED = 1000  # different scores of a group and criterion that are counted each by itself
 UNITS = ("annotator", "assignment", "item")
 OVER = {"scores": ("system",), "pairs": ("x", "y")}
@@ -38,6 +45,9 @@ KEYS: Mapping[str, tuple[str, ...]] = {  # what the rows of each table of sums a
     "seen": ("group", "annotator_kind", "annotator"),
     "assigned": ("group", "assignment"),
     "repeated": ("annotator",),
+    "values": (*PART, "value"),
+    "samples": (*PART, "sample"),
+    "asked": (*PART, "exposure", *COMPARED),
 }
 
 
@@ -46,12 +56,14 @@ class Grid:
     """How rows are numbered and scores are added up: as whole multiples, ``factor[group, criterion]`` of which make 1.
 
     ``criteria`` numbers criteria by their names in the rows, ``llm`` are the numbers of the groups of LLMs.
+    ``options`` numbers the different scores (``group, criterion, value, option``) where these are few.
     """
 
     order: Order
     factor: Floats
     criteria: Mapping[str, int]
     llm: tuple[int, ...]
+    options: pl.DataFrame
 
     def about(self, of: str) -> pl.Expr:
         """Return one number for group, criterion and the systems of values ``of`` scores or pairs."""
@@ -74,22 +86,28 @@ class Grid:
         return frame.select(*keys, pl.exclude("about"))
 
 
-def grid_of(order: Order, groups: Iterable[tuple[str, str]], scale: pl.DataFrame, names: Mapping[str, str]) -> Grid:
+def grid_of(order: Order, groups: Iterable[tuple[str, str]], said: Sums, names: Mapping[str, str]) -> Grid:
     """Return the grid of a table.
 
-    ``scale`` has the largest size of a score by group and criterion, ``names`` the criterion of the order for each
-    name in the rows that is another.
+    ``said`` is what :func:`described` returns of all parts, ``names`` the criterion of the order for each name in the
+    rows that is another.
     """
     known = {name: number for number, name in enumerate(order.criteria)}
     criteria = known | {name: known[new] for name, new in names.items()}
     largest = np.zeros((len(order.groups), len(order.criteria)))
-    for group, criterion, size in scale.select(*PART, "scale").iter_rows():
+    for group, criterion, size in said["scale"].select(*PART, "scale").iter_rows():
         place = order.groups.index(group), criteria[criterion]
         largest[place] = max(largest[place], size)
     digits = DIGITS - 1 - np.floor(np.log10(np.where(largest > 0, largest, 1.0))).astype(np.int64)
     factor = np.array([[10.0**number for number in row] for row in digits.tolist()])
     llm = tuple(number for number, (_, kind) in enumerate(groups) if kind == "llm")
-    return Grid(order=order, factor=factor, criteria=criteria, llm=llm)
+    numbers = {"group": {name: number for number, name in enumerate(order.groups)}, "criterion": criteria}
+    few = said["values"].filter(~(pl.col("value").is_null().any() | (pl.len() > OPTIONS)).over(PART))
+    options = few.with_columns(
+        pl.col(name).replace_strict(dict(own), return_dtype=pl.Int32) for name, own in numbers.items()
+    ).sort(*PART, "value")
+    options = options.with_columns(option=(pl.col("value").cum_count() - 1).over(PART).cast(pl.Int32))
+    return Grid(order=order, factor=factor, criteria=criteria, llm=llm, options=options)
 
 
 def keyed_rows(table: pl.DataFrame, kind: LargeKind) -> pl.DataFrame:
@@ -142,16 +160,21 @@ def described(table: pl.DataFrame, keys: pl.DataFrame) -> Sums:
     ]
     empty = pl.DataFrame(schema={**dict.fromkeys(KEYS["columns"], pl.String), "n": pl.Int64})
     assigned = keys.filter(table["assignment_id"].is_not_null())
-    return {
+    each = named.filter(pl.col("value").is_not_null()).group_by(PART).agg(pl.col("value").unique())
+    few = pl.when(pl.col("value").list.len() <= OPTIONS).then("value").otherwise(pl.lit([None], pl.List(pl.Float64)))
+    asked = {"asked": named.select(KEYS["asked"]).unique()} if "exposure" in table.columns else {}
+    return asked | {
         "missing": missing.agg(n=number),
         "columns": pl.concat([empty, *columns]),
         "seen": keys.select(KEYS["seen"]).unique(),
         "assigned": assigned.select(KEYS["assigned"]).unique(),
+        "values": each.with_columns(few.alias("value")).explode("value"),
+        "samples": keys.select(KEYS["samples"]).unique().group_by(PART).head(2),
         "scale": named.group_by(*PART).agg(scale=pl.col("value").abs().max().fill_null(0.0)),
     }
 
 
-def coded(rows: pl.DataFrame, kind: LargeKind, grid: Grid) -> pl.DataFrame:
+def coded(rows: pl.DataFrame, kind: SummedKind, grid: Grid) -> pl.DataFrame:
     """Give numbers to groups, criteria and systems of answered rows; sort them so that equal cells are together."""
     systems = {name: number for number, name in enumerate(grid.order.systems)}
     groups = {name: number for number, name in enumerate(grid.order.groups)}
@@ -182,7 +205,7 @@ class _Edges:
         return np.flatnonzero(self._new)
 
 
-def doubled(rows: pl.DataFrame, kind: LargeKind) -> pl.DataFrame:
+def doubled(rows: pl.DataFrame, kind: SummedKind) -> pl.DataFrame:
     """Return the sorted rows whose cell was answered more than once, numbered by ``cell``."""
     first = _Edges(rows).after(*CELL, *SYSTEMS[kind], "sample", "repeat")
     if len(first) == rows.height:
@@ -192,7 +215,7 @@ def doubled(rows: pl.DataFrame, kind: LargeKind) -> pl.DataFrame:
     return rows.with_columns(cell=cell).filter(pl.Series(np.repeat(times > 1, times)))
 
 
-def add_up(rows: pl.DataFrame, kind: LargeKind, grid: Grid) -> Sums:
+def add_up(rows: pl.DataFrame, kind: SummedKind, grid: Grid) -> Sums:
     """Add up the sorted rows of :func:`coded`, in which all that one annotator answered about one item are together.
 
     O(rows log rows) time; sums are whole numbers of 128 bits.
@@ -215,7 +238,8 @@ def add_up(rows: pl.DataFrame, kind: LargeKind, grid: Grid) -> Sums:
         sums = _sums("pairs", pairs, grid, once=False) | {"pairs_counts": _counts("pairs", pairs, grid)}
     else:
         once_each = once and len(cells) == len(outputs)
-        sums = _sums("scores", about, grid, once=once_each) | {"scores_counts": _counts("scores", about, grid)}
+        packed = about.with_columns(_packed(rows[cells], grid))
+        sums = _sums("scores", packed, grid, once=once_each) | {"scores_counts": _counts("scores", about, grid)}
         scores = _averaged(value, np.searchsorted(cells, outputs))
         sums |= merged(
             [
@@ -228,6 +252,17 @@ def add_up(rows: pl.DataFrame, kind: LargeKind, grid: Grid) -> Sums:
     layout.append(rows.group_by(PART).agg(pl.len().cast(pl.Int64).alias("answers")))
     layouts = pl.concat(layout, how="diagonal").group_by(PART).sum()
     return sums | {"layout": layouts, "repeated": _repeated(about, kind, grid, once=once)}
+
+
+def _packed(rows: pl.DataFrame, grid: Grid) -> list[pl.Series]:
+    """Return columns whose sums say how often each option was given; empty where no scale has few options."""
+    option = rows.join(grid.options, on=(*PART, "value"), how="left", maintain_order="left")["option"].fill_null(-1)
+    columns = -(-(max(grid.options["option"].to_list(), default=-1) + 1) // PACKED)
+    place = option.cast(pl.Int64).to_numpy()  # counts of four options take 60 bits
+    return [
+        pl.Series(f"packed_{number}", np.where(place // PACKED == number, 1 << ROOM * (place % PACKED), 0))
+        for number in range(columns)
+    ]
 
 
 def _averaged(values: Ints, starts: Ints) -> Ints:
@@ -273,7 +308,7 @@ def _sums(of: str, values: pl.DataFrame, grid: Grid, *, once: bool) -> Sums:
     found = {f"{of}_overall": values.group_by("about").agg(squares, **added)}
     llms = values.filter(pl.col("group").is_in(grid.llm))
     for unit in UNITS:
-        squared = [squares] if of == "scores" else []
+        squared = [squares, pl.col("^packed_.*$").sum()] if of == "scores" else []
         own = llms if unit == "assignment" else values
         found[f"{of}_{unit}"] = own.group_by("about", unit).agg(*squared, **added)
     if once:
@@ -303,7 +338,7 @@ def _counts(of: str, values: pl.DataFrame, grid: Grid) -> pl.DataFrame:
     return merged([{name: each.select("about", pl.when(few).then("value"), "n")}])[name]
 
 
-def _repeated(cells: pl.DataFrame, kind: LargeKind, grid: Grid, *, once: bool) -> pl.DataFrame:
+def _repeated(cells: pl.DataFrame, kind: SummedKind, grid: Grid, *, once: bool) -> pl.DataFrame:
     """Return the people who answered one question in two assignments."""
     if once:
         return cells.select("annotator").clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -18,10 +19,11 @@ from analysis.comparisons.findings import compare_with_expected, find_disagreeme
 from analysis.correlations.rows import correlate_scores
 from analysis.descriptives.category_shares import share_rows
 from analysis.descriptives.rating_counts import count_rows
+from analysis.large.adding import OPTIONS
 from analysis.large.agreement import alphas
 from analysis.large.comparing import compare_sums
 from analysis.large.rating_sums import MOST_OUTPUTS, SINGLE, has_too_many_outputs, mean_scores
-from analysis.large.totals import AnswerTotals
+from analysis.large.totals import AnswerTotals, TableTotals
 from analysis.ranking.agreement import agreement_of_rankings
 from analysis.ranking.differences import find_ranking_differences
 from analysis.ranking.sources import rank_systems
@@ -66,15 +68,48 @@ def analyse_totals(totals: AnswerTotals, plan: Plan, *, exclusions: Sequence[Exc
     counts = elicitation.filter(pl.col("value") == COUNTED)["criterion"].to_list()
     plan = with_lower(replace(plan, lower_is_better=plan.lower_is_better | set(counts)), {totals.kind: order})
     tests = compare_sums(totals, plan)
-    results = rounded(_results(totals, plan, exclusions, tests))
-    rows = (*warn(results, plan), _left_out(totals, results))
+    gone = excluded_counts(exclusions, pl.DataFrame(schema={"group": pl.String, "annotator_id": pl.String}))
+    results = results_of(totals, plan, exclusions, tests, gone)
+    pairs, robustness, respacing = tests.otherwise.rating_rows(tests.ratings)
+    named, category = _named_counts(totals)
+    correlations, compared, by_system = correlate_scores(
+        mean_scores(totals), people_of(totals.groups), totals.order, plan
+    )
+    results = replace(
+        results,
+        ratings=RatingResults(
+            means=tuple(tests.means), pairs=tuple(pairs), robustness=tuple(robustness), respacing=tuple(respacing)
+        ),
+        rating_counts=tuple(count_rows(named, totals.order)),
+        category_shares=tuple(share_rows(category, totals.order, None)),
+        choices=ChoiceResults(pairs=tuple(tests.choices)),
+        families=(*families_of("ratings", tests.ratings, plan), *families_of("choices", tests.choices, plan)),
+        agreement=tuple(alphas(totals, plan)),
+        correlations=tuple(correlations),
+        comparisons_of_correlations=tuple(compared),
+        correlations_by_system=tuple(by_system),
+    )
+    return finished(results, totals, plan, _left_out(totals, results))
+
+
+def finished(results: Results, totals: TableTotals, plan: Plan, left_out: Sequence[str]) -> Results:
+    """Round results, warn of what they leave out, and say the most important."""
+    results = rounded(results)
+    text = f"The {totals.kind} were read in parts and added up. Left out, as they need single answers: "
+    row = WarningRow(kind="summed", group=None, text=f"{text}{', '.join(left_out)}.")
+    rows = (*warn(results, plan), row)
     results = replace(results, warnings=tuple(row.text for row in rows), warning_rows=rows)
     return replace(results, headline=headline_of(results))
 
 
+def refused_rules(plan: Plan) -> list[str]:
+    """Return a problem for each rule of careless answering, which looks at all that a person answered."""
+    return [f"the rule {rule} needs single answers, and {WHOLE}" for rule in declared_rules(plan)]
+
+
 def _check_rules(totals: AnswerTotals, plan: Plan) -> None:
     """Refuse rules that would exclude by single answers."""
-    problems = [f"the rule {rule} needs single answers" for rule in declared_rules(plan)]
+    problems: list[str] = []
     kept = {"extra_answers": plan.extra_answers, "incomplete_answers": plan.incomplete_answers}
     said = totals.columns.filter(pl.col("column") == "visit")["value"].unique().to_list()
     rules = sorted({VISITS[visit][0] for visit in said if visit in VISITS})
@@ -84,47 +119,43 @@ def _check_rules(totals: AnswerTotals, plan: Plan) -> None:
             f"{totals.repeated} people answered a question in two assignments: the rule repeat_submissions needs "
             "single answers"
         )
+    problems = [*refused_rules(plan), *(f"{line}, and {WHOLE}" for line in problems)]
     if problems:
-        raise AnalysisError(*(f"{line}, and {WHOLE}" for line in problems))
+        raise AnalysisError(*problems)
 
 
-def _results(totals: AnswerTotals, plan: Plan, exclusions: Sequence[Exclusion], tests: ComparisonResults) -> Results:
+def results_of(
+    totals: TableTotals,
+    plan: Plan,
+    exclusions: Sequence[Exclusion],
+    tests: ComparisonResults,
+    gone: tuple[Counter[str], Counter[str]],
+) -> Results:
+    """Return what is the same of all kinds of answers; ``gone`` counts annotators and assignments by group."""
     rankings = rank_systems(tests.sources, tests.means, tests.ratings)
-    pairs, robustness, respacing = tests.otherwise.rating_rows(tests.ratings)
     agreement = agreement_of_rankings(rankings, tests.sources.sums, confidence=plan.confidence, seed=plan.seed)
     differences = find_ranking_differences(
         rankings, tests.findings, tests.sources.tables, people_of(totals.groups), plan
-    )
-    named, category = _named_counts(totals)
-    correlations, compared, by_system = correlate_scores(
-        mean_scores(totals), people_of(totals.groups), totals.order, plan
     )
     return Results(
         schema=SCHEMA,
         settings=overview.settings(plan, inputs=totals.inputs, scales=totals.scales),
         study=None,
-        groups=_groups(totals, exclusions),
+        groups=_groups(totals, gone),
         exclusions=overview.exclusion_rows(exclusions),
         missing=tuple(overview.missing_rows(totals.kind, totals.missing, totals.order)),
         preferences=(),
         preference_directions=(),
-        ratings=RatingResults(
-            means=tuple(tests.means), pairs=tuple(pairs), robustness=tuple(robustness), respacing=tuple(respacing)
-        ),
-        rating_counts=tuple(count_rows(named, totals.order)),
-        category_shares=tuple(share_rows(category, totals.order, None)),
-        choices=ChoiceResults(pairs=tuple(tests.choices)),
-        families=(*families_of("ratings", tests.ratings, plan), *families_of("choices", tests.choices, plan)),
+        ratings=RatingResults(means=(), pairs=()),
+        choices=ChoiceResults(pairs=()),
         bradley_terry=tests.sources.rows,
         ties=tuple(tests.sources.ties),
         rankings=tuple(rankings),
         ranking_agreement=tuple(agreement),
         ranking_differences=tuple(differences),
-        agreement=tuple(alphas(totals, plan)),
+        agreement=(),
         annotator_pairs=(),
-        correlations=tuple(correlations),
-        comparisons_of_correlations=tuple(compared),
-        correlations_by_system=tuple(by_system),
+        correlations=(),
         expected=tuple(compare_with_expected(tests.findings, plan.expected)),
         disagreements=tuple(find_disagreements(tests.findings)),
         warnings=(),
@@ -132,14 +163,13 @@ def _results(totals: AnswerTotals, plan: Plan, exclusions: Sequence[Exclusion], 
     )
 
 
-def _groups(totals: AnswerTotals, exclusions: Sequence[Exclusion]) -> tuple[Group, ...]:
+def _groups(totals: TableTotals, gone: tuple[Counter[str], Counter[str]]) -> tuple[Group, ...]:
     said: dict[str, dict[str, list[str]]] = {column: {} for column in ("form", "readout", "variant")}
     for group, column, value in totals.columns.select("group", "column", "value").unique().sort(pl.all()).iter_rows():
         if column in said and value is not None:
             said[column].setdefault(group, []).append(value)
     counted = totals.seen.with_columns(variant=pl.col("group").is_in([*said["variant"]]))
-    nobody = pl.DataFrame(schema={"group": pl.String, "annotator_id": pl.String})
-    return overview.group_rows(totals.groups, counted, said, excluded_counts(exclusions, nobody))
+    return overview.group_rows(totals.groups, counted, said, gone)
 
 
 def _named_counts(totals: AnswerTotals) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -158,11 +188,13 @@ def _named_counts(totals: AnswerTotals) -> tuple[pl.DataFrame, pl.DataFrame]:
     return named.join(of_category, on=place, how="anti"), named.join(of_category, on=place, how="semi")
 
 
-def _left_out(totals: AnswerTotals, results: Results) -> WarningRow:
+def _left_out(totals: AnswerTotals, results: Results) -> list[str]:
     """Name what does not follow from sums."""
-    left_out = ["agreement between annotators", "intervals of strengths by annotator and item at once"]
+    left_out = [_agreement_left_out(totals, results), "intervals of strengths by annotator and item at once"]
     if totals.kind == "ratings":
-        left_out = ["agreement other than alpha of intervals", "the ordinal model", "breakdowns of means"]
+        left_out = [_agreement_left_out(totals, results), "breakdowns of means"]
+        if any(row.method == "ordinal" and row.reason == SINGLE for row in results.ratings.robustness):
+            left_out.append("the ordinal model")
         if totals.scores is not None and totals.layout["answers"].sum() != totals.scores.overall["n"].sum():
             left_out.append("counts of repeated scores")
         if any(row.method == "z_scores" and row.reason == SINGLE for row in results.ratings.robustness):
@@ -171,5 +203,19 @@ def _left_out(totals: AnswerTotals, results: Results) -> WarningRow:
             left_out.append(f"correlations of groups over more than {MOST_OUTPUTS:,} outputs")
     if any(kind == "llm" for _, kind in totals.groups):
         left_out += ["comparisons of LLMs with people", "the table of raters"]
-    text = f"The {totals.kind} were read in parts and added up. Left out, as they need single answers: "
-    return WarningRow(kind="summed", group=None, text=f"{text}{', '.join(left_out)}.")
+    return left_out
+
+
+def _agreement_left_out(totals: AnswerTotals, results: Results) -> str:
+    """Name the coefficients of agreement that do not follow, and of whom."""
+    measured: dict[tuple[str, str], int] = {}
+    for row in results.agreement:
+        measured[row.group, row.criterion] = measured.get((row.group, row.criterion), 0) + 1
+    if not measured:
+        return "agreement between annotators"
+    text = "agreement other than Krippendorff's alpha"
+    if len(measured) < totals.layout.height:
+        text += " of people who answered once about each output"
+    if totals.kind == "ratings" and 1 in measured.values():
+        text += f", alpha but for intervals where there are more than {OPTIONS} different scores"
+    return text

@@ -10,39 +10,61 @@ import polars as pl
 from analysis.answers.answer_checks import DOUBLED_SHOWN
 from analysis.large.adding import Grid, Sums, add_up, coded, doubled
 from analysis.large.parts import scratch_errors
-from analysis.large.totals import LargeKind
+from analysis.large.totals import SummedKind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class BucketTask:
-    """What a worker needs to add up the buckets from ``first`` to ``last``."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BucketRange:
+    """The buckets from ``first`` to ``last``, and the files that may hold some of their rows."""
 
     first: int
     last: int
     files: tuple[str, ...]
-    kind: LargeKind
-    grid: Grid
     scratch: Path
+
+    def rows(self) -> pl.DataFrame:
+        """Read the rows."""
+        with scratch_errors(self.scratch):
+            rows = pl.scan_parquet(list(self.files), glob=False)
+            return rows.filter(pl.col("bucket").is_between(self.first, self.last)).collect()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doubled:
+    """How many cells are answered twice, and the parts and rows of the first of them."""
+
+    cells: int
+    first: tuple[tuple[tuple[int, int], ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BucketTask:
+    """What a worker needs to add up buckets."""
+
+    buckets: BucketRange
+    kind: SummedKind
+    grid: Grid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BucketFound:
-    """The sums of some buckets; or how many cells are answered twice, and the parts and rows of the first of them."""
+    """The sums of some buckets, or the cells that are answered twice."""
 
-    doubled: int = 0
-    first: tuple[tuple[tuple[int, int], ...], ...] = ()
+    doubled: Doubled | None = None
     sums: Sums
 
 
 def add_buckets(task: BucketTask) -> BucketFound:
     """Add up buckets; O(rows log rows) time, memory by their rows."""
-    with scratch_errors(task.scratch):
-        mine = pl.scan_parquet(list(task.files), glob=False).filter(pl.col("bucket").is_between(task.first, task.last))
-        found = mine.drop("bucket").collect()
-    rows = coded(found, task.kind, task.grid)
+    rows = coded(task.buckets.rows().drop("bucket"), task.kind, task.grid)
     twice = doubled(rows, task.kind)
     if twice.height:
-        cells = twice.group_by("cell").agg("part", "row").select("part", "row")
-        places = [tuple(sorted(zip(parts, of, strict=True))) for parts, of in cells.iter_rows()]
-        return BucketFound(doubled=len(places), first=tuple(sorted(places)[:DOUBLED_SHOWN]), sums={})
+        return BucketFound(doubled=places_of(twice, "cell"), sums={})
     return BucketFound(sums=add_up(rows, task.kind, task.grid))
+
+
+def places_of(twice: pl.DataFrame, *cell: str) -> Doubled:
+    """Return where cells are answered more than once; ``twice`` has their rows."""
+    cells = twice.group_by(cell).agg("part", "row").select("part", "row")
+    places = [tuple(sorted(zip(parts, rows, strict=True))) for parts, rows in cells.iter_rows()]
+    return Doubled(cells=len(places), first=tuple(sorted(places)[:DOUBLED_SHOWN]))

@@ -11,7 +11,7 @@ import polars as pl
 from analysis.answers.columns import Scale
 from analysis.answers.tables import InputFile
 from analysis.large.adding import LISTED, OVER, PART, UNITS, Grid, Sums
-from analysis.large.totals import AnswerTotals, LargeKind, ValueTotals
+from analysis.large.totals import AnswerTotals, SummedKind, ValueTotals
 from analysis.statistics.coding import Ints
 from analysis.statistics.record import AnnotatorKind
 
@@ -21,7 +21,7 @@ NAMED = 10_000  # annotators up to which their names are kept
 def build_totals(
     sums: Sums,
     *,
-    kind: LargeKind,
+    kind: SummedKind,
     grid: Grid,
     groups: Sequence[tuple[str, AnnotatorKind]],
     names: pl.DataFrame | None,
@@ -48,9 +48,11 @@ def build_totals(
         counts=_counts(sums[f"{about}_counts"], about, grid),
         layout=sums["layout"].sort(PART),
         missing=sums["missing"],
-        seen=_seen(sums),
+        seen=count_seen(sums),
         columns=sums["columns"],
         scale=sums["scale"],
+        options=grid.options,
+        sampled=_sampled(sums["samples"], grid),
         repeated=sums["repeated"].height,
         sizes={unit: len(own) for unit, own in keys.items()},
         names=names,
@@ -59,7 +61,13 @@ def build_totals(
     )
 
 
-def _seen(sums: Sums) -> pl.DataFrame:
+def _sampled(samples: pl.DataFrame, grid: Grid) -> frozenset[tuple[str, str]]:
+    """Return the groups and criteria with several samples."""
+    several = samples.group_by(PART).agg(pl.col("sample").n_unique() > 1).filter("sample")
+    return frozenset((group, grid.order.criteria[grid.criteria[name]]) for group, name in several.select(PART).rows())
+
+
+def count_seen(sums: Sums) -> pl.DataFrame:
     """Count annotators and assignments by group."""
     annotators = sums["seen"].group_by("group").agg(annotators=pl.len())
     assignments = sums["assigned"].group_by("group").agg(assignments=pl.len())

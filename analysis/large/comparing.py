@@ -108,7 +108,7 @@ def _choice_totals(part: CriterionSums) -> ChoiceTotals:
     )
 
 
-class _Numbered(Sequence[str]):
+class NumberedUnits(Sequence[str]):
     """Names of units by number; where units are too many to be drawn one by one, each is a bundle of some."""
 
     def __init__(self, n_units: int) -> None:
@@ -130,7 +130,7 @@ class _Numbered(Sequence[str]):
 
 def _unit_names(totals: AnswerTotals) -> dict[str, Sequence[str]]:
     """Return what tells units apart in resampling: names where they are known."""
-    names: dict[str, Sequence[str]] = {unit: _Numbered(totals.sizes[unit]) for unit in UNITS}
+    names: dict[str, Sequence[str]] = {unit: NumberedUnits(totals.sizes[unit]) for unit in UNITS}
     if totals.names is not None:
         names["annotator"] = totals.names["annotator_id"].to_list()
     return names

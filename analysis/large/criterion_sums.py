@@ -11,7 +11,8 @@ import numpy.typing as npt
 import polars as pl
 
 from analysis.answers.units import ENOUGH_ANNOTATORS, Unit
-from analysis.large.totals import AnswerTotals, LargeKind, ValueTotals
+from analysis.large.adding import PACKED, ROOM
+from analysis.large.totals import AnswerTotals, SummedKind, ValueTotals
 from analysis.rating_checks.crossed import ClusterSquares, crossed_of_squares
 from analysis.rating_checks.many_tests import Flags, ManyTests
 from analysis.rating_checks.part import UNITS, pair_lookup
@@ -28,11 +29,13 @@ Places: TypeAlias = Mapping[tuple[int, int], tuple[int, int]]  # first row and n
 class CriterionSums:
     """Sums of one group and criterion by system (ratings) and by pair, each overall and by unit.
 
-    ``clusters`` counts combinations of an annotator and an item, ``blocks`` these with assignment and variant;
-    ``scale`` is the largest size of an answer.
+    ``clusters`` counts combinations of an annotator and an item, ``blocks`` these with assignment and variant, and
+    ``answers`` all with repeats;
+    ``scale`` is the largest size of an answer, ``options`` are the different scores, ascending, where these are few,
+    and ``sampled`` says that there are several samples of outputs. ``listed`` are pairs as first asked.
     """
 
-    kind: LargeKind
+    kind: SummedKind
     group: str
     criterion: str
     llm: bool
@@ -41,8 +44,12 @@ class CriterionSums:
     scores: Mapping[str, Columns]
     pairs: Mapping[str, Columns]
     counts: Columns
+    options: Floats
+    sampled: bool
+    listed: tuple[tuple[str, str], ...]
     clusters: int
     blocks: int
+    answers: int
 
     @property
     def n_annotators(self) -> int:
@@ -55,7 +62,8 @@ def by_criterion(totals: AnswerTotals) -> Iterator[CriterionSums]:
     order, kinds, k = totals.order, dict(totals.groups), len(totals.order.systems)
     scores, pairs, counts = _placed(totals.scores), _placed(totals.pairs), _places(totals.counts)
     sizes = {(group, criterion): scale for group, criterion, scale in totals.scale.select(*PART, "scale").iter_rows()}
-    for group, criterion, clusters, blocks in totals.layout.select(*PART, "clusters", "blocks").iter_rows():
+    layout = totals.layout.select(*PART, "clusters", "blocks", "answers")
+    for group, criterion, clusters, blocks, answers in layout.iter_rows():
         place = (group, criterion)
         names = order.groups[group], order.criteria[criterion]
         yield CriterionSums(
@@ -68,8 +76,12 @@ def by_criterion(totals: AnswerTotals) -> Iterator[CriterionSums]:
             scores={name: _columns(*frame, place, k) for name, frame in scores.items()},
             pairs={name: _columns(*frame, place, k) for name, frame in pairs.items()},
             counts=_columns(totals.counts, counts, place, k),
+            options=totals.options.filter(group=group, criterion=criterion)["value"].to_numpy(),
+            sampled=names in totals.sampled,
+            listed=order.pairs,
             clusters=clusters,
             blocks=blocks,
+            answers=answers,
         )
 
 
@@ -92,6 +104,21 @@ def _columns(frame: pl.DataFrame, places: Places, place: tuple[int, int], k: int
     if "x" in whole.columns:
         whole = whole.with_columns((pl.col("x") * k + pl.col("y")).alias(PAIR)).drop("x", "y")
     return {name: whole[name].to_numpy() for name in whole.columns}
+
+
+def option_counts(part: CriterionSums, unit: str) -> Ints | None:
+    """Return how often each option was given, by row of the scores of a unit; ``None`` where that is not known.
+
+    Returns
+    -------
+    array of int, shape (n_rows, n_options), or None
+        Scores have too many options, some are repeated and so averaged, or a row has too many answers.
+    """
+    own, n_options = part.scores[unit], len(part.options)
+    if not n_options or part.answers != own["n"].sum() or own["n"].max() >= 1 << ROOM:
+        return None
+    counts = [own[f"packed_{n // PACKED}"] >> ROOM * (n % PACKED) & (1 << ROOM) - 1 for n in range(n_options)]
+    return np.stack(counts, axis=1).astype(np.int64)
 
 
 def rows_of_units(pairs: Mapping[str, Columns], kind: Ints, k: int) -> dict[str, npt.NDArray[Any]]:

@@ -13,6 +13,8 @@ from typing import Any
 from analysis.answers.reading import SUFFIXES
 from spa.errors import AnalysisError, how_to_install, shortened
 
+KEYS = "; set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+
 
 def is_in_parts(where: str) -> bool:
     """Say whether a table is named by a pattern, a folder or an address, not as one file.
@@ -56,6 +58,9 @@ def _remote_parts(where: str) -> list[str]:
             found = system.ls(path, detail=False)
         else:
             found = [path] if system.exists(path) else []
+        bucket = path.partition("/")[0]
+        if not found and where.startswith("s3://") and not system.exists(bucket):
+            raise AnalysisError(f"{where}: expected a bucket that you may list, got none of the name {bucket}")
         return [system.unstrip_protocol(str(name)) for name in found]
 
 
@@ -73,7 +78,8 @@ def _file_system(address: str) -> Iterator[tuple[Any, str]]:
         ) from error
     except _errors() as error:
         reason = shortened(f"{type(error).__name__} {error}", 160)
-        raise AnalysisError(f"{address}: cannot be read: {reason}") from error
+        hint = KEYS if "Credentials" in type(error).__name__ else ""
+        raise AnalysisError(f"{address}: cannot be read: {reason}{hint}") from error
 
 
 def _errors() -> tuple[type[Exception], ...]:

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from analysis.answers.answer_checks import CODED, check_part
-from analysis.answers.columns import KNOWN, Check
+from analysis.answers.columns import KNOWN, LAYOUTS, Check
 from analysis.answers.exclusions import Exclusion, apply_exclusions
 from analysis.answers.groups import distinct, fill_groups
 from analysis.answers.order import Order, order_of
@@ -33,6 +33,7 @@ CLASSES = 64  # of items, and of annotators in each: what is about one item come
 BUCKETS = CLASSES**2  # into which rows go by item and annotator
 ROW_GROUP = 4096  # rows that are read from the exchange together
 WAY = "\x1f"  # between a criterion and its elicitation
+WHOLE = ("row", *LAYOUTS["preferences"].cell, "repeat", "group", "annotator_kind", "visit", "text", "value")
 MOST = 20  # problems of one part that are kept
 
 
@@ -78,8 +79,8 @@ def checked_slices(task: PartTask) -> Iterator[tuple[RawTable, Check]]:
 def read_part(task: PartTask) -> PartFound:
     """Read and check one part, and write its answers to the scratch folder, sorted by bucket.
 
-    All answers of an annotator about an item are in one bucket. Why a part cannot be read is among the problems. Time
-    O(rows log rows), memory by ``ROWS`` rows (of CSV and JSONL: by the part).
+    Why a part cannot be read is among the problems. Time
+    O(rows log rows), memory by ``ROWS`` rows.
 
     Raises
     ------
@@ -130,20 +131,34 @@ def _read_slice(task: PartTask, number: int, checked: pl.DataFrame) -> _Slice:
         frame = frame.with_columns(way.cast(pl.Categorical).alias("criterion"))
     keys = keyed_rows(frame, task.kind)
     ids = pl.DataFrame({"annotator": keys["annotator"], "annotator_id": frame["annotator_id"]}).unique()
-    answered = keys.filter(pl.col("value").is_not_null())
-    if task.exclusions:
-        kept = apply_exclusions(frame.select("row", "annotator_id", "assignment_id", "variant"), task.exclusions)
-        answered = answered.join(kept.select("row"), on="row", how="semi")
-    bucket = ((pl.col("item") & (CLASSES - 1)) * CLASSES + (pl.col("annotator") & (CLASSES - 1))).cast(pl.Int32)
-    answered = answered.with_columns(part=pl.lit(task.number, dtype=pl.Int32), bucket=bucket).sort("bucket")
+    rows = _whole_rows(frame, keys) if task.kind == "preferences" else _answered_keys(frame, keys, task.exclusions)
+    rows = rows.with_columns(part=pl.lit(task.number, dtype=pl.Int32)).sort("bucket")
     return _Slice(
         sums=described(frame, keys),
         groups=tuple(distinct(frame, "group", "annotator_kind").iter_rows()),
         order=order_of(frame, (), None),
         names=ids.cast({"annotator_id": pl.String}) if ids.height <= NAMED else None,
-        file=_write(answered, task, number),
-        buckets=np.bincount(answered["bucket"].to_numpy(), minlength=BUCKETS).astype(np.int64),
+        file=_write(rows, task, number),
+        buckets=np.bincount(rows["bucket"].to_numpy(), minlength=BUCKETS).astype(np.int64),
     )
+
+
+def _answered_keys(frame: pl.DataFrame, keys: pl.DataFrame, exclusions: Sequence[Exclusion]) -> pl.DataFrame:
+    """Return the answers that are kept; those of an annotator about an item are in one bucket."""
+    answered = keys.filter(pl.col("value").is_not_null())
+    if exclusions:
+        kept = apply_exclusions(frame.select("row", "annotator_id", "assignment_id", "variant"), exclusions)
+        answered = answered.join(kept.select("row"), on="row", how="semi")
+    bucket = (pl.col("item") & (CLASSES - 1)) * CLASSES + (pl.col("annotator") & (CLASSES - 1))
+    return answered.with_columns(bucket=bucket.cast(pl.Int32))
+
+
+def _whole_rows(frame: pl.DataFrame, keys: pl.DataFrame) -> pl.DataFrame:
+    """Return all rows, those of an annotator in one bucket, for rules that look at all that somebody answered."""
+    nothing = pl.lit(None, dtype=pl.String)
+    columns = [name if name in frame.columns else nothing.alias(name) for name in WHOLE]
+    bucket = (keys["annotator"] & (BUCKETS - 1)).cast(pl.Int32)
+    return frame.select(columns).with_columns(annotator=keys["annotator"], bucket=bucket)
 
 
 def no_names() -> pl.DataFrame:

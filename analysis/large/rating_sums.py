@@ -12,12 +12,27 @@ from analysis.answers.plan import Plan
 from analysis.answers.units import Unit, UnitRule, UnitValues, averages_of_sums, count_by
 from analysis.comparisons.score_totals import RatingTotals, ScoreTotals
 from analysis.correlations.scores import Scores
-from analysis.large.criterion_sums import Columns, CriterionSums, by_criterion, crossed_tests_of, rows_of_units
+from analysis.large.criterion_sums import (
+    Columns,
+    CriterionSums,
+    by_criterion,
+    crossed_tests_of,
+    option_counts,
+    rows_of_units,
+)
 from analysis.large.totals import AnswerTotals
 from analysis.ranking.replicates import ReplicateSums, sums_of_units
 from analysis.rating_checks.effects import SpreadSums
 from analysis.rating_checks.many_tests import ManyTests, untested
-from analysis.rating_checks.part import UNITS, PairDifferences, PartSums, pair_lookup, standardised_tests
+from analysis.rating_checks.ordinal import TOO_MANY, Counted, OrdinalFit, fit_counted
+from analysis.rating_checks.part import (
+    UNITS,
+    PairDifferences,
+    PartSums,
+    ordinal_tests,
+    pair_lookup,
+    standardised_tests,
+)
 from analysis.rating_checks.respacing import scale_levels
 from analysis.statistics.clustered_difference import ClusteredValues, ClusterSums
 from analysis.statistics.coding import Floats, Ints, snap
@@ -146,9 +161,31 @@ def part_sums(part: CriterionSums, plan: Plan) -> PartSums:
         spread=lambda unit: _spread(part, unit),
         pairs=pairs,
         z_scores=lambda own: _z_tests(part, own),
-        ordinal=lambda own: untested([SINGLE] * len(own)),
+        ordinal=lambda own: _ordinal_tests(part, own),
         crossed=lambda own: crossed_tests_of(part, own.x, own.y, against=0.0, confidence=plan.confidence),
     )
+
+
+def _ordinal_tests(part: CriterionSums, pairs: PairDifferences) -> ManyTests:
+    counts = {unit: option_counts(part, unit) for unit in {UNITS[kind] for kind in pairs.kind.tolist()}}
+    if any(found is None for found in counts.values()):
+        return untested([SINGLE if len(part.options) else TOO_MANY] * len(pairs))
+
+    def fit(unit: Unit) -> OrdinalFit:
+        own, table = part.scores[unit], counts[unit]
+        assert table is not None
+        table = table[:, table.any(axis=0)]
+        row, category = np.nonzero(table)
+        clusters, cluster = np.unique(own[unit], return_inverse=True)
+        counted = Counted(
+            cluster=cluster[row],
+            system=own["system"][row],
+            category=category.astype(np.int64),
+            n=table[row, category].astype(np.float64),
+        )
+        return fit_counted(counted, len(part.systems), len(clusters))
+
+    return ordinal_tests(fit, pairs)
 
 
 def _spread(part: CriterionSums, unit: Unit) -> tuple[Ints, SpreadSums] | None:

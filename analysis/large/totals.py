@@ -13,7 +13,8 @@ from analysis.answers.order import Order
 from analysis.answers.tables import InputFile
 from analysis.statistics.record import AnnotatorKind
 
-LargeKind: TypeAlias = Literal["ratings", "choices"]
+LargeKind: TypeAlias = Literal["preferences", "ratings", "choices"]
+SummedKind: TypeAlias = Literal["ratings", "choices"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -32,7 +33,8 @@ class ValueTotals:
     annotator, assignment, item : DataFrame
         Sums by unit, whose column has the unit's name and numbers it from 0. An assignment belongs to one annotator;
         its frame holds LLMs' alone (people's unit is the annotator). Of scores also ``squares``: scores squared, added
-        up.
+        up; and ``packed_0`` and so on, in which each option was counted (``PACKED`` of
+        :mod:`analysis.large.adding`).
     clusters : DataFrame
         What one annotator gave to one item is a cluster. Of the ``clusters`` with ``n`` values each, ``squares`` adds
         up the squared distances of their sums from n times the mean of ``overall``.
@@ -49,7 +51,37 @@ class ValueTotals:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AnswerTotals:
+class TableTotals:
+    """What is known of a table in parts besides its answers.
+
+    Attributes
+    ----------
+    order : Order
+        Groups, criteria and systems as numbered.
+    groups : tuple of (str, str)
+        Group and ``annotator_kind``, in the order of the results.
+    missing : DataFrame
+        ``group, criterion, reason, level: n``: answers that cannot be used.
+    seen : DataFrame
+        ``group, annotators, assignments``: how many are in the table, those with missing answers, too. Assignments are
+        counted where they have ids.
+    columns : DataFrame
+        ``group, criterion, column, value: n``: what ``elicitation``, ``form``, ``readout``, ``variant`` and ``visit``
+        say, rows counted, those with missing answers, too. Names, no numbers.
+    """
+
+    kind: LargeKind
+    order: Order
+    groups: tuple[tuple[str, AnnotatorKind], ...]
+    missing: pl.DataFrame
+    seen: pl.DataFrame
+    columns: pl.DataFrame
+    inputs: tuple[InputFile, ...] = ()
+    scales: tuple[Scale, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AnswerTotals(TableTotals):
     """Sufficient statistics of one table of ratings or choices; the same for any split of it into parts.
 
     Counts are exact. Values are added up exactly, too, as whole multiples of 1e-13 to 1e-14 of the largest of their
@@ -57,10 +89,6 @@ class AnswerTotals:
 
     Attributes
     ----------
-    order : Order
-        Groups, criteria and systems as numbered in the frames.
-    groups : tuple of (str, str)
-        Group and ``annotator_kind``, in the order of the results.
     scores : ValueTotals or None
         Ratings: of cells (repeats averaged), by system.
     pairs : ValueTotals
@@ -72,16 +100,12 @@ class AnswerTotals:
     layout : DataFrame
         ``group, criterion: clusters, blocks, answers``: combinations of an annotator and an item, these with assignment
         and variant, and answers, repeats too, counted.
-    missing : DataFrame
-        ``group, criterion, reason, level: n``: answers that cannot be used.
-    seen : DataFrame
-        ``group, annotators, assignments``: how many are in the table, those with missing answers, too. Assignments are
-        counted where they have ids.
-    columns : DataFrame
-        ``group, criterion, column, value: n``: what ``elicitation``, ``form``, ``readout``, ``variant`` and ``visit``
-        say, rows counted, those with missing answers, too. Names, no numbers.
     scale : DataFrame
         ``group, criterion, scale``: largest size of a score; 1 of choices.
+    options : DataFrame
+        ``group, criterion, value, option``: the different scores, ascending and numbered, where these are few.
+    sampled : frozenset of (str, str)
+        Groups and criteria with several samples of outputs.
     repeated : int
         People who answered one question in two assignments.
     sizes : dict of str to int
@@ -90,19 +114,14 @@ class AnswerTotals:
         ``annotator, annotator_id`` where they are few.
     """
 
-    kind: LargeKind
-    order: Order
-    groups: tuple[tuple[str, AnnotatorKind], ...]
+    kind: SummedKind
     scores: ValueTotals | None
     pairs: ValueTotals
     counts: pl.DataFrame
     layout: pl.DataFrame
-    missing: pl.DataFrame
-    seen: pl.DataFrame
-    columns: pl.DataFrame
     scale: pl.DataFrame
+    options: pl.DataFrame
+    sampled: frozenset[tuple[str, str]]
     repeated: int
     sizes: Mapping[str, int]
     names: pl.DataFrame | None
-    inputs: tuple[InputFile, ...] = ()
-    scales: tuple[Scale, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -138,14 +138,23 @@ def sweep(
     """
     base = apply_exclusions(table, [row for row in exclusions if row.rule != CONSISTENCY])
     base = base.filter(pl.col("value").is_not_null())
-    bounds = sorted({tau for tau in taus if tau is not None})
-    sums = direction_sums(base)
-    if sums.is_empty():
+    failing, checked = failing_bounds(base, taus)
+    return sweep_units(direct(base, tests), failing, checked, tests, plan, taus=taus)
+
+
+def sweep_units(
+    directed: Directed,
+    failing: Ints,
+    checked: Collection[str],
+    tests: Comparisons,
+    plan: Plan,
+    *,
+    taus: Sequence[Decimal | None],
+) -> list[SweepRow]:
+    """Do the same with answers by unit and direction, and what :func:`failing_bounds` found of these units."""
+    if not checked:
         return []
-    checked = set(sums["group"].unique().to_list())
-    failing = _failing(base, sums, bounds)
-    directed = direct(base, tests)
-    units = combine(directed)
+    bounds, units = _bounds(taus), combine(directed)
     everything = _means_by_direction(directed, len(tests.keys))
     steps = [(float(tau), failing <= place) for place, tau in enumerate(bounds)]
     whole = [(None, failing <= len(bounds))] if None in taus else []
@@ -184,8 +193,26 @@ def _row(
     )
 
 
-def _failing(base: pl.DataFrame, sums: pl.DataFrame, bounds: Sequence[Decimal]) -> Ints:
-    """Count for every unit the bounds that its largest sum exceeds; bounds ascend, so it fails the first ones."""
+def taus_of(tests: Comparisons, plan: Plan) -> tuple[Decimal | None, ...]:
+    """Return the bounds that results.json holds: few of many comparisons, and the plan's own."""
+    taus = FEW_TAUS if len(tests.keys) > MANY_COMPARISONS else TAUS
+    return taus if plan.consistency_tau is None else (*taus, plan.consistency_tau)
+
+
+def _bounds(taus: Sequence[Decimal | None]) -> list[Decimal]:
+    return sorted({tau for tau in taus if tau is not None})
+
+
+def failing_bounds(base: pl.DataFrame, taus: Sequence[Decimal | None]) -> tuple[Ints, set[str]]:
+    """Count for every unit the bounds that its largest sum exceeds; bounds ascend, so it fails the first ones.
+
+    Returns
+    -------
+    array of int, set of str
+        By the number of the unit (:func:`analysis.comparisons.preferences.unit_numbers`); and the groups that were
+        asked in both directions.
+    """
+    sums, bounds = direction_sums(base), _bounds(taus)
     sums = sums.with_columns(pl.Series("failing", _exceeded(sums, bounds)))
     by_variant = base.filter(pl.col("variant").is_not_null())["annotator_id"].unique().to_list()
     llm = pl.col("annotator_kind") == "llm"
@@ -202,7 +229,7 @@ def _failing(base: pl.DataFrame, sums: pl.DataFrame, bounds: Sequence[Decimal]) 
     unit = unit_numbers(base)
     found = np.zeros(int(unit.max()) + 1 if len(unit) else 0, dtype=np.int64)
     np.maximum.at(found, unit, failing.astype(np.int64))
-    return found
+    return found, set(sums["group"].unique().to_list())
 
 
 def _exceeded(sums: pl.DataFrame, bounds: Sequence[Decimal]) -> Ints:

@@ -10,7 +10,7 @@ import polars as pl
 from analysis.answers.exclusions import Exclusion, apply_exclusions
 from analysis.answers.order import Order
 from analysis.answers.plan import Plan
-from analysis.comparisons.preferences import Comparisons, combine, direct
+from analysis.comparisons.preferences import Comparisons, UnitPreferences, combine, direct
 from analysis.preference_checks.coherence import CoherenceRow, coherence
 from analysis.preference_checks.exposure import (
     ExposurePoint,
@@ -21,7 +21,7 @@ from analysis.preference_checks.exposure import (
     exposure_trends,
     first_exposure,
 )
-from analysis.preference_checks.filtering import FEW_TAUS, MANY_COMPARISONS, TAUS, SweepRow, sweep
+from analysis.preference_checks.filtering import SweepRow, sweep, taus_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,14 +59,18 @@ def preference_checks(
     table = answers["preferences"]
     tests = Comparisons(table, orders["preferences"])
     units = combine(direct(apply_exclusions(table, exclusions), tests))
-    taus = FEW_TAUS if len(tests.keys) > MANY_COMPARISONS else TAUS
-    if plan.consistency_tau is not None:
-        taus = (*taus, plan.consistency_tau)
+    return checks_of_units(units, sweep(table, tests, exclusions, plan, taus=taus_of(tests, plan)), tests, plan)
+
+
+def checks_of_units(
+    units: UnitPreferences, swept: Sequence[SweepRow], tests: Comparisons, plan: Plan
+) -> PreferenceChecks:
+    """Do the same with the preferences of the units that are kept, and the rows of other bounds."""
     parts = distances(units, tests)
     return PreferenceChecks(
         exposure_curve=tuple(row for own in parts for row in exposure_curve(own, confidence=plan.confidence)),
         exposure_trend=tuple(row for own in parts for row in exposure_trends(own, plan)),
         first_exposure=tuple(row for own in parts for row in first_exposure(own, plan)),
-        consistency_sweep=tuple(sweep(table, tests, exclusions, plan, taus=taus)),
+        consistency_sweep=tuple(swept),
         coherence=tuple(coherence(units, tests, plan)),
     )

@@ -106,7 +106,17 @@ def fit_ordinal(
         category=category[cell.first].astype(np.int64),
         n=np.bincount(cell.of).astype(np.float64),
     )
-    part = _parts(np.bincount(system * len(categories) + category, minlength=k * len(categories)).reshape(k, -1))
+    return fit_counted(counted, k, n_clusters)
+
+
+def fit_counted(counted: Counted, k: int, n_clusters: int) -> OrdinalFit:
+    """Do the same for k systems, with the ratings counted; every category was given."""
+    n_categories = int(counted.category.max()) + 1
+    if not 1 < n_categories <= MOST_CATEGORIES:
+        return _unfitted(k, n_clusters, ONE_CATEGORY if n_categories == 1 else TOO_MANY)
+    place = counted.system * n_categories + counted.category
+    given = np.bincount(place, weights=counted.n, minlength=k * n_categories).astype(np.float64)
+    part = _parts(given.reshape(k, -1))
     log_odds, covariance, likelihood = np.full(k, np.nan), np.zeros((k, k)), 0.0
     thresholds = np.zeros(0)
     for number in range(int(part.max()) + 1):
@@ -160,7 +170,7 @@ def _unfitted(k: int, n_clusters: int, reason: str) -> OrdinalFit:
     )
 
 
-def _parts(table: Ints) -> Ints:
+def _parts(table: Floats) -> Ints:
     """Give two systems one number where their difference has a finite estimate.
 
     Two systems belong together where each has a rating below some of the other's; chains of these do as well.

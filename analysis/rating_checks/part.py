@@ -277,11 +277,15 @@ def _with_reason(found: ManyTests, reason: str, there: Flags) -> ManyTests:
 
 
 def _ordinal(cells: RatingCells, pairs: PairDifferences) -> ManyTests:
+    def fit(unit: Unit) -> OrdinalFit:
+        return fit_ordinal(cells.value, cells.system, cells.column(unit), n_systems=len(cells.systems))
+
+    return ordinal_tests(fit, pairs)
+
+
+def ordinal_tests(fit: Callable[[Unit], OrdinalFit], pairs: PairDifferences) -> ManyTests:
     """Fit the model once for each unit in use, and test the pairs of that unit."""
-    fits: dict[int, OrdinalFit] = {}
-    for kind in np.unique(pairs.kind).tolist():
-        own = cells.column(UNITS[kind])
-        fits[kind] = fit_ordinal(cells.value, cells.system, own, n_systems=len(cells.systems))
+    fits = {kind: fit(UNITS[kind]) for kind in np.unique(pairs.kind).tolist()}
     differences = [
         fits[kind].difference(x, y)
         for kind, x, y in zip(pairs.kind.tolist(), pairs.x.tolist(), pairs.y.tolist(), strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -15,6 +15,7 @@ from analysis.comparisons.equivalence import Row, with_equivalence
 from analysis.comparisons.findings import Finding, findings_of
 from analysis.comparisons.preferences import (
     Comparisons,
+    Directed,
     PreferenceTest,
     combine,
     compare_preferences,
@@ -80,18 +81,31 @@ def analyse_preferences(
     """Return tests and directions of the preferences, empty where there are none; fill ``sources``."""
     if "preferences" not in ready.answers:
         return [], []
-    order, plan = ready.orders["preferences"], ready.plan
-    comparisons = Comparisons(ready.answers["preferences"], order)
-    everybody, directed = (direct(frames["preferences"], comparisons) for frames in (ready.answers, ready.kept))
-    units = combine(directed)
-    rows = compare_preferences(units, comparisons, confidence=plan.confidence)
+    comparisons = Comparisons(ready.answers["preferences"], ready.orders["preferences"])
+    everybody, kept = (direct(frames["preferences"], comparisons) for frames in (ready.answers, ready.kept))
     llms = set(ready.answers["preferences"].filter(pl.col("annotator_kind") == "llm")["group"].to_list())
-    names = {kind: directed.names for kind in ("annotator", "assignment")}
-    for group, criterion, judged in preference_judgements(units, comparisons, order.systems, llms):
-        sources.add_comparisons("preferences", group, criterion, judged, order.systems, names)
+    names = {kind: kept.names for kind in ("annotator", "assignment")}
+    return tests_of_units(everybody, kept, comparisons, ready.plan, sources, llms=llms, names=names)
+
+
+def tests_of_units(
+    everybody: Directed,
+    kept: Directed,
+    comparisons: Comparisons,
+    plan: Plan,
+    sources: RankingSources,
+    *,
+    llms: Collection[str],
+    names: Mapping[str, Sequence[str]],
+) -> tuple[list[PreferenceTest], list[DirectionSummary]]:
+    """Return tests and directions of answers by unit and direction; fill ``sources``."""
+    systems, units = comparisons.order.systems, combine(kept)
+    rows = compare_preferences(units, comparisons, confidence=plan.confidence)
+    for group, criterion, judged in preference_judgements(units, comparisons, systems, llms):
+        sources.add_comparisons("preferences", group, criterion, judged, systems, names)
     return (
         conclude(with_effect_sizes(rows, confidence=plan.confidence), plan, margin=plan.equivalence_margin),
-        summarise_directions(everybody, directed, comparisons, confidence=plan.confidence),
+        summarise_directions(everybody, kept, comparisons, confidence=plan.confidence),
     )
 
 

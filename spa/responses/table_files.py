@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
@@ -210,14 +210,25 @@ def read_csv(path: Path, *, coded: Container[str] = ()) -> pl.DataFrame:
     ResponseError
         Where the file is no CSV with commas, a header of different names, and as many values in each line.
     """
+    (frame,) = read_csv_batches(path, coded=coded)
+    return frame
+
+
+def read_csv_batches(path: Path, *, rows: int | None = None, coded: Container[str] = ()) -> Iterator[pl.DataFrame]:
+    """Yield a CSV file as :func:`read_csv` reads it, about ``rows`` rows at a time; without a row, one empty frame."""
     check_table_file(path)
+    uneven_checked = False
     try:
         first = pl.read_csv(path, infer_schema=False, has_header=False, n_rows=1, glob=False)
         if not any(first.row(0)):
             _refuse_uneven(path)
         _check_header(path, ["" if name is None else name for name in first.row(0)])
         types = {name: pl.Categorical() for name in first.row(0) if name in coded}
-        frame = pl.read_csv(path, infer_schema=False, schema_overrides=types, glob=False)
+        for frame in _csv_frames(path, types, rows):
+            if not uneven_checked and _may_be_uneven(frame):
+                _refuse_uneven(path)
+                uneven_checked = True
+            yield _unguarded(frame)
     except pl.exceptions.NoDataError as error:
         raise ResponseError(f"{path}: expected a header and one row an answer, got an empty file") from error
     except pl.exceptions.PolarsError as error:
@@ -226,9 +237,31 @@ def read_csv(path: Path, *, coded: Container[str] = ()) -> pl.DataFrame:
         raise ResponseError(f"{path}: expected CSV, got a mistake: {found}") from error
     except OSError as error:
         raise ResponseError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _csv_frames(path: Path, types: Mapping[str, pl.DataType], rows: int | None) -> Iterator[pl.DataFrame]:
+    if rows is None:
+        yield pl.read_csv(path, infer_schema=False, schema_overrides=types, glob=False)
+        return
+    lazy = pl.scan_csv(path, infer_schema=False, schema_overrides=types, glob=False)
+    batches = lazy.collect_batches(chunk_size=rows, maintain_order=True)
+    found = False
+    for frame in batches:
+        if frame.height:
+            found = True
+            yield frame
+    if not found:
+        yield lazy.collect()
+
+
+def _may_be_uneven(frame: pl.DataFrame) -> bool:
+    """Tell whether a line may be too short, which polars fills with nulls."""
     last = pl.col(frame.columns[-1])
-    if frame.filter(last.is_null() & pl.any_horizontal(pl.all().is_not_null())).height:
-        _refuse_uneven(path)  # polars fills a line that is too short with nulls
+    return frame.filter(last.is_null() & pl.any_horizontal(pl.all().is_not_null())).height > 0
+
+
+def _unguarded(frame: pl.DataFrame) -> pl.DataFrame:
+    """Take off the apostrophes of :func:`without_formulas`."""
     guarded = [column for column in frame.columns if _texts(frame[column]).str.starts_with("'").any()]
     return frame.with_columns(
         pl.col(name).cast(pl.String).str.replace(GUARDED, "$1").cast(frame.schema[name]) for name in guarded

@@ -25,7 +25,7 @@ from analysis.answers.exclusions import Exclusion
 from analysis.answers.order import order_of
 from analysis.commands.report import report
 from analysis.comparisons.ratings import rating_cells, rating_differences
-from analysis.large import parts, reading
+from analysis.large import exchange, parts
 from analysis.large.locations import find_parts, is_in_parts
 from analysis.large.reading import read_totals
 from analysis.large.totals import AnswerTotals, LargeKind
@@ -109,8 +109,8 @@ def assert_same(one: AnswerTotals, other: AnswerTotals) -> None:
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "ROWS", 50)
     monkeypatch.setattr(parts, "ROW_GROUP", 7)
-    monkeypatch.setattr(reading, "AT_ONCE", 40)
-    monkeypatch.setattr(reading, "PENDING", 100)
+    monkeypatch.setattr(exchange, "AT_ONCE", 40)
+    monkeypatch.setattr(exchange, "PENDING", 100)
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl"])
@@ -126,13 +126,21 @@ def test_parts_add_up_to_the_whole(
     assert_same(whole, read_totals(split(table, tmp_path / "some", cuts, suffix), kind, Reading()))
 
 
+def test_many_sums_by_item_are_added_up_in_classes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small_steps(monkeypatch)
+    monkeypatch.setattr(exchange, "CLASSED", 40)
+    table = ratings()
+    whole = totals_of(check_frames({"ratings": table}, Reading()), "ratings")
+    assert_same(whole, read_totals(split(table, tmp_path / "p", [100]), "ratings", Reading()))
+
+
 @given(data=st.data())
 @settings(max_examples=6, deadline=None)
 def test_no_split_changes_a_digit(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     table = ratings(data.draw(st.integers(0, 99)))
     cuts = sorted(data.draw(st.sets(st.integers(1, table.height - 1), max_size=4)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading, "AT_ONCE", data.draw(st.integers(20, 400)))
+        patch.setattr(exchange, "AT_ONCE", data.draw(st.integers(20, 400)))
         found = read_totals(split(table, tmp_path_factory.mktemp("parts"), cuts), "ratings", Reading())
     assert_same(totals_of(check_frames({"ratings": table}, Reading()), "ratings"), found)
 
@@ -216,17 +224,43 @@ def with_value(table: pl.DataFrame, row: int, **values: str | None) -> pl.DataFr
     )
 
 
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_mistake_is_told_as_of_a_whole_table(name: str, tmp_path: Path) -> None:
+def test_a_mistake_is_told_as_of_a_whole_table(
+    name: str, suffix: TableFormat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_steps(monkeypatch)
     column, value, rule = BROKEN[name]
-    where = split(with_value(ratings(), 102, **{column: value}), tmp_path / "p", [100], "csv")
+    where = split(with_value(ratings(), 102, **{column: value}), tmp_path / "p", [20], suffix)
     given = Reading(scales=(Scale(criterion=None, low=0, high=9),))
     found = problems_of(where, given)
-    part = tmp_path / "p" / "part-001.csv"
+    part = tmp_path / "p" / f"part-001.{suffix}"
     with pytest.raises(AnalysisError) as caught:
         read_tables({"ratings": part}, given)
     assert found == caught.value.problems[:1]
-    assert f"{part}, row 4: {rule}" in found[0]
+    assert f"{part}, row {84 if suffix == 'csv' else 83}: {rule}" in found[0]
+
+
+@pytest.mark.parametrize(("suffix", "line"), [("csv", "line 61"), ("jsonl", "line 60")])
+def test_a_line_that_is_cut_is_told_by_its_number(
+    suffix: TableFormat, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_steps(monkeypatch)
+    where = split(ratings(), tmp_path / "p", [], suffix)
+    part = tmp_path / "p" / f"part-000.{suffix}"
+    lines = part.read_text().splitlines(keepends=True)
+    at = int(line.split()[1]) - 1
+    part.write_text("".join([*lines[:at], lines[at][:4] + "\n", *lines[at + 1 :]]))
+    assert problems_of(where)[0].startswith(f"{part}, {line}: ")
+
+
+def test_keys_that_come_late_in_json_lines_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "ROWS", 2)
+    rows = [{"annotator_id": f"a{who}", "item_id": "i", "system": "A", "score": 3} for who in range(5)]
+    rows[4]["criterion"] = "tone"
+    (tmp_path / "r.jsonl").write_text("".join(f"{json.dumps(row)}\n\n" for row in rows))
+    whole = totals_of(read_tables({"ratings": tmp_path / "r.jsonl"}, Reading()), "ratings")
+    assert_same(whole, read_totals(str(tmp_path / "r.jsonl"), "ratings", Reading()))
 
 
 def test_a_cell_answered_twice_is_found_across_parts(tmp_path: Path) -> None:
@@ -344,7 +378,7 @@ def dies_once(task: parts.PartTask) -> parts.PartFound:
 def test_a_worker_that_dies_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = ratings()
     where = split(table, tmp_path / "p", [30, 60, 90])
-    monkeypatch.setattr(reading, "read_part", dies_once)
+    monkeypatch.setattr(exchange, "read_part", dies_once)
     with open_cluster("local:2") as client:
         found = read_totals(where, "ratings", Reading(), client=client, scratch=tmp_path)
         (tmp_path / "p" / "part-002.parquet").write_bytes(b"PAR1 and no more")
@@ -370,10 +404,10 @@ def test_the_command_reads_parts(tmp_path: Path) -> None:
         assert one["exclusions"][0]["annotator_id"] == "p1"
         assert one["ratings"]["means"] == found[2]["ratings"]["means"]
     files = [[(row["table"], row["file"]) for row in one["settings"].pop("inputs")] for one in found]
-    assert files[0] == [("ratings", "*.csv (3 parts)"), ("annotators", "people.csv")]
+    assert files[0] == [("ratings", "p/*.csv (3 parts)"), ("annotators", "people.csv")]
     assert found[0] == found[1]
     for wrong, line in {
-        ("--preferences", "x.csv", "--in-parts"): "expected --ratings or --choices",
+        ("--orders", "x.csv", "--in-parts"): "expected --preferences, --ratings or --choices",
         ("--ratings", where, "--metrics", "x.csv"): "--metrics: not with --ratings in parts",
         ("--ratings", where, "--cluster", "tcp://a:1"): "expected --scratch FOLDER",
     }.items():

@@ -53,14 +53,14 @@ def rated(
     return pl.DataFrame(rows, names, orient="row", infer_schema_length=None)
 
 
-def chosen(*, people: int = 12, llm: int = 0, repeats: int = 1) -> pl.DataFrame:
-    """Choose between four systems, some pairs in both directions."""
+def chosen(*, people: int = 12, llm: int = 0, repeats: int = 1, once: bool = False) -> pl.DataFrame:
+    """Choose between four systems, some pairs in both directions, or ``once`` each in either."""
     rng, rows = np.random.default_rng(2), []
     who = [(f"p{number:02}", "human", None) for number in range(people)]
     who += [("gpt", "llm", f"visit {number}") for number in range(llm)]
     for annotator, kind, visit in who:
         for item, x, y in np.ndindex(10, 4, 4):
-            if x == y or rng.random() < 0.8:
+            if x == y or (once and (x < y) == (int(annotator[-1]) + x + y) % 2) or rng.random() < 0.8:
                 continue
             for repeat in range(repeats):
                 won = 0.45 - 0.08 * (x - y)
@@ -89,16 +89,24 @@ def differing(tables: AnswerTables, kind: LargeKind, plan: Plan) -> Iterator[str
         for row in results["bradley_terry"]:
             del row["ci_low_two_way"], row["ci_high_two_way"]
     checks = {_check(row): row for row in after["ratings"].pop("robustness")}
-    known = [row for row in before["ratings"].pop("robustness") if row["method"] in ("wilcoxon", "crossed")]
+    known = [row for row in before["ratings"].pop("robustness") if row["method"] in ("wilcoxon", "crossed", "ordinal")]
     yield from differences(before, after)
     yield from differences(known, [checks[_check(row)] for row in known], "robustness")
 
 
 def _is_summed(row: dict[str, Any], tables: AnswerTables) -> bool:
     """Tell whether a coefficient follows from sums: alpha of people who each answered once about an output."""
-    if tables.ratings is None or tables.ratings["sample"].n_unique() > 1:
-        return False
-    return bool(row["measure"] == "krippendorff_alpha_interval" and row["group"] == "human")
+    (table,) = tables.answers().values()
+    cell = ["annotator_id", "item_id", "criterion"]
+    if tables.choices is not None:
+        table = table.with_columns(pair=pl.concat_list("system_x", "system_y").list.sort().list.join(" "))
+    about = "system" if tables.choices is None else "pair"
+    cells = table.filter(pl.col("annotator_kind") == "human").select(*cell, about)
+    once = table["sample"].n_unique() == 1 and not cells.is_duplicated().any()
+    few = table["value"].drop_nulls().n_unique() <= 20
+    levels = ("nominal", "ordinal", "interval") if few else ("interval",)
+    alpha, _, level = row["measure"].rpartition("_")
+    return once and row["group"] == "human" and alpha == "krippendorff_alpha" and level in levels
 
 
 def _check(row: dict[str, Any]) -> tuple[Any, ...]:
@@ -129,7 +137,7 @@ def test_ratings_from_sums_are_those_of_the_table(made: dict[str, Any], plan: Pl
     ("made", "plan"),
     [
         ({}, Plan(equivalence_margin=0.1)),
-        ({"people": 5}, Plan()),
+        ({"people": 5, "once": True}, Plan()),
         ({"llm": 12}, Plan(regularisation=0.5)),
         ({"repeats": 3}, Plan(unit="annotator")),
     ],
@@ -171,7 +179,7 @@ def test_a_warning_names_what_sums_do_not_say_and_no_section_is_empty() -> None:
     results = from_sums(check(ratings=rated(llm=2)), "ratings", Plan())
     (row,) = (row for row in results["warning_rows"] if row["kind"] == "summed")
     assert "read in parts" in row["text"]
-    assert "agreement other than alpha of intervals" in row["text"]
+    assert "agreement other than Krippendorff's alpha" in row["text"]
     stand_in = results["headline"]["stand_in"]
     assert stand_in == "Cannot be determined: it needs single answers, and the table was read in parts."
     page = render_report(results)["report.html"]
@@ -243,3 +251,18 @@ def test_systems_that_one_annotator_rated_in_two_assignments_need_single_ratings
     tables = check(ratings=ratings(rows, assignment_id=visits))
     with pytest.raises(AnalysisError, match="rated the same item in several assignments or variants"):
         analyse_totals(totals_of(tables, "ratings"), Plan())
+
+
+def test_samples_that_different_people_saw_are_not_one_output() -> None:
+    table = rated().with_columns(sample=pl.col("annotator_id").str.slice(-1))
+    assert from_sums(check(ratings=table), "ratings", Plan())["agreement"] == []
+
+
+def test_many_outputs_are_resampled_as_those_of_the_table() -> None:
+    rng = np.random.default_rng(7)
+    rows = [(f"a{who}", f"i{item}", "AB"[system], rng.integers(1, 6)) for who, item, system in np.ndindex(3, 60, 2)]
+    tables = check(ratings=ratings(rows))
+    expected, found = analyse(tables, Plan())["agreement"], from_sums(tables, "ratings", Plan())["agreement"]
+    assert [row["measure"] for row in found] == [row["measure"] for row in expected[:3]]
+    assert "resamples of units" in found[0]["interval"]
+    assert list(differences(expected[:3], found)) == []

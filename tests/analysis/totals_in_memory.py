@@ -27,7 +27,7 @@ def totals_of(tables: AnswerTables, kind: LargeKind) -> AnswerTotals:
     order = order_of(table, [group for group, _ in groups], None)
     keys = keyed_rows(table, kind)
     known = described(table, keys)
-    grid = grid_of(order, groups, known["scale"], {})
+    grid = grid_of(order, groups, known, {})
     rows = coded(answered_rows(keys), kind, grid)
     ids = pl.DataFrame({"annotator": keys["annotator"], "annotator_id": table["annotator_id"].cast(pl.String)})
     return build_totals(

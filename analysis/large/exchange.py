@@ -1,0 +1,345 @@
+"""A table in parts, read and checked, whose answers wait in files until what belongs together is added up."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from glob import has_magic
+from pathlib import Path
+from tempfile import mkdtemp
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+import polars as pl
+
+from analysis.answers.answer_checks import DOUBLED_SHOWN, answered_twice, names_by_elicitation, unknown_scales
+from analysis.answers.columns import LAYOUTS, rows_named
+from analysis.answers.conversion import mapping_problems
+from analysis.answers.exclusions import Exclusion
+from analysis.answers.groups import check_groups, group_order
+from analysis.answers.order import Order
+from analysis.answers.tables import InputFile, Reading
+from analysis.large.adding import Sums, key_of, merged
+from analysis.large.buckets import BucketRange, Doubled
+from analysis.large.building import NAMED
+from analysis.large.locations import find_parts
+from analysis.large.parts import CLASSES, WAY, PartFound, PartTask, checked_slices, joined_orders, no_names, read_part
+from analysis.large.tasks import run_tasks
+from analysis.large.totals import LargeKind
+from analysis.statistics.record import AnnotatorKind
+from spa.errors import AnalysisError
+
+if TYPE_CHECKING:
+    import distributed
+
+Progress: TypeAlias = Callable[[str, int, int], None]  # what is done, how many are, and of how many
+AT_ONCE = 1 << 20  # rows of the exchange that are added up together
+WHOLE_AT_ONCE = 1 << 18  # the same of rows with all their strings
+PENDING = 1 << 20  # rows of sums that wait at least until they are added to each other
+CLASSED = 1 << 20  # rows of sums by item up to which these are in one class
+SHOWN = 20  # problems that are told
+MIXED = 5  # annotators of two kinds that a problem names
+
+
+def silent(what: str, done: int, of: int) -> None:
+    """Watch nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Exchange:
+    """What all parts say together, and where their answers are.
+
+    Attributes
+    ----------
+    known : dict of str to DataFrame
+        Sums of :func:`analysis.large.adding.described`.
+    criteria : mapping of str to str
+        The criterion of each name in the rows.
+    names : DataFrame or None
+        ``annotator, annotator_id`` where they are few.
+    buckets : list of BucketRange
+        The files' rows, as many at a time as memory is for.
+    """
+
+    tasks: Sequence[PartTask]
+    known: Sums
+    order: Order
+    criteria: Mapping[str, str]
+    groups: tuple[tuple[str, AnnotatorKind], ...]
+    names: pl.DataFrame | None
+    buckets: Sequence[BucketRange]
+    input: InputFile
+
+
+@contextmanager
+def exchanged(
+    where: str,
+    kind: LargeKind,
+    reading: Reading,
+    *,
+    annotator_kinds: Mapping[str, str] = MappingProxyType({}),
+    exclusions: Sequence[Exclusion] = (),
+    client: distributed.Client | None = None,
+    scratch: Path | None = None,
+    progress: Progress = silent,
+) -> Iterator[Exchange]:
+    """Read and check the parts of a table; their answers are in temporary files as long as the context is open.
+
+    Parameters and errors are those of :func:`analysis.large.reading.read_totals`.
+    """
+    addresses = find_parts(where)
+    with _scratch(scratch) as folder:
+        tasks = [
+            PartTask(
+                number=number,
+                address=address,
+                kind=kind,
+                reading=reading,
+                annotator_kinds=dict(annotator_kinds),
+                exclusions=tuple(exclusions),
+                scratch=folder,
+            )
+            for number, address in enumerate(addresses)
+        ]
+        read = watched(run_tasks(read_part, tasks, client), "parts read", len(tasks), progress)
+        parts, known, names = _gathered(read)
+        _refuse_problems(parts, where, reading)
+        _check_groups(known, names, parts, reading.llms)
+        order = joined_orders([part.order for part in parts])
+        criteria = _criteria(order.criteria)
+        groups = group_order([pl.DataFrame(_groups(parts), schema=["group", "annotator_kind"], orient="row")])
+        yield Exchange(
+            tasks=tasks,
+            known=_renamed(known, criteria),
+            order=replace(
+                order, groups=tuple(group for group, _ in groups), criteria=tuple(dict.fromkeys(criteria.values()))
+            ),
+            criteria=criteria,
+            groups=groups,
+            names=names,
+            buckets=_buckets(parts, folder, WHOLE_AT_ONCE if kind == "preferences" else AT_ONCE),
+            input=_input(where, kind, parts),
+        )
+
+
+@contextmanager
+def _scratch(folder: Path | None) -> Iterator[Path]:
+    """Yield a new folder for temporary files, which is removed at the end."""
+    try:
+        made = Path(mkdtemp(prefix="spa-report-", dir=folder)).absolute()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise AnalysisError(f"{folder}: expected a folder for temporary files, got one that fails: {reason}") from error
+    try:
+        yield made
+    except OSError as error:
+        if error.filename != str(made):
+            raise
+        place = f"{made.parent}: temporary files cannot be written or read"
+        raise AnalysisError(f"{place}: {error.strerror}; name another folder with --scratch") from error
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+class _BucketResult(Protocol):
+    @property
+    def doubled(self) -> Doubled | None: ...
+
+
+Found = TypeVar("Found")
+Accepted = TypeVar("Accepted", bound=_BucketResult)
+
+
+def watched(found: Iterable[Found], what: str, of: int, progress: Progress) -> Iterator[Found]:
+    """Yield what is found, and say how much it is."""
+    for done, one in enumerate(found, start=1):
+        yield one
+        progress(what, done, of)
+
+
+def accepted(found: Iterable[Accepted], tasks: Sequence[PartTask]) -> Iterator[Accepted]:
+    """Yield what was found of buckets; refuse cells that were answered twice."""
+    first: list[tuple[tuple[int, int], ...]] = []
+    doubled = 0
+    for one in found:
+        if one.doubled is not None:
+            doubled += one.doubled.cells
+            first = sorted([*first, *one.doubled.first])[:DOUBLED_SHOWN]
+        elif not doubled:
+            yield one
+    if doubled:
+        problems = [_answered_twice(places, tasks) for places in first]
+        if doubled > len(first):
+            problems.append(f"{doubled - len(first)} more cells are answered twice")
+        raise AnalysisError(*problems)
+
+
+class RunningSums:
+    """Sums that are added to each other before they take much more room than their sum.
+
+    Where those by item are many, they are added up in classes of items, which have none in common: the room that
+    adding takes beside the sums themselves is that of one class.
+    """
+
+    def __init__(self) -> None:
+        self._others: list[Sums] = [{}]
+        self._items: dict[int, list[Sums]] = {0: [{}]}
+
+    def add(self, sums: Sums) -> None:
+        """Take the sums of one part more."""
+        of_items = {name: frame for name, frame in sums.items() if name.endswith("_item")}
+        self._others = _fewer([*self._others, {name: sums[name] for name in sums if name not in of_items}], PENDING)
+        if len(self._items) == 1 and _rows(*self._items[0], of_items) > CLASSED:
+            of_items = merged([*self._items[0], of_items])
+            self._items = {number: [{}] for number in range(CLASSES)}
+        for number, waiting in self._items.items():
+            own = (pl.col("item") & (CLASSES - 1)) == number if len(self._items) > 1 else True
+            mine = {name: frame.filter(own) for name, frame in of_items.items()}
+            self._items[number] = _fewer([*waiting, mine], PENDING // len(self._items))
+
+    def total(self) -> Sums:
+        """Return the sums of all parts."""
+        total = merged(self._others)
+        found = [merged(self._items.pop(number)) for number in [*self._items]]
+        return total | {name: pl.concat([own[name] for own in found]) for name in found[0]}
+
+
+def _rows(*sums: Sums) -> int:
+    return sum(frame.height for own in sums for frame in own.values())
+
+
+def _fewer(waiting: list[Sums], pending: int) -> list[Sums]:
+    """Add sums to the first where they have more rows than it, and more than may be ``pending``."""
+    together, *others = map(_rows, waiting)
+    return [merged(waiting)] if sum(others) > max(pending, together) else waiting
+
+
+def _gathered(found: Iterable[PartFound]) -> tuple[list[PartFound], Sums, pl.DataFrame | None]:
+    """Return the parts in order, their sums, and the names of annotators where they are few."""
+    parts: list[PartFound] = []
+    known, names = RunningSums(), no_names()
+    few = True
+    for part in found:
+        known.add(part.sums)
+        few = few and part.names is not None
+        names = pl.concat([names, part.names]).unique() if few and part.names is not None else no_names()
+        few = few and names.height <= NAMED
+        parts.append(replace(part, sums={}, names=None))
+    return sorted(parts, key=lambda part: part.number), known.total(), names if few else None
+
+
+def _refuse_problems(parts: Sequence[PartFound], where: str, reading: Reading) -> None:
+    """Raise the problems of all parts, and those that only all parts together show."""
+    problems = [problem for part in parts for problem in part.problems]
+    if len(problems) > SHOWN:
+        others = len({part.number for part in parts if part.problems})
+        more = f"{where}: {len(problems) - SHOWN} more mistakes; {others} of {len(parts)} parts have some"
+        problems = [*problems[:SHOWN], more]
+    readable = [part for part in parts if part.columns]
+    if readable:
+        problems += mapping_problems({name for part in readable for name in part.given}, reading.mapping)
+        problems += _other_columns(readable)
+    if not problems:
+        criteria = {name.partition(WAY)[0] for part in parts for name in part.order.criteria}
+        problems += unknown_scales(reading.scales, criteria, where)
+    if problems:
+        raise AnalysisError(*problems)
+
+
+def _other_columns(parts: Sequence[PartFound]) -> list[str]:
+    """Name the parts whose columns are not those of the first."""
+    first, *rest = parts
+    others = [part for part in rest if {*part.columns} != {*first.columns}]
+    problems = [
+        f"{part.address}: expected the columns of {first.address}, got {_difference(first.columns, part.columns)}"
+        for part in others[:MIXED]
+    ]
+    more = len(others) - MIXED
+    return [*problems, f"{more} more parts have other columns than {first.address}"] if more > 0 else problems
+
+
+def _difference(expected: Sequence[str], got: Sequence[str]) -> str:
+    without, more = (sorted({*one} - {*other}) for one, other in ((expected, got), (got, expected)))
+    said = [f"none named {', '.join(without)}" if without else "", f"also {', '.join(more)}" if more else ""]
+    return " and ".join(filter(None, said))
+
+
+def _check_groups(known: Sums, names: pl.DataFrame | None, parts: Sequence[PartFound], llms: Sequence[str]) -> None:
+    """Refuse what :func:`analysis.answers.groups.with_groups` refuses; ``seen`` has keys of annotators for names."""
+    seen = known["seen"]
+    kinds = seen.group_by("annotator").agg(pl.col("annotator_kind").n_unique().alias("kinds"))
+    mixed = kinds.filter(pl.col("kinds") > 1).sort("annotator")
+    mixed = mixed.with_columns(pl.format("with key {}", "annotator").alias("key"))
+    if names is not None:
+        mixed = mixed.join(names, on="annotator", how="left").with_columns(key="annotator_id")
+    given = pl.Series("key", llms, dtype=pl.String)
+    named = pl.DataFrame({"annotator": key_of(given), "key": given})
+    both = pl.concat([mixed.select("annotator", "key"), named]).unique().join(seen, on="annotator")
+    concerned = both.select(pl.col("key").alias("annotator_id"), "annotator_kind", "group")
+    others = pl.DataFrame(
+        [(f"{WAY}{number}", kind, group) for number, (group, kind) in enumerate(_groups(parts))],
+        schema=["annotator_id", "annotator_kind", "group"],
+        orient="row",
+    )
+    readouts = known["columns"].filter(pl.col("column") == "readout").select("group", readout="value")
+    check_groups(pl.concat([concerned, others]), [readouts], llms)
+
+
+def _groups(parts: Sequence[PartFound]) -> list[tuple[str, str]]:
+    return [*dict.fromkeys(row for part in parts for row in part.groups)]
+
+
+def _criteria(listed: Sequence[str]) -> dict[str, str]:
+    """Return the criterion of each name that the rows have: one that holds its elicitation, where there is one."""
+    asked = {name: (name.partition(WAY)[0], name.partition(WAY)[2]) for name in listed}
+    renamed = names_by_elicitation(both for both in asked.values() if both[1])
+    return {name: renamed.get(both, both[0]) for name, both in asked.items()}
+
+
+def _renamed(sums: Sums, names: Mapping[str, str]) -> Sums:
+    """Give the criteria of tables of names their own names."""
+    done = {
+        name: frame.with_columns(pl.col("criterion").replace(dict(names))) if "criterion" in frame.columns else frame
+        for name, frame in sums.items()
+    }
+    return merged([done])
+
+
+def _buckets(parts: Sequence[PartFound], scratch: Path, at_once: int) -> list[BucketRange]:
+    """Put buckets together until they have so many rows."""
+    rows = np.sum([part.buckets for part in parts], axis=0)
+    ends = np.flatnonzero(np.diff(np.cumsum(rows) // at_once, append=-1))
+    files = tuple(file for part in parts for file in part.files)
+    return [
+        BucketRange(first=int(first), last=int(last), files=files, scratch=scratch)
+        for first, last in zip([0, *ends[:-1] + 1], ends, strict=True)
+    ]
+
+
+def _answered_twice(places: Sequence[tuple[int, int]], tasks: Sequence[PartTask]) -> str:
+    """Name the rows that answer one cell; its ids are read again from the part."""
+    rows: dict[int, list[int]] = {}
+    for part, row in places:
+        rows.setdefault(part, []).append(row)
+    named = " and ".join(f"{tasks[part].address}, {rows_named(pl.Series(own))}" for part, own in rows.items())
+    part, row = places[0]
+    cell: dict[str, str | None] = {}
+    for _, check in checked_slices(tasks[part]):
+        for found in check.frame.filter(pl.col("row") == row).to_dicts():
+            cell = {name: found[name] for name in LAYOUTS[tasks[part].kind].cell}
+    return answered_twice(named, len(places), cell)
+
+
+def _input(where: str, kind: LargeKind, parts: Sequence[PartFound]) -> InputFile:
+    """Name the parts by how they were named, a pattern with its folder, and the hash of their hashes."""
+    *folders, name = where.partition("://")[2 * ("://" in where)].rstrip("/").split("/")
+    if len(parts) == 1:
+        return InputFile(table=kind, file=name, sha256=parts[0].sha256)
+    if has_magic(name) and any(folders):
+        name = f"{folders[-1]}/{name}"
+    together = hashlib.sha256("".join(part.sha256 or "" for part in parts).encode()).hexdigest()
+    return InputFile(table=kind, file=f"{name} ({len(parts)} parts)", sha256=together)
