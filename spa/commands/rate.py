@@ -199,7 +199,7 @@ def rate_open_visits(
                     study=options.study,
                     store=options.store,
                     timeout=options.timeout,
-                    price=prices.of(changed.model),
+                    price=prices.models.get(changed.model),
                     several=several,
                     stopping=stopping,
                 )

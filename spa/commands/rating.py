@@ -111,7 +111,7 @@ def budget_of(store: Store, rater: Rater, prices: PriceTable) -> RaterBudget:
     from spa.raters.budget import RaterBudget
     from spa.raters.estimate import spent_before
 
-    price = prices.of(rater.model)
+    price = prices.models.get(rater.model)
     spent = 0.0 if price is None else spent_before(Journal(store), rater.id)
     return RaterBudget(price, budget=rater.budget, spent=spent, batch=rater.provider == "batch")
 
@@ -225,7 +225,7 @@ def print_estimate(
     from spa.raters.estimate import SAMPLE, estimate, spent_before
 
     rater = visits[0].asked.rater if visits else None
-    price = prices.of(rater.model) if rater is not None else None
+    price = prices.models.get(rater.model) if rater is not None else None
     spent = spent_before(Journal(workspace.store), rater.id) if rater is not None else 0.0
     hidden = as_json or not sys.stderr.isatty()
     length = min(SAMPLE, len(visits))

@@ -100,7 +100,7 @@ class BatchRun:
     async def run(self, *, wait: bool, sleep: Callable[[float], Awaitable[None]]) -> RatingSummary:
         """Recover, collect and submit; repeat where the user waits."""
         for file in self._pending_files():
-            self.rater_budget.add_reserved(file.expected)
+            self.rater_budget.reserved += file.expected
         known = visit_states(self.forms.store, self.visits, lambda assignment_ids: None)
         self.summary.finished_before = sum(not visit_state.open for visit_state in known)
         async with self.endpoint:
@@ -144,9 +144,8 @@ class BatchRun:
             return
         if file.create is not None and file.create.outcome == STARTED:
             found = await self._files.find_batch(file.digest)
-            outcome = NOT_SENT if found is None else "ok"
-            facts = {} if found is None else {"id": found}
-            file = replace(file, create=self._journal.finish(file.create, outcome, **facts))
+            facts = {"outcome": NOT_SENT} if found is None else {"outcome": "ok", "id": found}
+            file = replace(file, create=self._journal.finish(file.create, **facts))
         if file.batch_id is None:
             file = replace(file, create=await self._files.create(file.digest, str(file.file_id)))
         batch = await self._files.retrieve(str(file.batch_id))
@@ -218,8 +217,7 @@ class BatchRun:
                     continue  # already read by an interrupted run
                 reply = replies.get(name, LLMReply(outcome=left))
                 outcome = conversation.outcome_of(begun, reply)
-                cost = self.rater_budget.pay(expected, reply)
-                facts = reply.facts if cost is None else {**reply.facts, "cost": cost}
+                facts = self.rater_budget.pay(expected, reply)
                 conversation = conversation.with_call(
                     journal.finish(connection, begun, outcome, response=reply.body, facts=facts)
                 )

@@ -113,7 +113,7 @@ def worker_id(dask_worker: Any) -> str:
 def stop_batch() -> None:
     """End the batch under way once its requests are answered."""
     for run in _under_way:
-        run.stop()
+        run.stopped = True
 
 
 def rate_batch(setup: WorkerSetup, handed: HandedOut) -> BatchEnd:
@@ -220,7 +220,7 @@ class ProgressReports:
         task = self.worker.state.tasks.get(self.key)
         if self.worker.status.name not in AT_WORK or task is None or task.state != "executing":
             self.abandoned = True
-            self.run.stop()
+            self.run.stopped = True
             return
         names = ("finished", "answered", "shared", "prompt_tokens", "completion_tokens")
         counts = {name: getattr(summary, name) for name in names}

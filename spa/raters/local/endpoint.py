@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from secrets import randbelow
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from spa.errors import PlatformError, StudyError
@@ -66,9 +65,7 @@ class LocalEndpoint:
             self._running = await asyncio.get_running_loop().run_in_executor(self._thread, self._start)
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         if self._keep:
             return
         self._running = None
