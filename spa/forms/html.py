@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import Literal, Protocol
+from typing import Literal
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -39,6 +39,7 @@ from spa.forms.form import (
 from spa.forms.form_text import exhibits_of
 from spa.forms.markdown import render_emphasis, render_markdown
 from spa.forms.spans import quoted_lines
+from spa.forms.texts import Texts
 
 Gap = Literal["empty", "unusable"]
 UNWRITABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]")  # not allowed in HTML, or not in UTF-8
@@ -51,21 +52,6 @@ MOST_CACHED = 4096  # rendered questions; one takes one or two kB
 LONGEST_CACHED = 20  # characters of an answer: what is sent to us may be long, and is not for keeping
 SHORT_OPTION = 32  # characters; a Likert scale with longer words is a list, not a row
 SHORT_ANSWER = 12  # characters; answers no longer than this stand beside one another, as many as there is room for
-
-
-class PageTexts(Protocol):
-    """The locale's texts, as far as a page needs them."""
-
-    @property
-    def language(self) -> str:
-        """Return the language of the texts."""
-
-    @property
-    def right_to_left(self) -> bool:
-        """Return whether the language runs from right to left."""
-
-    def say(self, key: str, **values: str) -> str:
-        """Return one text with its values filled in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +159,7 @@ class PageRegion:
 
 
 def render_page(
-    form: Form, page: Page, texts: PageTexts, *, addresses: Addresses | None = None, state: PageState | None = None
+    form: Form, page: Page, texts: Texts, *, addresses: Addresses | None = None, state: PageState | None = None
 ) -> str:
     """Render one page of a form as a whole HTML document.
 
@@ -198,7 +184,7 @@ def render_page(
 
 def render_whole(
     form: Form,
-    texts: PageTexts,
+    texts: Texts,
     *,
     posting: Posting | None = None,
     answers: Mapping[str, str] | None = None,
@@ -226,7 +212,7 @@ def render_whole(
 
 def render_notice(
     name: Literal["start", "done", "notice"],
-    texts: PageTexts,
+    texts: Texts,
     *,
     asset: Callable[[str], str] | None = None,
     **values: object,
@@ -365,7 +351,7 @@ def _cached_question(macro: Callable[[Question], Markup], question: Question, st
     return found
 
 
-def _document(template: str, texts: PageTexts, **values: object) -> str:
+def _document(template: str, texts: Texts, **values: object) -> str:
     rendered = _environment().get_template(template).render(texts=texts, say=texts.say, **values)
     return UNWRITABLE.sub("\N{REPLACEMENT CHARACTER}", rendered)
 

@@ -9,7 +9,6 @@ from spa.forms.assignment_view import AssignmentView
 from spa.forms.form import AnswerOption, Question, RatingTarget, SpansAnswer, SpanTarget
 from spa.forms.texts import Texts
 from spa.study.assignment import ShownOutput
-from spa.study.study import OVERALL
 
 MQM_WEIGHTS = tuple(5.0**place for place in range(9))  # minor 1, major 5 (Freitag et al. 2021, table 4)
 
@@ -32,10 +31,6 @@ def span_questions(view: AssignmentView, output: ShownOutput, criterion: str, sc
     if section is None:
         raise ValueError("errors are marked where a study has [spans]")
     errors = SpanTarget(label=output.label, item_id=output.item_id, sample=output.sample, criterion=criterion)
-    if criterion == OVERALL:
-        asked = view.say("spans_overall")
-    else:
-        asked = view.say("spans_criterion", criterion=view.criterion(criterion).name)
     weights = zip(section.severities, section.weights or MQM_WEIGHTS, strict=False)
     answer = SpansAnswer(
         text=view.output(output).text,
@@ -43,7 +38,7 @@ def span_questions(view: AssignmentView, output: ShownOutput, criterion: str, sc
         categories=section.categories,
         no_errors=view.say("spans_none"),
     )
-    questions = [Question(question_id="", text=asked, answer=answer, target=errors)]
+    questions = [Question(text=view.ask("spans", criterion), answer=answer, target=errors)]
     if section.score:
         scale = scales.zero_to_hundred(view, "spans", section.low, section.high)
         target = RatingTarget(
@@ -53,7 +48,7 @@ def span_questions(view: AssignmentView, output: ShownOutput, criterion: str, sc
             criterion=criterion,
             elicitation="continuous",
         )
-        questions.append(Question(question_id="", text=scored, answer=scale, target=target))
+        questions.append(Question(text=scored, answer=scale, target=target))
     return questions
 
 
