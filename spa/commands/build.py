@@ -134,10 +134,7 @@ def summarise_balance(
         rated = {each.output.item_id for each in assignment.rated}
         chosen = {pair.output_x.item_id for pair in assignment.choices}
         items.update(on_pages | rated | chosen)
-    used = {
-        "items": len(items),
-        "item_uses": [min(items.values(), default=0), max(items.values(), default=0)],
-    }
+    used = {"items": len(items), "item_uses": [min(items.values(), default=0), max(items.values(), default=0)]}
     if single:
         return used | {"outputs": len(outputs), "output_uses": [min(outputs.values()), max(outputs.values())]}
     for key in keys:

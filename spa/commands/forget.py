@@ -45,12 +45,7 @@ def forget(
         raise click.UsageError("expected either --person or --submission")
     with open_workspace(study, store) as workspace:
         account = forget_visitor(
-            workspace.store,
-            person=person,
-            submission=submission,
-            forms=workspace.form,
-            with_answers=answers,
-            apply=yes,
+            workspace.store, person=person, submission=submission, forms=workspace.form, with_answers=answers, apply=yes
         )
     if as_json:
         click.echo(json.dumps({**asdict(account), "done": yes}, indent=2))

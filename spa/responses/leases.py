@@ -15,7 +15,7 @@ from spa.errors import ResponseError
 from spa.responses.outcomes import COMPLETED, STANDBY, is_claim
 from spa.responses.prepared_statements import PreparedStatement
 from spa.responses.store_schema import answers, meta, submissions, tokens
-from spa.responses.submission import AnnotatorKind, RaterCondition
+from spa.responses.submission import AnnotatorKind, Missing, RaterCondition, Response, Submission
 
 RATER = "rater:"
 PROBE = "probe"  # source of visits that try a rater out
@@ -69,6 +69,21 @@ class Lease:
     def released(self) -> bool:
         """Whether the place was given up before the visit ended."""
         return self.seat is None and self.outcome is None and not self.standing_by
+
+    def submission(self, answers: tuple[Response | Missing, ...], seconds: float) -> Submission:
+        """Return what is handed in: the answers in the order of the form, and how long they took."""
+        return Submission(
+            submission_id=self.submission_id,
+            assignment_id=self.assignment_id,
+            annotator_id=self.annotator_id,
+            annotator_kind=self.annotator_kind,
+            source=self.source,
+            answers=answers,
+            seconds=seconds,
+            asked=self.asked,
+            session=self.session,
+            people_group=self.people_group,
+        )
 
     @property
     def standing_by(self) -> bool:

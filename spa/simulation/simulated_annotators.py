@@ -19,7 +19,6 @@ from spa.forms.form import (
     ChoiceTarget,
     ConfirmAnswer,
     ConfirmationTarget,
-    ExhibitsBlock,
     Form,
     NumberAnswer,
     OptionsAnswer,
@@ -311,10 +310,8 @@ def outputs_of_labels(form: Form, key: BlindingKey) -> Iterator[tuple[str, Seen]
     found = [
         (page.kind in ("reading", "comparison"), exhibit)
         for page in form.pages
-        for block in page.blocks
-        if isinstance(block, ExhibitsBlock)
-        for exhibit in block.exhibits
-        if exhibit.label is not None and exhibit.label in key.systems
+        for exhibit in page.outputs
+        if exhibit.label in key.systems
     ]
     only_read = any(read for read, _ in found)
     for read, exhibit in found:
