@@ -285,10 +285,7 @@ def _asked(study: Study) -> list[tuple[str, str]]:
     ranked = (study.ranking and study.ranking.size) or len(study.compared)
     asked = {table: ", ".join(study.criteria_of(table)) for table in TABLES}
     return [
-        (
-            "spa",
-            asked["spa"] and f"{_pairs(study.pairs)}{both}, after {seen} outputs of each system; asked: {asked['spa']}",
-        ),
+        ("spa", asked["spa"] and f"{compared}, after {seen} outputs of each system; asked: {asked['spa']}"),
         ("likert", asked["likert"] and f"1 to {study.likert.points if study.likert else ''}; asked: {asked['likert']}"),
         ("continuous", asked["continuous"] and f"0 to 100; asked: {asked['continuous']}"),
         ("categories", asked["categories"] and f"asked: {asked['categories']}"),
