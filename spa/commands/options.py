@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -57,6 +58,11 @@ host_option = click.option(
 draw_seed_option = click.option(
     "--seed", type=click.IntRange(min=0), help="Seed of the random draw. [default: the study's]"
 )
+
+
+def print_json(facts: object) -> None:
+    """Print a result as ``--json`` asks for it."""
+    click.echo(json.dumps(facts, ensure_ascii=False, indent=2))
 
 
 def port_option(default: int) -> Callable[[Command], Command]:

@@ -35,14 +35,7 @@ from spa.responses.orders import ranks_of
 from spa.responses.reading_table import exposure_rows, with_evidence
 from spa.responses.store import Store
 from spa.responses.submission import Missing, RaterCondition, Response, Submission
-from spa.responses.tidy_tables import (
-    ANNOTATORS,
-    ASKED,
-    DECISIONS,
-    EXCLUSIONS,
-    ROWS,
-    Tables,
-)
+from spa.responses.tidy_tables import ANNOTATORS, ASKED, DECISIONS, EXCLUSIONS, ROWS, Tables
 from spa.responses.two_reviewers import read_visit_decisions, reviews_of, settled_decisions, two_decide
 from spa.study.assignment import Assignment, BlindingKey
 

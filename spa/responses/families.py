@@ -37,10 +37,7 @@ from spa.responses.admission import SecondVisit
 LOCK = 7_302_114_559  # of PostgreSQL, so that one transaction at a time admits to a family
 tables = MetaData()
 family_facts = Table(
-    "family_facts",
-    tables,
-    Column("name", String, primary_key=True),
-    Column("value", String, nullable=False),
+    "family_facts", tables, Column("name", String, primary_key=True), Column("value", String, nullable=False)
 )
 family_people = Table(
     "family_people",

@@ -33,13 +33,7 @@ PREFERENCES = {
     "label_y": pl.String,
     **ANSWERED,
 }
-RATINGS = {
-    **WHO,
-    **OUTPUT,
-    "score": pl.Float64,
-    **SHOWN,
-    **ANSWERED,
-}
+RATINGS = {**WHO, **OUTPUT, "score": pl.Float64, **SHOWN, **ANSWERED}
 SPANS = {  # one row a marked error; an answer without any has one row of its own
     **WHO,
     **OUTPUT,
