@@ -203,8 +203,8 @@ def print_overview(overview: Overview, path: Path) -> None:
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column()
-    for name, told in _facts(overview):
-        table.add_row(name, escape(told))
+    for name, words in _facts(overview):
+        table.add_row(name, escape(words))
     console.print(table)
     print_conclusions(overview.conclusions, console)
     _print_list(console, "Warnings", [escape(line) for line in overview.warnings], style="yellow")
@@ -244,10 +244,10 @@ def _facts(overview: Overview) -> list[tuple[str, str]]:
         ("items", str(len(overview.outputs.items))),
     ]
     facts += [(name, asked) for name, asked in _asked(study) if asked]
-    told = f"; {people.minutes:g} announced to annotators" if people.minutes else ""
+    announced = f"; {people.minutes:g} announced to annotators" if people.minutes else ""
     facts += [
         ("per annotator", f"{overview.pages} pages, {overview.questions} questions, {overview.words:,} words"),
-        ("duration", f"about {overview.minutes:g} minutes{told}"),
+        ("duration", f"about {overview.minutes:g} minutes{announced}"),
         ("annotators", _annotators(overview)),
     ]
     if overview.cost is not None and overview.hourly_pay is not None:

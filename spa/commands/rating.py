@@ -147,7 +147,7 @@ def check_capabilities(
 ) -> tuple[dict[str, Any], list[str]]:
     """Probe once what the rater's endpoint supports; return it, and warnings.
 
-    ``wanted`` is true to probe again, false to skip; simulated and local models are not probed.
+    ``probe`` is true to probe again, false to skip; simulated and local models are not probed.
 
     Raises
     ------

@@ -58,7 +58,6 @@ def status(study: Path, store: str | None, codes: bool, as_json: bool) -> None:
 
 
 def _show_lines(lines: tuple[VisitCounts, ...]) -> None:
-    """Print a table with the counts that are not all zero."""
     from rich import box
     from rich.console import Console
     from rich.table import Table

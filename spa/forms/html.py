@@ -273,7 +273,6 @@ def _marks_errors(page: Page) -> bool:
 
 
 def _scripts(spans: bool) -> tuple[str, ...]:
-    """Return the scripts of a page, of which the second is for marking errors."""
     return tuple(asset_text(name) for name in ("form.js", *(("spans.js",) if spans else ())))
 
 
@@ -317,7 +316,6 @@ def _option_words(option: AnswerOption) -> Markup:
 
 
 def _segments(exhibit: Exhibit) -> Markup:
-    """Return an exhibit's text with its marks."""
     marked = Markup("<mark>[{}]</mark>")
     return Markup("".join(marked.format(one.text) if one.marked else escape(one.text) for one in exhibit.segments))
 

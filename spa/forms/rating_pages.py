@@ -117,7 +117,7 @@ def _rating_questions(
     """Return the question about a criterion, with that for the reason where the study asks for one."""
     named = None if view.study.single_outputs else output.label
     if elicitation == "spans":
-        scored = _overall(view, named) if criterion == OVERALL else _about(view, named, criterion)
+        scored = _overall_question(view, named) if criterion == OVERALL else _criterion_question(view, named, criterion)
         return span_questions(view, output, criterion, scored)
     text, answer, reason = view.text_cache.cached(
         ("rating", elicitation, named, criterion), lambda: _wording(view, elicitation, named, criterion)
@@ -145,18 +145,18 @@ def _wording(
     else:
         answer = scales.categories(view, view.criterion(criterion))
     if criterion == OVERALL:
-        return _overall(view, label), answer, None
+        return _overall_question(view, label), answer, None
     reason = view.say("reason") if view.criterion(criterion).reason else None
-    return _about(view, label, criterion), answer, reason
+    return _criterion_question(view, label, criterion), answer, reason
 
 
-def _overall(view: AssignmentView, label: str | None) -> str:
+def _overall_question(view: AssignmentView, label: str | None) -> str:
     if label is None:
         return view.say("identical_overall")
     return view.say("rating_overall", system=view.system(label))
 
 
-def _about(view: AssignmentView, label: str | None, criterion_id: str) -> str:
+def _criterion_question(view: AssignmentView, label: str | None, criterion_id: str) -> str:
     """Return the question about a criterion of one output; without a label it names no system."""
     criterion = view.criterion(criterion_id)
     system = view.say("unnamed_caption") if label is None else view.system(label)
@@ -216,7 +216,7 @@ def _identical_pair(view: AssignmentView, name: str, item_id: str, criteria: lis
         criterion = view.criterion(criterion_id)
         questions.append(
             Question(
-                text=_about(view, None, criterion_id),
+                text=_criterion_question(view, None, criterion_id),
                 answer=scales.likert(view, section),
                 target=CheckTarget(
                     check_id=f"{name}/{criterion_id}",

@@ -195,9 +195,9 @@ def _of_schema(call: JournalEntry | None, reply: LLMReply | None) -> str:
         return "unknown" if broken_off else "ignored"
 
 
-def _equal(said: dict[str, tuple[str, ...]], first: str, second: str, varies: bool | None) -> str:
+def _equal(texts: dict[str, tuple[str, ...]], first: str, second: str, varies: bool | None) -> str:
     """Return whether two samples are equal; it shows nothing where all samples are."""
-    one, other = said.get(first), said.get(second)
+    one, other = texts.get(first), texts.get(second)
     if not one or not other or not varies:
         return "unknown"
     return _yes(one[0] == other[0])

@@ -167,7 +167,6 @@ class RatingRun:
         return self.summary
 
     def _raise_write_error(self) -> None:
-        """Raise the error with which an earlier record could not be written."""
         if self._write_error is not None:
             raise self._write_error
 

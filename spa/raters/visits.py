@@ -229,7 +229,6 @@ def _since(lease: Lease, calls: Sequence[JournalEntry]) -> tuple[JournalEntry, .
 
 
 def _limit(call: JournalEntry) -> int | None:
-    """Return the most tokens that a call on record asked for."""
     sent = mapping(mapping(json.loads(call.request)).get("parameters"))
     return next((sent[name] for name in LIMITS if isinstance(sent.get(name), int)), None)
 

@@ -114,8 +114,8 @@ def export_tables(
     partial = list(incomplete)
     for submission in partial:
         gathered.add(submission, unblinded(submission), complete=False)
-    tables = gathered.tables(with_complete=bool(partial), exclusions=_decided(store))
-    return replace(tables, decisions=_log_of_two(store))
+    tables = gathered.tables(with_complete=bool(partial), exclusions=_exclusions_by_reviewers(store))
+    return replace(tables, decisions=_two_reviewers_log(store))
 
 
 class _Gathered:
@@ -135,7 +135,7 @@ class _Gathered:
         )
         annotator.count(submission, complete=complete)
         who = (submission.annotator_id, submission.annotator_kind, submission.assignment_id)
-        condition, visit = _condition_cells(submission.asked), _visit(submission)
+        condition, visit = _condition_cells(submission.asked), _visit_cells(submission)
         explained = _explanations(submission.answers)
         self.rows["reading"] += [(*who, *cells, *visit, complete) for cells in self._exposures(submission, hidden)]
         for answer in submission.answers:
@@ -161,7 +161,7 @@ class _Gathered:
                             self.rows["identical_pairs"].append(row)
                     continue
             level = answer.level if isinstance(answer, Missing) else None
-            read = _read(answer, submission.asked)
+            read = _reading_cells(answer, submission.asked)
             end = (*condition, *read, explained.get(target), reason, level, *visit, complete)
             self.rows[table] += [(*who, *row, *end) for row in cells]
 
@@ -211,7 +211,7 @@ def _annotator_row(annotator_id: str, each: Annotator) -> tuple[object, ...]:
     )
 
 
-def _visit(submission: Submission) -> tuple[object, ...]:
+def _visit_cells(submission: Submission) -> tuple[object, ...]:
     """Return the columns ``VISIT``: extra answers are told from those that hold a place."""
     if submission.annotator_kind == "llm":
         return (None, None)
@@ -219,11 +219,10 @@ def _visit(submission: Submission) -> tuple[object, ...]:
 
 
 def _condition_cells(condition: RaterCondition | None) -> tuple[object, ...]:
-    """Return the columns ``ASKED``."""
     return tuple(getattr(condition, name, None) for name in ASKED)
 
 
-def _read(answer: Response | Missing, condition: RaterCondition | None) -> tuple[object, ...]:
+def _reading_cells(answer: Response | Missing, condition: RaterCondition | None) -> tuple[object, ...]:
     """Return the columns ``READ``: the mass of a distribution, and whether another reading of the reply differs."""
     mass = None
     if condition is not None and condition.readout == "logit" and (answer.raw or "").startswith('{"probabilities"'):
@@ -304,7 +303,7 @@ def _order(target: RankingTarget, value: object, systems: dict[str, str]) -> Ite
         yield target.item_id, systems[label], target.criterion, rank, "ranking", sample, label, position
 
 
-def _decided(store: Store) -> pl.DataFrame:
+def _exclusions_by_reviewers(store: Store) -> pl.DataFrame:
     """Return what reviewers excluded, as standing decisions say it; names of reviewers stay in the store."""
     with store.reading() as connection:
         decided = read_visit_decisions(connection)
@@ -317,7 +316,7 @@ def _decided(store: Store) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=EXCLUSIONS, orient="row")
 
 
-def _log_of_two(store: Store) -> pl.DataFrame:
+def _two_reviewers_log(store: Store) -> pl.DataFrame:
     """Return the log where two reviewers decide: which entries stand, and which were made without seeing another's."""
     with store.reading() as connection:
         log = read_decisions(connection) if two_decide(connection) else []

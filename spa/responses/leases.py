@@ -159,7 +159,7 @@ def leases_of(connection: Connection, annotator_id: str) -> list[Lease]:
 
 
 def refuse_other_settings(lease: Lease, condition: RaterCondition) -> None:
-    """Raise a ``ResponseError`` where a rater's lease was made for another way of asking than ``asked``."""
+    """Raise a ``ResponseError`` where a rater's lease was made for another way of asking than ``condition``."""
     if lease.asked == condition:
         return
     rater_id = lease.annotator_id

@@ -266,5 +266,4 @@ def _select_visits(*conditions: Any) -> Select[Any]:
 
 
 def _visit_from_row(row: Row[Any]) -> PersonVisit:
-    """Read a row of :func:`_select_visits`."""
     return PersonVisit(**lease_facts(row), person=row.external_person, pages=row.pages or 0, last_seen=row.last_seen)

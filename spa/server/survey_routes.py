@@ -238,7 +238,6 @@ class SurveyRoutes:
         return await asyncio.to_thread(send_image, exhibit)
 
     def _can_resume(self, connection: Connection, token: str) -> bool:
-        """Whether the open link's button returns to the existing visit."""
         lease = lease_of_token(connection, token)
         return lease is not None and not (lease.finished and self.study.people.repeat)
 

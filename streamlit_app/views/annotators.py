@@ -112,5 +112,5 @@ def _spread(frame: pl.DataFrame) -> None:
             ],
         },
     }
-    told = f"{DRAWN[measure]} of every annotator; the table above holds the numbers."
-    st.vega_lite_chart({"layer": [dots], "height": 140}, alt=told)
+    alt = f"{DRAWN[measure]} of every annotator; the table above holds the numbers."
+    st.vega_lite_chart({"layer": [dots], "height": 140}, alt=alt)

@@ -129,14 +129,13 @@ def _chart(found: Exploration, places: Sequence[int], names: Names) -> int | Non
         "height": 460,
         "usermeta": {"embedOptions": {"renderer": "svg"}},
     }
-    told = f"A map of {len(rows):,} texts by criterion; the list beside it opens each of them."
-    event: Any = st.vega_lite_chart(spec, on_select="rerun", selection_mode=PICK, alt=told)
+    alt = f"A map of {len(rows):,} texts by criterion; the list beside it opens each of them."
+    event: Any = st.vega_lite_chart(spec, on_select="rerun", selection_mode=PICK, alt=alt)
     picked: list[Mapping[str, Any]] = event["selection"].get(PICK) or []
     return int(picked[0]["point"]) if picked and picked[0]["point"] in places else None
 
 
 def _open(one: ExplainedText, names: Names) -> None:
-    """Show a text beside the output that it speaks of."""
     systems = [names.system(system) for system in (one.system, one.system_y) if system is not None]
     about = [names.criterion(one.criterion), " over ".join(systems), one.item_id or ""]
     answer = "" if one.value is None else f": {number(one.value)}"

@@ -156,8 +156,8 @@ def _chart(state: LiveState, pair: LivePair, path: tuple[LivePoint, ...]) -> Non
         layers.append(_mark(pair.decided_after))
     tooltip = [{"field": name, "type": "quantitative", "format": ".0f"} for name in ("units", "mean", "low", "high")]
     spec = {"data": {"values": rows}, "encoding": {"x": x, "tooltip": tooltip}, "layer": layers, "height": 190}
-    told = f"{_title(state, pair)}: interval from {100 * pair.low:.0f} to {100 * pair.high:.0f} %, {words}"
-    st.vega_lite_chart(spec, alt=told)
+    alt = f"{_title(state, pair)}: interval from {100 * pair.low:.0f} to {100 * pair.high:.0f} %, {words}"
+    st.vega_lite_chart(spec, alt=alt)
 
 
 def _rule(value: float, *, dashed: bool) -> dict[str, Any]:

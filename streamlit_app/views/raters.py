@@ -144,7 +144,6 @@ def _same_answers(state: str, results: Results) -> None:
 
 
 def _calls(index: CallIndex, rater: str) -> None:
-    """Show what became of a rater's calls, and each with its raw answer."""
     st.subheader(plain(rater))
     show_counts([_tally(each) for each in index.counts if each.rater == rater])
     columns = st.columns(2)
@@ -182,7 +181,6 @@ def _line(call: RaterCall) -> dict[str, object]:
 
 
 def _call(call: RaterCall) -> None:
-    """Show one call whole, as text."""
     if call.facts.get("detail"):
         st.warning(plain(call.facts["detail"]))
     sent, came = st.columns(2)

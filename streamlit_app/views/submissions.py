@@ -97,7 +97,7 @@ def _choose(kept: list[ReviewEntry], blind: bool) -> ReviewEntry:
             place -= 1
         if st.button("Next", shortcut="j", disabled=place == len(ids) - 1):
             place += 1
-        told = st.empty()
+        position = st.empty()
     with st.expander(f"Queue of {len(ids):,}"):
         rows = [_line(entry, blind) for entry in kept]
         picked = st.dataframe(
@@ -109,7 +109,7 @@ def _choose(kept: list[ReviewEntry], blind: bool) -> ReviewEntry:
         st.session_state["picked"] = selected
     keep = ", i keep in" if loading.two_reviewers() else ""
     keys = "j next, k previous" + (f", a approve, x leave out{keep}, u undo" if loading.reviewer() else "")
-    told.caption(f"{place + 1:,} of {len(ids):,}. Keys: {keys}")
+    position.caption(f"{place + 1:,} of {len(ids):,}. Keys: {keys}")
     st.session_state[CHOSEN] = ids[place]
     return kept[place]
 
@@ -141,7 +141,6 @@ def _facts(entry: ReviewEntry, blind: bool) -> None:
 
 
 def _form(entry: ReviewEntry) -> None:
-    """Show the form as the annotator saw it, the answers in place."""
     if not entry.visit.pages:
         st.info("Nothing was sent in this visit.")
     st.iframe(address_of(entry.visit.submission_id), height=FRAME)

@@ -141,7 +141,6 @@ def _load(source: Mapping[str, Any], fingerprint: str | None, *, double: bool) -
 
 
 def _kind_of(config: Any, transformers: Any) -> tuple[Kind, Any]:
-    """Return what a model is by its configuration, and the class that loads it."""
     auto = transformers.models.auto.modeling_auto
     kind = config.model_type
     if kind in auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES and getattr(config, "vision_config", None) is not None:
