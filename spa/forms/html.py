@@ -23,6 +23,7 @@ from spa.forms.assets import asset_name, asset_text
 from spa.forms.effort import count_words
 from spa.forms.form import (
     AnswerOption,
+    ConfirmAnswer,
     Exhibit,
     ExhibitsBlock,
     Form,
@@ -276,27 +277,21 @@ def _scripts(spans: bool) -> tuple[str, ...]:
     return tuple(asset_text(name) for name in ("form.js", *(("spans.js",) if spans else ())))
 
 
+KINDS: dict[type, str] = {
+    PageRegion: "stage",
+    TextBlock: "text",
+    NumberAnswer: "number",
+    OptionsAnswer: "options",
+    TextAnswer: "free_text",
+    OrderAnswer: "order",
+    SpansAnswer: "spans",
+    ConfirmAnswer: "confirm",
+}
+
+
 def _kind_of(block: object) -> str:
-    """Return which part of the template renders a block."""
-    if isinstance(block, PageRegion):
-        return "stage"
-    if isinstance(block, TextBlock):
-        return "text"
-    if not isinstance(block, Question):
-        raise TypeError(f"nothing renders a {type(block).__name__}")
-    match block.answer:
-        case NumberAnswer():
-            return "number"
-        case OptionsAnswer():
-            return "options"
-        case TextAnswer():
-            return "free_text"
-        case OrderAnswer():
-            return "order"
-        case SpansAnswer():
-            return "spans"
-        case _:
-            return "confirm"
+    """Return which part of the template renders a block, or a question by its answer."""
+    return KINDS[type(block.answer if isinstance(block, Question) else block)]
 
 
 def _arrangement(answer: OptionsAnswer) -> str:

@@ -51,20 +51,9 @@ def forget(
     with_answers: bool,
     apply: bool,
 ) -> ErasureCounts:
-    """Delete what identifies a person, from the disk too, or only count what would be deleted.
+    """Delete what identifies a person, from the disk too, or only count what would be deleted unless ``apply``.
 
-    Parameters
-    ----------
-    store : Store
-        Of the study.
-    person, submission : str, optional
-        One of them; see :func:`find_person`.
-    forms : callable
-        Assignment id -> its form.
-    with_answers : bool
-        Delete the answers too.
-    apply : bool
-        False: a dry run, nothing is deleted.
+    Either ``person`` or ``submission`` names them, see :func:`find_person`; the rest is as in :func:`forget_person`.
     """
     with store.transaction() as connection:
         if connection.dialect.name == "sqlite":

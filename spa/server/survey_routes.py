@@ -20,6 +20,7 @@ from spa.forms.effort import whole_minutes
 from spa.forms.form import Form, Page
 from spa.forms.html import Addresses, PageState, render_notice
 from spa.live import is_live
+from spa.responses.batches import BatchedReader, BatchedWriter
 from spa.responses.leases import lease_of_token
 from spa.responses.outcomes import (
     COMPLETED,
@@ -35,7 +36,6 @@ from spa.responses.tokens import add_token, is_token, random_token
 from spa.server.form_posts import read_fields
 from spa.server.form_progress import FormProgress
 from spa.server.page_responses import find_image, page_response, send_asset, send_image, to
-from spa.server.request_queue import RequestQueue
 from spa.server.survey_context import SurveyContext
 from spa.server.visit_transactions import NO_PARAMETERS, Navigation, VisitTransactions
 
@@ -55,17 +55,20 @@ END_TEXTS: dict[str, str] = {  # the texts that each outcome ends with
 class SurveyRoutes:
     """The routes of one study."""
 
-    def __init__(
-        self, context: SurveyContext, form_of: Callable[[str], Form], queue: RequestQueue, *, source: str
-    ) -> None:
+    def __init__(self, context: SurveyContext, form_of: Callable[[str], Form], *, source: str) -> None:
         self.context = context
         self.study = context.study
         self.texts = context.texts
         self.store = context.store
-        self.queue = queue
+        self._reader, self._writer = BatchedReader(context.store), BatchedWriter(context.store)
         self._visits = VisitTransactions(context, form_of, source=source)
         self._cookie = f"visit-{sha256(self.study.id.encode()).hexdigest()[:8]}"  # a host may serve several studies
         self._recent = RecentVisits(one_process=context.store.is_file)
+
+    def close(self) -> None:
+        """Finish the reads and writes that were begun."""
+        self._reader.close()
+        self._writer.close()
 
     @cached_property
     def _minutes(self) -> int:
@@ -105,7 +108,7 @@ class SurveyRoutes:
         """Create a link and redirect to it, or to this browser's existing visit."""
         group = self.context.group_of(request.query_params)
         earlier = request.cookies.get(self._cookie, "")
-        if is_token(earlier) and await self.queue.read(lambda connection: self._can_resume(connection, earlier)):
+        if is_token(earlier) and await self._reader.read(lambda connection: self._can_resume(connection, earlier)):
             return to(f"/a/{earlier}")
         token = random_token()
         if group is not None:
@@ -116,7 +119,7 @@ class SurveyRoutes:
             if group is not None:  # a person whose group is full gets no link
                 self._visits.admit(connection, token, group=group)
 
-        await self.queue.write(make)
+        await self._writer.write(make)
         return to(f"/a/{token}")
 
     async def report_health(self, request: Request) -> Response:
@@ -162,7 +165,9 @@ class SurveyRoutes:
         self._recent.pop(token)
         if not is_token(token):
             raise HTTPException(404)
-        result = await self.queue.write(lambda connection: self._visits.submit(connection, token, page_id, fields, go))
+        result = await self._writer.write(
+            lambda connection: self._visits.submit(connection, token, page_id, fields, go)
+        )
         if result is None or result.page is None:
             raise HTTPException(404)
         visit, page = result.visit, result.page
@@ -228,7 +233,7 @@ class SurveyRoutes:
             if lease is not None and lease.completed and lease.session < self.study.people.sessions:
                 self._visits.admit(connection, token, session=lease.session + 1)
 
-        await self.queue.write(begin)
+        await self._writer.write(begin)
         return to(f"/a/{token}")
 
     async def show_image(self, request: Request) -> Response:
@@ -245,12 +250,12 @@ class SurveyRoutes:
         """Return a person's visit; the first request assigns a form."""
         if not is_token(token):
             raise HTTPException(404)
-        found = await self.queue.read(lambda connection: self._visits.find(connection, token))
+        found = await self._reader.read(lambda connection: self._visits.find(connection, token))
         if found == "unknown":
             raise HTTPException(404)
         if found == "not admitted":
             await asyncio.to_thread(self.context.live.refresh)
-            return await self.queue.write(lambda connection: self._visits.open_visit(connection, token, parameters))
+            return await self._writer.write(lambda connection: self._visits.open_visit(connection, token, parameters))
         return found
 
     def _platform_page(self, visit: FormProgress, outcome: Outcome) -> Response:

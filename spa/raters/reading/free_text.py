@@ -203,7 +203,8 @@ def _number(plain: str, scale: AnswerScale, question: Question) -> str:
 def _declared_numbers(text: str, scale: AnswerScale, question: Question) -> tuple[list[str], list[str], list[str]]:
     """Return the numbers that stand as the answer, those of them that conclude, and bare ones after the first."""
     percent = "|%" if scale.high == 100 else ""
-    unit = rf"(?P<unit>\s*(?:{phrases.UNIT}{percent}))?(?P<scale>{_out_of_pattern(scale)})?(?:\s*(?:{phrases.UNIT}{percent}))?"
+    named = rf"\s*(?:{phrases.UNIT}{percent})"
+    unit = rf"(?P<unit>{named})?(?P<scale>{_out_of_pattern(scale)})?(?:{named})?"
     number = re.compile(rf"{NUMBER}(?:{unit}{FOLLOW}{f'|(?={LIKELY})' if scale.percent else ''})", re.MULTILINE)
     declared: list[str] = []
     concluded: list[str] = []
