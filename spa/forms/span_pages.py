@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 from spa.forms import scales
 from spa.forms.assignment_view import AssignmentView
@@ -16,16 +17,8 @@ MQM_WEIGHTS = tuple(5.0**place for place in range(9))  # minor 1, major 5 (Freit
 def span_questions(view: AssignmentView, output: ShownOutput, criterion: str, scored: str) -> list[Question]:
     """Return the question that has errors of an output marked, and the rating from 0 to 100 that follows.
 
-    Parameters
-    ----------
-    view : AssignmentView
-        Of a study with [spans].
-    output : ShownOutput
-        Its text is marked as it is shown.
-    criterion : str
-        Which errors; "overall" for all.
-    scored : str
-        What the rating asks.
+    The text is marked as it is shown; ``criterion`` says which errors ("overall": all), ``scored`` what the rating
+    asks.
     """
     section = view.study.spans
     if section is None:
@@ -41,13 +34,7 @@ def span_questions(view: AssignmentView, output: ShownOutput, criterion: str, sc
     questions = [Question(text=view.ask("spans", criterion), answer=answer, target=errors)]
     if section.score:
         scale = scales.zero_to_hundred(view, "spans", section.low, section.high)
-        target = RatingTarget(
-            label=output.label,
-            item_id=output.item_id,
-            sample=output.sample,
-            criterion=criterion,
-            elicitation="continuous",
-        )
+        target = RatingTarget(**asdict(errors), elicitation="continuous")
         questions.append(Question(text=scored, answer=scale, target=target))
     return questions
 

@@ -79,6 +79,10 @@ class CallIndex:
         """Return who was called, ``id`` or ``id/variant``."""
         return tuple(dict.fromkeys(count.rater for count in self.counts))
 
+    def counts_of(self, rater: str) -> list[CallCount]:
+        """Return the counts of one rater, an outcome each."""
+        return [count for count in self.counts if count.rater == rater]
+
     def of(self, rater: str, outcome: str | None = None) -> Sequence[int]:
         """Return the numbers of a rater's calls, oldest first, all or those of one outcome."""
         if outcome is not None:

@@ -195,7 +195,7 @@ def _raters(index: CallIndex) -> None:
     st.subheader("LLM raters")
     rows = []
     for rater in index.raters:
-        own = [each for each in index.counts if each.rater == rater]
+        own = index.counts_of(rater)
         costs = [each.cost for each in own if each.cost is not None]
         rows.append(
             {
