@@ -355,7 +355,8 @@ def _problems(results: Results, names: Names) -> Iterator[HeadlineProblem]:
     for row in results.groups:
         if row.annotator_kind != "llm" and row.annotators and row.annotators <= row.excluded_annotators:
             yield problem(f"Every annotator of {names.group(row.group)} was excluded.", "excluded")
-    yield from (problem(line, "contamination") for line in seen_words(results.contamination))
+    for model in results.contaminations:
+        yield from (problem(line, "contamination") for line in seen_words(model))
     every = [test for rows in tests_by_source(results).values() for test in rows]
     untested = Counter(test.reason or "no reason was recorded" for test in every if test.p_value is None)
     if untested:

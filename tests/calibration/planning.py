@@ -16,6 +16,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from analysis.planning.plan import Assumptions, answers, assumed, scale_test, unpaired_test
+from analysis.planning.ranked import share_components
 from analysis.planning.scale_power import ScaleTest, smallest_need
 from analysis.planning.simulate import Share
 from analysis.planning.solve import annotators_needed
@@ -107,6 +108,20 @@ def unpaired_designs() -> Iterator[PlannedDesign]:
         yield PlannedDesign(assumptions=design, difference=difference, power=power)
 
 
+def choice_designs() -> Iterator[PlannedDesign]:
+    """Yield designs of choices: one of each annotator or several, with ties and without."""
+    for n_items, ties, difference, power, n_tests in (
+        (1, 0.0, 0.1, 0.8, 6),
+        (1, 0.0, 0.2, 0.9, 1),
+        (1, 0.3, 0.1, 0.9, 3),
+        (4, 0.3, 0.1, 0.8, 6),
+        (10, 0.0, 0.1, 0.9, 3),
+    ):
+        parts = {"components": share_components(0.1, ties), "ties": ties}
+        design = assumed("choices", n_items=n_items, n_tests=n_tests, **parts)
+        yield PlannedDesign(assumptions=design, difference=difference, power=power)
+
+
 def simulated_unpaired_power(design: PlannedDesign, annotators: int, *, runs: int, rng: np.random.Generator) -> Share:
     """Deal items, draw every score and count the studies whose clustered t-test finds x above y."""
     made, items = design.assumptions, design.assumptions.own_items
@@ -192,6 +207,10 @@ def write(runs: int, seed: int) -> str:
         check_plan(design, runs=runs, rng=np.random.default_rng([seed, place]))
         for place, design in enumerate(unpaired_designs())
     ]
+    lines += [
+        check_plan(design, runs=runs, rng=np.random.default_rng([seed, 100 + place]))
+        for place, design in enumerate(choice_designs())
+    ]
     kept = sum(line.promise_kept for line in lines)
     head = INTRODUCTION.format(runs=runs, number=len(lines), kept=kept, tolerated=100 * TOLERATED)
     return head + "".join(f"{_row(line)}\n" for line in lines)
@@ -203,6 +222,8 @@ def _row(line: PlannedLine) -> str:
     what = f"SPA, {made.directions} direction{'s' if made.directions == 2 else ''}"
     if made.kind == "likert":
         what = f"Likert, {made.points} points, {made.n_items} output{'' if made.n_items == 1 else 's'}"
+    if made.kind == "choices":
+        what = f"Choices, {made.n_items} a pair, {100 * made.ties:g} % ties"
     if made.own_items is not None:
         what += f", own items of {made.own_items.pool}"
     cells = (
