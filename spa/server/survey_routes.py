@@ -20,17 +20,10 @@ from spa.forms.effort import whole_minutes
 from spa.forms.form import Form, Page
 from spa.forms.html import Addresses, PageState, render_notice
 from spa.live import is_live
+from spa.responses import outcomes
 from spa.responses.batches import BatchedReader, BatchedWriter
 from spa.responses.leases import lease_of_token
-from spa.responses.outcomes import (
-    COMPLETED,
-    FAILED_CHECKS,
-    NO_CONSENT,
-    QUOTA_FULL,
-    SCREENED_OUT,
-    TIMED_OUT,
-    Outcome,
-)
+from spa.responses.outcomes import Outcome
 from spa.responses.reading_evidence import minimum_seconds
 from spa.responses.tokens import add_token, is_token, random_token
 from spa.server.form_posts import read_fields
@@ -44,11 +37,11 @@ COOKIE_SECONDS = 90 * 24 * 3600  # seconds for which a browser knows the visit t
 RECENT = 2.0  # seconds
 MOST_RECENT = 2_000  # visits
 END_TEXTS: dict[str, str] = {  # the texts that each outcome ends with
-    COMPLETED: "done",
-    SCREENED_OUT: "screened",
-    NO_CONSENT: "declined",
-    FAILED_CHECKS: "failed",
-    QUOTA_FULL: "quota",
+    outcomes.COMPLETED: "done",
+    outcomes.SCREENED_OUT: "screened",
+    outcomes.NO_CONSENT: "declined",
+    outcomes.FAILED_CHECKS: "failed",
+    outcomes.QUOTA_FULL: "quota",
 }
 
 
@@ -136,7 +129,7 @@ class SurveyRoutes:
         token = request.path_params["token"]
         visit = await self._visit(token, request.query_params)
         if visit.lease.released:  # the page that is open in a browser may still be sent, and is kept
-            late = visit.lease.release_reason == TIMED_OUT
+            late = visit.lease.release_reason == outcomes.TIMED_OUT
             return self.context.notice("expired" if late else "left", HTTPStatus.GONE)
         due = to(self._due_address(token, visit))
         if visit.lease.external_id is None and not self.context.links_only:
@@ -194,10 +187,10 @@ class SurveyRoutes:
         outcome = visit.lease.outcome
         if outcome is None:
             return to(self._due_address(token, visit))
-        more = outcome == COMPLETED and visit.lease.session < self.study.people.sessions
-        debriefing = self.study.debriefing.text if outcome == COMPLETED and not more else None
+        more = outcome == outcomes.COMPLETED and visit.lease.session < self.study.people.sessions
+        debriefing = self.study.debriefing.text if outcome == outcomes.COMPLETED and not more else None
         led_by_platform = visit.lease.source in self.context.finish_handlers
-        to_address = outcome == COMPLETED and not more and self.study.people.completion_url is not None
+        to_address = outcome == outcomes.COMPLETED and not more and self.study.people.completion_url is not None
         if debriefing is not None and (led_by_platform or to_address) and "go" not in request.query_params:
             title, text = (self.texts.say(f"page.done_{part}") for part in ("title", "text"))
             onward = f"/a/{token}/done?go=on"
@@ -216,7 +209,7 @@ class SurveyRoutes:
                 title=self.texts.say(f"page.{name}_title"),
                 text=self.texts.say(f"page.{name}_text"),
                 code=visit.lease.completion_code,
-                completed=outcome == COMPLETED,
+                completed=outcome == outcomes.COMPLETED,
                 debriefing=debriefing,
                 next_session=f"/a/{token}/next" if more else None,
             )
