@@ -9,7 +9,8 @@ from importlib.resources import files
 from mturk.questions import LARGEST_QUESTION, ExternalQuestion, HTMLQuestion, question_size
 from mturk.safe_xml import without_forbidden
 from spa.forms.form import Form
-from spa.forms.html import PageTexts, Posting, render_whole
+from spa.forms.html import Posting, render_whole
+from spa.forms.texts import Texts
 from spa.responses.reading_evidence import minimum_seconds
 
 FORM_FIELD = "spa_form"  # which assignment of the study the form is of; sent beside the answers
@@ -17,9 +18,7 @@ RESERVED = ("assignmentId", "hitId", "turkSubmitTo", "workerId")  # fields that 
 ENTRY_PATH = "/hit"  # of the survey server
 
 
-def render_hit_page(
-    form: Form, texts: PageTexts, *, origins: tuple[str, ...], seconds_per_100_words: float = 0.0
-) -> str:
+def render_hit_page(form: Form, texts: Texts, *, origins: tuple[str, ...], seconds_per_100_words: float = 0.0) -> str:
     """Render a whole form as one page that hands itself in.
 
     Parameters
@@ -45,7 +44,7 @@ def render_hit_page(
 
 
 def html_question(
-    form: Form, texts: PageTexts, *, origins: tuple[str, ...], seconds_per_100_words: float = 0.0
+    form: Form, texts: Texts, *, origins: tuple[str, ...], seconds_per_100_words: float = 0.0
 ) -> HTMLQuestion:
     """Return the question of a HIT that holds the form itself."""
     html = render_hit_page(form, texts, origins=origins, seconds_per_100_words=seconds_per_100_words)

@@ -56,14 +56,11 @@ class BackgroundAnalysis:
         with source, suppress(EOFError, pickle.UnpicklingError):  # it has ended, or was ended amid a word
             while True:
                 part, value = pickle.load(source)
-                self._keep(part, value)
+                with self._changed:
+                    self._found[part] = value
+                    self._changed.notify_all()
         with self._changed:
             self._ended = True
-            self._changed.notify_all()
-
-    def _keep(self, part: str, value: object) -> None:
-        with self._changed:
-            self._found[part] = value
             self._changed.notify_all()
 
 
@@ -100,7 +97,7 @@ def work(options: DashboardOptions, say: Callable[[str, object], None], *asked: 
         say("calls", findings.count_calls(workspace))
         say("answers", found)
         shown = "preferences" if analysed.results.preferences else "ratings"
-        say("sections", findings.write_sections(analysed, ("answer", shown)))
+        say("sections", {name: findings.write_section(analysed, name) for name in ("answer", shown)})
 
 
 def main() -> None:

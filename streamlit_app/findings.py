@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -112,8 +111,3 @@ def write_section(found: Analysed, name: str) -> Section | None:
     from analysis.report.sections import make_section
 
     return make_section(oriented(found.results), name)
-
-
-def write_sections(found: Analysed, names: Iterable[str]) -> dict[str, Section | None]:
-    """Return some sections of the report by id."""
-    return {name: write_section(found, name) for name in names}

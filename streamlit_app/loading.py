@@ -211,7 +211,11 @@ def settle(review: ExplanationReview, place: Place, score: float | None) -> None
     from analysis.explanations.two_reviewers import settle as settle_place
 
     who, now = reviewer() or "", time.time()
-    with Store.open(_review_store()) as store, store.transaction() as connection:
+    own = options().review
+    with (
+        _writing() if own is None else Store.open(default_store(Path(own))) as store,
+        store.transaction() as connection,
+    ):
         if score is not None:
             settle_place(connection, review, place, score=score, reviewer=who, now=now)
             return
@@ -220,9 +224,11 @@ def settle(review: ExplanationReview, place: Place, score: float | None) -> None
         add_to_log(connection, undo)
 
 
-def _review_store() -> str | Path:
-    review = options().review
-    return options().store or default_store(options().path) if review is None else default_store(Path(review))
+@contextmanager
+def _writing() -> Iterator[Store]:
+    """Open the study's store to write to it."""
+    with Store.open(options().store or default_store(options().path)) as store:
+        yield store
 
 
 @st.cache_data(show_spinner=False, max_entries=200)
@@ -323,8 +329,7 @@ def standing() -> dict[str, VisitDecisions]:
 
 def decide(decision: Decision) -> None:
     """Keep a decision; it is on disk when this returns."""
-    place = options().store or default_store(options().path)
-    with Store.open(place) as store, store.transaction() as connection:
+    with _writing() as store, store.transaction() as connection:
         add_to_log(connection, decision)
 
 
@@ -334,5 +339,5 @@ def freeze_plan() -> None:
 
     found = workspace()
     content = planned_for(found.study, fingerprint=found.store.fingerprint)
-    with Store.open(options().store or default_store(options().path)) as store:
+    with _writing() as store:
         freeze(store, content, now=time.time())

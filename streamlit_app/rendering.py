@@ -14,10 +14,7 @@ if TYPE_CHECKING:
     from analysis.report.document import Block, Section
     from analysis.results.records import Results
 
-SPECIAL = re.compile(
-    r"([\\`*_{}\[\]()#+\-.!|<>~$:&])"
-)  # what Markdown, or Streamlit on top of it, reads as more than text
-
+SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&])")  # what Markdown, or Streamlit, reads as more than text
 LIGHT_INK, DARK_INK = "#31333f", "#fafafa"  # of text on the page's ground
 FIGURE_WIDTH = 760  # pixels at the most
 PAGES_KEY = "pages"  # of the session: the pages by their title
@@ -53,6 +50,13 @@ def show_metrics(shown: Mapping[str, str]) -> None:
     with st.container(horizontal=True, gap="medium"):
         for title, value in shown.items():
             st.metric(title, value, width="content")
+
+
+def show_statuses(answered: str, statuses: Sequence[str], own: Mapping[str, str] | None = None) -> None:
+    """Show how many questions two people answered, and how those stand."""
+    titles = {"Agreed": "agreed", "In conflict": "conflict", "Settled by a third": "adjudicated"}
+    counts = {title: f"{statuses.count(status):,}" for title, status in titles.items()}
+    show_metrics({**(own or {}), answered: f"{len(statuses):,}", **counts})
 
 
 def show_headline(results: Results | None) -> None:

@@ -84,7 +84,6 @@ def serve(options: DashboardOptions, place: DashboardAddress, background: Backgr
 
 
 def _tell(title: str, options: DashboardOptions, place: DashboardAddress, port: int) -> None:
-    """Tell the link as soon as the server answers."""
     while not _answers(ANYWHERE.get(place.host, place.host), port):
         time.sleep(BETWEEN)
     named = "localhost" if place.host in LOOPBACK else place.host

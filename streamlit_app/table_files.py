@@ -27,6 +27,6 @@ def table_files(folder: Path) -> dict[str, Path]:
         if paths:
             found[kind] = paths[0]
     if not set(found) & set(ANSWERS):
-        wanted = ", ".join(f"{kind}.csv" for kind in ANSWERS)
-        raise AnalysisError(f"{folder}: expected at least one of {wanted} (or .parquet, .jsonl), got none")
+        expected = ", ".join(f"{kind}.csv" for kind in ANSWERS)
+        raise AnalysisError(f"{folder}: expected at least one of {expected} (or .parquet, .jsonl), got none")
     return found

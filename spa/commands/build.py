@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spa.commands.options import draw_seed_option, json_option, out_file_option, store_option, study_argument
+from spa.commands.options import (
+    draw_seed_option,
+    json_option,
+    out_file_option,
+    print_json,
+    store_option,
+    study_argument,
+)
 from spa.commands.serve import LINKS_WRITTEN
 from spa.commands.workspace import default_store, with_store
 
@@ -38,8 +45,6 @@ def build(
     Building again changes nothing. A larger --annotators continues the same draw and keeps existing
     assignments and answers. A study that has changed needs a new store.
     """
-    import json
-
     from spa.study.load import load_study, study_fingerprint
     from spa.study.stopping import planned_places
 
@@ -57,7 +62,7 @@ def build(
         facts["links"] = str(links)
         _write_links(links, target)
     if as_json:
-        click.echo(json.dumps(facts, ensure_ascii=False, indent=2))
+        print_json(facts)
     else:
         _print_facts(facts, with_store(f"spa serve {study}", store))
 
@@ -134,10 +139,7 @@ def summarise_balance(
         rated = {each.output.item_id for each in assignment.rated}
         chosen = {pair.output_x.item_id for pair in assignment.choices}
         items.update(on_pages | rated | chosen)
-    used = {
-        "items": len(items),
-        "item_uses": [min(items.values(), default=0), max(items.values(), default=0)],
-    }
+    used = {"items": len(items), "item_uses": [min(items.values(), default=0), max(items.values(), default=0)]}
     if single:
         return used | {"outputs": len(outputs), "output_uses": [min(outputs.values()), max(outputs.values())]}
     for key in keys:

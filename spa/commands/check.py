@@ -12,6 +12,7 @@ from spa.commands.workspace import default_store
 from spa.errors import LONGEST_PROBLEM, SpaError, StudyError, shortened
 from spa.live import is_live
 from spa.study.stopping import planned_annotators, planned_places
+from spa.study.study import Elicitation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 DRAWN = 12  # forms to average over; annotators read different items
 CENT = Decimal("0.01")
+TABLES: tuple[Elicitation, ...] = get_args(Elicitation)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,12 +88,10 @@ class Overview:
             "warnings": list(self.warnings),
             "systems": [one.id for one in study.systems],
             "items": len(self.outputs.items),
-            "dropped_items": [
-                {"item_id": one.item_id, "rule": one.rule, "evidence": one.evidence} for one in self.outputs.dropped
-            ],
+            "dropped_items": [asdict(one) for one in self.outputs.dropped],
             "comparisons": [list(pair) for pair in study.pairs],
             "exposures": list(exposures(study)),
-            "asked": {table: list(study.criteria_of(table)) for table in _tables() if study.criteria_of(table)},
+            "asked": {table: list(study.criteria_of(table)) for table in TABLES if study.criteria_of(table)},
             "pages": self.pages,
             "questions": self.questions,
             "words": self.words,
@@ -203,8 +203,8 @@ def print_overview(overview: Overview, path: Path) -> None:
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column()
-    for name, told in _facts(overview):
-        table.add_row(name, escape(told))
+    for name, words in _facts(overview):
+        table.add_row(name, escape(words))
     console.print(table)
     print_conclusions(overview.conclusions, console)
     _print_list(console, "Warnings", [escape(line) for line in overview.warnings], style="yellow")
@@ -243,10 +243,11 @@ def _facts(overview: Overview) -> list[tuple[str, str]]:
         ("systems", ", ".join(one.id if one.role == "system" else f"{one.id} ({one.role})" for one in study.systems)),
         ("items", str(len(overview.outputs.items))),
     ]
-    facts += [(name, told) for name, told in _asked(study) if told]
+    facts += [(name, asked) for name, asked in _asked(study) if asked]
+    announced = f"; {people.minutes:g} announced to annotators" if people.minutes else ""
     facts += [
         ("per annotator", f"{overview.pages} pages, {overview.questions} questions, {overview.words:,} words"),
-        ("duration", f"about {overview.minutes:g} minutes{_told_minutes(overview)}"),
+        ("duration", f"about {overview.minutes:g} minutes{announced}"),
         ("annotators", _annotators(overview)),
     ]
     if overview.cost is not None and overview.hourly_pay is not None:
@@ -276,21 +277,15 @@ def _annotators(overview: Overview) -> str:
     return f"at most {planned}, in waves of {overview.first_wave}, until every pair is decided"
 
 
-def _told_minutes(overview: Overview) -> str:
-    return f"; {overview.study.people.minutes:g} announced to annotators" if overview.study.people.minutes else ""
-
-
 def _asked(study: Study) -> list[tuple[str, str]]:
     both = "" if study.spa is None or study.spa.directions == "one" else ", both directions"
+    compared = f"{_pairs(study.pairs)}{both}"
     *first, last = [str(number) for number in exposures(study)] or [""]
     seen = f"{', '.join(first)} and {last}" if first else last
     ranked = (study.ranking and study.ranking.size) or len(study.compared)
-    asked = {table: ", ".join(study.criteria_of(table)) for table in _tables()}
+    asked = {table: ", ".join(study.criteria_of(table)) for table in TABLES}
     return [
-        (
-            "spa",
-            asked["spa"] and f"{_pairs(study.pairs)}{both}, after {seen} outputs of each system; asked: {asked['spa']}",
-        ),
+        ("spa", asked["spa"] and f"{compared}, after {seen} outputs of each system; asked: {asked['spa']}"),
         ("likert", asked["likert"] and f"1 to {study.likert.points if study.likert else ''}; asked: {asked['likert']}"),
         ("continuous", asked["continuous"] and f"0 to 100; asked: {asked['continuous']}"),
         ("categories", asked["categories"] and f"asked: {asked['categories']}"),
@@ -305,9 +300,3 @@ def _asked(study: Study) -> list[tuple[str, str]]:
 
 def _pairs(pairs: tuple[tuple[str, str], ...]) -> str:
     return f"{len(pairs)} pair{'s' if len(pairs) != 1 else ''}"
-
-
-def _tables() -> tuple[Any, ...]:
-    from spa.study.study import Elicitation
-
-    return get_args(Elicitation)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spa.commands.options import json_option, store_option, study_argument, yes_option
+from spa.commands.options import json_option, print_json, store_option, study_argument, yes_option
 
 if TYPE_CHECKING:
     from spa.responses.erasure import ErasureCounts
@@ -35,7 +35,6 @@ def forget(
     Nothing is deleted without --yes. Choices and numbers stay under an anonymous id unless --answers
     deletes them. Payment records stay. Deletion cannot be undone.
     """
-    import json
     from dataclasses import asdict
 
     from spa.commands.workspace import open_workspace
@@ -45,15 +44,10 @@ def forget(
         raise click.UsageError("expected either --person or --submission")
     with open_workspace(study, store) as workspace:
         account = forget_visitor(
-            workspace.store,
-            person=person,
-            submission=submission,
-            forms=workspace.form,
-            with_answers=answers,
-            apply=yes,
+            workspace.store, person=person, submission=submission, forms=workspace.form, with_answers=answers, apply=yes
         )
     if as_json:
-        click.echo(json.dumps({**asdict(account), "done": yes}, indent=2))
+        print_json({**asdict(account), "done": yes})
         return
     for line in _summary_lines(account, yes):
         click.echo(line)

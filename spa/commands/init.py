@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 from importlib import resources
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from spa.commands.options import json_option, study_argument
+from spa.commands.options import json_option, print_json, study_argument
 
 PAPERS = ("ethayarajh-jurafsky", "chiang-lee", "sottana", "chhun")  # studies like theirs, with texts of our own
 EXAMPLES = ("stories", "zh", "ar", "images", "rankings", "spans", *PAPERS)
@@ -53,10 +52,10 @@ def check(study: Path, as_json: bool) -> None:
         overview = overview_of(study)
     except SpaError as error:
         if as_json:
-            click.echo(json.dumps({"study": None, "problems": error.problems}, ensure_ascii=False, indent=2))
+            print_json({"study": None, "problems": error.problems})
         raise
     if as_json:
-        click.echo(json.dumps(overview.as_json(), ensure_ascii=False, indent=2))
+        print_json(overview.as_json())
     else:
         print_overview(overview, study)
 
@@ -74,19 +73,15 @@ def write_example(folder: Path, example: str) -> tuple[str, ...]:
     from spa.errors import StudyError
 
     with resources.as_file(resources.files("spa.examples")) as examples:
-        found = [*(examples / example).iterdir(), *([examples / RATERS] if example == "stories" else [])]
-        if not any(path.name == "outputs.jsonl" for path in found):
-            found.append(examples / "stories" / "outputs.jsonl")
-        sources = {path.name: path for path in sorted(found, key=lambda path: (path.name == "study.toml", path.name))}
+        paths = [*(examples / example).iterdir(), *([examples / RATERS] if example == "stories" else [])]
+        if not any(path.name == "outputs.jsonl" for path in paths):
+            paths.append(examples / "stories" / "outputs.jsonl")
+        sources = {path.name: path for path in sorted(paths, key=lambda path: (path.name == "study.toml", path.name))}
         names = tuple(sources)
-        there = [folder / name for name in names if (folder / name).exists()]
+        there = [path for name in names if (path := folder / name).exists()]
         if there:
-            raise StudyError(
-                *(
-                    f"{path}: expected no such file, got one; it is not overwritten, choose another folder"
-                    for path in there
-                )
-            )
+            found = "expected no such file, got one; it is not overwritten, choose another folder"
+            raise StudyError(*(f"{path}: {found}" for path in there))
         try:
             folder.mkdir(parents=True, exist_ok=True)
             # study.toml comes last: where it is, the rest is.

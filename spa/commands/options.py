@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -82,6 +83,11 @@ def platform_study_options(endpoint_help: str) -> Callable[[Callable[..., None]]
         return study_argument(store_option(endpoint_option(run)))
 
     return add
+
+
+def print_json(facts: object) -> None:
+    """Print a result as ``--json`` asks for it."""
+    click.echo(json.dumps(facts, ensure_ascii=False, indent=2))
 
 
 def port_option(default: int) -> Callable[[Command], Command]:

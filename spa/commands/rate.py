@@ -19,10 +19,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from spa.commands.workspace import Workspace
-    from spa.raters.budget import PriceTable, RaterBudget
-    from spa.raters.endpoints.endpoint import LLMEndpoint
-    from spa.raters.stopping import RaterStopping
-    from spa.raters.summary import Progress, RatingSummary
+    from spa.raters.budget import PriceTable
+    from spa.raters.summary import RatingSummary
     from spa.raters.visits import RaterVisit
     from spa.simulation.simulated_annotators import Temperament
     from spa.simulation.true_utilities import TrueUtilities
@@ -168,7 +166,11 @@ def rate_open_visits(
     """Have the rater answer the open visits; return all selected visits and a summary."""
     from spa.commands.rating import budget_of, check_capabilities, choose_variants, open_endpoint, progress_of
     from spa.commands.rating_cluster import opened_cluster, run_on_cluster
+    from spa.raters.batch import rate_in_batches
+    from spa.raters.endpoints.http_endpoint import ChatEndpoint
     from spa.raters.injection import injection_visits
+    from spa.raters.prompt_messages import PromptWriter
+    from spa.raters.run import rate_visits
     from spa.raters.stopping import stopping_of
     from spa.raters.visits import rater_visits
 
@@ -189,31 +191,28 @@ def rate_open_visits(
             whole = options.everything or options.probe_injection is not None
             several = capabilities.get("several") == "yes"
             stopping = None if whole else stopping_of(workspace.study, workspace.store)
+            shared: dict[str, Any] = {"rater_budget": rater_budget, "progress": progress, "stopping": stopping}
             if client is not None and visits:
                 summary = run_on_cluster(
                     client,
                     workspace,
                     visits,
-                    rater_budget,
-                    progress,
                     study=options.study,
                     store=options.store,
                     timeout=options.timeout,
-                    price=prices.of(changed.model),
+                    price=prices.models.get(changed.model),
                     several=several,
-                    stopping=stopping,
+                    **shared,
                 )
             else:
-                summary = run_visits(
-                    workspace,
-                    visits,
-                    open_endpoint(changed, options.timeout, options.study.parent),
-                    rater_budget,
-                    progress,
-                    wait=options.wait,
-                    several=several,
-                    stopping=stopping,
-                )
+                endpoint = open_endpoint(changed, options.timeout, options.study.parent)
+                prompts = PromptWriter(workspace.texts)
+                if changed.provider == "batch" and isinstance(endpoint, ChatEndpoint):
+                    summary = rate_in_batches(
+                        workspace, visits, prompts, endpoint=endpoint, wait=options.wait, **shared
+                    )
+                else:
+                    summary = rate_visits(workspace, visits, prompts, endpoint=endpoint, several=several, **shared)
     summary.endpoint, summary.notes = capabilities, notes + summary.notes
     return visits, summary
 
@@ -244,47 +243,6 @@ def configured_rater(workspace: Workspace, rater: Rater, options: RateOptions) -
         if options.budget is not None:
             rater = rater.model_copy(update={"budget": options.budget})
         yield rater
-
-
-def run_visits(
-    workspace: Workspace,
-    visits: Sequence[RaterVisit],
-    endpoint: LLMEndpoint,
-    rater_budget: RaterBudget,
-    progress: Progress | None,
-    *,
-    wait: bool,
-    several: bool = False,
-    stopping: RaterStopping | None = None,
-) -> RatingSummary:
-    """Answer the visits, by single requests or batch files."""
-    from spa.raters.batch import rate_in_batches
-    from spa.raters.endpoints.http_endpoint import ChatEndpoint
-    from spa.raters.prompt_messages import PromptWriter
-    from spa.raters.run import rate_visits
-
-    prompts = PromptWriter(workspace.texts)
-    if isinstance(endpoint, ChatEndpoint) and endpoint.rater.provider == "batch":
-        return rate_in_batches(
-            workspace,
-            visits,
-            prompts,
-            endpoint=endpoint,
-            rater_budget=rater_budget,
-            wait=wait,
-            progress=progress,
-            stopping=stopping,
-        )
-    return rate_visits(
-        workspace,
-        visits,
-        prompts,
-        endpoint=endpoint,
-        rater_budget=rater_budget,
-        progress=progress,
-        several=several,
-        stopping=stopping,
-    )
 
 
 def simulated_endpoint(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from pydantic import ValidationError
 
+from spa.commands.options import print_json
 from spa.errors import StudyError
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def budget_of(store: Store, rater: Rater, prices: PriceTable) -> RaterBudget:
     from spa.raters.budget import RaterBudget
     from spa.raters.estimate import spent_before
 
-    price = prices.of(rater.model)
+    price = prices.models.get(rater.model)
     spent = 0.0 if price is None else spent_before(Journal(store), rater.id)
     return RaterBudget(price, budget=rater.budget, spent=spent, batch=rater.provider == "batch")
 
@@ -146,7 +147,7 @@ def check_capabilities(
 ) -> tuple[dict[str, Any], list[str]]:
     """Probe once what the rater's endpoint supports; return it, and warnings.
 
-    ``wanted`` is true to probe again, false to skip; simulated and local models are not probed.
+    ``probe`` is true to probe again, false to skip; simulated and local models are not probed.
 
     Raises
     ------
@@ -217,7 +218,6 @@ def print_estimate(
     workspace: Workspace, visits: Sequence[RaterVisit], prompts: PromptWriter, prices: PriceTable, *, as_json: bool
 ) -> None:
     """Print the estimated requests, tokens and cost of a run."""
-    import json
     import sys
 
     from spa.journal import Journal
@@ -225,14 +225,14 @@ def print_estimate(
     from spa.raters.estimate import SAMPLE, estimate, spent_before
 
     rater = visits[0].asked.rater if visits else None
-    price = prices.of(rater.model) if rater is not None else None
+    price = prices.models.get(rater.model) if rater is not None else None
     spent = spent_before(Journal(workspace.store), rater.id) if rater is not None else 0.0
     hidden = as_json or not sys.stderr.isatty()
     length = min(SAMPLE, len(visits))
     with click.progressbar(length=length, label="Reading forms", hidden=hidden, file=sys.stderr) as bar:
         found = estimate(workspace, visits, prompts, price=price, spent=spent, progress=lambda: bar.update(1))
     if as_json:
-        click.echo(json.dumps({**asdict(found), "currency": prices.currency}, indent=2))
+        print_json({**asdict(found), "currency": prices.currency})
         return
     most = "at most " if is_live(workspace.study) else ""
     click.echo(f"{most}{found.visits} forms to answer, {found.finished} already answered")
@@ -249,12 +249,9 @@ def print_estimate(
 
 def print_summary(summary: RatingSummary, currency: str, *, as_json: bool) -> None:
     """Print the outcome of a run."""
-    import json
-
     if as_json:
         counts = {name: dict(getattr(summary, name)) for name in ("missing", "unfinished", "outcomes")}
-        facts = {**asdict(summary), **counts, "requests": summary.requests, "currency": currency}
-        click.echo(json.dumps(facts, ensure_ascii=False, indent=2))
+        print_json({**asdict(summary), **counts, "requests": summary.requests, "currency": currency})
         return
     before = f", {summary.finished_before} finished earlier" if summary.finished_before else ""
     spared = f", {summary.not_needed} not needed" if summary.not_needed else ""
@@ -285,8 +282,6 @@ def print_injection(
     workspace: Workspace, visits: Sequence[RaterVisit], summary: RatingSummary, *, as_json: bool
 ) -> None:
     """Print how a hostile line changed the answers."""
-    import json
-
     from spa.raters.injection import injection
 
     protocol = visits[0].asked.protocol
@@ -299,7 +294,7 @@ def print_injection(
     }
     found = injection(workspace.store, visits, questions)
     if as_json:
-        click.echo(json.dumps({**asdict(found), "rater": summary.rater, "requests": summary.requests}, indent=2))
+        print_json({**asdict(found), "rater": summary.rater, "requests": summary.requests})
         return
     click.echo(f"{summary.rater}: {found.forms} forms with a hostile line in the texts of one system")
     click.echo(f"  {found.compared} questions about that system were answered with and without the line")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spa.commands.options import json_option, store_option, study_argument
+from spa.commands.options import json_option, print_json, store_option, study_argument
 from spa.commands.simulation import check_url, choose_truth, simulation_options
 from spa.commands.workspace import with_store
 from spa.errors import ResponseError
@@ -57,8 +57,6 @@ def simulate(
     Their answers are stored as "simulated" and never mixed with those of people. Incomplete visits of
     an earlier run are finished first.
     """
-    import json
-
     from spa.commands.workspace import open_workspace
     from spa.simulation.simulated_annotators import CROWD
 
@@ -75,7 +73,7 @@ def simulate(
     pages = sum(visit.pages for visit in visits)
     if as_json:
         facts = {"annotators": len(visits), "with_code": finished, "pages": pages, "truth": known.utilities}
-        click.echo(json.dumps({**facts, "seed": seed, "store": workspace.store.name}, ensure_ascii=False, indent=2))
+        print_json({**facts, "seed": seed, "store": workspace.store.name})
         return
     if visits:
         click.echo(f"{len(visits)} visits, {pages} pages sent, {finished} ended with a completion code")
@@ -130,7 +128,7 @@ def check_server(address: str, store: Store) -> None:
 
 
 def book(store: Store, annotators: int | None, people: People | None = None) -> list[str]:
-    """Return links of simulated annotators: those half way first, then new ones up to ``wanted`` in all.
+    """Return links of simulated annotators: those half way first, then new ones up to ``annotators`` in all.
 
     Each is given their assignment here, marked as simulated, so that no server that shares the
     store takes them for people.

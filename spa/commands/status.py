@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from spa.commands.options import json_option, store_option, study_argument
+from spa.commands.options import json_option, print_json, store_option, study_argument
 
 if TYPE_CHECKING:
     from spa.responses.status import Status, VisitCounts
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 @json_option
 def status(study: Path, store: str | None, codes: bool, as_json: bool) -> None:
     """Show the progress of STUDY: places, dropouts, outcomes, minutes, hourly pay, and what a live study decided."""
-    import json
     import time
     from dataclasses import asdict
 
@@ -43,8 +42,9 @@ def status(study: Path, store: str | None, codes: bool, as_json: bool) -> None:
         states, title = live_states(workspace.study, workspace.store), workspace.study.title
     if as_json:
         more = {"live": [asdict(state) | {"enough": state.enough} for state in states]} if states else {}
-        facts = _facts(found) | more | ({"codes": known} if codes else {})
-        click.echo(json.dumps(facts, ensure_ascii=False, indent=2))
+        amounts = {name: getattr(found, name) for name in ("pay", "hourly_pay", "planned_hourly_pay")}
+        money = {name: None if amount is None else str(amount) for name, amount in amounts.items()}
+        print_json(asdict(found) | money | more | ({"codes": known} if codes else {}))
         return
     click.echo(f"{title}: {found.completed} of {found.places} places done, {found.at_work} at work, {found.free} free")
     _show_lines(found.lines)
@@ -57,19 +57,7 @@ def status(study: Path, store: str | None, codes: bool, as_json: bool) -> None:
         click.echo(f"codes for {source}: " + ", ".join(f"{outcome} {code}" for outcome, code in each.items()))
 
 
-def _facts(found: Status) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    money = {name: _text(getattr(found, name)) for name in ("pay", "hourly_pay", "planned_hourly_pay")}
-    return {**asdict(found), **money}
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)
-
-
 def _show_lines(lines: tuple[VisitCounts, ...]) -> None:
-    """Print a table with the counts that are not all zero."""
     from rich import box
     from rich.console import Console
     from rich.table import Table

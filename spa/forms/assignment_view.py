@@ -10,7 +10,7 @@ from spa.errors import StudyError
 from spa.forms.form import Exhibit, Segment
 from spa.forms.text_cache import TextCache
 from spa.forms.word_diff import mark_differences
-from spa.study.assignment import Assignment, BlindingKey, Block, ShownOutput
+from spa.study.assignment import Assignment, BlindingKey, ShownOutput
 from spa.study.output_files import cleaned
 from spa.study.outputs import Output, Outputs
 from spa.study.sampling import label_name
@@ -57,6 +57,12 @@ class AssignmentView:
             ("asked", elicitation), lambda: overall_first(self.study.criteria_of(elicitation))
         )
 
+    def ask(self, kind: str, criterion_id: str, **systems: str) -> str:
+        """Return what a page of this kind asks about a criterion, or as a whole."""
+        if criterion_id == OVERALL:
+            return self.say(f"{kind}_overall", **systems)
+        return self.say(f"{kind}_criterion", criterion=self.criterion(criterion_id).name, **systems)
+
     def criterion(self, criterion_id: str) -> Criterion:
         """Return a criterion of the study."""
         return self.text_cache.criteria[criterion_id]
@@ -77,11 +83,8 @@ class AssignmentView:
         plain: list[str] = []
         marking: list[str] = []
         for criterion in self.criteria_of(elicitation):
-            marks = (
-                elicitation not in ("choices", "ranking")
-                and criterion != OVERALL
-                and self.criterion(criterion).mark_differences
-            )
+            one_output = elicitation not in ("choices", "ranking")
+            marks = one_output and criterion != OVERALL and self.criterion(criterion).mark_differences
             shows = self.study.shows_item_text(elicitation, criterion)
             (marking if marks else plain if shows else bare).append(criterion)
         return bare, plain, marking
@@ -131,7 +134,7 @@ class AssignmentView:
     def rows(self, block: int) -> tuple[ExhibitRow, ...]:
         """Return a block's outputs row by row: the first of every label, the second, ..."""
         if (found := self._rows.get(block)) is None:
-            found = self._rows[block] = tuple(map(self._row, _cut(self.assignment.blocks[block])))
+            found = self._rows[block] = tuple(map(self._row, self.assignment.blocks[block].rows))
         return found
 
     def row_of(self, output: ShownOutput) -> tuple[int, int]:
@@ -206,11 +209,6 @@ class AssignmentView:
         )
         self._made[place] = exhibit
         return exhibit
-
-
-def _cut(block: Block) -> list[tuple[ShownOutput, ...]]:
-    width = len(block.labels)
-    return [block.shown[start : start + width] for start in range(0, len(block.shown), width)]
 
 
 def overall_first(criteria: tuple[str, ...]) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ from spa.forms import scales
 from spa.forms.assignment_view import AssignmentView
 from spa.forms.form import ChoiceTarget, ExhibitsBlock, Page, PageBlock, PreferenceTarget, Question, TextBlock
 from spa.study.assignment import OutputPair, ShownOutput
-from spa.study.study import OVERALL
 
 Directions = tuple[tuple[str, str], ...]
 
@@ -24,7 +23,7 @@ def reading_pages(view: AssignmentView) -> list[Page]:
         intro = (TextBlock(markdown=view.say("reading_intro")),) if number == 1 else ()
         title = view.say("reading_title", number=str(number), total=str(len(read)))
         blocks = (*intro, *_side_by_side(view, [row.outputs]))
-        pages.append(Page(page_id="", kind="reading", audience="everybody", title=title, blocks=blocks))
+        pages.append(Page(kind="reading", title=title, blocks=blocks))
     return pages
 
 
@@ -38,9 +37,7 @@ def comparison_pages(view: AssignmentView, *, read_before: bool) -> list[Page]:
         intro = view.say("comparison_again" if read_before else "comparison_intro", x=x, y=y)
         pages.append(
             Page(
-                page_id="",
                 kind="comparison",
-                audience="everybody",
                 title=view.say("comparison_title", number=str(number), total=str(len(comparisons)), x=x, y=y),
                 blocks=(
                     TextBlock(markdown=intro),
@@ -57,9 +54,7 @@ def choice_pages(view: AssignmentView) -> list[Page]:
     choices = view.assignment.choices
     return [
         Page(
-            page_id="",
             kind="choice",
-            audience="everybody",
             title=view.say("choice_title", number=str(number), total=str(len(choices))),
             blocks=tuple(_choice_blocks(view, choice)),
         )
@@ -98,8 +93,7 @@ def _preference_questions(view: AssignmentView, directions: Directions, exposure
         ("preferences", directions, exposure),
         lambda: tuple(
             Question(
-                question_id="",
-                text=_ask(view, "spa", criterion, x=view.system(x), y=view.system(y)),
+                text=view.ask("spa", criterion, x=view.system(x), y=view.system(y)),
                 answer=scales.percent(view, x),
                 target=PreferenceTarget(
                     label_x=x, label_y=y, exposure=exposure, criterion=criterion, asked_first=turn == 0
@@ -126,8 +120,7 @@ def _choice_questions(view: AssignmentView, choice: OutputPair, criteria: Sequen
     ties = view.study.choices is not None and view.study.choices.ties
     return [
         Question(
-            question_id="",
-            text=_ask(view, "choice", criterion),
+            text=view.ask("choice", criterion),
             answer=scales.winner(view, x.label, y.label, ties=ties),
             target=ChoiceTarget(
                 label_x=x.label,
@@ -140,9 +133,3 @@ def _choice_questions(view: AssignmentView, choice: OutputPair, criteria: Sequen
         )
         for criterion in criteria
     ]
-
-
-def _ask(view: AssignmentView, kind: str, criterion: str, **systems: str) -> str:
-    if criterion == OVERALL:
-        return view.say(f"{kind}_overall", **systems)
-    return view.say(f"{kind}_criterion", criterion=view.criterion(criterion).name, **systems)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
 
-from spa.forms.form import ExhibitsBlock, Form
+from spa.forms.form import Form
 from spa.forms.form_text import page_text
 from spa.forms.word_diff import CJK
 from spa.study.study import Study
@@ -100,12 +100,5 @@ def _counted(form: Form) -> tuple[int, int]:
 
 
 def _images(form: Form) -> int:
-    images = {
-        exhibit.exhibit_id
-        for page in form.pages
-        for block in page.blocks
-        if isinstance(block, ExhibitsBlock)
-        for exhibit in block.exhibits
-        if exhibit.image is not None
-    }
-    return len(images)
+    shown = (exhibit for page in form.pages for block in page.exhibits for exhibit in block.exhibits)
+    return len({exhibit.exhibit_id for exhibit in shown if exhibit.image is not None})

@@ -246,7 +246,7 @@ class ExhibitsBlock:
 class Question:
     """One question: the text asked, how it is answered, and what the answer is about."""
 
-    question_id: str  # "q1", ...; the name of the field on the page and the key in an LLM's JSON
+    question_id: str = ""  # "q1", ..., once the form is numbered; the field on the page, the key in an LLM's JSON
     text: str
     answer: Answer
     target: Target
@@ -285,7 +285,7 @@ PageBlock = TextBlock | ExhibitsBlock | Question
 class Page:
     """One screen. A page for people only (consent, screening, attention checks) is left out of prompts."""
 
-    page_id: str  # "p1", ...
+    page_id: str = ""  # "p1", ..., once the form is numbered
     kind: Literal[
         "consent",
         "screening",
@@ -298,7 +298,7 @@ class Page:
         "check",
         "interview",
     ]
-    audience: Audience
+    audience: Audience = "everybody"
     title: str
     blocks: tuple[PageBlock, ...]
 
@@ -310,16 +310,17 @@ class Page:
     @cached_property
     def outputs(self) -> tuple[Exhibit, ...]:
         """The outputs of systems that the page shows."""
-        return tuple(one for block in self._exhibits for one in block.exhibits if one.label is not None)
+        return tuple(one for block in self.exhibits for one in block.exhibits if one.label is not None)
 
     @cached_property
     def new_outputs(self) -> tuple[Exhibit, ...]:
         """Those of them that no earlier page showed."""
-        new = (block for block in self._exhibits if not block.repeated)
+        new = (block for block in self.exhibits if not block.repeated)
         return tuple(one for block in new for one in block.exhibits if one.label is not None)
 
     @property
-    def _exhibits(self) -> Iterator[ExhibitsBlock]:
+    def exhibits(self) -> Iterator[ExhibitsBlock]:
+        """The blocks that show something, in reading order."""
         return (block for block in self.blocks if isinstance(block, ExhibitsBlock))
 
 

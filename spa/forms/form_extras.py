@@ -104,7 +104,6 @@ def _explained(
             yield block
             continue
         explanation = Question(
-            question_id="",
             text=view.say(f"explain_{place}", question=block.text),
             answer=TextAnswer(),
             target=ExplanationTarget(of=block.target),

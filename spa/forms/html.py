@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import Literal, Protocol
+from typing import Literal
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -23,6 +23,7 @@ from spa.forms.assets import asset_name, asset_text
 from spa.forms.effort import count_words
 from spa.forms.form import (
     AnswerOption,
+    ConfirmAnswer,
     Exhibit,
     ExhibitsBlock,
     Form,
@@ -39,6 +40,7 @@ from spa.forms.form import (
 from spa.forms.form_text import exhibits_of
 from spa.forms.markdown import render_emphasis, render_markdown
 from spa.forms.spans import quoted_lines
+from spa.forms.texts import Texts
 
 Gap = Literal["empty", "unusable"]
 UNWRITABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]")  # not allowed in HTML, or not in UTF-8
@@ -51,21 +53,6 @@ MOST_CACHED = 4096  # rendered questions; one takes one or two kB
 LONGEST_CACHED = 20  # characters of an answer: what is sent to us may be long, and is not for keeping
 SHORT_OPTION = 32  # characters; a Likert scale with longer words is a list, not a row
 SHORT_ANSWER = 12  # characters; answers no longer than this stand beside one another, as many as there is room for
-
-
-class PageTexts(Protocol):
-    """The locale's texts, as far as a page needs them."""
-
-    @property
-    def language(self) -> str:
-        """Return the language of the texts."""
-
-    @property
-    def right_to_left(self) -> bool:
-        """Return whether the language runs from right to left."""
-
-    def say(self, key: str, **values: str) -> str:
-        """Return one text with its values filled in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +160,7 @@ class PageRegion:
 
 
 def render_page(
-    form: Form, page: Page, texts: PageTexts, *, addresses: Addresses | None = None, state: PageState | None = None
+    form: Form, page: Page, texts: Texts, *, addresses: Addresses | None = None, state: PageState | None = None
 ) -> str:
     """Render one page of a form as a whole HTML document.
 
@@ -198,7 +185,7 @@ def render_page(
 
 def render_whole(
     form: Form,
-    texts: PageTexts,
+    texts: Texts,
     *,
     posting: Posting | None = None,
     answers: Mapping[str, str] | None = None,
@@ -226,7 +213,7 @@ def render_whole(
 
 def render_notice(
     name: Literal["start", "done", "notice"],
-    texts: PageTexts,
+    texts: Texts,
     *,
     asset: Callable[[str], str] | None = None,
     **values: object,
@@ -287,31 +274,24 @@ def _marks_errors(page: Page) -> bool:
 
 
 def _scripts(spans: bool) -> tuple[str, ...]:
-    """Return the scripts of a page, of which the second is for marking errors."""
     return tuple(asset_text(name) for name in ("form.js", *(("spans.js",) if spans else ())))
 
 
+KINDS: dict[type, str] = {
+    PageRegion: "stage",
+    TextBlock: "text",
+    NumberAnswer: "number",
+    OptionsAnswer: "options",
+    TextAnswer: "free_text",
+    OrderAnswer: "order",
+    SpansAnswer: "spans",
+    ConfirmAnswer: "confirm",
+}
+
+
 def _kind_of(block: object) -> str:
-    """Return which part of the template renders a block."""
-    if isinstance(block, PageRegion):
-        return "stage"
-    if isinstance(block, TextBlock):
-        return "text"
-    if not isinstance(block, Question):
-        raise TypeError(f"nothing renders a {type(block).__name__}")
-    match block.answer:
-        case NumberAnswer():
-            return "number"
-        case OptionsAnswer():
-            return "options"
-        case TextAnswer():
-            return "free_text"
-        case OrderAnswer():
-            return "order"
-        case SpansAnswer():
-            return "spans"
-        case _:
-            return "confirm"
+    """Return which part of the template renders a block, or a question by its answer."""
+    return KINDS[type(block.answer if isinstance(block, Question) else block)]
 
 
 def _arrangement(answer: OptionsAnswer) -> str:
@@ -331,7 +311,6 @@ def _option_words(option: AnswerOption) -> Markup:
 
 
 def _segments(exhibit: Exhibit) -> Markup:
-    """Return an exhibit's text with its marks."""
     marked = Markup("<mark>[{}]</mark>")
     return Markup("".join(marked.format(one.text) if one.marked else escape(one.text) for one in exhibit.segments))
 
@@ -365,7 +344,7 @@ def _cached_question(macro: Callable[[Question], Markup], question: Question, st
     return found
 
 
-def _document(template: str, texts: PageTexts, **values: object) -> str:
+def _document(template: str, texts: Texts, **values: object) -> str:
     rendered = _environment().get_template(template).render(texts=texts, say=texts.say, **values)
     return UNWRITABLE.sub("\N{REPLACEMENT CHARACTER}", rendered)
 

@@ -14,13 +14,7 @@ def instructions_page(view: AssignmentView) -> Page:
     blocks = view.assignment.blocks
     seen = "instructions", *((block.exposure, block.labels) for block in blocks)
     markdown = view.study.instructions.text or view.text_cache.cached(seen, lambda: preset_instructions(view))
-    return Page(
-        page_id="",
-        kind="instructions",
-        audience="everybody",
-        title=view.study.title,
-        blocks=(TextBlock(markdown=markdown),),
-    )
+    return Page(kind="instructions", title=view.study.title, blocks=(TextBlock(markdown=markdown),))
 
 
 def preset_instructions(view: AssignmentView) -> str:

@@ -10,7 +10,6 @@ from spa.forms.form import (
     ConfirmationTarget,
     InterviewTarget,
     Page,
-    PageBlock,
     Question,
     ScreeningTarget,
     TextAnswer,
@@ -23,73 +22,60 @@ def consent_pages(view: AssignmentView) -> list[Page]:
     if view.study.consent.text is None:
         return []
     question = Question(
-        question_id="",
         text=view.say("consent_question"),
         answer=ConfirmAnswer(text=view.say("consent_box")),
         target=ConfirmationTarget(confirmation="consent"),
     )
     blocks = (TextBlock(markdown=view.study.consent.text), question)
-    return [_people_page("consent", view.say("consent_title"), blocks)]
+    return [Page(kind="consent", audience="people", title=view.say("consent_title"), blocks=blocks)]
 
 
 def screening_pages(view: AssignmentView) -> list[Page]:
     """Return one page with all screening questions; none where there is none."""
     questions = tuple(
         Question(
-            question_id="",
-            text=screening.question,
-            answer=scales.of_texts(screening.options),
-            target=ScreeningTarget(screening_id=screening.id, eligible=screening.eligible),
+            text=one.question,
+            answer=scales.of_texts(one.options),
+            target=ScreeningTarget(screening_id=one.id, eligible=one.eligible),
         )
-        for screening in view.study.screening
+        for one in view.study.screening
     )
-    return [_people_page("screening", view.say("screening_title"), questions)] if questions else []
+    page = Page(kind="screening", audience="people", title=view.say("screening_title"), blocks=questions)
+    return [page] if questions else []
 
 
 def confirmation_page(view: AssignmentView) -> Page:
     """Return the page after the instructions. It stands alone because LLMs read the instructions too."""
     question = Question(
-        question_id="",
         text=view.say("confirmation_question"),
         answer=ConfirmAnswer(text=view.say("confirmation_box")),
         target=ConfirmationTarget(confirmation="instructions"),
     )
-    return _people_page("instructions", view.say("confirmation_title"), (question,))
+    return Page(kind="instructions", audience="people", title=view.say("confirmation_title"), blocks=(question,))
 
 
 def attention_pages(view: AssignmentView) -> list[Page]:
     """Return one page for each attention check, in the order of the study."""
-    return [
-        _people_page(
-            "check",
-            view.say("check_title"),
-            (
-                Question(
-                    question_id="",
-                    text=check.question,
-                    answer=scales.of_texts(check.options),
-                    target=CheckTarget(check_id=check.id, kind="attention", expected=check.expected),
-                ),
-            ),
+    questions = [
+        Question(
+            text=check.question,
+            answer=scales.of_texts(check.options),
+            target=CheckTarget(check_id=check.id, kind="attention", expected=check.expected),
         )
         for check in view.study.attention_checks
     ]
+    title = view.say("check_title")
+    return [Page(kind="check", audience="people", title=title, blocks=(question,)) for question in questions]
 
 
 def interview_pages(view: AssignmentView, *, first: bool) -> list[Page]:
     """Return the page with the questions of the interview that come first, or last; none where there are none."""
     questions = tuple(
         Question(
-            question_id="",
-            text=one.question,
-            answer=TextAnswer(required=one.required),
-            target=InterviewTarget(interview_id=one.id),
+            text=one.question, answer=TextAnswer(required=one.required), target=InterviewTarget(interview_id=one.id)
         )
         for one in view.study.interview
         if one.first == first
     )
-    return [_people_page("interview", view.say("interview_title"), questions)] if questions else []
-
-
-def _people_page(kind: str, title: str, blocks: tuple[PageBlock, ...]) -> Page:
-    return Page(page_id="", kind=kind, audience="people", title=title, blocks=blocks)  # type: ignore[arg-type]
+    page = Page(kind="interview", audience="people", title=view.say("interview_title"), blocks=questions)
+    return [page] if questions else []

@@ -307,7 +307,6 @@ def _fenced(text: str) -> Fragment:
 
 @lru_cache(maxsize=1024)  # the questions of a study are answered in few ways
 def _offers(answer: Answer) -> Fragment:
-    """Render what is offered as an answer."""
     coded = isinstance(answer, OptionsAnswer | OrderAnswer) and any(
         option.value != option.text for option in answer.options
     )

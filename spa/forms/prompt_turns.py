@@ -12,7 +12,6 @@ from typing import Literal
 
 from spa.forms.form import (
     ChoiceTarget,
-    Exhibit,
     ExhibitsBlock,
     ExplanationTarget,
     Form,
@@ -86,7 +85,8 @@ def _by_page(pages: Sequence[Page]) -> Iterator[PromptTurn]:
         yield PromptTurn(
             turn_id=page.page_id, pages=tuple(waiting), questions=page.questions, alone=first, sent=sent_before
         )
-        sent |= {exhibit.exhibit_id for each in waiting for exhibit in _exhibits(each.blocks)}
+        shown = (block for each in waiting for block in each.exhibits)
+        sent |= {exhibit.exhibit_id for block in shown for exhibit in exhibits_of(block)}
         waiting, first = [], False
 
 
@@ -151,9 +151,3 @@ def _outputs_of(question: Question) -> set[tuple[str | None, str, int]] | None:
             return {(label, item, sample) for label, sample in zip(labels, samples, strict=True)}
         case _:
             return None
-
-
-def _exhibits(blocks: Sequence[PageBlock]) -> Iterator[Exhibit]:
-    for block in blocks:
-        if isinstance(block, ExhibitsBlock):
-            yield from exhibits_of(block)

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from spa.forms.assignment_view import AssignmentView
 from spa.forms.form import AnswerOption, ExhibitsBlock, OrderAnswer, Page, PageBlock, Question, RankingTarget
 from spa.study.assignment import ShownOutput
-from spa.study.study import OVERALL
 
 
 def ranking_pages(view: AssignmentView) -> list[Page]:
@@ -15,9 +14,7 @@ def ranking_pages(view: AssignmentView) -> list[Page]:
     rankings = view.assignment.rankings
     return [
         Page(
-            page_id="",
             kind="ranking",
-            audience="everybody",
             title=view.say("ranking_title", number=str(number), total=str(len(rankings))),
             blocks=tuple(_blocks(view, outputs)),
         )
@@ -38,10 +35,7 @@ def _blocks(view: AssignmentView, outputs: Sequence[ShownOutput]) -> Iterator[Pa
 def _question(view: AssignmentView, outputs: Sequence[ShownOutput], criterion: str) -> Question:
     labels = tuple(output.label for output in outputs)
     return Question(
-        question_id="",
-        text=view.say("ranking_overall")
-        if criterion == OVERALL
-        else view.say("ranking_criterion", criterion=view.criterion(criterion).name),
+        text=view.ask("ranking", criterion),
         answer=view.text_cache.cached(
             ("order", labels),
             lambda: OrderAnswer(options=tuple(AnswerOption(value=label, text=view.system(label)) for label in labels)),

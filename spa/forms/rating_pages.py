@@ -63,7 +63,7 @@ def _groups(view: AssignmentView, pages: str, rated: list[ShownOutput]) -> list[
 
 
 def _page(blocks: tuple[PageBlock, ...]) -> Page:
-    return Page(page_id="", kind="rating", audience="everybody", title="", blocks=blocks)
+    return Page(kind="rating", title="", blocks=blocks)
 
 
 def _group_blocks(view: AssignmentView, together: list[RatedBy], group: list[ShownOutput]) -> tuple[PageBlock, ...]:
@@ -117,7 +117,7 @@ def _rating_questions(
     """Return the question about a criterion, with that for the reason where the study asks for one."""
     named = None if view.study.single_outputs else output.label
     if elicitation == "spans":
-        scored = _overall(view, named) if criterion == OVERALL else _about(view, named, criterion)
+        scored = _overall_question(view, named) if criterion == OVERALL else _criterion_question(view, named, criterion)
         return span_questions(view, output, criterion, scored)
     text, answer, reason = view.text_cache.cached(
         ("rating", elicitation, named, criterion), lambda: _wording(view, elicitation, named, criterion)
@@ -125,11 +125,11 @@ def _rating_questions(
     target = RatingTarget(
         label=output.label, item_id=output.item_id, sample=output.sample, criterion=criterion, elicitation=elicitation
     )
-    rating = Question(question_id="", text=text, answer=answer, target=target)
+    rating = Question(text=text, answer=answer, target=target)
     if reason is None:
         return [rating]
     explanation = ExplanationTarget(of=target)
-    return [rating, Question(question_id="", text=reason, answer=TextAnswer(required=False), target=explanation)]
+    return [rating, Question(text=reason, answer=TextAnswer(required=False), target=explanation)]
 
 
 def _wording(
@@ -141,22 +141,22 @@ def _wording(
     if isinstance(section, Likert):
         answer = scales.likert(view, section)
     elif isinstance(section, Continuous):
-        answer = scales.continuous(view, section)
+        answer = scales.zero_to_hundred(view, "continuous", section.low, section.high)
     else:
         answer = scales.categories(view, view.criterion(criterion))
     if criterion == OVERALL:
-        return _overall(view, label), answer, None
+        return _overall_question(view, label), answer, None
     reason = view.say("reason") if view.criterion(criterion).reason else None
-    return _about(view, label, criterion), answer, reason
+    return _criterion_question(view, label, criterion), answer, reason
 
 
-def _overall(view: AssignmentView, label: str | None) -> str:
+def _overall_question(view: AssignmentView, label: str | None) -> str:
     if label is None:
         return view.say("identical_overall")
     return view.say("rating_overall", system=view.system(label))
 
 
-def _about(view: AssignmentView, label: str | None, criterion_id: str) -> str:
+def _criterion_question(view: AssignmentView, label: str | None, criterion_id: str) -> str:
     """Return the question about a criterion of one output; without a label it names no system."""
     criterion = view.criterion(criterion_id)
     system = view.say("unnamed_caption") if label is None else view.system(label)
@@ -173,12 +173,12 @@ def _references(view: AssignmentView, item_id: str, heading: Exhibit | None) -> 
     if section is None:
         return []
     ends = (("best", section.best_reference), ("worst", section.worst_reference))
-    exhibits: list[Exhibit] = [
+    exhibits = tuple(
         view.reference(item_id, system, view.say(f"{end}_reference_caption"))
         for end, system in ends
         if system is not None
-    ]
-    return [ExhibitsBlock(heading=heading, exhibits=tuple(exhibits))] if exhibits else []
+    )
+    return [ExhibitsBlock(heading=heading, exhibits=exhibits)] if exhibits else []
 
 
 def _put_identical_pairs(view: AssignmentView, pages: list[Page]) -> None:
@@ -216,8 +216,7 @@ def _identical_pair(view: AssignmentView, name: str, item_id: str, criteria: lis
         criterion = view.criterion(criterion_id)
         questions.append(
             Question(
-                question_id="",
-                text=_about(view, None, criterion_id),
+                text=_criterion_question(view, None, criterion_id),
                 answer=scales.likert(view, section),
                 target=CheckTarget(
                     check_id=f"{name}/{criterion_id}",

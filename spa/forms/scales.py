@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spa.forms.assignment_view import AssignmentView
 from spa.forms.form import AnswerOption, NumberAnswer, OptionsAnswer
-from spa.study.study import Continuous, Criterion, Likert
+from spa.study.study import Criterion, Likert
 
 
 def percent(view: AssignmentView, label_x: str) -> NumberAnswer:
@@ -13,12 +13,7 @@ def percent(view: AssignmentView, label_x: str) -> NumberAnswer:
     return view.text_cache.cached(
         ("percent", label_x),
         lambda: NumberAnswer(
-            low=0,
-            high=100,
-            scale=100,
-            low_text=view.say("spa_low", x=x),
-            high_text=view.say("spa_high", x=x),
-            unit="%",
+            low=0, high=100, scale=100, low_text=view.say("spa_low", x=x), high_text=view.say("spa_high", x=x), unit="%"
         ),
     )
 
@@ -29,10 +24,7 @@ def likert(view: AssignmentView, section: Likert) -> OptionsAnswer:
 
 
 def _likert(view: AssignmentView, section: Likert) -> OptionsAnswer:
-    words = {
-        1: section.low or view.say("rating_low"),
-        section.points: section.high or view.say("rating_high"),
-    }
+    words = {1: section.low or view.say("rating_low"), section.points: section.high or view.say("rating_high")}
     return OptionsAnswer(
         options=tuple(
             AnswerOption(value=str(point), text=_end(view, point, words.get(point)), score=float(point))
@@ -40,11 +32,6 @@ def _likert(view: AssignmentView, section: Likert) -> OptionsAnswer:
         ),
         half_points=section.half_points,
     )
-
-
-def continuous(view: AssignmentView, section: Continuous) -> NumberAnswer:
-    """Return the answer from 0 to 100, words at both ends."""
-    return zero_to_hundred(view, "continuous", section.low, section.high)
 
 
 def zero_to_hundred(view: AssignmentView, table: str, low: str | None, high: str | None) -> NumberAnswer:
@@ -79,10 +66,7 @@ def winner(view: AssignmentView, label_x: str, label_y: str, *, ties: bool) -> O
 
 
 def _winner(view: AssignmentView, label_x: str, label_y: str, *, ties: bool) -> OptionsAnswer:
-    options = [
-        AnswerOption(value="x", text=view.system(label_x)),
-        AnswerOption(value="y", text=view.system(label_y)),
-    ]
+    options = [AnswerOption(value="x", text=view.system(label_x)), AnswerOption(value="y", text=view.system(label_y))]
     if ties:
         options.append(AnswerOption(value="tie", text=view.say("choice_tie")))
     return OptionsAnswer(options=tuple(options))

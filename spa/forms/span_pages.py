@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 from spa.forms import scales
 from spa.forms.assignment_view import AssignmentView
 from spa.forms.form import AnswerOption, Question, RatingTarget, SpansAnswer, SpanTarget
 from spa.forms.texts import Texts
 from spa.study.assignment import ShownOutput
-from spa.study.study import OVERALL
 
 MQM_WEIGHTS = tuple(5.0**place for place in range(9))  # minor 1, major 5 (Freitag et al. 2021, table 4)
 
@@ -17,25 +17,13 @@ MQM_WEIGHTS = tuple(5.0**place for place in range(9))  # minor 1, major 5 (Freit
 def span_questions(view: AssignmentView, output: ShownOutput, criterion: str, scored: str) -> list[Question]:
     """Return the question that has errors of an output marked, and the rating from 0 to 100 that follows.
 
-    Parameters
-    ----------
-    view : AssignmentView
-        Of a study with [spans].
-    output : ShownOutput
-        Its text is marked as it is shown.
-    criterion : str
-        Which errors; "overall" for all.
-    scored : str
-        What the rating asks.
+    The text is marked as it is shown; ``criterion`` says which errors ("overall": all), ``scored`` what the rating
+    asks.
     """
     section = view.study.spans
     if section is None:
         raise ValueError("errors are marked where a study has [spans]")
     errors = SpanTarget(label=output.label, item_id=output.item_id, sample=output.sample, criterion=criterion)
-    if criterion == OVERALL:
-        asked = view.say("spans_overall")
-    else:
-        asked = view.say("spans_criterion", criterion=view.criterion(criterion).name)
     weights = zip(section.severities, section.weights or MQM_WEIGHTS, strict=False)
     answer = SpansAnswer(
         text=view.output(output).text,
@@ -43,17 +31,11 @@ def span_questions(view: AssignmentView, output: ShownOutput, criterion: str, sc
         categories=section.categories,
         no_errors=view.say("spans_none"),
     )
-    questions = [Question(question_id="", text=asked, answer=answer, target=errors)]
+    questions = [Question(text=view.ask("spans", criterion), answer=answer, target=errors)]
     if section.score:
         scale = scales.zero_to_hundred(view, "spans", section.low, section.high)
-        target = RatingTarget(
-            label=output.label,
-            item_id=output.item_id,
-            sample=output.sample,
-            criterion=criterion,
-            elicitation="continuous",
-        )
-        questions.append(Question(question_id="", text=scored, answer=scale, target=target))
+        target = RatingTarget(**asdict(errors), elicitation="continuous")
+        questions.append(Question(text=scored, answer=scale, target=target))
     return questions
 
 

@@ -84,12 +84,8 @@ def _ends_in_mark(word: str, token: str) -> bool:
 
 
 def _common_start(first: list[str], second: list[str]) -> int:
-    length = 0
-    for one, other in zip(first, second, strict=False):
-        if one != other:
-            break
-        length += 1
-    return length
+    pairs = zip(first, second, strict=False)
+    return next((place for place, (one, other) in enumerate(pairs) if one != other), min(len(first), len(second)))
 
 
 def _between(places: list[int], run: range) -> range:

@@ -123,7 +123,6 @@ def _person(path: Path, folder: Path, mapping: Potato, scores: _Scores, skipped:
 
 
 def _score_labels(mapping: Potato) -> list[tuple[str, str, str]]:
-    """Return system, criterion and label of every question of an item."""
     return [
         (system, criterion, criterion if number == 1 else f"{criterion}_{number}")
         for number, system in enumerate(mapping.systems, start=1)

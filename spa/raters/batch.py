@@ -100,7 +100,7 @@ class BatchRun:
     async def run(self, *, wait: bool, sleep: Callable[[float], Awaitable[None]]) -> RatingSummary:
         """Recover, collect and submit; repeat where the user waits."""
         for file in self._pending_files():
-            self.rater_budget.add_reserved(file.expected)
+            self.rater_budget.reserved += file.expected
         known = visit_states(self.forms.store, self.visits, lambda assignment_ids: None)
         self.summary.finished_before = sum(not visit_state.open for visit_state in known)
         async with self.endpoint:
@@ -131,7 +131,6 @@ class BatchRun:
         return files_of(self._journal, self._files.rater_id)
 
     async def _advance(self, file: BatchFile) -> None:
-        """Advance a file as far as possible now."""
         if file.upload.outcome == STARTED:  # a crash, or an interrupted connection
             found = await self._files.find_upload(file.digest)
             if found is None:
@@ -144,9 +143,8 @@ class BatchRun:
             return
         if file.create is not None and file.create.outcome == STARTED:
             found = await self._files.find_batch(file.digest)
-            outcome = NOT_SENT if found is None else "ok"
-            facts = {} if found is None else {"id": found}
-            file = replace(file, create=self._journal.finish(file.create, outcome, **facts))
+            facts = {"outcome": NOT_SENT} if found is None else {"outcome": "ok", "id": found}
+            file = replace(file, create=self._journal.finish(file.create, **facts))
         if file.batch_id is None:
             file = replace(file, create=await self._files.create(file.digest, str(file.file_id)))
         batch = await self._files.retrieve(str(file.batch_id))
@@ -154,7 +152,6 @@ class BatchRun:
             await self._collect(file, batch)
 
     def _reopen(self, file: BatchFile, outcome: str) -> None:
-        """Open the requests of a file again."""
         self._record_replies(file, {}, outcome)
         self._journal.finish(self._begin_collecting(file), outcome)
 
@@ -191,7 +188,6 @@ class BatchRun:
         return LLMReply(outcome=outcome, body=body, detail=self.endpoint.redacted(str(error.get("message") or "")))
 
     def _record_replies(self, file: BatchFile, replies: dict[str, LLMReply], left: str) -> None:
-        """Record the outcome of each request of a file, visit by visit."""
         visits = {visit.submission_id: visit for visit in self._visits_of(file)}
         each = file.expected / max(1, len(file.custom_ids))
         for submission_id, names in groupby(sorted(file.custom_ids), key=lambda name: name.rsplit("|", 2)[0]):
@@ -200,9 +196,9 @@ class BatchRun:
 
     def _visits_of(self, file: BatchFile) -> Iterator[RaterVisit]:
         """Yield the visits of a file, also those that this run is not to make: they are paid."""
-        wanted = {name.rsplit("|", 2)[0] for name in file.custom_ids}
+        submission_ids = {name.rsplit("|", 2)[0] for name in file.custom_ids}
         every = rater_visits(self.forms.store, rater_variants(self.endpoint.rater))
-        return (visit for visit in (*self.visits, *every) if visit.submission_id in wanted)
+        return (visit for visit in (*self.visits, *every) if visit.submission_id in submission_ids)
 
     def _record_visit(
         self, visit: RaterVisit, names: Sequence[str], replies: dict[str, LLMReply], left: str, expected: float
@@ -218,8 +214,7 @@ class BatchRun:
                     continue  # already read by an interrupted run
                 reply = replies.get(name, LLMReply(outcome=left))
                 outcome = conversation.outcome_of(begun, reply)
-                cost = self.rater_budget.pay(expected, reply)
-                facts = reply.facts if cost is None else {**reply.facts, "cost": cost}
+                facts = self.rater_budget.pay(expected, reply)
                 conversation = conversation.with_call(
                     journal.finish(connection, begun, outcome, response=reply.body, facts=facts)
                 )
@@ -240,7 +235,6 @@ class BatchRun:
         return visit_state.lease, RaterConversation(form, visit_state.calls, visit)
 
     async def _submit(self) -> None:
-        """Upload the open requests that are not pending, in as many files as needed."""
         waiting: list[BatchRequest] = []
         size = 0
         for line in self._open_requests():

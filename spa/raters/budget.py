@@ -55,10 +55,6 @@ class PriceTable(BaseModel):
     currency: Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")] = "USD"
     models: Mapping[str, Price] = Field(default_factory=dict)
 
-    def of(self, model: str) -> Price | None:
-        """Return the price of a model; ``None`` where the table does not know it."""
-        return self.models.get(model)
-
 
 def load_prices(path: Path | None, study: Path) -> PriceTable:
     """Read a price table: the file named, else ``prices.toml`` beside the study, else an empty one.
@@ -94,7 +90,7 @@ class RaterBudget:
         self._price = price
         self.limit = budget  # the most that may be spent
         self._batch = batch
-        self._reserved = 0.0
+        self.reserved = 0.0  # for requests in progress
         self.spent = spent  # in all
         self.spent_now = 0.0  # by this run
 
@@ -103,52 +99,40 @@ class RaterBudget:
         """Whether anything can be counted: the price is known."""
         return self._price is not None
 
-    @property
-    def reserved(self) -> float:
-        """The amount reserved for requests in progress."""
-        return self._reserved
-
-    @property
-    def promised(self) -> str:
-        """The amount reserved for requests in progress, in words; empty if none is."""
-        return f", and {self._reserved:.6g} reserved for requests in progress" if self._reserved > 1e-12 else ""
-
     def reserve(self, prompt_tokens: int, completion_tokens: int) -> float | None:
         """Reserve the expected cost of a request; ``None`` where it would exceed the budget."""
         if self._price is None:
             return 0.0
         expected = self._price.cost(prompt_tokens, completion_tokens, batch=self._batch)
-        if self.limit is not None and self.spent + self._reserved + expected > self.limit:
+        if self.limit is not None and self.spent + self.reserved + expected > self.limit:
             return None
-        self._reserved += expected
+        self.reserved += expected
         return expected
 
-    def add_reserved(self, amount: float) -> None:
-        """Reserve the cost of requests of an earlier run that are not paid yet."""
-        self._reserved += amount
-
-    def pay(self, expected: float, reply: LLMReply) -> float | None:
-        """Replace a reservation by the actual cost; ``None`` where no price is known or nothing is due.
+    def pay(self, expected: float, reply: LLMReply) -> dict[str, Any]:
+        """Replace a reservation by the actual cost; return the facts of a reply with its cost, if any is due and known.
 
         Where the endpoint returns no token counts, the reservation counts as the cost.
         """
-        self._reserved = max(0.0, self._reserved - expected)
+        self.reserved = max(0.0, self.reserved - expected)
         if self._price is None or not reply.model_replied:
-            return None
+            return reply.facts
         cost = expected
         if reply.prompt_tokens is not None and reply.completion_tokens is not None:
             cached = min(reply.cached_tokens or 0, reply.prompt_tokens)
             cost = self._price.cost(reply.prompt_tokens, reply.completion_tokens, cached=cached, batch=self._batch)
         self.spent += cost
         self.spent_now += cost
-        return cost
+        return {**reply.facts, "cost": cost}
 
 
 def budget_message(rater: Rater, rater_budget: RaterBudget) -> str:
     """Return one line: what is spent, and what to do."""
+    reserved = f", and {rater_budget.reserved:.6g} reserved for requests in progress"
     return (
         f"rater {rater.id!r}: the next request could pass the budget of {rater_budget.limit:g} "
-        f"({rater_budget.spent:.6g} is spent, {rater_budget.spent_now:.6g} of it by this run{rater_budget.promised}); "
+        f"({rater_budget.spent:.6g} is spent, {rater_budget.spent_now:.6g} of it by this run"
+        f"{reserved if rater_budget.reserved > 1e-12 else ''}); "
         "raise it with --budget, what is answered is kept"
     )
 
@@ -177,10 +161,9 @@ def parts_of(message: Mapping[str, Any]) -> Sequence[Any]:
     return content if isinstance(content, list) else [{"type": "text", "text": content}]
 
 
-def answer_tokens(questions: Iterable[Question], *, explained: bool) -> int:
+def answer_tokens(questions: Sequence[Question], *, explained: bool) -> int:
     """Estimate the tokens of a reply that answers questions."""
-    each = TOKENS_AN_ANSWER + (TOKENS_AN_EXPLANATION if explained else 0)
-    return sum(each for _ in questions)
+    return len(questions) * (TOKENS_AN_ANSWER + (TOKENS_AN_EXPLANATION if explained else 0))
 
 
 def is_cut(request: LLMRequest, reply: LLMReply) -> bool:

@@ -128,9 +128,7 @@ async def _try(endpoint: HTTPEndpoint, trial: Probe, journal: Journal, rater_bud
     body = {**endpoint.body(trial.request), **dict(trial.more)}
     begun = journal.begin(KIND, scope_of(endpoint), trial.key, json.dumps(body, sort_keys=True))
     reply = await endpoint.send(body)
-    cost = rater_budget.pay(reserved, reply)
-    facts = reply.facts if cost is None else {**reply.facts, "cost": cost}
-    journal.finish(begun, reply.outcome, response=reply.body, **facts)
+    journal.finish(begun, reply.outcome, response=reply.body, **rater_budget.pay(reserved, reply))
     if remedy_for(reply.outcome).hopeless and reply.outcome != "no_schema":
         raise PlatformError(failure_message(reply, endpoint.rater, endpoint.shown))
 
@@ -197,9 +195,9 @@ def _of_schema(call: JournalEntry | None, reply: LLMReply | None) -> str:
         return "unknown" if broken_off else "ignored"
 
 
-def _equal(said: dict[str, tuple[str, ...]], first: str, second: str, varies: bool | None) -> str:
+def _equal(texts: dict[str, tuple[str, ...]], first: str, second: str, varies: bool | None) -> str:
     """Return whether two samples are equal; it shows nothing where all samples are."""
-    one, other = said.get(first), said.get(second)
+    one, other = texts.get(first), texts.get(second)
     if not one or not other or not varies:
         return "unknown"
     return _yes(one[0] == other[0])

@@ -82,16 +82,8 @@ class RaterConversation:
 
     def submission(self, lease: Lease) -> Submission:
         """Return the visit with its answers; its seconds are those of its calls."""
-        return Submission(
-            submission_id=lease.submission_id,
-            assignment_id=lease.assignment_id,
-            annotator_id=lease.annotator_id,
-            annotator_kind=lease.annotator_kind,
-            source=lease.source,
-            answers=self.answers,
-            seconds=sum(call.seconds or 0.0 for calls in self._calls.values() for call in calls),
-            asked=self.visit.label,
-        )
+        seconds = sum(call.seconds or 0.0 for calls in self._calls.values() for call in calls)
+        return replace(lease.submission(self.answers, seconds), asked=self.visit.label)
 
     def outcome_of(self, call: JournalEntry, reply: LLMReply) -> str:
         """Return the outcome of a call as the journal has it: "ok" where every question has its answer."""

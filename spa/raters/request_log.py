@@ -79,6 +79,10 @@ class CallIndex:
         """Return who was called, ``id`` or ``id/variant``."""
         return tuple(dict.fromkeys(count.rater for count in self.counts))
 
+    def counts_of(self, rater: str) -> list[CallCount]:
+        """Return the counts of one rater, an outcome each."""
+        return [count for count in self.counts if count.rater == rater]
+
     def of(self, rater: str, outcome: str | None = None) -> Sequence[int]:
         """Return the numbers of a rater's calls, oldest first, all or those of one outcome."""
         if outcome is not None:
@@ -139,8 +143,7 @@ def _calls(connection: Connection) -> Iterator[Sequence[Any]]:
 
 @lru_cache(maxsize=4096)  # few variants, many visits
 def _rater_name(annotator_id: str, asked_as: str | None) -> str:
-    asked = condition_from_json(asked_as)
-    variant = None if asked is None else asked.variant
+    variant = getattr(condition_from_json(asked_as), "variant", None)
     return annotator_id if variant is None else f"{annotator_id}/{variant}"
 
 
@@ -179,11 +182,10 @@ def raw_calls(store: Store) -> Iterator[dict[str, Any]]:
 
 def _exported(call: JournalEntry, visit: Lease) -> dict[str, Any]:
     request = json.loads(call.request)
-    asked = visit.asked
     return {
         "annotator_id": visit.annotator_id,
-        "variant": None if asked is None else asked.variant,
-        "repeat": None if asked is None else asked.repeat,
+        "variant": getattr(visit.asked, "variant", None),
+        "repeat": getattr(visit.asked, "repeat", None),
         "assignment_id": visit.assignment_id,
         "ask": call.key,
         "attempt": call.attempt,

@@ -120,7 +120,7 @@ class RatingRun:
     limiter: RateLimiter | None = None  # a new one, unless something is known of the endpoint
     _failed_visits: int = 0
     _answered: int = 0  # requests of this run
-    _stopped: bool = False
+    stopped: bool = False  # once set, by any thread, nothing more is asked; requests under way are finished
     _saving: set[asyncio.Future[None]] = field(default_factory=set)  # outcomes being written
     _write_error: BaseException | None = None  # why one of them could not be written
     # How the leases of visits are written, with their first call
@@ -136,7 +136,7 @@ class RatingRun:
 
         async def work(queue: Iterator[list[RaterVisitState]]) -> None:
             for group in queue:
-                if self._stopped:
+                if self.stopped:
                     return
                 if await self._is_enough(group):
                     continue
@@ -145,7 +145,7 @@ class RatingRun:
                     await self._rate(group)
                     whole = True
                 finally:  # the other tasks finish their requests and begin nothing new
-                    self._stopped = self._stopped or not whole
+                    self.stopped = self.stopped or not whole
                 self._report()
 
         with self._stop_on_interrupt(), closing(self._writer), fewer_collections():
@@ -165,17 +165,7 @@ class RatingRun:
         self._raise_write_error()
         return self.summary
 
-    @property
-    def stopped(self) -> bool:
-        """Whether nothing more is asked."""
-        return self._stopped
-
-    def stop(self) -> None:
-        """Ask nothing more; requests under way are finished. Any thread may call it."""
-        self._stopped = True
-
     def _raise_write_error(self) -> None:
-        """Raise the error with which an earlier record could not be written."""
         if self._write_error is not None:
             raise self._write_error
 
@@ -188,7 +178,7 @@ class RatingRun:
             return
 
         def stop() -> None:
-            self._stopped = True
+            self.stopped = True
             self.summary.problem = "stopped with Ctrl-C; run the command again to resume, what is answered is kept"
             loop.remove_signal_handler(signal.SIGINT)
 
@@ -237,7 +227,7 @@ class RatingRun:
             else:
                 conversations.append((conversation, lease))
         while conversations:
-            if self._stopped:
+            if self.stopped:
                 self.summary.unfinished["not asked"] += len(conversations)
                 return
             asked, rest = next_asked(conversations)
@@ -249,8 +239,7 @@ class RatingRun:
 
     async def _finish(self, conversation: RaterConversation, lease: Lease) -> None:
         await self._save(
-            lambda connection: self._complete(connection, conversation, lease),
-            lambda: self._count_visit(conversation),
+            lambda connection: self._complete(connection, conversation, lease), lambda: self._count_visit(conversation)
         )
 
     async def _ask(self, conversations: list[OpenConversation]) -> tuple[list[OpenConversation], str | None]:
@@ -265,7 +254,7 @@ class RatingRun:
         for trial in range(TRIES_BUSY):
             reserved = self.rater_budget.reserve(read, said)
             if reserved is None:
-                self._stopped = True
+                self.stopped = True
                 return conversations, "budget"
             conversations, reply = await self._call(conversations, request, record, reserved)
             if reply.model_replied:
@@ -276,18 +265,18 @@ class RatingRun:
                 return conversations, None  # it may refuse several answers at once; retry one by one
             self.summary.problem = failure_message(reply, self.rater, self.endpoint.shown)
             tries = TRIES_BUSY if reply.outcome == "http_429" else TRIES
-            if trial >= tries - 1 or self._stopped or not remedy_for(reply.outcome).retry:
+            if trial >= tries - 1 or self.stopped or not remedy_for(reply.outcome).retry:
                 break
             wait = backoff(trial, self.rng)
             if reply.retry_after is None or reply.retry_after < wait:  # a server may always say 0
                 await self.sleep(wait)
             elif reply.retry_after > LONGEST_WAIT:
-                self._stopped = True
+                self.stopped = True
                 break
         self._failed_visits += 1
         shut = reply.outcome == "http_429" and self._answered == answered  # for all tasks, for minutes
         if shut or remedy_for(reply.outcome).hopeless or self._failed_visits >= MAX_FAILED_VISITS:
-            self._stopped = True
+            self.stopped = True
         return conversations, reply.outcome
 
     async def _call(
@@ -312,9 +301,8 @@ class RatingRun:
         replies = samples_of(reply, len(conversations))
         done, further = [], []
         for (conversation, lease), call, one in zip(conversations, begun, replies, strict=True):
-            cost = self.rater_budget.pay(reserved, one)
+            facts = self.rater_budget.pay(reserved, one)
             reserved = 0.0  # paid once
-            facts = one.facts if cost is None else {**one.facts, "cost": cost}
             done.append(journal.ended(call, conversation.outcome_of(call, one), response=one.body, facts=facts))
             further.append((conversation.with_call(done[-1]), lease))
 
@@ -349,7 +337,7 @@ class RatingRun:
             if saving.cancelled():
                 return
             if (error := saving.exception()) is not None:
-                self._write_error, self._stopped = self._write_error or error, True
+                self._write_error, self.stopped = self._write_error or error, True
                 return
             count()
 

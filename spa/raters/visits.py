@@ -99,7 +99,7 @@ class _Visits(Sequence[RaterVisit]):
 
     def __init__(self, assignment_ids: Sequence[str], ways: Sequence[RaterVariant]) -> None:
         self._names = assignment_ids
-        self._ways = [(protocol, repeat) for protocol in ways for repeat in range(1, protocol.protocol.repeats + 1)]
+        self._ways = [(asked, repeat) for asked in ways for repeat in range(1, asked.protocol.repeats + 1)]
 
     def __len__(self) -> int:
         return len(self._names) * len(self._ways)
@@ -109,8 +109,8 @@ class _Visits(Sequence[RaterVisit]):
             return [self[number] for number in range(*place.indices(len(self)))]
         if not 0 <= place < len(self):
             raise IndexError(place)
-        number, protocol = divmod(place, len(self._ways))
-        asked, repeat = self._ways[protocol]
+        number, way = divmod(place, len(self._ways))
+        asked, repeat = self._ways[way]
         return RaterVisit(assignment_id=self._names[number], asked=asked, repeat=repeat)
 
 
@@ -229,7 +229,6 @@ def _since(lease: Lease, calls: Sequence[JournalEntry]) -> tuple[JournalEntry, .
 
 
 def _limit(call: JournalEntry) -> int | None:
-    """Return the most tokens that a call on record asked for."""
     sent = mapping(mapping(json.loads(call.request)).get("parameters"))
     return next((sent[name] for name in LIMITS if isinstance(sent.get(name), int)), None)
 

@@ -149,16 +149,7 @@ def take_in(connection: Connection, who: Arrival, assignment_id: str, rules: Adm
     known = _same_visit(connection, who)
     if known is not None:
         return known
-    lease = Lease(
-        submission_id=_random_id(),
-        assignment_id=assignment_id,
-        seat=free_seat(connection, assignment_id, rules.per_assignment),
-        annotator_id=who.annotator_id,
-        annotator_kind=who.annotator_kind,
-        source=who.source,
-        external_id=who.external_id,
-        leased_at=now,
-    )
+    lease = _lease(who, assignment_id, free_seat(connection, assignment_id, rules.per_assignment), now=now)
     give_place(connection, lease)
     _note_person(connection, who, now=now)
     return lease
@@ -278,7 +269,20 @@ def _new_visit(connection: Connection, who: Arrival, rules: AdmissionRules, *, n
         raise NoneLeft("every assignment has been given out; build more of them with `spa build STUDY --annotators N`")
     assignment_id, seat = place
     token = random_token() if who.token is None and who.person is not None else who.token
-    lease = Lease(
+    lease = _lease(who, assignment_id, seat, now=now)
+    lease = replace(lease, release_reason=STANDBY if seat is None else None, token=token)
+    give_place(connection, lease)
+    if who.token is not None:
+        _open_with(connection, who.token, lease.submission_id)
+    elif token is not None:
+        connection.execute(insert(tokens).values(token=token, personal=False, submission_id=lease.submission_id))
+    if who.person is not None:
+        _note_person(connection, who, now=now)
+    return lease
+
+
+def _lease(who: Arrival, assignment_id: str, seat: str | None, *, now: float) -> Lease:
+    return Lease(
         submission_id=_random_id(),
         assignment_id=assignment_id,
         seat=seat,
@@ -291,17 +295,7 @@ def _new_visit(connection: Connection, who: Arrival, rules: AdmissionRules, *, n
         leased_at=now,
         minutes_allowed=who.minutes_allowed,
         deadline=deadline(now, who.minutes_allowed),
-        release_reason=STANDBY if seat is None else None,
-        token=token,
     )
-    give_place(connection, lease)
-    if who.token is not None:
-        _open_with(connection, who.token, lease.submission_id)
-    elif token is not None:
-        connection.execute(insert(tokens).values(token=token, personal=False, submission_id=lease.submission_id))
-    if who.person is not None:
-        _note_person(connection, who, now=now)
-    return lease
 
 
 def _find_place(

@@ -44,6 +44,7 @@ KINDS: dict[str, type[Target]] = {
 }
 KIND_OF = {target_type: kind for kind, target_type in KINDS.items()}
 _COLUMNS = tuple(column.name for column in answers.columns)
+_SUBMITTED = [each.name for each in fields(Submission) if each.name not in ("answers", "asked")]
 _INSERT = PreparedStatement(insert(answers))
 _NAMES = {target_type: tuple(sorted(each.name for each in fields(target_type))) for target_type in KINDS.values()}
 
@@ -119,18 +120,9 @@ def read_submissions(
         (
             visit.number,
             Submission(
-                submission_id=visit.submission_id,
-                assignment_id=visit.assignment_id,
-                annotator_id=visit.annotator_id,
-                annotator_kind=visit.annotator_kind,
-                source=visit.source,
+                **{name: getattr(visit, name) for name in _SUBMITTED},
                 answers=answered.get(visit.number, ()),
-                seconds=visit.seconds,
                 asked=condition_from_json(visit.asked),
-                session=visit.session,
-                people_group=visit.people_group,
-                outcome=visit.outcome,
-                extra=visit.extra,
             ),
         )
         for visit in visits

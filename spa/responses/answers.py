@@ -132,12 +132,7 @@ def answer_schema(questions: Iterable[Question]) -> dict[str, Any]:
         if id(answer) not in made:
             made[id(answer)] = _schema_of(answer)
         properties[question.question_id] = made[id(answer)]
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return _object_schema(properties)
 
 
 def verbatim(raw: object) -> str:
@@ -300,6 +295,10 @@ def _quoted(raw: object) -> str:
     return repr(text) if isinstance(raw, str) else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
+def _object_schema(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
 @lru_cache(maxsize=1024)  # most questions of a study are answered alike; nobody changes a schema that is made
 def _schema_of(answer: Answer) -> dict[str, Any]:
     match answer:
@@ -313,8 +312,7 @@ def _schema_of(answer: Answer) -> dict[str, Any]:
             return {"type": "string", "enum": [option.value for option in answer.options]}
         case OrderAnswer(options=options):
             rank = {"type": "integer", "minimum": 1, "maximum": len(options)}
-            ranks = {option.value: rank for option in options}
-            return {"type": "object", "properties": ranks, "required": list(ranks), "additionalProperties": False}
+            return _object_schema({option.value: rank for option in options})
         case ConfirmAnswer():
             return {"type": "boolean", "const": True}
         case TextAnswer():

@@ -108,7 +108,6 @@ class _Batches:
 
 
 def _results_of(batch: Sequence[Piece], begin: Begin) -> list[Any]:
-    """Run pieces of work in one transaction."""
     with begin() as connection:
         return [piece.work(connection) for piece in batch]
 

@@ -9,8 +9,9 @@ inside the caller's writing transaction, after :func:`spa.responses.leases.lock_
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, ScalarSelect, and_, bindparam, func, or_, select, update
 
 from spa.responses.leases import Lease, give, lease_from_row, lease_of, select_leases
 from spa.responses.outcomes import CLAIMED, COMPLETED, STANDBY, TIMED_OUT
@@ -21,15 +22,17 @@ MINUTE = 60.0  # seconds
 PERSON = "person"  # seats of people, and of simulated annotators, who stand for people
 OF_PEOPLE = submissions.c.seat.startswith(f"{PERSON} ")
 
+
+def people_seated(assignment_id: ColumnElement[str]) -> ScalarSelect[int]:
+    """Return the query that counts who holds a place of an assignment, at work or done."""
+    seated = submissions.c.assignment_id == assignment_id, OF_PEOPLE
+    return select(func.count()).select_from(submissions).where(*seated).scalar_subquery()
+
+
 _RECOUNT = PreparedStatement(
     update(places)
     .where(places.c.assignment_id == bindparam("of_assignment"))
-    .values(
-        people=select(func.count())
-        .select_from(submissions)
-        .where(submissions.c.assignment_id == places.c.assignment_id, OF_PEOPLE)
-        .scalar_subquery()
-    )
+    .values(people=people_seated(places.c.assignment_id))
 )
 _LEAST_ANSWERED = PreparedStatement(
     select(places.c.assignment_id)
@@ -65,7 +68,8 @@ def free_seat(connection: Connection, assignment_id: str, per_assignment: int) -
     """Return the first seat of an assignment that nobody holds; ``None`` where all are taken."""
     own = submissions.c.assignment_id == assignment_id, OF_PEOPLE
     taken = set(connection.scalars(select(submissions.c.seat).where(*own)))
-    return next((name for name in _seats(per_assignment) if name not in taken), None)
+    seats = (f"{PERSON} {number}" for number in range(1, per_assignment + 1))
+    return next((seat for seat in seats if seat not in taken), None)
 
 
 def least_answered(connection: Connection, annotator_id: str, per_assignment: int) -> tuple[str, str] | None:
@@ -116,19 +120,11 @@ def reclaim(connection: Connection, lease: Lease, per_assignment: int, *, now: f
     seat = free_seat(connection, lease.assignment_id, per_assignment)
     if seat is None:
         return lease
-    again = replace(
-        lease, seat=seat, released_at=None, release_reason=None, deadline=deadline(now, lease.minutes_allowed)
-    )
-    _set(
-        connection,
-        lease.submission_id,
-        seat=seat,
-        released_at=None,
-        release_reason=None,
-        deadline=again.deadline,
-    )
+    until = deadline(now, lease.minutes_allowed)
+    held: dict[str, Any] = {"seat": seat, "released_at": None, "release_reason": None, "deadline": until}
+    _set(connection, lease.submission_id, **held)
     recount(connection, lease.assignment_id)
-    return again
+    return replace(lease, **held)
 
 
 def beside(connection: Connection, annotator_id: str) -> str | None:
@@ -178,10 +174,6 @@ def seat_extra(connection: Connection, assignment_id: str, seat: str) -> None:
 def deadline(now: float, minutes_allowed: float | None) -> float | None:
     """Return when a place that is given now is given up; ``None`` where it never is."""
     return None if minutes_allowed is None else now + MINUTE * minutes_allowed
-
-
-def _seats(per_assignment: int) -> list[str]:
-    return [f"{PERSON} {number}" for number in range(1, per_assignment + 1)]
 
 
 def _set(connection: Connection, submission_id: str, **values: object) -> None:

@@ -7,7 +7,7 @@ commands read what is to be approved, proposed for rejection, paid or written, a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any, Literal, get_args
 
@@ -19,13 +19,7 @@ from spa.responses.store_schema import decisions, submissions
 Awaited = Literal["two reviewers", "a second reviewer", "a third reviewer"]
 Action = Literal["approve", "exclude", "include", "propose_rejection", "bonus", "message", "settle", "undo"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
-WITH_NOTE = (
-    "exclude",
-    "propose_rejection",
-    "bonus",
-    "message",
-    "settle",
-)  # that nobody should have to guess
+WITH_NOTE = ("exclude", "propose_rejection", "bonus", "message", "settle")  # that nobody should have to guess
 PAYMENT: tuple[Action, ...] = ("approve", "propose_rejection")  # the later of the two stands
 ANALYSIS: tuple[Action, ...] = ("exclude", "include")
 PROGRAM = "spa "  # begins the name of a command that logs what a platform did; it needs no second reviewer
@@ -118,17 +112,9 @@ def add_decision(connection: Connection, decision: Decision) -> int:
         raise ResponseError(f"decision on {decision.submission_id!r}: no such visit in this store")
     if decision.action == "undo":
         _check_undo(connection, decision)
-    values = {
-        "submission_id": decision.submission_id,
-        "action": decision.action,
-        "reviewer": decision.reviewer,
-        "decided_at": decision.decided_at,
-        "rule": decision.rule,
-        "note": decision.note,
-        "amount": None if decision.amount is None else str(decision.amount),
-        "undoes": decision.undoes,
-    }
-    number = connection.execute(insert(decisions).values(**values)).inserted_primary_key
+    values = {**asdict(decision), "amount": None if decision.amount is None else str(decision.amount)}
+    del values["number"]
+    number = connection.execute(insert(decisions).values(values)).inserted_primary_key
     assert number is not None
     return int(number[0])
 

@@ -51,20 +51,9 @@ def forget(
     with_answers: bool,
     apply: bool,
 ) -> ErasureCounts:
-    """Delete what identifies a person, from the disk too, or only count what would be deleted.
+    """Delete what identifies a person, from the disk too, or only count what would be deleted unless ``apply``.
 
-    Parameters
-    ----------
-    store : Store
-        Of the study.
-    person, submission : str, optional
-        One of them; see :func:`find_person`.
-    forms : callable
-        Assignment id -> its form.
-    with_answers : bool
-        Delete the answers too.
-    apply : bool
-        False: a dry run, nothing is deleted.
+    Either ``person`` or ``submission`` names them, see :func:`find_person`; the rest is as in :func:`forget_person`.
     """
     with store.transaction() as connection:
         if connection.dialect.name == "sqlite":
@@ -150,7 +139,7 @@ def forget_person(
     ids = [visit.submission_id for visit in visits]
     own_visits = submissions.c.submission_id.in_(ids)
     names = _names(connection, annotator_id, visits)
-    paid = _naming(connection, names)
+    paid = _count_calls_naming(connection, names)
     named = connection.execute(
         update(people)
         .where(people.c.annotator_id == annotator_id, people.c.external_person.is_not(None))
@@ -196,7 +185,7 @@ def _names(connection: Connection, annotator_id: str, visits: Collection[Lease])
     return {name for name in (*connection.scalars(known), *(visit.external_id for visit in visits)) if name}
 
 
-def _naming(connection: Connection, names: Collection[str]) -> int:
+def _count_calls_naming(connection: Connection, names: Collection[str]) -> int:
     """Count the calls to platforms that name a person."""
     if not names:
         return 0

@@ -35,20 +35,7 @@ from spa.responses.orders import ranks_of
 from spa.responses.reading_table import exposure_rows, with_evidence
 from spa.responses.store import Store
 from spa.responses.submission import Missing, RaterCondition, Response, Submission
-from spa.responses.tidy_tables import (
-    ANNOTATORS,
-    ASKED,
-    CHOICES,
-    DECISIONS,
-    EXCLUSIONS,
-    IDENTICAL_PAIRS,
-    ORDERS,
-    PREFERENCES,
-    RATINGS,
-    READING,
-    SPANS,
-    Tables,
-)
+from spa.responses.tidy_tables import ANNOTATORS, ASKED, DECISIONS, EXCLUSIONS, ROWS, Tables
 from spa.responses.two_reviewers import read_visit_decisions, reviews_of, settled_decisions, two_decide
 from spa.study.assignment import Assignment, BlindingKey
 
@@ -127,8 +114,8 @@ def export_tables(
     partial = list(incomplete)
     for submission in partial:
         gathered.add(submission, unblinded(submission), complete=False)
-    tables = gathered.tables(with_complete=bool(partial), exclusions=_decided(store))
-    return replace(tables, decisions=_log_of_two(store))
+    tables = gathered.tables(with_complete=bool(partial), exclusions=_exclusions_by_reviewers(store))
+    return replace(tables, decisions=_two_reviewers_log(store))
 
 
 class _Gathered:
@@ -137,13 +124,7 @@ class _Gathered:
     def __init__(self, store: Store, form_of: Callable[[str], Form] | None) -> None:
         self._store = store
         self._form_of = form_of
-        self.reading: list[tuple[object, ...]] = []
-        self.preferences: list[tuple[object, ...]] = []
-        self.ratings: list[tuple[object, ...]] = []
-        self.choices: list[tuple[object, ...]] = []
-        self.orders: list[tuple[object, ...]] = []
-        self.spans: list[tuple[object, ...]] = []
-        self.identical_pairs: list[tuple[object, ...]] = []
+        self.rows: dict[str, list[tuple[object, ...]]] = {table: [] for table in ROWS}
         self.annotators: dict[str, Annotator] = {}
 
     def add(self, submission: Submission, hidden: AssignmentLabels, *, complete: bool) -> None:
@@ -154,34 +135,35 @@ class _Gathered:
         )
         annotator.count(submission, complete=complete)
         who = (submission.annotator_id, submission.annotator_kind, submission.assignment_id)
-        condition, visit = _condition_cells(submission.asked), _visit(submission)
+        condition, visit = _condition_cells(submission.asked), _visit_cells(submission)
         explained = _explanations(submission.answers)
-        self.reading += [(*who, *cells, *visit, complete) for cells in self._exposures(submission, hidden)]
+        self.rows["reading"] += [(*who, *cells, *visit, complete) for cells in self._exposures(submission, hidden)]
         for answer in submission.answers:
             value = answer.value if isinstance(answer, Response) else None
             reason = _printable(answer.reason) if isinstance(answer, Missing) else None
             match answer.target:
                 case PreferenceTarget() as target:
-                    rows, several = self.preferences, [_preference(target, value, hidden.systems)]
+                    table, cells = "preferences", [_preference(target, value, hidden.systems)]
                 case RatingTarget() as target:
-                    rows, several = self.ratings, [_rating(target, value, hidden)]
+                    table, cells = "ratings", [_rating(target, value, hidden)]
                 case ChoiceTarget() as target:
-                    rows, several = self.choices, [_choice(target, value, hidden.systems)]
+                    table, cells = "choices", [_choice(target, value, hidden.systems)]
                 case RankingTarget() as target:
-                    rows, several = self.orders, list(_order(target, value, hidden.systems))
+                    table, cells = "orders", list(_order(target, value, hidden.systems))
                 case SpanTarget() as target:
-                    rows, several = self.spans, _spans(target, value, hidden)
+                    table, cells = "spans", _spans(target, value, hidden)
                 case _:
                     annotator.note(answer)
                     if isinstance(answer.target, CheckTarget) and answer.target.kind == "identical_pair":
                         if _is_due(answer):
-                            cells = _identical_pair(answer.target, value)
-                            self.identical_pairs.append((*who, *cells, *condition, reason, *visit, complete))
+                            rated = _identical_pair(answer.target, value)
+                            row = (*who, *rated, *condition, reason, *visit, complete)
+                            self.rows["identical_pairs"].append(row)
                     continue
             level = answer.level if isinstance(answer, Missing) else None
-            read = _read(answer, submission.asked)
+            read = _reading_cells(answer, submission.asked)
             end = (*condition, *read, explained.get(target), reason, level, *visit, complete)
-            rows += [(*who, *cells, *end) for cells in several]
+            self.rows[table] += [(*who, *row, *end) for row in cells]
 
     def _exposures(self, submission: Submission, hidden: AssignmentLabels) -> Iterable[tuple[object, ...]]:
         if self._form_of is None or submission.annotator_kind == "llm":
@@ -201,45 +183,35 @@ class _Gathered:
 
         columns = list(dict.fromkeys(name for each in self.annotators.values() for name in each.own_words))
         rows = [
-            (
-                *self._annotator_row(annotator_id, each),
-                *(each.own_words.get(name) for name in columns),
-                each.submissions > 0,
-            )
+            (*_annotator_row(annotator_id, each), *map(each.own_words.get, columns), each.submissions > 0)
             for annotator_id, each in self.annotators.items()
         ]
         return Tables(
-            preferences=frame(self.preferences, PREFERENCES),
-            ratings=frame(self.ratings, RATINGS),
-            choices=frame(self.choices, CHOICES),
-            orders=frame(self.orders, ORDERS),
-            spans=frame(self.spans, SPANS),
-            identical_pairs=frame(self.identical_pairs, IDENTICAL_PAIRS),
+            **{table: frame(self.rows[table], names) for table, names in ROWS.items()},
             annotators=frame(rows, {**ANNOTATORS, **dict.fromkeys(columns, pl.String)}),
             exclusions=exclusions,
-            reading=frame(self.reading, READING),
-        )
-
-    @staticmethod
-    def _annotator_row(annotator_id: str, each: Annotator) -> tuple[object, ...]:
-        is_llm = each.annotator_kind == "llm"  # rules about screening and checks are for people
-        screened = int(all(each.eligible)) if each.eligible and not is_llm else None
-        checked = bool(each.checks) and not is_llm
-        return (
-            annotator_id,
-            each.annotator_kind,
-            each.source,
-            each.submissions or each.broken_off,
-            None if is_llm else len(each.sessions),
-            each.people_group,
-            screened,
-            each.checks.count(False) if checked else None,
-            len(each.checks) if checked else None,
-            each.seconds,
         )
 
 
-def _visit(submission: Submission) -> tuple[object, ...]:
+def _annotator_row(annotator_id: str, each: Annotator) -> tuple[object, ...]:
+    is_llm = each.annotator_kind == "llm"  # rules about screening and checks are for people
+    screened = int(all(each.eligible)) if each.eligible and not is_llm else None
+    checked = bool(each.checks) and not is_llm
+    return (
+        annotator_id,
+        each.annotator_kind,
+        each.source,
+        each.submissions or each.broken_off,
+        None if is_llm else len(each.sessions),
+        each.people_group,
+        screened,
+        each.checks.count(False) if checked else None,
+        len(each.checks) if checked else None,
+        each.seconds,
+    )
+
+
+def _visit_cells(submission: Submission) -> tuple[object, ...]:
     """Return the columns ``VISIT``: extra answers are told from those that hold a place."""
     if submission.annotator_kind == "llm":
         return (None, None)
@@ -247,15 +219,10 @@ def _visit(submission: Submission) -> tuple[object, ...]:
 
 
 def _condition_cells(condition: RaterCondition | None) -> tuple[object, ...]:
-    """Return the columns ``ASKED``."""
-    return (
-        (None,) * len(ASKED)
-        if condition is None
-        else (condition.variant, condition.repeat, condition.readout, condition.form)
-    )
+    return tuple(getattr(condition, name, None) for name in ASKED)
 
 
-def _read(answer: Response | Missing, condition: RaterCondition | None) -> tuple[object, ...]:
+def _reading_cells(answer: Response | Missing, condition: RaterCondition | None) -> tuple[object, ...]:
     """Return the columns ``READ``: the mass of a distribution, and whether another reading of the reply differs."""
     mass = None
     if condition is not None and condition.readout == "logit" and (answer.raw or "").startswith('{"probabilities"'):
@@ -263,9 +230,7 @@ def _read(answer: Response | Missing, condition: RaterCondition | None) -> tuple
     return mass, None if answer.readings_differ is None else int(answer.readings_differ)
 
 
-def _explanations(
-    answers: Iterable[Response | Missing],
-) -> dict[ExplainedTarget, str | None]:
+def _explanations(answers: Iterable[Response | Missing]) -> dict[ExplainedTarget, str | None]:
     """Return what was written about an answer, by what that answer is about."""
     return {
         answer.target.of: _printable(str(answer.value))
@@ -338,7 +303,7 @@ def _order(target: RankingTarget, value: object, systems: dict[str, str]) -> Ite
         yield target.item_id, systems[label], target.criterion, rank, "ranking", sample, label, position
 
 
-def _decided(store: Store) -> pl.DataFrame:
+def _exclusions_by_reviewers(store: Store) -> pl.DataFrame:
     """Return what reviewers excluded, as standing decisions say it; names of reviewers stay in the store."""
     with store.reading() as connection:
         decided = read_visit_decisions(connection)
@@ -351,7 +316,7 @@ def _decided(store: Store) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=EXCLUSIONS, orient="row")
 
 
-def _log_of_two(store: Store) -> pl.DataFrame:
+def _two_reviewers_log(store: Store) -> pl.DataFrame:
     """Return the log where two reviewers decide: which entries stand, and which were made without seeing another's."""
     with store.reading() as connection:
         log = read_decisions(connection) if two_decide(connection) else []
@@ -362,9 +327,9 @@ def _log_of_two(store: Store) -> pl.DataFrame:
     visits = {lease.submission_id: lease for lease in (store.visits.leases() if log else ())}
     rows = [
         (
-            visits[each.submission_id].annotator_id,
-            visits[each.submission_id].annotator_kind,
-            visits[each.submission_id].assignment_id,
+            (visit := visits[each.submission_id]).annotator_id,
+            visit.annotator_kind,
+            visit.assignment_id,
             each.number,
             _printable(each.reviewer),
             datetime.fromtimestamp(each.decided_at, UTC).isoformat(timespec="seconds"),

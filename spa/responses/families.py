@@ -16,6 +16,7 @@ from typing import Self
 
 from sqlalchemy import (
     Column,
+    ColumnElement,
     Connection,
     Float,
     MetaData,
@@ -36,10 +37,7 @@ from spa.responses.admission import SecondVisit
 LOCK = 7_302_114_559  # of PostgreSQL, so that one transaction at a time admits to a family
 tables = MetaData()
 family_facts = Table(
-    "family_facts",
-    tables,
-    Column("name", String, primary_key=True),
-    Column("value", String, nullable=False),
+    "family_facts", tables, Column("name", String, primary_key=True), Column("value", String, nullable=False)
 )
 family_people = Table(
     "family_people",
@@ -95,39 +93,32 @@ class StudyFamily:
         SecondVisit
             If another study of the family has taken them.
         """
-        hashed = self._hashed(source, person)
-        own = family_people.c.family == self.family, family_people.c.person == hashed
         with self._writing() as connection:
-            study = connection.scalar(select(family_people.c.study).where(*own))
+            study = connection.scalar(select(family_people.c.study).where(*self._of(source, person)))
             if study is None:
+                hashed = self._hashed(source, person)
                 row = {"family": self.family, "person": hashed, "study": self.study, "noted_at": now}
                 connection.execute(insert(family_people), row)
                 return True
-        self._refuse(study)
+        self._refuse_other(study)
         return False
 
     def refuse_others(self, source: str, person: str) -> None:
         """Raise ``SecondVisit`` where another study has taken a person, and note nobody."""
-        own = family_people.c.family == self.family, family_people.c.person == self._hashed(source, person)
         with self._writing() as connection:
-            study = connection.scalar(select(family_people.c.study).where(*own))
+            study = connection.scalar(select(family_people.c.study).where(*self._of(source, person)))
         if study is not None:
-            self._refuse(study)
+            self._refuse_other(study)
 
-    def _refuse(self, study: str) -> None:
+    def _refuse_other(self, study: str) -> None:
         if study != self.study:
             raise SecondVisit(f"family {self.family!r}: study {study!r} has taken this person")
 
     def leave(self, source: str, person: str) -> None:
         """Remove a person whom this study had no place for after all."""
-        hashed = self._hashed(source, person)
-        own = (
-            family_people.c.family == self.family,
-            family_people.c.person == hashed,
-            family_people.c.study == self.study,
-        )
+        of_study = family_people.c.study == self.study
         with self._writing() as connection:
-            connection.execute(delete(family_people).where(*own))
+            connection.execute(delete(family_people).where(*self._of(source, person), of_study))
 
     def close(self) -> None:
         """Give back the connections."""
@@ -138,6 +129,9 @@ class StudyFamily:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+    def _of(self, source: str, person: str) -> tuple[ColumnElement[bool], ...]:
+        return family_people.c.family == self.family, family_people.c.person == self._hashed(source, person)
 
     def _hashed(self, source: str, person: str) -> str:
         return hmac.new(self._secret, f"{source}\x00{person}".encode(), hashlib.sha256).hexdigest()

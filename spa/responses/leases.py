@@ -4,44 +4,21 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Select, bindparam, delete, insert, select, update
 
 from spa.errors import ResponseError
 from spa.responses.outcomes import COMPLETED, STANDBY, is_claim
 from spa.responses.prepared_statements import PreparedStatement
 from spa.responses.store_schema import answers, meta, submissions, tokens
-from spa.responses.submission import AnnotatorKind, RaterCondition
+from spa.responses.submission import AnnotatorKind, Missing, RaterCondition, Response, Submission
 
 RATER = "rater:"
 PROBE = "probe"  # source of visits that try a rater out
-PLACES = (
-    submissions.c.submission_id,
-    submissions.c.assignment_id,
-    submissions.c.seat,
-    submissions.c.annotator_id,
-    submissions.c.annotator_kind,
-    submissions.c.source,
-    submissions.c.asked,
-    submissions.c.external_id,
-    submissions.c.session,
-    submissions.c.people_group,
-    submissions.c.leased_at,
-    submissions.c.minutes_allowed,
-    submissions.c.deadline,
-    submissions.c.released_at,
-    submissions.c.release_reason,
-    submissions.c.consented_at,
-    submissions.c.outcome,
-    submissions.c.extra,
-    submissions.c.completed_at,
-    submissions.c.completion_code,
-    tokens.c.token,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +70,21 @@ class Lease:
         """Whether the place was given up before the visit ended."""
         return self.seat is None and self.outcome is None and not self.standing_by
 
+    def submission(self, answers: tuple[Response | Missing, ...], seconds: float) -> Submission:
+        """Return what is handed in: the answers in the order of the form, and how long they took."""
+        return Submission(
+            submission_id=self.submission_id,
+            assignment_id=self.assignment_id,
+            annotator_id=self.annotator_id,
+            annotator_kind=self.annotator_kind,
+            source=self.source,
+            answers=answers,
+            seconds=seconds,
+            asked=self.asked,
+            session=self.session,
+            people_group=self.people_group,
+        )
+
     @property
     def standing_by(self) -> bool:
         """Whether the visit is open without a place of its own, beside somebody who may not finish."""
@@ -100,24 +92,25 @@ class Lease:
 
 
 _WRITTEN = tuple(field.name for field in fields(Lease) if field.name != "token")
+LEASE_COLUMNS = (*(submissions.c[name] for name in _WRITTEN), tokens.c.token)
 _GIVE = PreparedStatement(insert(submissions).values({name: bindparam(name) for name in _WRITTEN}))
 
 
-def lease_from_row(row: Row[Any]) -> Lease:
-    """Read a row of :func:`select_leases`."""
+def lease_from_row(row: Sequence[Any]) -> Lease:
+    """Read a row of :func:`select_leases`, of the library or of a prepared statement."""
     return Lease(**lease_facts(row))
 
 
-def lease_facts(row: Row[Any]) -> dict[str, Any]:
-    """Return the fields of a ``Lease`` from a row that has at least the columns ``PLACES``."""
-    facts = {column.name: getattr(row, column.name) for column in PLACES}
-    return {**facts, "asked": condition_from_json(row.asked)}
+def lease_facts(row: Sequence[Any]) -> dict[str, Any]:
+    """Return the fields of a ``Lease`` from a row that begins with ``LEASE_COLUMNS``."""
+    facts = dict(zip((*_WRITTEN, "token"), row, strict=False))
+    return {**facts, "asked": condition_from_json(facts["asked"]), "extra": bool(facts["extra"])}
 
 
 def select_leases() -> Select[Any]:
     """Select all leases in the order in which they were given."""
     visited = submissions.outerjoin(tokens, tokens.c.submission_id == submissions.c.submission_id)
-    return select(*PLACES).select_from(visited).order_by(submissions.c.number)
+    return select(*LEASE_COLUMNS).select_from(visited).order_by(submissions.c.number)
 
 
 _OF_TOKEN = PreparedStatement(select_leases().where(tokens.c.token == bindparam("token")))
@@ -125,9 +118,6 @@ _OF_VISIT = PreparedStatement(select_leases().where(submissions.c.submission_id 
 _OF_PERSON = PreparedStatement(
     select_leases().where(submissions.c.annotator_id == bindparam("person"), submissions.c.annotator_kind != "llm")
 )
-_FIELDS = tuple(column.name for column in PLACES)
-
-
 _LOCK = PreparedStatement(select(meta.c.value).where(meta.c.name == "schema").with_for_update())
 
 
@@ -139,7 +129,7 @@ def lock_leases(connection: Connection) -> None:
 def lease_of(connection: Connection, submission_id: str) -> Lease | None:
     """Return one visit by our own id."""
     rows = _OF_VISIT.rows(connection, visit=submission_id)
-    return _lease(rows[0]) if rows else None
+    return lease_from_row(rows[0]) if rows else None
 
 
 def known_lease(connection: Connection, submission_id: str) -> Lease:
@@ -153,13 +143,7 @@ def known_lease(connection: Connection, submission_id: str) -> Lease:
 def lease_of_token(connection: Connection, token: str) -> Lease | None:
     """Return the visit that a token opens; ``None`` before its first use and for a token of nobody."""
     rows = _OF_TOKEN.rows(connection, token=token)
-    return _lease(rows[0]) if rows else None
-
-
-def _lease(row: tuple[Any, ...]) -> Lease:
-    """Read a row of a prepared statement."""
-    facts = dict(zip(_FIELDS, row, strict=True))
-    return Lease(**{**facts, "asked": condition_from_json(facts["asked"]), "extra": bool(facts["extra"])})
+    return lease_from_row(rows[0]) if rows else None
 
 
 def lease_of_external(connection: Connection, source: str, external_id: str) -> Lease | None:
@@ -171,11 +155,11 @@ def lease_of_external(connection: Connection, source: str, external_id: str) -> 
 
 def leases_of(connection: Connection, annotator_id: str) -> list[Lease]:
     """Return all visits of a person, oldest first."""
-    return [_lease(row) for row in _OF_PERSON.rows(connection, person=annotator_id)]
+    return [lease_from_row(row) for row in _OF_PERSON.rows(connection, person=annotator_id)]
 
 
 def refuse_other_settings(lease: Lease, condition: RaterCondition) -> None:
-    """Raise a ``ResponseError`` where a rater's lease was made for another way of asking than ``asked``."""
+    """Raise a ``ResponseError`` where a rater's lease was made for another way of asking than ``condition``."""
     if lease.asked == condition:
         return
     rater_id = lease.annotator_id

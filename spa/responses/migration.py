@@ -91,7 +91,6 @@ def _migrate_file(path: Path, schema: Schema, wait: float) -> tuple[str, int, st
 
 
 def _copy(connection: Connection, path: Path, version: str) -> Path:
-    """Copy the file under a name that is free."""
     names = (f"{path.stem}.version-{version}{'' if again == 1 else f'.{again}'}{path.suffix}" for again in count(1))
     copy = next(place for place in map(path.with_name, names) if not os.path.lexists(place))
     with database.created_file(copy) as temporary, closing(sqlite3.connect(temporary)) as backup:
@@ -125,7 +124,6 @@ def _migrate_server(where: Target, schema: Schema, wait: float) -> tuple[str, in
 
 
 def _tables(connection: Connection, schema: Schema, within: str | None) -> Iterator[str]:
-    """Yield the names of the store's tables that are there."""
     there = inspect(connection).get_table_names(schema=within)
     yield from (name for name in (*schema.metadata.tables, *schema.dropped) if name in there)
 

@@ -11,15 +11,7 @@ SIGN = re.compile(r"\s*([>=])\s*")
 
 
 def order_fields(question: Question, order: str) -> dict[str, str]:
-    """Return what a page sends for an order.
-
-    Parameters
-    ----------
-    question : Question
-        Answered with an order.
-    order : str
-        "A > B = C"; "" sends nothing but empty fields.
-    """
+    """Return what a page sends for an order such as "A > B = C"; "" sends nothing but empty fields."""
     ranks = ranks_of(order) if order else {}
     return {field: str(ranks.get(label, "")) for label, field in question.fields.items()}
 

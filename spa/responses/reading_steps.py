@@ -63,16 +63,8 @@ def unserved_outputs(
 ) -> tuple[Exhibit, ...]:
     """Return the new outputs of a page that were not served, or for less than their minimum.
 
-    Parameters
-    ----------
-    page : Page
-        The page.
-    served : sequence of ServedOutput
-        In the order of serving; each is with the reader until the next one is served.
-    per_100_words : float
-        Least time for 100 words, in seconds.
-    until : float
-        When the page was sent after the last of them, in seconds since 1970.
+    Each is with the reader until the next one is served, the last ``until`` the page was sent (seconds since 1970);
+    ``per_100_words`` is the least time for 100 words, in seconds.
     """
     least = minimum_seconds(page, per_100_words)
     ends = [*(output.served_at for output in served[1:]), until]

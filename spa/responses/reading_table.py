@@ -19,16 +19,10 @@ def with_evidence(payloads: tuple[Payload, ...]) -> dict[str, str]:
 def exposure_rows(
     form: Form, evidence: Mapping[str, str], systems: Mapping[str, str], positions: Mapping[str, int]
 ) -> Iterator[tuple[object, ...]]:
-    """Yield the columns ``EXPOSURE`` for each output on the pages with evidence that can be read.
+    """Yield the columns of table ``READING`` for each output on the pages with evidence that can be read.
 
-    Parameters
-    ----------
-    form : Form
-        The visit's form.
-    evidence : mapping of str to str
-        What :func:`with_evidence` returned.
-    systems, positions : mapping
-        System id and column, by label.
+    ``evidence`` is what :func:`with_evidence` returned; ``systems`` and ``positions`` give system id and column by
+    label.
     """
     for page in form.pages:
         if page.page_id not in evidence:

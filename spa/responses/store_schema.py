@@ -54,12 +54,7 @@ def from_bytes(stored: bytes) -> str:
 
 metadata = MetaData()
 
-meta = Table(
-    "meta",
-    metadata,
-    Column("name", String, primary_key=True),
-    Column("value", Text, nullable=False),
-)
+meta = Table("meta", metadata, Column("name", String, primary_key=True), Column("value", Text, nullable=False))
 
 assignments = Table(
     "assignments",
@@ -100,9 +95,8 @@ tokens = Table(
     metadata,
     Column("number", Integer, primary_key=True),
     Column("token", String, nullable=False, unique=True),
-    Column(
-        "personal", Boolean, nullable=False, server_default=false()
-    ),  # made with an assignment, to be handed out; else made on arrival
+    # made with an assignment, to be handed out; else made on arrival
+    Column("personal", Boolean, nullable=False, server_default=false()),
     Column("submission_id", String, index=True),  # the visit that it opens; none before its first use
 )
 

@@ -13,7 +13,7 @@ import json
 from sqlalchemy import Connection, bindparam, func, insert, literal, select, update
 
 from spa.forms.prompt_turns import WHOLE
-from spa.responses.capacity import OF_PEOPLE, PERSON
+from spa.responses.capacity import PERSON, people_seated
 from spa.responses.leases import RATER
 from spa.responses.migration import Former, Schema
 from spa.responses.outcomes import COMPLETED
@@ -48,13 +48,8 @@ def _derive(connection: Connection, version: int, former: Former) -> None:
         connection.execute(update(submissions).where(ended).values(outcome=COMPLETED))
         _tie_tokens_to_visits(connection)
     if version < 4:
-        held = (
-            select(func.count())
-            .select_from(submissions)
-            .where(submissions.c.assignment_id == assignments.c.assignment_id, OF_PEOPLE)
-            .scalar_subquery()
-        )
-        counted = select(assignments.c.assignment_id, assignments.c.number, held)
+        name = assignments.c.assignment_id
+        counted = select(name, assignments.c.number, people_seated(name))
         connection.execute(insert(places).from_select(["assignment_id", "number", "people"], counted))
     if version == 6:
         by_llm = select(submissions.c.assignment_id).where(submissions.c.annotator_kind == "llm")

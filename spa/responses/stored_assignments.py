@@ -8,7 +8,7 @@ from dataclasses import astuple
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, Select, bindparam, delete, func, insert, select, update
 
 from spa.errors import ResponseError
 from spa.responses.database import CHUNK, Database, note
@@ -19,21 +19,18 @@ from spa.study.assignment import Assignment, BlindingKey
 from spa.study.assignment_json import assignment_from_json, assignment_to_json, key_from_json, key_to_json
 from spa.study.narrowing import DealtPair, Pair, Respondents, narrowed, redealt
 
-_DRAWS = (  # run for every visit of a rater, made once
-    select(assignments.c.assignment_id, assignments.c.record, blinding.c.record, adapted.c.left_out, adapted.c.dealt)
-    .join(blinding, blinding.c.assignment_id == assignments.c.assignment_id)
-    .outerjoin(
-        adapted,
-        (adapted.c.assignment_id == assignments.c.assignment_id) & (adapted.c.respondents == bindparam("respondents")),
-    )
-    .where(assignments.c.assignment_id.in_(bindparam("assignment_ids", expanding=True)))
-)
-_IN_ORDER = (
-    select(assignments.c.record, blinding.c.record.label("key"), adapted.c.left_out, adapted.c.dealt)
-    .join(blinding, blinding.c.assignment_id == assignments.c.assignment_id)
-    .outerjoin(adapted, (adapted.c.assignment_id == assignments.c.assignment_id) & (adapted.c.respondents == "people"))
-    .order_by(assignments.c.number)
-)
+_ID = assignments.c.assignment_id
+
+
+def _select_draws(respondents: Any) -> Select[Any]:
+    """Select assignments with their keys, and how they were adapted for some respondents."""
+    columns = _ID, assignments.c.record, blinding.c.record.label("key"), adapted.c.left_out, adapted.c.dealt
+    for_them = (adapted.c.assignment_id == _ID) & (adapted.c.respondents == respondents)
+    return select(*columns).join(blinding, blinding.c.assignment_id == _ID).outerjoin(adapted, for_them)
+
+
+_IN_ORDER = _select_draws("people").order_by(assignments.c.number)
+_DRAWS = _select_draws(bindparam("respondents")).where(_ID.in_(bindparam("assignment_ids", expanding=True)))
 
 
 class StoredAssignments:
@@ -104,7 +101,7 @@ class StoredAssignments:
     def keys(self) -> Iterator[BlindingKey]:
         """Yield the keys of all assignments, as people see them."""
         for row in self._database.stream(_IN_ORDER):
-            yield key_from_json(row.key) if row.dealt is None else _as_asked(*row)[1]
+            yield key_from_json(row.key) if row.dealt is None else _as_asked(row)[1]
 
     def key(self, assignment_id: str, respondents: Respondents = "people") -> BlindingKey:
         """Return what the labels of one assignment hide."""
@@ -121,9 +118,9 @@ class StoredAssignments:
         self, assignment_ids: Sequence[str], respondents: Respondents = "people"
     ) -> dict[str, tuple[Assignment, BlindingKey]]:
         """Return several assignments with what their labels hide, by id; unknown ids are left out."""
-        return {name: _as_asked(*row) for name, *row in self._rows(assignment_ids, respondents)}
+        return {row.assignment_id: _as_asked(row) for row in self._rows(assignment_ids, respondents)}
 
-    def _rows(self, assignment_ids: Sequence[str], respondents: Respondents) -> Sequence[Row[Any, Any, Any, Any, Any]]:
+    def _rows(self, assignment_ids: Sequence[str], respondents: Respondents) -> Sequence[Row[Any]]:
         with self._database.reading() as connection:
             given = {"assignment_ids": assignment_ids, "respondents": respondents}
             return connection.execute(_DRAWS, given).all()
@@ -150,7 +147,7 @@ class StoredAssignments:
     def narrowed_as_drawn(self, assignment_ids: Sequence[str]) -> list[tuple[Assignment, BlindingKey]]:
         """Return those of some assignments of which anything was left out for people, as they were drawn."""
         rows = self._rows(assignment_ids, "people")
-        return [(assignment_from_json(row[1]), key_from_json(row[2])) for row in rows if row.left_out is not None]
+        return [(assignment_from_json(row.record), key_from_json(row.key)) for row in rows if row.left_out is not None]
 
     def leave_out(self, decided: Collection[Pair]) -> int:
         """Leave decided pairs out of every assignment that no person has begun, and return how many changed.
@@ -205,12 +202,12 @@ class StoredAssignments:
                     connection.execute(insert(adapted).values(assignment_id=name, published=True))
 
 
-def _as_asked(record: str, key: str, left_out: str | None, dealt: str | None) -> tuple[Assignment, BlindingKey]:
-    """Return an assignment and its key, as earlier answers changed them."""
-    drawn, hidden = assignment_from_json(record), key_from_json(key)
-    if left_out is not None:
-        drawn = narrowed(drawn, hidden, json.loads(left_out))
-    return drawn, hidden if dealt is None else redealt(hidden, drawn, _pairs(dealt))
+def _as_asked(row: Any) -> tuple[Assignment, BlindingKey]:
+    """Return an assignment and its key, as earlier answers changed them, from a row of :func:`_select_draws`."""
+    drawn, hidden = assignment_from_json(row.record), key_from_json(row.key)
+    if row.left_out is not None:
+        drawn = narrowed(drawn, hidden, json.loads(row.left_out))
+    return drawn, hidden if row.dealt is None else redealt(hidden, drawn, _pairs(row.dealt))
 
 
 def _pairs(dealt: str) -> list[DealtPair]:

@@ -10,7 +10,16 @@ WHO = {"annotator_id": pl.String, "annotator_kind": pl.String, "assignment_id": 
 VISIT = {"session": pl.Int64, "visit": pl.String}  # of people; else empty
 ASKED = {"variant": pl.String, "repeat": pl.Int64, "readout": pl.String, "form": pl.String}  # of LLMs; else empty
 READ = {"mass": pl.Float64, "readings_differ": pl.Int64}  # of an LLM's reply: on its answers; read otherwise
-MISSING = {"missing_reason": pl.String, "missing_level": pl.String}
+ANSWERED = {  # how a question was answered
+    **ASKED,
+    **READ,
+    "explanation": pl.String,
+    "missing_reason": pl.String,
+    "missing_level": pl.String,
+    **VISIT,
+}
+OUTPUT = {"item_id": pl.String, "system": pl.String, "criterion": pl.String}
+SHOWN = {"elicitation": pl.String, "sample": pl.Int64, "label": pl.String, "position": pl.Int64}  # position: from 1
 PREFERENCES = {
     **WHO,
     "system_x": pl.String,
@@ -22,33 +31,12 @@ PREFERENCES = {
     "elicitation": pl.String,
     "label_x": pl.String,
     "label_y": pl.String,
-    **ASKED,
-    **READ,
-    "explanation": pl.String,
-    **MISSING,
-    **VISIT,
+    **ANSWERED,
 }
-RATINGS = {
-    **WHO,
-    "item_id": pl.String,
-    "system": pl.String,
-    "criterion": pl.String,
-    "score": pl.Float64,
-    "elicitation": pl.String,
-    "sample": pl.Int64,
-    "label": pl.String,
-    "position": pl.Int64,
-    **ASKED,
-    **READ,
-    "explanation": pl.String,
-    **MISSING,
-    **VISIT,
-}
+RATINGS = {**WHO, **OUTPUT, "score": pl.Float64, **SHOWN, **ANSWERED}
 SPANS = {  # one row a marked error; an answer without any has one row of its own
     **WHO,
-    "item_id": pl.String,
-    "system": pl.String,
-    "criterion": pl.String,
+    **OUTPUT,
     "start": pl.Int64,  # code points of the output's text, half-open
     "end": pl.Int64,
     "text": pl.String,
@@ -57,15 +45,8 @@ SPANS = {  # one row a marked error; an answer without any has one row of its ow
     "category": pl.String,
     "reason": pl.String,  # why an error has no place; "no errors" where none was marked
     "characters": pl.Int64,  # of the output's text
-    "elicitation": pl.String,
-    "sample": pl.Int64,
-    "label": pl.String,
-    "position": pl.Int64,
-    **ASKED,
-    **READ,
-    "explanation": pl.String,
-    **MISSING,
-    **VISIT,
+    **SHOWN,
+    **ANSWERED,
 }
 CHOICES = {
     **WHO,
@@ -79,27 +60,14 @@ CHOICES = {
     "sample_y": pl.Int64,
     "label_x": pl.String,
     "label_y": pl.String,
-    **ASKED,
-    **READ,
-    "explanation": pl.String,
-    **MISSING,
-    **VISIT,
+    **ANSWERED,
 }
 ORDERS = {  # one row an output of an ordering
     **WHO,
-    "item_id": pl.String,
-    "system": pl.String,
-    "criterion": pl.String,
+    **OUTPUT,
     "rank": pl.Int64,  # 1 = best; tied outputs share the lowest
-    "elicitation": pl.String,
-    "sample": pl.Int64,
-    "label": pl.String,
-    "position": pl.Int64,  # on the page, from 1
-    **ASKED,
-    **READ,
-    "explanation": pl.String,
-    **MISSING,
-    **VISIT,
+    **SHOWN,
+    **ANSWERED,
 }
 IDENTICAL_PAIRS = {  # ratings of outputs that equal their source
     **WHO,
@@ -123,13 +91,7 @@ ANNOTATORS = {
     "checks_total": pl.Int64,
     "seconds": pl.Float64,
 }
-EXCLUSIONS = {
-    "annotator_id": pl.String,
-    "annotator_kind": pl.String,
-    "assignment_id": pl.String,
-    "rule": pl.String,
-    "evidence": pl.String,
-}
+EXCLUSIONS = {**WHO, "rule": pl.String, "evidence": pl.String}
 DECISIONS = {  # of two reviewers, one row an entry of their log
     **WHO,
     "number": pl.Int64,
@@ -158,6 +120,15 @@ READING = {  # one row an output on a page of a person's form; a page without ou
     "seconds": pl.Float64,
     "scrolled": pl.Float64,
     **VISIT,
+}
+ROWS = {  # tables with a row an answer, or several
+    "preferences": PREFERENCES,
+    "ratings": RATINGS,
+    "choices": CHOICES,
+    "orders": ORDERS,
+    "spans": SPANS,
+    "identical_pairs": IDENTICAL_PAIRS,
+    "reading": READING,
 }
 # an analysis takes these
 TABLES = ("preferences", "ratings", "choices", "orders", "spans", "identical_pairs", "annotators", "exclusions")

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, Select, func, select
 from spa.responses import admission, capacity, completion_codes, leases
 from spa.responses.admission import AdmissionRules, Arrival
 from spa.responses.database import Database, again_on_conflict
-from spa.responses.leases import PLACES, Lease, lease_facts
+from spa.responses.leases import LEASE_COLUMNS, Lease, lease_facts
 from spa.responses.outcomes import COMPLETED, Outcome, forgotten_name
 from spa.responses.payloads import Payload, read_pages
 from spa.responses.store_schema import payloads, people, submissions, tokens
@@ -260,11 +260,10 @@ def _select_visits(*conditions: Any) -> Select[Any]:
         .outerjoin(people, people.c.annotator_id == submissions.c.annotator_id)
         .outerjoin(sent, sent.c.submission_id == submissions.c.submission_id)
     )
-    columns: Sequence[Any] = (*PLACES, people.c.external_person, sent.c.pages, sent.c.last_seen)
+    columns: Sequence[Any] = (*LEASE_COLUMNS, people.c.external_person, sent.c.pages, sent.c.last_seen)
     found = select(*columns).select_from(visited).where(submissions.c.annotator_kind != "llm", *conditions)
     return found.order_by(submissions.c.number)
 
 
 def _visit_from_row(row: Row[Any]) -> PersonVisit:
-    """Read a row of :func:`_select_visits`."""
     return PersonVisit(**lease_facts(row), person=row.external_person, pages=row.pages or 0, last_seen=row.last_seen)

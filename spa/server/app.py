@@ -28,7 +28,6 @@ from spa.server.page_responses import send_notice
 from spa.server.rate_limits import Limits
 from spa.server.request_guard import Network, RequestGuard
 from spa.server.request_log import RequestLog
-from spa.server.request_queue import RequestQueue
 from spa.server.security_headers import SecurityHeaders, content_policy
 from spa.server.survey_context import PlatformAdapter, SurveyContext
 from spa.server.survey_routes import SurveyRoutes
@@ -119,15 +118,14 @@ def create_app(
         reserved=reserved,
         family=family_of(workspace.study, workspace.store),
     )
-    queue = RequestQueue(workspace.store)
+    survey = SurveyRoutes(context, workspace.form, source=source)
     app = FastAPI(
         title=workspace.study.title,
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
-        lifespan=lambda app: running(queue, context),
+        lifespan=lambda app: running(survey, context),
     )
-    survey = SurveyRoutes(context, workspace.form, queue, source=source)
     app.router.routes.extend(survey.routes)
     if admin_token is not None:
         app.router.routes.extend(AdminRoutes(context, admin_token).routes)
@@ -151,7 +149,7 @@ def create_app(
 
 
 @asynccontextmanager
-async def running(queue: RequestQueue, context: SurveyContext) -> AsyncIterator[None]:
+async def running(survey: SurveyRoutes, context: SurveyContext) -> AsyncIterator[None]:
     """Release overdue places while the server runs; finish queued work at shutdown."""
 
     async def sweep() -> None:
@@ -169,7 +167,7 @@ async def running(queue: RequestQueue, context: SurveyContext) -> AsyncIterator[
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
-        await asyncio.to_thread(queue.close)
+        await asyncio.to_thread(survey.close)
         context.resources.close()
         if context.family is not None:
             context.family.close()

@@ -7,7 +7,7 @@ server changes nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -18,13 +18,7 @@ from spa.responses import outcomes
 from spa.responses.answers import NO_ANSWER, parse_answers
 from spa.responses.leases import Lease
 from spa.responses.payloads import Payload
-from spa.responses.reading_evidence import (
-    READING,
-    PageExposure,
-    minimum_seconds,
-    parse_exposure,
-    unseen_outputs,
-)
+from spa.responses.reading_evidence import READING, PageExposure, minimum_seconds, parse_exposure, unseen_outputs
 from spa.responses.reading_steps import (
     SERVED,
     ServedOutput,
@@ -241,37 +235,31 @@ class FormProgress:
         """Say whether a page comes after the one that is due."""
         return self.form.pages.index(page) > self.form.pages.index(self.due)
 
+    @property
+    def _responses(self) -> Iterator[Response]:
+        return (answer for sent in self.sent.values() for answer in sent.answers if isinstance(answer, Response))
+
     @cached_property
     def screened_out(self) -> bool:
         """Whether an answer to a screening question is not eligible."""
         return any(
-            isinstance(answer, Response)
-            and isinstance(answer.target, ScreeningTarget)
-            and answer.value not in answer.target.eligible
-            for sent in self.sent.values()
-            for answer in sent.answers
+            isinstance(answer.target, ScreeningTarget) and answer.value not in answer.target.eligible
+            for answer in self._responses
         )
 
     @property
     def failed_checks(self) -> int:
         """How many attention checks were answered wrongly."""
-        return sum(
-            isinstance(answer, Response)
-            and isinstance(answer.target, CheckTarget)
-            and answer.target.kind == "attention"
-            and answer.value != answer.target.expected
-            for sent in self.sent.values()
-            for answer in sent.answers
-        )
+        checks = ((answer.value, answer.target) for answer in self._responses if isinstance(answer.target, CheckTarget))
+        return sum(check.kind == "attention" and value != check.expected for value, check in checks)
 
     @property
     def screening(self) -> Mapping[str, str]:
         """The answers to the screening questions, by the id of the question."""
         return {
             answer.target.screening_id: str(answer.value)
-            for sent in self.sent.values()
-            for answer in sent.answers
-            if isinstance(answer, Response) and isinstance(answer.target, ScreeningTarget)
+            for answer in self._responses
+            if isinstance(answer.target, ScreeningTarget)
         }
 
     def submission(self, now: float, outcome: outcomes.Outcome) -> Submission:
@@ -283,15 +271,5 @@ class FormProgress:
                 replace(answer, reason=reason) if isinstance(answer, Missing) and answer.raw is None else answer
                 for answer in answers
             ]
-        return Submission(
-            submission_id=self.lease.submission_id,
-            assignment_id=self.lease.assignment_id,
-            annotator_id=self.lease.annotator_id,
-            annotator_kind=self.lease.annotator_kind,
-            source=self.lease.source,
-            answers=tuple(answers),
-            seconds=round(now - self.lease.leased_at, 3),
-            session=self.lease.session,
-            people_group=self.lease.people_group,
-            outcome=outcome,
-        )
+        seconds = round(now - self.lease.leased_at, 3)
+        return replace(self.lease.submission(tuple(answers), seconds), outcome=outcome)

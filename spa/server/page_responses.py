@@ -8,7 +8,8 @@ from fastapi import HTTPException
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from spa.forms.assets import ASSETS, asset_name, asset_text
-from spa.forms.form import Exhibit, ExhibitsBlock, Form, Page
+from spa.forms.form import Exhibit, Form, Page
+from spa.forms.form_text import exhibits_of
 from spa.forms.html import Addresses, PageState, image_type, render_notice, render_page
 from spa.forms.texts import Texts
 
@@ -41,13 +42,10 @@ def send_asset(name: str) -> Response:
 
 def find_image(form: Form, exhibit_id: str) -> Exhibit:
     """Return the image exhibit of a form by its opaque id."""
-    for page in form.pages:
-        for block in page.blocks:
-            if not isinstance(block, ExhibitsBlock):
-                continue
-            for exhibit in (*block.exhibits, *([block.heading] if block.heading else [])):
-                if exhibit.exhibit_id == exhibit_id and exhibit.image is not None:
-                    return exhibit
+    shown = (exhibit for page in form.pages for block in page.exhibits for exhibit in exhibits_of(block))
+    for exhibit in shown:
+        if exhibit.exhibit_id == exhibit_id and exhibit.image is not None:
+            return exhibit
     raise HTTPException(404)
 
 

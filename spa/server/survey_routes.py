@@ -20,22 +20,15 @@ from spa.forms.effort import whole_minutes
 from spa.forms.form import Form, Page
 from spa.forms.html import Addresses, PageState, render_notice
 from spa.live import is_live
+from spa.responses import outcomes
+from spa.responses.batches import BatchedReader, BatchedWriter
 from spa.responses.leases import lease_of_token
-from spa.responses.outcomes import (
-    COMPLETED,
-    FAILED_CHECKS,
-    NO_CONSENT,
-    QUOTA_FULL,
-    SCREENED_OUT,
-    TIMED_OUT,
-    Outcome,
-)
+from spa.responses.outcomes import Outcome
 from spa.responses.reading_evidence import minimum_seconds
 from spa.responses.tokens import add_token, is_token, random_token
 from spa.server.form_posts import read_fields
 from spa.server.form_progress import FormProgress
 from spa.server.page_responses import find_image, page_response, send_asset, send_image, to
-from spa.server.request_queue import RequestQueue
 from spa.server.survey_context import SurveyContext
 from spa.server.visit_transactions import NO_PARAMETERS, Navigation, VisitTransactions
 
@@ -44,28 +37,31 @@ COOKIE_SECONDS = 90 * 24 * 3600  # seconds for which a browser knows the visit t
 RECENT = 2.0  # seconds
 MOST_RECENT = 2_000  # visits
 END_TEXTS: dict[str, str] = {  # the texts that each outcome ends with
-    COMPLETED: "done",
-    SCREENED_OUT: "screened",
-    NO_CONSENT: "declined",
-    FAILED_CHECKS: "failed",
-    QUOTA_FULL: "quota",
+    outcomes.COMPLETED: "done",
+    outcomes.SCREENED_OUT: "screened",
+    outcomes.NO_CONSENT: "declined",
+    outcomes.FAILED_CHECKS: "failed",
+    outcomes.QUOTA_FULL: "quota",
 }
 
 
 class SurveyRoutes:
     """The routes of one study."""
 
-    def __init__(
-        self, context: SurveyContext, form_of: Callable[[str], Form], queue: RequestQueue, *, source: str
-    ) -> None:
+    def __init__(self, context: SurveyContext, form_of: Callable[[str], Form], *, source: str) -> None:
         self.context = context
         self.study = context.study
         self.texts = context.texts
         self.store = context.store
-        self.queue = queue
+        self._reader, self._writer = BatchedReader(context.store), BatchedWriter(context.store)
         self._visits = VisitTransactions(context, form_of, source=source)
         self._cookie = f"visit-{sha256(self.study.id.encode()).hexdigest()[:8]}"  # a host may serve several studies
         self._recent = RecentVisits(one_process=context.store.is_file)
+
+    def close(self) -> None:
+        """Finish the reads and writes that were begun."""
+        self._reader.close()
+        self._writer.close()
 
     @cached_property
     def _minutes(self) -> int:
@@ -105,7 +101,7 @@ class SurveyRoutes:
         """Create a link and redirect to it, or to this browser's existing visit."""
         group = self.context.group_of(request.query_params)
         earlier = request.cookies.get(self._cookie, "")
-        if is_token(earlier) and await self.queue.read(lambda connection: self._can_resume(connection, earlier)):
+        if is_token(earlier) and await self._reader.read(lambda connection: self._can_resume(connection, earlier)):
             return to(f"/a/{earlier}")
         token = random_token()
         if group is not None:
@@ -116,7 +112,7 @@ class SurveyRoutes:
             if group is not None:  # a person whose group is full gets no link
                 self._visits.admit(connection, token, group=group)
 
-        await self.queue.write(make)
+        await self._writer.write(make)
         return to(f"/a/{token}")
 
     async def report_health(self, request: Request) -> Response:
@@ -133,7 +129,7 @@ class SurveyRoutes:
         token = request.path_params["token"]
         visit = await self._visit(token, request.query_params)
         if visit.lease.released:  # the page that is open in a browser may still be sent, and is kept
-            late = visit.lease.release_reason == TIMED_OUT
+            late = visit.lease.release_reason == outcomes.TIMED_OUT
             return self.context.notice("expired" if late else "left", HTTPStatus.GONE)
         due = to(self._due_address(token, visit))
         if visit.lease.external_id is None and not self.context.links_only:
@@ -162,7 +158,9 @@ class SurveyRoutes:
         self._recent.pop(token)
         if not is_token(token):
             raise HTTPException(404)
-        result = await self.queue.write(lambda connection: self._visits.submit(connection, token, page_id, fields, go))
+        result = await self._writer.write(
+            lambda connection: self._visits.submit(connection, token, page_id, fields, go)
+        )
         if result is None or result.page is None:
             raise HTTPException(404)
         visit, page = result.visit, result.page
@@ -189,10 +187,10 @@ class SurveyRoutes:
         outcome = visit.lease.outcome
         if outcome is None:
             return to(self._due_address(token, visit))
-        more = outcome == COMPLETED and visit.lease.session < self.study.people.sessions
-        debriefing = self.study.debriefing.text if outcome == COMPLETED and not more else None
+        more = outcome == outcomes.COMPLETED and visit.lease.session < self.study.people.sessions
+        debriefing = self.study.debriefing.text if outcome == outcomes.COMPLETED and not more else None
         led_by_platform = visit.lease.source in self.context.finish_handlers
-        to_address = outcome == COMPLETED and not more and self.study.people.completion_url is not None
+        to_address = outcome == outcomes.COMPLETED and not more and self.study.people.completion_url is not None
         if debriefing is not None and (led_by_platform or to_address) and "go" not in request.query_params:
             title, text = (self.texts.say(f"page.done_{part}") for part in ("title", "text"))
             onward = f"/a/{token}/done?go=on"
@@ -211,7 +209,7 @@ class SurveyRoutes:
                 title=self.texts.say(f"page.{name}_title"),
                 text=self.texts.say(f"page.{name}_text"),
                 code=visit.lease.completion_code,
-                completed=outcome == COMPLETED,
+                completed=outcome == outcomes.COMPLETED,
                 debriefing=debriefing,
                 next_session=f"/a/{token}/next" if more else None,
             )
@@ -228,7 +226,7 @@ class SurveyRoutes:
             if lease is not None and lease.completed and lease.session < self.study.people.sessions:
                 self._visits.admit(connection, token, session=lease.session + 1)
 
-        await self.queue.write(begin)
+        await self._writer.write(begin)
         return to(f"/a/{token}")
 
     async def show_image(self, request: Request) -> Response:
@@ -238,7 +236,6 @@ class SurveyRoutes:
         return await asyncio.to_thread(send_image, exhibit)
 
     def _can_resume(self, connection: Connection, token: str) -> bool:
-        """Whether the open link's button returns to the existing visit."""
         lease = lease_of_token(connection, token)
         return lease is not None and not (lease.finished and self.study.people.repeat)
 
@@ -246,12 +243,12 @@ class SurveyRoutes:
         """Return a person's visit; the first request assigns a form."""
         if not is_token(token):
             raise HTTPException(404)
-        found = await self.queue.read(lambda connection: self._visits.find(connection, token))
+        found = await self._reader.read(lambda connection: self._visits.find(connection, token))
         if found == "unknown":
             raise HTTPException(404)
         if found == "not admitted":
             await asyncio.to_thread(self.context.live.refresh)
-            return await self.queue.write(lambda connection: self._visits.open_visit(connection, token, parameters))
+            return await self._writer.write(lambda connection: self._visits.open_visit(connection, token, parameters))
         return found
 
     def _platform_page(self, visit: FormProgress, outcome: Outcome) -> Response:

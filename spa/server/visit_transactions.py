@@ -12,21 +12,13 @@ from typing import Literal
 from sqlalchemy import Connection
 
 from spa.forms.form import Form, Page
-from spa.responses import admission, completion_codes
+from spa.responses import admission, completion_codes, outcomes
 from spa.responses.admission import Arrival, QuotaFull
 from spa.responses.answers import unknown_keys
 from spa.responses.capacity import reclaim
 from spa.responses.completion_codes import code_source, random_code
 from spa.responses.leases import Lease, lease_of_token, lock_leases
-from spa.responses.outcomes import (
-    COMPLETED,
-    FAILED_CHECKS,
-    NO_CONSENT,
-    QUOTA_FULL,
-    SCREENED_OUT,
-    TIMED_OUT,
-    Outcome,
-)
+from spa.responses.outcomes import Outcome
 from spa.responses.payloads import read_pages, save_page
 from spa.responses.reading_evidence import READING
 from spa.responses.reading_steps import SERVED, parse_served
@@ -69,7 +61,7 @@ class VisitTransactions:
         lease = lease_of_token(connection, token)
         if lease is None:
             return "not admitted" if has_token(connection, token) else "unknown"
-        if lease.released and lease.release_reason == TIMED_OUT:
+        if lease.released and lease.release_reason == outcomes.TIMED_OUT:
             return "not admitted"
         return self._visit_of(connection, lease)
 
@@ -80,7 +72,7 @@ class VisitTransactions:
         lease, now = lease_of_token(connection, token), self.clock()
         if lease is None:
             lease = self.admit(connection, token, group=self.context.group_of(parameters))
-        if lease.released and lease.release_reason == TIMED_OUT:
+        if lease.released and lease.release_reason == outcomes.TIMED_OUT:
             lock_leases(connection)
             lease = reclaim(connection, lease, self.context.rules.per_assignment, now=now)
         return self._visit_of(connection, lease)
@@ -126,7 +118,7 @@ class VisitTransactions:
         if go == "decline":
             if page.kind != "consent":
                 return PageResult(visit, page, ended=False, unknown_fields=True)
-            self._finish(connection, visit, NO_CONSENT, now)
+            self._finish(connection, visit, outcomes.NO_CONSENT, now)
             return PageResult(visit, page, ended=True)
         sent = visit.reading(page, fields)
         unknown = not _belongs(visit, sent)
@@ -153,13 +145,13 @@ class VisitTransactions:
     def _outcome(self, connection: Connection, visit: FormProgress, page: Page) -> Outcome | None:
         """Return the outcome that an answered page decides; ``None`` if the visit continues."""
         if visit.screened_out:
-            return SCREENED_OUT
+            return outcomes.SCREENED_OUT
         most = self.study.people.end_after_failed_checks
         if most is not None and visit.failed_checks >= most:
-            return FAILED_CHECKS
+            return outcomes.FAILED_CHECKS
         if page.kind == "screening" and not self._has_group(connection, visit):
-            return QUOTA_FULL
-        return COMPLETED if page is visit.form.pages[-1] and visit.all_answered else None
+            return outcomes.QUOTA_FULL
+        return outcomes.COMPLETED if page is visit.form.pages[-1] and visit.all_answered else None
 
     def _has_group(self, connection: Connection, visit: FormProgress) -> bool:
         """Join the quota group that the screening answers name; false if it is full."""
@@ -180,9 +172,9 @@ class VisitTransactions:
     def _finish(self, connection: Connection, visit: FormProgress, outcome: Outcome, now: float) -> None:
         lock_leases(connection)
         lease = visit.lease
-        if outcome == COMPLETED and self.study.people.completion_code is not None:
+        if outcome == outcomes.COMPLETED and self.study.people.completion_code is not None:
             code = self.study.people.completion_code
-        elif outcome == COMPLETED and lease.external_id is None:
+        elif outcome == outcomes.COMPLETED and lease.external_id is None:
             code = random_code()  # a person's own
         else:
             code = completion_codes.outcome_codes(connection, code_source(lease.source, lease.session))[outcome]

@@ -19,7 +19,6 @@ from spa.forms.form import (
     ChoiceTarget,
     ConfirmAnswer,
     ConfirmationTarget,
-    ExhibitsBlock,
     Form,
     NumberAnswer,
     OptionsAnswer,
@@ -182,11 +181,11 @@ class SimulatedReading:
         match target:
             case RankingTarget():
                 return self._order(target)
-            case PreferenceTarget():
+            case PreferenceTarget() if isinstance(answer, NumberAnswer):
                 return self._preference(target, answer)
             case RatingTarget():
                 return self._rating(target, answer)
-            case ChoiceTarget():
+            case ChoiceTarget() if isinstance(answer, OptionsAnswer):
                 return self._choice(target, answer)
             case CheckTarget() if isinstance(answer, NumberAnswer):
                 return target.expected
@@ -236,9 +235,7 @@ class SimulatedReading:
             self._percent[(*pair, target.criterion)] = known
         return known if target.label_x == pair[0] else 1 - known
 
-    def _preference(self, target: PreferenceTarget, answer: NumberAnswer | OptionsAnswer | OrderAnswer) -> str:
-        if not isinstance(answer, NumberAnswer):
-            raise TypeError("a preference is answered with a number")
+    def _preference(self, target: PreferenceTarget, answer: NumberAnswer) -> str:
         chance = self._chance(target)
         if self._annotator.inconsistent:
             chance = min(1.0, chance + self._annotator._excess)
@@ -278,9 +275,7 @@ class SimulatedReading:
         recall, precision = (0.1, 0.1) if self._annotator.careless == "random" else (habit.recall, habit.precision)
         return marked_errors(answer, errors, recall=recall, precision=precision, rng=self._rng)
 
-    def _choice(self, target: ChoiceTarget, answer: NumberAnswer | OptionsAnswer | OrderAnswer) -> str:
-        if not isinstance(answer, OptionsAnswer):
-            raise TypeError("a choice is answered with an option")
+    def _choice(self, target: ChoiceTarget, answer: OptionsAnswer) -> str:
         x, y = (
             self._perceived((self._systems[label], target.item_id, sample), target.criterion)
             for label, sample in ((target.label_x, target.sample_x), (target.label_y, target.sample_y))
@@ -311,10 +306,8 @@ def outputs_of_labels(form: Form, key: BlindingKey) -> Iterator[tuple[str, Seen]
     found = [
         (page.kind in ("reading", "comparison"), exhibit)
         for page in form.pages
-        for block in page.blocks
-        if isinstance(block, ExhibitsBlock)
-        for exhibit in block.exhibits
-        if exhibit.label is not None and exhibit.label in key.systems
+        for exhibit in page.outputs
+        if exhibit.label in key.systems
     ]
     only_read = any(read for read, _ in found)
     for read, exhibit in found:

@@ -141,7 +141,7 @@ def assignment_rng(seed: int, assignment_id: str, sampling: Mapping[str, object]
         Of the simulation.
     assignment_id : str
         What is answered.
-    asked : mapping, optional
+    sampling : mapping, optional
         What sets this answer apart from the plain first one of the rater ``simulated-rater``: another rater's id, the
         sampling, persona and added texts of a variant, the seed of a further repeat. For people, the seat of every
         annotator of an assignment but the first.

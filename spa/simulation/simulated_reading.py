@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spa.forms.effort import count_words
-from spa.forms.form import Exhibit, ExhibitsBlock, Form, Page
+from spa.forms.form import Exhibit, Form, Page
 from spa.responses.reading_evidence import IMAGE_SECONDS, minimum_seconds
 
 RACING_WORDS_PER_MINUTE = 1500.0  # nobody reads so fast
@@ -60,9 +60,8 @@ class ReadingHabit:
 def _rows(page: Page) -> Iterator[tuple[Exhibit, ...]]:
     """Yield the outputs new on a page row by row, each output once."""
     new, done = {one.exhibit_id for one in page.new_outputs}, set[str]()
-    for block in page.blocks:
-        if isinstance(block, ExhibitsBlock):
-            row = tuple(one for one in block.exhibits if one.exhibit_id in new - done)
-            done |= {one.exhibit_id for one in row}
-            if row:
-                yield row
+    for block in page.exhibits:
+        row = tuple(one for one in block.exhibits if one.exhibit_id in new - done)
+        done |= {one.exhibit_id for one in row}
+        if row:
+            yield row

@@ -22,7 +22,6 @@ from spa.forms.form import (
     OptionsAnswer,
     OrderAnswer,
     Page,
-    Question,
     SpansAnswer,
     TextAnswer,
 )
@@ -158,14 +157,11 @@ def fill_in(served: ServedForm, form: Form, answers: Mapping[str, str]) -> dict[
         if served.offered[name] != values:
             raise ResponseError(f"{place}, {name}: expected the values {values}, got {served.offered[name]}")
     measured = {READING: answers[page.page_id]} if served.measured and page.page_id in answers else {}
-    filled = {name: value for one in page.questions for name, value in _fields(one, answers[one.question_id]).items()}
+    filled: dict[str, str] = {}
+    for one in page.questions:
+        answer = answers[one.question_id]
+        filled |= order_fields(one, answer) if isinstance(one.answer, OrderAnswer) else {one.question_id: answer}
     return {**served.hidden, **filled, **measured}
-
-
-def _fields(question: Question, answer: str) -> dict[str, str]:
-    return (
-        order_fields(question, answer) if isinstance(question.answer, OrderAnswer) else {question.question_id: answer}
-    )
 
 
 def offered_by(page: Page) -> dict[str, list[str] | None]:

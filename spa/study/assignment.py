@@ -41,6 +41,12 @@ class Block:
     labels: tuple[str, ...]  # in the order of the columns
     shown: tuple[ShownOutput, ...]  # row by row: first item of every label, second item, ...
 
+    @property
+    def rows(self) -> list[tuple[ShownOutput, ...]]:
+        """The outputs row by row, one of every label in each."""
+        width = len(self.labels)
+        return [self.shown[start : start + width] for start in range(0, len(self.shown), width)]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:

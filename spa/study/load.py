@@ -120,19 +120,8 @@ def former_fingerprints(path: Path, study: Study) -> Iterator[str]:
 
 
 _ASIDE: dict[str, Any] = {
-    name: True
-    for name in (
-        "raters",
-        "analysis",
-        "stopping",
-        "people",
-        "prolific",
-        "mturk",
-        "panel",
-        "allowed_names",
-        "debriefing",
-    )
-} | {
+    **dict.fromkeys(("raters", "analysis", "stopping", "people", "prolific", "mturk", "panel"), True),
+    **dict.fromkeys(("allowed_names", "debriefing"), True),
     "outputs": {"files", "references"},
     "instructions": {"file"},
     "consent": {"file"},

@@ -23,14 +23,7 @@ def narrowed(assignment: Assignment, key: BlindingKey, decided: Collection[Pair]
     Comparisons and choices of these pairs are left out, and so are the outputs of systems that no comparison or
     choice left is about (where there are none: systems of which every pair is decided). A ranking keeps the outputs
     that have an open pair in it. Labels, order, and which direction comes first stay as drawn, so that what is left is
-    as balanced as before.
-
-    Parameters
-    ----------
-    assignment, key : Assignment, BlindingKey
-        As drawn.
-    decided : collection of pairs of system ids
-        In either order.
+    as balanced as before. The two systems of a ``decided`` pair stand in either order.
     """
     closed = {frozenset(pair) for pair in decided}
 

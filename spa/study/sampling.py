@@ -165,22 +165,16 @@ class _Sampler:
         blocks = tuple(
             self._block(self.exposures[place], column, hand) for place, column in zip(places, columns, strict=True)
         )
-        return (
-            Assignment(
-                assignment_id=assignment_id,
-                number=number,
-                blocks=blocks,
-                comparisons=self._comparisons(number, places, columns),
-                rated=self._rated(blocks),
-                choices=self._choices(places, columns, blocks),
-                rankings=self._rankings(columns, blocks),
-            ),
-            BlindingKey(
-                assignment_id=assignment_id,
-                systems=systems,
-                blocks={label: index for index, column in enumerate(columns) for label in column},
-            ),
+        drawn = Assignment(
+            assignment_id=assignment_id,
+            number=number,
+            blocks=blocks,
+            comparisons=self._comparisons(number, places, columns),
+            rated=self._rated(blocks),
+            choices=self._choices(places, columns, blocks),
+            rankings=self._rankings(columns, blocks),
         )
+        return drawn, _key(drawn, systems)
 
     def _single_outputs(self, assignment_id: str, number: int, hand: list[Output]) -> tuple[Assignment, BlindingKey]:
         """Return outputs in random order, each under a label of its own: labels tell of no system."""
@@ -194,14 +188,9 @@ class _Sampler:
             ShownOutput(label=label, item_id=output.item_id, sample=output.sample) for label, output in dealt.items()
         )
         block = Block(exposure=1, labels=tuple(dealt), shown=outputs)
-        return (
-            Assignment(assignment_id=assignment_id, number=number, blocks=(block,), rated=self._rated((block,))),
-            BlindingKey(
-                assignment_id=assignment_id,
-                systems={label: output.system for label, output in dealt.items()},
-                blocks=dict.fromkeys(dealt, 0),
-            ),
-        )
+        rated = self._rated((block,))
+        drawn = Assignment(assignment_id=assignment_id, number=number, blocks=(block,), rated=rated)
+        return drawn, _key(drawn, {label: output.system for label, output in dealt.items()})
 
     def _dealt_pairs(
         self, assignment_id: str, number: int, pairs: Deck[tuple[str, str]]
@@ -221,14 +210,8 @@ class _Sampler:
             blocks.append(Block(exposure=1, labels=labels, shown=(x, y)))
             choices.append(OutputPair(output_x=x, output_y=y))
             systems |= dict(zip(labels, pair, strict=True))
-        return (
-            Assignment(assignment_id=assignment_id, number=number, blocks=tuple(blocks), choices=tuple(choices)),
-            BlindingKey(
-                assignment_id=assignment_id,
-                systems=systems,
-                blocks={label: index for index, block in enumerate(blocks) for label in block.labels},
-            ),
-        )
+        drawn = Assignment(assignment_id=assignment_id, number=number, blocks=tuple(blocks), choices=tuple(choices))
+        return drawn, _key(drawn, systems)
 
     def _block_order(self, number: int) -> list[int]:
         """Return places in the study's list of exposures, in the order shown."""
@@ -318,8 +301,7 @@ class _Sampler:
 
     def _rows(self, selection: str | int, block: Block) -> list[tuple[ShownOutput, ...]]:
         """Return the rows of a block that are judged one by one, in the order of the page."""
-        width = len(block.labels)
-        rows = [block.shown[start : start + width] for start in range(0, len(block.shown), width)]
+        rows = block.rows
         if selection == "first":
             return rows[:1]
         if isinstance(selection, int) and selection < len(rows):
@@ -353,6 +335,11 @@ class _Sampler:
             for row in self._rows(self.study.ranking.outputs, block)
             for made_by in ({column[output.label]: output for output in row},)
         )
+
+
+def _key(drawn: Assignment, systems: dict[str, str]) -> BlindingKey:
+    blocks = {label: index for index, block in enumerate(drawn.blocks) for label in block.labels}
+    return BlindingKey(assignment_id=drawn.assignment_id, systems=systems, blocks=blocks)
 
 
 class _RankedOutputs:

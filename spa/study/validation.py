@@ -18,13 +18,7 @@ from spa.study.stopping import (
     planned_annotators,
     ranks_systems,
 )
-from spa.study.study import (
-    OVERALL,
-    Elicitation,
-    RatingTable,
-    Study,
-    Words,
-)
+from spa.study.study import OVERALL, Elicitation, RatingTable, Study, Words
 
 RATINGS: tuple[RatingTable, ...] = get_args(RatingTable)
 
@@ -77,12 +71,8 @@ def _language(study: Study) -> Iterator[StudyProblem]:
 
 
 def _unique_ids(study: Study) -> Iterator[StudyProblem]:
-    yield from repeated("[[systems]] id", [one.id for one in study.systems])
-    yield from repeated("[[criteria]] id", [one.id for one in study.criteria])
-    yield from repeated("[[screening]] id", [one.id for one in study.screening])
-    yield from repeated("[[attention_checks]] id", [one.id for one in study.attention_checks])
-    yield from repeated("[[interview]] id", [one.id for one in study.interview])
-    yield from repeated("[[raters]] id", [one.id for one in study.raters])
+    for table in ("systems", "criteria", "screening", "attention_checks", "interview", "raters"):
+        yield from repeated(f"[[{table}]] id", [one.id for one in getattr(study, table)])
     for criterion in study.criteria:
         yield from repeated(f"[[criteria]] {criterion.id}, options", [option.text for option in criterion.options])
     for question in study.screening:

@@ -48,8 +48,8 @@ def study_warnings(study: Study, outputs: Outputs) -> tuple[str, ...]:
     """
     of_analysis = (_checks, _careless, _expected_pairs)
     checks = (_exposure, _annotators, _never_used, _item_name, *of_analysis, _alike, _disconnected, _scales)
-    of_texts = (_single_words, _other_scripts, _lengths, _equal_outputs, _equal_items)
-    of_outputs = (_dropped, _unreadable, *of_texts, _name_leaks)
+    of_texts = (_single_words, _other_scripts, _lengths, _equal_outputs) if study.outputs.kind == "text" else ()
+    of_outputs = (_dropped, _unreadable, *of_texts, _equal_items, _name_leaks)
     of_study = [line for check in checks for line in check(study)]
     return (*of_study, *(line for check in of_outputs for line in check(study, outputs)))
 
@@ -122,12 +122,12 @@ def _careless(study: Study) -> Iterator[str]:
             f"expected {FAST_READING} or more"
         )
     asks = study.rating_tables or study.choices or study.ranking
-    if plan.max_same_answers is not None and not asks:
-        if study.spa is None or study.spa.directions == "one":
-            yield (
-                "[analysis] max_same_answers: excludes nobody, as answers about pairs count only where a person "
-                "judges the pair in both orders"
-            )
+    one_way = study.spa is None or study.spa.directions == "one"
+    if plan.max_same_answers is not None and not asks and one_way:
+        yield (
+            "[analysis] max_same_answers: excludes nobody, as answers about pairs count only where a person "
+            "judges the pair in both orders"
+        )
 
 
 def _expected_pairs(study: Study) -> Iterator[str]:
@@ -241,15 +241,14 @@ def _unreadable(study: Study, outputs: Outputs) -> Iterator[str]:
 
 
 def _single_words(study: Study, outputs: Outputs) -> Iterator[str]:
-    if study.outputs.kind == "text":
-        do = '[[outputs.filters]] field = "output" min_words = 2 leaves such items out'
-        yield from _some_outputs(outputs, lambda text: count_words(text) < 2, "have one word or none", do)
+    do = '[[outputs.filters]] field = "output" min_words = 2 leaves such items out'
+    yield from _some_outputs(outputs, lambda text: count_words(text) < 2, "have one word or none", do)
 
 
 def _other_scripts(study: Study, outputs: Outputs) -> Iterator[str]:
     """Tell of texts whose letters are mostly not of the study's language; its script tells no more than that."""
     script = SCRIPTS.get(study.language.split("-")[0].lower())
-    if script is None or study.outputs.kind == "image":
+    if script is None:
         return
     letter = re.compile(f"[{script}]")
 
@@ -273,8 +272,6 @@ def _some_outputs(outputs: Outputs, is_odd: Callable[[str], bool], what: str, do
 
 
 def _lengths(study: Study, outputs: Outputs) -> Iterator[str]:
-    if study.outputs.kind == "image":
-        return
     means = {
         one.id: fmean(len(output.text or "") for item in outputs.items for output in outputs.of(item.item_id, one.id))
         for one in study.compared
@@ -288,8 +285,6 @@ def _lengths(study: Study, outputs: Outputs) -> Iterator[str]:
 
 
 def _equal_outputs(study: Study, outputs: Outputs) -> Iterator[str]:
-    if study.outputs.kind == "image":
-        return
     equal: Counter[tuple[str, str]] = Counter()
     for item in outputs.items:
         first: dict[str, str] = {}

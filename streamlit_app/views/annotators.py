@@ -9,8 +9,8 @@ import polars as pl
 import streamlit as st
 
 from analysis.monitoring.annotator_profiles import AnnotatorProfile
+from spa.responses.table_files import without_formulas
 from streamlit_app import loading
-from streamlit_app.downloads import csv_button
 from streamlit_app.queue import address
 from streamlit_app.rendering import plain
 
@@ -28,27 +28,13 @@ COLUMNS = {
     "same_answer": ("Same answer", "share of answers that are the most frequent one: 1 is straight-lining"),
     "first_column": ("First column", "mean score of the first column minus that of the others"),
     "left_share": ("Left wins", "share of choices won by the output shown first; 0.5 is no habit"),
-    "outputs_seen": (
-        "Outputs seen",
-        "share of outputs on screen to their end; empty where nothing was measured",
-    ),
+    "outputs_seen": ("Outputs seen", "share of outputs on screen to their end; empty where nothing was measured"),
     "seconds_per_output": ("Seconds per output", "median time that an output was on screen"),
 }
-DECIMALS = (
-    "minutes",
-    "largest_sum",
-    "severity",
-    "correlation",
-    "distance",
-    "same_answer",
-    "first_column",
-    "left_share",
-    "outputs_seen",
-    "seconds_per_output",
-)
+WHOLE = ("annotator_id", "group", "excluded", "answers", "missing")  # the others have decimals
 FORM = "form"  # column of links; not in the file to take away
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7"]
-DRAWN = {name: title for name, (title, _) in COLUMNS.items() if name in DECIMALS}
+DRAWN = {name: title for name, (title, _) in COLUMNS.items() if name not in WHOLE}
 
 
 def show() -> None:
@@ -72,7 +58,8 @@ def show() -> None:
     with st.expander("What the columns say"):
         explained = [COLUMNS[name] for name in shown.columns]
         st.markdown("\n".join(f"- **{title}**: {plain(explanation)}" for title, explanation in explained))
-    csv_button("Download as CSV", shown, f"{loading.options().name}-annotators.csv")
+    csv, name = without_formulas(shown).write_csv(), f"{loading.options().name}-annotators.csv"
+    st.download_button("Download as CSV", csv, name, "text/csv", on_click="ignore")
     _spread(shown)
 
 
@@ -92,10 +79,10 @@ def _config(columns: list[str]) -> dict[str, Any]:
             config[name] = st.column_config.LinkColumn("Form", help="as this person saw it", display_text="open")
             continue
         title, explanation = COLUMNS[name]
-        if name in DECIMALS:
-            config[name] = st.column_config.NumberColumn(title, help=explanation, format="%.2f")
-        else:
+        if name in WHOLE:
             config[name] = st.column_config.Column(title, help=explanation)
+        else:
+            config[name] = st.column_config.NumberColumn(title, help=explanation, format="%.2f")
     return config
 
 
@@ -125,5 +112,5 @@ def _spread(frame: pl.DataFrame) -> None:
             ],
         },
     }
-    told = f"{DRAWN[measure]} of every annotator; the table above holds the numbers."
-    st.vega_lite_chart({"layer": [dots], "height": 140}, alt=told)
+    alt = f"{DRAWN[measure]} of every annotator; the table above holds the numbers."
+    st.vega_lite_chart({"layer": [dots], "height": 140}, alt=alt)

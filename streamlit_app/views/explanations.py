@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from html import escape
+from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -18,7 +19,7 @@ from analysis.figures.plain_text import shown_name
 from analysis.results.words import Names, interval, number, sentence
 from spa.errors import ResponseError
 from streamlit_app import loading
-from streamlit_app.rendering import plain, show_counts, show_metrics, show_sections
+from streamlit_app.rendering import plain, show_counts, show_sections, show_statuses
 
 if TYPE_CHECKING:
     from analysis.explanations.exploration import Exploration
@@ -108,11 +109,8 @@ def _chart(found: Exploration, places: Sequence[int], names: Names) -> int | Non
         for place in places
     ]
     criteria = list(dict.fromkeys(row["criterion"] for row in rows))
-    scale = {
-        "domain": criteria,
-        "range": [COLOURS[number % len(COLOURS)] for number in range(len(criteria))],
-    }
-    shapes = {"domain": criteria, "range": [SHAPES[number % len(SHAPES)] for number in range(len(criteria))]}
+    colours = {"domain": criteria, "range": list(islice(cycle(COLOURS), len(criteria)))}
+    shapes = {"domain": criteria, "range": list(islice(cycle(SHAPES), len(criteria)))}
     legend = {"orient": "bottom", "columns": 2, "title": None}
     by = {"field": "criterion", "type": "nominal", "legend": legend}
     across: dict[str, Any] = {"type": "quantitative", "axis": None, "scale": {"zero": False}}
@@ -123,7 +121,7 @@ def _chart(found: Exploration, places: Sequence[int], names: Names) -> int | Non
         "encoding": {
             "x": {"field": "x", **across},
             "y": {"field": "y", **across},
-            "color": {**by, "scale": scale},
+            "color": {**by, "scale": colours},
             "shape": {**by, "scale": shapes},
             "opacity": {"condition": {"param": PICK, "value": 0.9}, "value": 0.25},
             "tooltip": [{"field": name, "type": "nominal"} for name in ("criterion", "item")],
@@ -131,14 +129,13 @@ def _chart(found: Exploration, places: Sequence[int], names: Names) -> int | Non
         "height": 460,
         "usermeta": {"embedOptions": {"renderer": "svg"}},
     }
-    told = f"A map of {len(rows):,} texts by criterion; the list beside it opens each of them."
-    event: Any = st.vega_lite_chart(spec, on_select="rerun", selection_mode=PICK, alt=told)
+    alt = f"A map of {len(rows):,} texts by criterion; the list beside it opens each of them."
+    event: Any = st.vega_lite_chart(spec, on_select="rerun", selection_mode=PICK, alt=alt)
     picked: list[Mapping[str, Any]] = event["selection"].get(PICK) or []
     return int(picked[0]["point"]) if picked and picked[0]["point"] in places else None
 
 
 def _open(one: ExplainedText, names: Names) -> None:
-    """Show a text beside the output that it speaks of."""
     systems = [names.system(system) for system in (one.system, one.system_y) if system is not None]
     about = [names.criterion(one.criterion), " over ".join(systems), one.item_id or ""]
     answer = "" if one.value is None else f": {number(one.value)}"
@@ -190,15 +187,7 @@ def _two_reviewers() -> None:
     st.caption(
         "Two people judged each explanation without seeing the other's answers; where they differ a third settles."
     )
-    statuses = [review.status(place) for place in review.places]
-    show_metrics(
-        {
-            "Answered by two": f"{len(statuses):,}",
-            "Agreed": f"{statuses.count('agreed'):,}",
-            "In conflict": f"{statuses.count('conflict'):,}",
-            "Settled by a third": f"{statuses.count('adjudicated'):,}",
-        }
-    )
+    show_statuses("Answered by two", [review.status(place) for place in review.places])
     criteria = {one.id: one for one in study.criteria}
     rows = agreement_by_criterion(review)
     st.subheader("Agreement")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -43,7 +42,8 @@ def _live() -> None:
         return
     group = groups[0]
     if len(groups) > 1:
-        group = st.segmented_control("Answers of", groups, default=groups[0], format_func=_name, required=True)
+        shown = {name: UNITS.get(name, name) for name in groups}
+        group = st.segmented_control("Answers of", groups, default=group, format_func=shown.__getitem__, required=True)
     history, savings = loading.live_history(loading.state(), group)
     _metrics(history.state, savings)
     st.subheader("Decisions")
@@ -54,10 +54,6 @@ def _live() -> None:
     st.subheader("Confidence over time")
     st.caption(plain(f"{MEANING[history.state.answers]} Each band holds the true mean at every look."))
     _charts(history)
-
-
-def _name(group: str) -> str:
-    return UNITS.get(group, group)
 
 
 def _how(state: LiveState) -> str:
@@ -79,21 +75,13 @@ def _metrics(state: LiveState, savings: LiveSavings) -> None:
         "Excluded": f"{state.excluded:,}",
         "Decided": decided,
     }
-    for title, amount in {
-        "Pay so far": savings.spent,
-        "Saved" if state.enough else "Not spent yet": savings.left,
-    }.items():
-        if amount is not None:
-            shown[title] = _money(amount, currency)
+    money = {"Pay so far": savings.spent, "Saved" if state.enough else "Not spent yet": savings.left}
+    shown |= {title: f"{amount:,.2f} {currency}" for title, amount in money.items() if amount is not None}
     if savings.questions:
         shown["Questions spared"] = f"{savings.questions:,}"
         shown["Minutes spared"] = f"{savings.minutes:,.1f}"
     show_metrics(shown)
     st.progress(min(1.0, state.units / state.most))
-
-
-def _money(amount: Decimal, currency: str) -> str:
-    return f"{amount:,.2f} {currency}"
 
 
 def _row(state: LiveState, pair: LivePair) -> dict[str, object]:
@@ -168,8 +156,8 @@ def _chart(state: LiveState, pair: LivePair, path: tuple[LivePoint, ...]) -> Non
         layers.append(_mark(pair.decided_after))
     tooltip = [{"field": name, "type": "quantitative", "format": ".0f"} for name in ("units", "mean", "low", "high")]
     spec = {"data": {"values": rows}, "encoding": {"x": x, "tooltip": tooltip}, "layer": layers, "height": 190}
-    told = f"{_title(state, pair)}: interval from {100 * pair.low:.0f} to {100 * pair.high:.0f} %, {words}"
-    st.vega_lite_chart(spec, alt=told)
+    alt = f"{_title(state, pair)}: interval from {100 * pair.low:.0f} to {100 * pair.high:.0f} %, {words}"
+    st.vega_lite_chart(spec, alt=alt)
 
 
 def _rule(value: float, *, dashed: bool) -> dict[str, Any]:

@@ -135,20 +135,20 @@ def _curve(rows: list[dict[str, float]], title: str, against: float | None, word
             ],
         },
     }
-    layers = [line] if against is None else [line, *_held_against(against, words)]
-    told = f"{title} over time" + ("" if against is None else f"; {words}")
+    layers = [line] if against is None else [line, *_reference_line(against, words)]
+    alt = f"{title} over time" + ("" if against is None else f"; {words}")
     st.caption(plain(title))
-    st.vega_lite_chart({"layer": layers, "height": 150}, alt=told)
+    st.vega_lite_chart({"layer": layers, "height": 150}, alt=alt)
 
 
-def _held_against(value: float, words: str) -> list[dict[str, Any]]:
+def _reference_line(value: float, words: str) -> list[dict[str, Any]]:
     """Return a dashed line across a drawing, and its words."""
-    held = {"values": [{"value": value, "words": words}]}
+    line = {"values": [{"value": value, "words": words}]}
     height = {"field": "value", "type": "quantitative"}
     text = {"type": "text", "align": "left", "baseline": "bottom", "dy": -3, "color": "#D55E00"}
     return [
-        {"data": held, "mark": {"type": "rule", "strokeDash": [4, 3], "color": "#D55E00"}, "encoding": {"y": height}},
-        {"data": held, "mark": text, "encoding": {"x": {"value": 4}, "y": height, "text": {"field": "words"}}},
+        {"data": line, "mark": {"type": "rule", "strokeDash": [4, 3], "color": "#D55E00"}, "encoding": {"y": height}},
+        {"data": line, "mark": text, "encoding": {"x": {"value": 4}, "y": height, "text": {"field": "words"}}},
     ]
 
 
@@ -173,7 +173,6 @@ def _alarms(alarms: list[Alarm]) -> None:
 
 
 def _table(status: Status) -> None:
-    """Show the counts by source and quota group, without those that are all zero."""
     if not status.lines:
         st.info("Nobody has come yet.")
         return
@@ -196,7 +195,7 @@ def _raters(index: CallIndex) -> None:
     st.subheader("LLM raters")
     rows = []
     for rater in index.raters:
-        own = [each for each in index.counts if each.rater == rater]
+        own = index.counts_of(rater)
         costs = [each.cost for each in own if each.cost is not None]
         rows.append(
             {

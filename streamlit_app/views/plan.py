@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import streamlit as st
+import tomlkit
 
 from analysis.planning.plan import Assumptions, PowerPlan, make_plan
 from analysis.planning.plan_text import NAMES, curve_csv, curve_svg, notes
@@ -14,7 +15,6 @@ from analysis.planning.study_design import study_assumptions
 from analysis.planning.variance import Components
 from streamlit_app import loading
 from streamlit_app.rendering import plain, show_figure
-from streamlit_app.study_edit import with_plan
 
 MOST = 500  # annotators of the slider
 POWERS = (0.8, 0.9)
@@ -88,6 +88,20 @@ def _told(found: PowerPlan, annotators: int) -> None:
         f"{annotators:,} can find, {100 * POWERS[0]:.0f} % power",
         "nothing" if smallest is None else design.shown(smallest),
     )
+
+
+def with_plan(text: str, *, annotators: int, exposure: int | None) -> str:
+    r"""Return a study file, every comment kept, with other annotators and, for SPA, outputs read of a system.
+
+    >>> with_plan('id = "s"  # kept\n', annotators=40, exposure=None)
+    'id = "s"  # kept\n\n[people]\nannotators = 40\n'
+    """
+    document = tomlkit.parse(text)
+    document.setdefault("people", tomlkit.table())["annotators"] = annotators
+    spa = document.get("spa")
+    if exposure is not None and spa is not None and "exposure_study" not in spa:
+        spa["exposure"] = exposure
+    return tomlkit.dumps(document)
 
 
 def _export(annotators: int, design: Assumptions) -> None:

@@ -94,7 +94,7 @@ def compare_raters(results: Results | None, index: CallIndex) -> list[dict[str, 
     tests = results.llm_vs_people.alternative_annotator if results is not None else ()
     rows = []
     for rater in dict.fromkeys((*index.raters, *(row.group for row in answered))):
-        calls = [each for each in index.counts if each.rater == rater]
+        calls = index.counts_of(rater)
         own = [row for row in answered if row.group == rater]
         made, costs = sum(each.calls for each in calls), [each.cost for each in calls if each.cost is not None]
         asked, missing = sum(row.n_asked for row in own), sum(row.n_missing for row in own)
@@ -144,11 +144,10 @@ def _same_answers(state: str, results: Results) -> None:
 
 
 def _calls(index: CallIndex, rater: str) -> None:
-    """Show what became of a rater's calls, and each with its raw answer."""
     st.subheader(plain(rater))
-    show_counts([_tally(each) for each in index.counts if each.rater == rater])
+    show_counts([_tally(each) for each in index.counts_of(rater)])
     columns = st.columns(2)
-    own = {each.outcome: each.calls for each in index.counts if each.rater == rater}
+    own = {each.outcome: each.calls for each in index.counts_of(rater)}
     outcome = columns[0].selectbox("Outcome", [EVERY, *own], format_func=lambda name: _counted(name, own))
     numbers = index.of(rater, None if outcome == EVERY else outcome)
     pages = max(1, -(-len(numbers) // PAGE))
@@ -182,16 +181,13 @@ def _line(call: RaterCall) -> dict[str, object]:
 
 
 def _call(call: RaterCall) -> None:
-    """Show one call whole, as text."""
     if call.facts.get("detail"):
         st.warning(plain(call.facts["detail"]))
-    sent, came = st.columns(2)
-    sent.markdown("**What was sent**")
-    with sent:
-        show_text(_indented(call.request))
-    came.markdown("**What came back**")
-    with came:
-        show_text(_indented(call.response or "nothing"))
+    texts = {"What was sent": call.request, "What came back": call.response or "nothing"}
+    for column, (title, text) in zip(st.columns(2), texts.items(), strict=True):
+        with column:
+            st.markdown(f"**{title}**")
+            show_text(_indented(text))
 
 
 def _indented(text: str) -> str:

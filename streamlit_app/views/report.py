@@ -88,7 +88,6 @@ def _zipped(files: dict[str, str]) -> bytes:
 
 
 def _frozen() -> None:
-    """Say whether the plan was frozen, and let a reviewer freeze it."""
     store = loading.workspace().store
     frozen = frozen_plan(store)
     if frozen is not None:

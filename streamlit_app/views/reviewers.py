@@ -10,7 +10,7 @@ from analysis.results.words import interval, number, sentence
 from spa.responses.two_reviewers import Review, reviews_of
 from streamlit_app import loading
 from streamlit_app.queue import address
-from streamlit_app.rendering import plain, show_counts, show_metrics
+from streamlit_app.rendering import plain, show_counts, show_statuses
 
 
 def show() -> None:
@@ -23,18 +23,9 @@ def show() -> None:
         "Two people decide on each submission. Neither sees the other's decision before their own, and where they "
         "differ a third settles it. Only what two agree on, or a third settled, is carried out."
     )
-    statuses = [review.status for review in both]
     mine = {each.submission_id for each in log if each.reviewer == loading.reviewer()}
     own = {"You decided on": f"{len(mine):,}"} if loading.reviewer() else {}
-    show_metrics(
-        own
-        | {
-            "Decided by two": f"{len(both):,}",
-            "Agreed": f"{statuses.count('agreed'):,}",
-            "In conflict": f"{statuses.count('conflict'):,}",
-            "Settled by a third": f"{statuses.count('adjudicated'):,}",
-        }
-    )
+    show_statuses("Decided by two", [review.status for review in both], own)
     if not both:
         st.info("Nothing has been decided by two yet.")
         return

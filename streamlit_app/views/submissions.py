@@ -81,10 +81,11 @@ def _filtered(entries: list[ReviewEntry], blind: bool) -> list[ReviewEntry]:
     flagged = columns[3].toggle("Only those that a rule of the plan excludes", disabled=blind)
     decided = "all" if blind else decided
     only_flagged = flagged and not blind
-    wanted = [
-        matches(entry, status=status, decided=decided, only_flagged=only_flagged, source=source) for entry in entries
+    return [
+        entry
+        for entry in entries
+        if matches(entry, status=status, decided=decided, only_flagged=only_flagged, source=source)
     ]
-    return [entry for entry, kept in zip(entries, wanted, strict=True) if kept]
 
 
 def _choose(kept: list[ReviewEntry], blind: bool) -> ReviewEntry:
@@ -96,7 +97,7 @@ def _choose(kept: list[ReviewEntry], blind: bool) -> ReviewEntry:
             place -= 1
         if st.button("Next", shortcut="j", disabled=place == len(ids) - 1):
             place += 1
-        told = st.empty()
+        position = st.empty()
     with st.expander(f"Queue of {len(ids):,}"):
         rows = [_line(entry, blind) for entry in kept]
         picked = st.dataframe(
@@ -108,7 +109,7 @@ def _choose(kept: list[ReviewEntry], blind: bool) -> ReviewEntry:
         st.session_state["picked"] = selected
     keep = ", i keep in" if loading.two_reviewers() else ""
     keys = "j next, k previous" + (f", a approve, x leave out{keep}, u undo" if loading.reviewer() else "")
-    told.caption(f"{place + 1:,} of {len(ids):,}. Keys: {keys}")
+    position.caption(f"{place + 1:,} of {len(ids):,}. Keys: {keys}")
     st.session_state[CHOSEN] = ids[place]
     return kept[place]
 
@@ -140,7 +141,6 @@ def _facts(entry: ReviewEntry, blind: bool) -> None:
 
 
 def _form(entry: ReviewEntry) -> None:
-    """Show the form as the annotator saw it, the answers in place."""
     if not entry.visit.pages:
         st.info("Nothing was sent in this visit.")
     st.iframe(address_of(entry.visit.submission_id), height=FRAME)
@@ -258,16 +258,11 @@ def _carried_out(source: str) -> None:
     """Say what carries decisions out: the commands of the platform that the submission came from, if it has one."""
     rules = rules_for(source)
     if rules is None:
-        st.caption(
-            plain(f"Nothing is paid or sent, here or by a command: no platform stands behind the source {source}.")
-        )
+        words = f"Nothing is paid or sent, here or by a command: no platform stands behind the source {source}."
+        st.caption(plain(words))
         return
-    st.caption(
-        plain(
-            f"Nothing is paid or sent from here. {rules.platform}: these commands say what they would do with the "
-            "decisions, and with --yes do it."
-        )
-    )
+    words = f"Nothing is paid or sent from here. {rules.platform}: these commands say what they would do with the "
+    st.caption(plain(words + "decisions, and with --yes do it."))
     study = shlex.quote(str(loading.options().path))
     st.code("\n".join(command.replace("STUDY", study) for command in rules.commands), language=None, wrap_lines=True)
 
@@ -299,31 +294,27 @@ def _last(entry: ReviewEntry) -> Decision | None:
     return mine[-1] if mine else None
 
 
+def _of_visit(entry: ReviewEntry) -> list[Decision]:
+    return [each for each in loading.decisions() if each.submission_id == entry.visit.submission_id]
+
+
 def _in_force(entry: ReviewEntry) -> list[Decision]:
-    log = [each for each in loading.decisions() if each.submission_id == entry.visit.submission_id]
+    log = _of_visit(entry)
     undone = {each.undoes for each in log}
     return [each for each in log if each.action not in ("undo", "settle") and each.number not in undone]
 
 
 def _undo(entry: ReviewEntry, reviewer: str) -> None:
-    last = _last(entry)
+    last, now = _last(entry), time.time()
     if last is None:
         return
-    loading.decide(
-        Decision(
-            submission_id=last.submission_id,
-            action="undo",
-            reviewer=reviewer,
-            decided_at=time.time(),
-            undoes=last.number,
-        )
-    )
+    visit, number = last.submission_id, last.number
+    loading.decide(Decision(submission_id=visit, action="undo", reviewer=reviewer, decided_at=now, undoes=number))
     st.rerun()
 
 
 def _log(entry: ReviewEntry) -> None:
-    own = [each for each in loading.decisions() if each.submission_id == entry.visit.submission_id]
-    for each in own:
+    for each in _of_visit(entry):
         when = datetime.fromtimestamp(each.decided_at, UTC)
         what = each.action.replace("_", " ") + (f" number {each.undoes}" if each.undoes else "")
         parts = [f"{each.number}. {what}", str(each.amount or ""), each.rule or "", each.note or ""]

@@ -54,7 +54,6 @@ def show() -> None:
 
 
 def _offered(found: Analysed) -> list[str]:
-    """Return the parts that have something to show."""
     results = found.results
     holds = {
         "Answer": True,
@@ -87,8 +86,8 @@ def _matrix(found: Analysed) -> None:
     criterion = columns[2].selectbox("Criterion", _values(own, "criterion"), format_func=names.criterion)
     exposures = _values([row for row in own if row.criterion == criterion], "exposure")
     exposure = columns[3].selectbox("Exposure", exposures) if len(exposures) > 1 else exposures[0]
-    wanted = {"group": group, "criterion": criterion, "exposure": exposure}
-    shown = [row for row in own if all(getattr(row, key, None) == value for key, value in wanted.items())]
+    chosen = {"group": group, "criterion": criterion, "exposure": exposure}
+    shown = [row for row in own if all(getattr(row, key, None) == value for key, value in chosen.items())]
     svg = pair_matrix(
         [asdict(row) for row in shown],
         value="mean" if title == "Preferences" else "win_rate",
@@ -202,9 +201,8 @@ def _outputs(system_x: str, system_y: str, criterion: str, found: Analysed) -> N
 
 
 def _said(scores: Sequence[ItemScore], names: Names) -> str:
-    """Put in words what each group said of one output."""
     parts = []
     for each in scores:
-        told = f"rated {number(each.value)}" if each.source == "ratings" else f"chosen by {percent(each.value)}"
-        parts.append(f"{names.group(each.group)}: {told} (n = {each.n})")
+        words = f"rated {number(each.value)}" if each.source == "ratings" else f"chosen by {percent(each.value)}"
+        parts.append(f"{names.group(each.group)}: {words} (n = {each.n})")
     return "; ".join(parts)

@@ -47,7 +47,9 @@ def test_what_is_under_way_is_set_aside() -> None:
     assert rater_budget.spent == 0
     again = rater_budget.reserve(6, 0)
     assert again == 6
-    assert rater_budget.pay(again, LLMReply(outcome="answered")) == 6  # no usage: what was expected counts as spent
+    assert (
+        rater_budget.pay(again, LLMReply(outcome="answered"))["cost"] == 6
+    )  # no usage: what was expected counts as spent
     assert rater_budget.spent == 6
 
 

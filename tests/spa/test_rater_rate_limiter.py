@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -182,7 +182,7 @@ def test_an_announced_end_of_the_allowance_is_heeded() -> None:
         clock = asyncio.get_running_loop().time
         limiter = RateLimiter(1, clock=clock)
         async with limiter.slot() as slot:
-            slot.reply = OK.with_hint(RateLimitHint(share_left=0.0, reset=0.4))
+            slot.reply = replace(OK, hint=RateLimitHint(share_left=0.0, reset=0.4))
         async with limiter.slot():
             return float(clock())
 

@@ -120,7 +120,7 @@ def worker_id(dask_worker: Any) -> str:
 def stop_batch() -> None:
     """End the batch under way once its requests are answered."""
     for run in _under_way:
-        run.stop()
+        run.stopped = True
 
 
 def heed(limit: EndpointLimit) -> None:
@@ -254,7 +254,7 @@ class ProgressReports:
         task = self.worker.state.tasks.get(self.key)
         if self.worker.status.name not in AT_WORK or task is None or task.state != "executing":
             self.abandoned = True
-            self.run.stop()
+            self.run.stopped = True
             return
         counts: dict[str, Any] = {name: getattr(summary, name) for name in COUNTED}
         counts |= {"outcomes": sum(summary.outcomes.values()), "cost": summary.cost}

@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from types import TracebackType
+from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 from spa.forms.form import Question
@@ -62,10 +61,6 @@ class LLMReply:
         """Whether a reply arrived that counts as an attempt."""
         return self.outcome in REPLY_OUTCOMES
 
-    def with_hint(self, hint: RateLimitHint | None) -> LLMReply:
-        """Return the same with what the server says of its limiter."""
-        return self if hint is None else replace(self, hint=hint)
-
     @property
     def facts(self) -> dict[str, Any]:
         """What the journal keeps beside the response."""
@@ -88,9 +83,7 @@ class LLMEndpoint(Protocol):
 
     async def __aenter__(self) -> Self: ...
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    async def __aexit__(self, *error: object) -> None: ...
 
 
 def read_body(body: str) -> LLMReply:

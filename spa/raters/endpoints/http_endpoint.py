@@ -12,10 +12,10 @@ import ssl
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
 from importlib.metadata import version
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
@@ -28,7 +28,7 @@ from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, mapping, read_bo
 from spa.raters.endpoints.keys import NO_KEY, find_key, named_values, without_password
 from spa.raters.endpoints.rate_limit_headers import rate_limit_hint, retry_after_seconds
 from spa.responses.answers import answer_schema
-from spa.study.raters import Rater
+from spa.study.raters import Rater, RaterProtocol
 
 OPENAI_URL = "https://api.openai.com/v1"
 LIBRARIES = ("spa-eval", "openai")
@@ -101,9 +101,7 @@ class HTTPEndpoint(ABC):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.client.close()
 
     @property
@@ -165,7 +163,7 @@ class HTTPEndpoint(ABC):
             return self.reply_to_status_error(error)
         except openai.APIConnectionError as error:
             return LLMReply(outcome=outcome_of(error), detail=self.redacted(str(error.__cause__ or error)))
-        return read_body(self.redacted(text, cut=None)).with_hint(rate_limit_hint(response.headers))
+        return replace(read_body(self.redacted(text, cut=None)), hint=rate_limit_hint(response.headers))
 
     def reply_to_status_error(self, error: openai.APIStatusError) -> LLMReply:
         """Return what a status other than success means."""
@@ -270,13 +268,10 @@ class ChatEndpoint(HTTPEndpoint):
     def parameters(self, request: LLMRequest) -> dict[str, Any]:
         """Return what is sent beside the messages."""
         protocol = request.protocol
-        sent: dict[str, Any] = {"model": self.rater.model}
+        sent = {"model": self.rater.model, **_given(protocol, "temperature", "top_p", "seed", "reasoning_effort")}
         if protocol.answer_format == "schema":
             form = {"name": "form", "strict": True, "schema": answer_schema(request.questions)}
             sent["response_format"] = {"type": "json_schema", "json_schema": form}
-        for name in ("temperature", "top_p", "seed", "reasoning_effort"):
-            if (value := getattr(protocol, name)) is not None:
-                sent[name] = value
         if request.samples > 1:
             sent["n"] = request.samples
         most = protocol.limit
@@ -291,6 +286,10 @@ class ChatEndpoint(HTTPEndpoint):
     def wire_messages(self, request: LLMRequest) -> tuple[str, Sequence[Mapping[str, Any]]]:
         """Return the messages, and what they are called."""
         return "messages", request.messages
+
+
+def _given(protocol: RaterProtocol, *names: str) -> dict[str, Any]:
+    return {name: value for name in names if (value := getattr(protocol, name)) is not None}
 
 
 @lru_cache(maxsize=256)  # it is asked for with every request
@@ -317,13 +316,10 @@ class ResponsesEndpoint(HTTPEndpoint):
     def parameters(self, request: LLMRequest) -> dict[str, Any]:
         """Return what is sent beside the messages."""
         protocol = request.protocol
-        sent: dict[str, Any] = {"model": self.rater.model, "store": False, "stream": False}
+        sent = {"model": self.rater.model, "store": False, "stream": False, **_given(protocol, "temperature", "top_p")}
         if protocol.answer_format == "schema":
             schema = answer_schema(request.questions)
             sent["text"] = {"format": {"type": "json_schema", "name": "form", "strict": True, "schema": schema}}
-        for name in ("temperature", "top_p"):
-            if (value := getattr(protocol, name)) is not None:
-                sent[name] = value
         most = protocol.limit
         if protocol.readout == "logit":
             sent.update(include=["message.output_text.logprobs"], top_logprobs=TOP_LOGPROBS)
@@ -347,11 +343,10 @@ def as_input(message: Mapping[str, Any]) -> dict[str, Any]:
     """
     content = message["content"]
     if isinstance(content, list):
-        content = [_as_part(part) for part in content]
+        content = [
+            {"type": "input_text", "text": part["text"]}
+            if part["type"] == "text"
+            else {"type": "input_image", "image_url": part["image_url"]["url"], "detail": "auto"}
+            for part in content
+        ]
     return {"role": message["role"], "content": content}
-
-
-def _as_part(part: Mapping[str, Any]) -> dict[str, Any]:
-    if part["type"] == "text":
-        return {"type": "input_text", "text": part["text"]}
-    return {"type": "input_image", "image_url": part["image_url"]["url"], "detail": "auto"}

@@ -142,7 +142,6 @@ class CausalModel:
         return found | {place: logits[number - size] for place, number in row.items() if place in set(nodes)}
 
     def _in_steps(self, rest: Sequence[int], places: Sequence[Path], last: Any) -> dict[Path, Any]:
-        """Look at one place after another."""
         found: dict[Path, Any] = {(): self._read(rest) if rest else last}
         for place in places:
             if place:
@@ -163,7 +162,6 @@ class CausalModel:
         return found
 
     def _without_cache(self, prompt: LocalPrompt, place: Path) -> Any:
-        """Return log-probabilities at a place, without a cache."""
         longer = _cut(prompt, len(prompt.tokens) + len(place))
         return self._forward((*prompt.tokens, *place), 1, use_cache=False, **self._to_device(longer.extra))[0]
 
@@ -184,8 +182,8 @@ class CausalModel:
 
     def _reuse_prefix(self, prompt: LocalPrompt) -> int:
         """Cut the cache back to what it shares with a prompt, and return how many tokens these are."""
-        wanted = _keys(prompt.images, prompt.tokens)
-        shared = shared_length(self._known, wanted[:-1])  # at least one token is computed
+        keys = _keys(prompt.images, prompt.tokens)
+        shared = shared_length(self._known, keys[:-1])  # at least one token is computed
         last_image = max((n for n, token in enumerate(prompt.tokens) if token in self._image_tokens), default=-1)
         if self._cache is None or not shared or shared <= last_image:
             self._forget()
@@ -254,7 +252,6 @@ def _keys(images: tuple[str, ...], tokens: Sequence[int]) -> tuple[object, ...]:
 
 
 def _image_tokens(config: Any) -> frozenset[int]:
-    """Return the tokens that stand for parts of an image."""
     names = ("image_token_id", "image_token_index")
     return frozenset(token for name in names if isinstance(token := getattr(config, name, None), int))
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spa.errors import PlatformError, how_to_install
-from spa.raters.local.loading import REQUIRED, UNFIT, choose_threads
+from spa.errors import PlatformError
+from spa.raters.local.loading import REQUIRED, UNFIT, choose_threads, require
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,12 +32,7 @@ def embed_texts(folder: Path, texts: Sequence[str]) -> NDArray[np.float64]:
     PlatformError
         If the libraries or the model are missing.
     """
-    from importlib.util import find_spec
-
-    if any(find_spec(name) is None for name in REQUIRED):
-        raise PlatformError(
-            f"{folder}: a model on this machine needs {' and '.join(REQUIRED)}; {how_to_install('local')}"
-        )
+    require(str(folder), "a model on this machine", *REQUIRED)
     import numpy as np
     import torch
     import transformers

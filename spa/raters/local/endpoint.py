@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from secrets import randbelow
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from spa.errors import PlatformError, StudyError
@@ -66,9 +65,7 @@ class LocalEndpoint:
             self._running = await asyncio.get_running_loop().run_in_executor(self._thread, self._start)
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         if self._keep:
             return
         self._running = None
@@ -106,7 +103,6 @@ class LocalEndpoint:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._answer, request)
 
     def _start(self) -> RunningModel:
-        """Load the model."""
         import torch
 
         loaded = load_model(self.rater, self._base)
@@ -127,7 +123,6 @@ class LocalEndpoint:
         return read_body(json.dumps({**self._facts(), **result}, ensure_ascii=True))
 
     def _facts(self) -> dict[str, Any]:
-        """Return what every body says."""
         running = self.running
         return {
             "object": "chat.completion",
@@ -174,7 +169,6 @@ class LocalEndpoint:
         }
 
     def _text(self, prompt: LocalPrompt, protocol: RaterProtocol) -> dict[str, Any]:
-        """Return what the model says."""
         import torch
 
         settings = generation_settings(protocol)
@@ -183,12 +177,12 @@ class LocalEndpoint:
         with torch.random.fork_rng(devices=[] if loaded.device == "cpu" else None):
             if seed is not None:
                 torch.manual_seed(seed)
-            spoken = self.running.model.generate(prompt, _generation_config(loaded, settings))
-        ended = bool(spoken.tokens) and spoken.tokens[-1] in loaded.ends
-        text = loaded.tokenizer.decode(spoken.tokens, skip_special_tokens=True)
+            generated = self.running.model.generate(prompt, _generation_config(loaded, settings))
+        ended = bool(generated.tokens) and generated.tokens[-1] in loaded.ends
+        text = loaded.tokenizer.decode(generated.tokens, skip_special_tokens=True)
         return {
             "choices": [_choice(text, "stop" if ended else "length")],
-            "usage": _usage(len(prompt.tokens), len(spoken.tokens), spoken.reused),
+            "usage": _usage(len(prompt.tokens), len(generated.tokens), generated.reused),
             "generation": {**settings, "seed": seed},
         }
 

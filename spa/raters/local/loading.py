@@ -67,13 +67,14 @@ def versions() -> dict[str, str]:
 
 def check_extra(rater: Rater) -> None:
     """Raise a ``PlatformError`` where the libraries for local models are not installed."""
-    _require(rater, "a model on this machine", *REQUIRED)
+    require(f"rater {rater.id!r}", "a model on this machine", *REQUIRED)
 
 
-def _require(rater: Rater, what: str, *libraries: str) -> None:
+def require(place: str, what: str, *libraries: str) -> None:
+    """Raise a ``PlatformError`` that names the libraries which are not installed."""
     missing = [name for name in libraries if find_spec(name) is None]
     if missing:
-        raise PlatformError(f"rater {rater.id!r}: {what} needs {' and '.join(missing)}; {how_to_install('local')}")
+        raise PlatformError(f"{place}: {what} needs {' and '.join(missing)}; {how_to_install('local')}")
 
 
 def load_model(rater: Rater, base: Path, *, double: bool = False) -> LoadedModel:
@@ -90,7 +91,7 @@ def load_model(rater: Rater, base: Path, *, double: bool = False) -> LoadedModel
         source = {"pretrained_model_name_or_path": str(path), "local_files_only": True}
         gguf = path if path.suffix == ".gguf" else _only_gguf(path)
         if gguf is not None:
-            _require(rater, "a GGUF file", "gguf")
+            require(f"rater {rater.id!r}", "a GGUF file", "gguf")
             source |= {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": gguf.name}
     try:
         return _load(source, fingerprint_of(path) if path.exists() else None, double=double)
@@ -140,7 +141,6 @@ def _load(source: Mapping[str, Any], fingerprint: str | None, *, double: bool) -
 
 
 def _kind_of(config: Any, transformers: Any) -> tuple[Kind, Any]:
-    """Return what a model is by its configuration, and the class that loads it."""
     auto = transformers.models.auto.modeling_auto
     kind = config.model_type
     if kind in auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES and getattr(config, "vision_config", None) is not None:

@@ -44,9 +44,9 @@ def local_prompt(
     if loaded.kind == "vision":
         prompt = _with_images(loaded, messages, images, template)
     else:
-        told = [{**message, "content": _text(message)} for message in messages]
+        plain = [{**message, "content": _text(message)} for message in messages]
         templated = bool(getattr(loaded.tokenizer, "chat_template", None))
-        text = _templated(loaded.tokenizer, told, template) if templated else BETWEEN.join(m["content"] for m in told)
+        text = _templated(loaded.tokenizer, plain, template) if templated else BETWEEN.join(m["content"] for m in plain)
         prompt = LocalPrompt(text=text, tokens=_tokens(loaded, text, templated=templated))
     if loaded.longest is not None and len(prompt.tokens) >= loaded.longest:
         raise PlatformError(

@@ -168,7 +168,6 @@ def distribution_from_top_logprobs(body: Mapping[str, Any], question: Question) 
 
 
 def _first_token(body: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Yield the tokens that might have come first, with their probabilities."""
     if body.get("object") == "response":
         content = next((part["logprobs"] for part in parts_of(body) if part.get("logprobs")), None)
     else:

@@ -99,7 +99,6 @@ def read_free_text(question: Question, text: str, *, reading: Reading) -> str:
 
 
 def _scale(question: Question) -> AnswerScale | None:
-    """Return the scale of a question that takes numbers."""
     answer = question.answer
     criterion = getattr(question.target, "criterion", "")
     words = frozenset(WORD.findall(_plain(f"{question.text} {criterion}")))
@@ -169,11 +168,11 @@ def _as_in_paper(text: str) -> str:
 
 def _without_any_scale(plain: str, scale: AnswerScale) -> str:
     said = re.sub(r"\btitle [12]\b", " ", DECORATION.sub(" ", plain))
-    text = re.sub(_of_scale(scale), " ", _without_scale(said, scale))
+    text = re.sub(_out_of_pattern(scale), " ", _without_scale(said, scale))
     return text if re.search(r"\d", text) else phrases.numerals_as_digits(text)
 
 
-def _of_scale(scale: AnswerScale) -> str:
+def _out_of_pattern(scale: AnswerScale) -> str:
     """Return a pattern for "/5" and "out of 5"."""
     return rf"\s*\(?(?:/|out of(?: a possible)?|of|from|من أصل|من)\s*{scale.high}(?:\.0)?(?!\.?\d)"
 
@@ -186,15 +185,14 @@ def _first(text: str) -> str:
 
 
 def _number(plain: str, scale: AnswerScale, question: Question) -> str:
-    """Return the number that stands as the answer."""
     text = _without_scale(_without_list(phrases.numerals_as_digits(DECORATION.sub(" ", plain))), scale)
-    declared, concluded, later = _visit_state(text, scale, question)
+    declared, concluded, later = _declared_numbers(text, scale, question)
     found = _different(concluded) if len(_different(concluded)) == 1 else _different([*declared, *later])
     if len(found) == 1:
         return found[0]
     if found:
         raise UnreadableText(f"ambiguous: the reply gives {', '.join(found)}", found)
-    ends = next((pair for pair in _ranges(text) if all(_on(scale, one) for one in pair)), ())
+    ends = next((pair for pair in _ranges(text) if all(_is_on(scale, one) for one in pair)), ())
     if ends:
         raise UnreadableText(f"ambiguous: the reply gives {', '.join(ends)}", ends)
     if phrases.REFUSALS.search(plain):
@@ -202,12 +200,11 @@ def _number(plain: str, scale: AnswerScale, question: Question) -> str:
     raise UnreadableText(NO_ANSWER if re.search(r"\d", text) else NO_NUMBER)
 
 
-def _visit_state(text: str, scale: AnswerScale, question: Question) -> tuple[list[str], list[str], list[str]]:
+def _declared_numbers(text: str, scale: AnswerScale, question: Question) -> tuple[list[str], list[str], list[str]]:
     """Return the numbers that stand as the answer, those of them that conclude, and bare ones after the first."""
     percent = "|%" if scale.high == 100 else ""
-    unit = (
-        rf"(?P<unit>\s*(?:{phrases.UNIT}{percent}))?(?P<scale>{_of_scale(scale)})?(?:\s*(?:{phrases.UNIT}{percent}))?"
-    )
+    named = rf"\s*(?:{phrases.UNIT}{percent})"
+    unit = rf"(?P<unit>{named})?(?P<scale>{_out_of_pattern(scale)})?(?:{named})?"
     number = re.compile(rf"{NUMBER}(?:{unit}{FOLLOW}{f'|(?={LIKELY})' if scale.percent else ''})", re.MULTILINE)
     declared: list[str] = []
     concluded: list[str] = []
@@ -233,7 +230,7 @@ def _visit_state(text: str, scale: AnswerScale, question: Question) -> tuple[lis
             declared.append(value)
             if phrases.CONCLUDING.search(sentence):
                 concluded.append(value)
-        elif declared and _on(scale, value) and not phrases.REFERRING.search(sentence):
+        elif declared and _is_on(scale, value) and not phrases.REFERRING.search(sentence):
             later.append(value)
     return declared, concluded, later
 
@@ -250,7 +247,7 @@ def _is_of_other(question: Question, clause: str, match: re.Match[str], text: st
     target = question.target
     if not isinstance(target, PreferenceTarget):
         return False
-    x, y = (_name(label.casefold(), _plain(question.text)) for label in (target.label_x, target.label_y))
+    x, y = (_name_pattern(label.casefold(), _plain(question.text)) for label in (target.label_x, target.label_y))
     own = clause + " " + re.split(r"[.;\n](?!\d)", text[match.end() :], maxsplit=1)[0]
     if phrases.WORSE.search(own):
         return True
@@ -262,7 +259,7 @@ def _is_of_other(question: Question, clause: str, match: re.Match[str], text: st
     return prefers_y and Decimal(match["number"].replace(",", ".")) > 50
 
 
-def _name(label: str, asked: str) -> str:
+def _name_pattern(label: str, asked: str) -> str:
     """Return a pattern for a system as the question names it, or for its label where no noun can follow."""
     bare = rf"(?<![a-z']){re.escape(label)}(?![a-z])"
     found = re.search(rf"([^\W\d_]+\s)?{bare}", asked)
@@ -310,12 +307,11 @@ def _ranges(text: str) -> list[tuple[str, str]]:
     return re.findall(rf"(?<![\d.])(\d+(?:\.\d+)?){between}(\d+(?:\.\d+)?)(?!\.?\d)", text)
 
 
-def _on(scale: AnswerScale, number: str) -> bool:
+def _is_on(scale: AnswerScale, number: str) -> bool:
     return scale.low <= Decimal(number) <= scale.high
 
 
 def _different(numbers: Iterable[str]) -> list[str]:
-    """Return the different numbers, as written first."""
     found: dict[Decimal, str] = {}
     for number in numbers:
         found.setdefault(Decimal(number), number)
@@ -323,7 +319,6 @@ def _different(numbers: Iterable[str]) -> list[str]:
 
 
 def _one_option(question: Question, plain: str) -> str:
-    """Return the value of the one option that a text gives as its answer."""
     text = DECORATION.sub(" ", plain)
     chosen, named = chosen_options(question, text, _plain)
     if len(chosen) == 1:

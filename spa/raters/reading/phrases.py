@@ -10,7 +10,6 @@ import re
 
 
 def _any(*words: str) -> str:
-    """Return a pattern for any of some patterns."""
     return "(?:" + "|".join(words) + ")"
 
 
