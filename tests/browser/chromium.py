@@ -28,8 +28,8 @@ def expect(locator: Locator) -> LocatorAssertions:
 
 
 @contextmanager
-def open_browser() -> Iterator[Browser]:
-    """Run Chromium while a block runs."""
+def open_browser(*more: str) -> Iterator[Browser]:
+    """Run Chromium, with more of its arguments, while a block runs."""
     if shutil.which(BROWSER) is None:
         missing_part(f"no browser at {BROWSER} (Debian: apt-get install chromium)")
     try:
@@ -37,7 +37,7 @@ def open_browser() -> Iterator[Browser]:
     except ModuleNotFoundError:
         missing_part("playwright is not installed")
     with sync_playwright() as playwright:
-        arguments = ["--no-sandbox", "--disable-background-networking", "--disable-component-update"]
+        arguments = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", *more]
         found = playwright.chromium.launch(executable_path=BROWSER, args=arguments)
         yield found
         found.close()

@@ -96,15 +96,18 @@ def started(study: Path | None, *options: str) -> Iterator[Dashboard]:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Return Debian's Chromium; closed with the module, as its event loop would stand in the way of other tests."""
-    with open_browser() as found:
+    with open_browser("--process-per-site") as found:
         yield found
 
 
 @pytest.fixture(scope="module")
 def context(browser: Browser) -> Iterator[BrowserContext]:
-    """Return a desk's browser, which loads what all pages share once."""
+    """Return a desk's browser, which loads and compiles what all pages share once."""
     desk = browser.new_context(viewport={"width": 1280, "height": 1100})
     desk.set_default_timeout(PATIENCE)
+    kept = desk.new_page()  # an empty page of loopback; without one the process of its pages ends with each test
+    kept.route("**", lambda asked: asked.fulfill(body=""))
+    kept.goto("http://127.0.0.1/")
     yield desk
     desk.close()
 
