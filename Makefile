@@ -13,7 +13,7 @@ demo: $(VENV)/.installed
 	$(BIN)/spa demo --out demo-out
 
 test: $(VENV)/.installed-test .venv-awscli/bin/aws
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist loadgroup --timeout 240
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 4 --dist loadgroup --timeout 240
 
 check: $(VENV)/.installed-check
 	$(BIN)/ruff format --check .
