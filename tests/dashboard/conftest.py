@@ -107,7 +107,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
     desk.set_default_timeout(PATIENCE)
     kept = desk.new_page()  # an empty page of loopback; without one the process of its pages ends with each test
     kept.route("**", lambda asked: asked.fulfill(body=""))
-    kept.goto("http://127.0.0.1/")
+    kept.goto("http://localhost/")
     yield desk
     desk.close()
 
