@@ -13,7 +13,7 @@ demo: $(VENV)/.installed
 	$(BIN)/spa demo --out demo-out
 
 test: $(VENV)/.installed-test .venv-awscli/bin/aws
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist loadgroup --timeout 240
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 4 --dist loadgroup --timeout 240
 
 check: $(VENV)/.installed-check
 	$(BIN)/ruff format --check .
@@ -31,7 +31,7 @@ fix: $(VENV)/.installed-check
 
 dist: .venv-build/bin/pyproject-build  # the sdist, and the wheel built from it
 	rm -rf dist
-	$< --outdir dist .
+	$< --installer uv --outdir dist .
 
 bench: $(VENV)/.installed-test
 	env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(BIN)/python -m tests.benchmarks
@@ -76,7 +76,7 @@ $(VENV)/.installed-check: $(VENV)/.installed-test
 
 .venv-build/bin/pyproject-build:
 	$(PYTHON) -m venv .venv-build
-	$(call install,.venv-build/bin) build
+	$(call install,.venv-build/bin) build uv
 
 $(VENV)/.installed-docs: $(VENV)/.installed-test
 	$(call install,$(BIN)) --group docs

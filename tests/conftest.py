@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 from collections.abc import Generator
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+gc.disable()  # while hundreds of modules are imported
 settings.register_profile("unhurried", deadline=None, max_examples=50)  # a busy machine is no defect
 settings.load_profile("unhurried")
 
@@ -57,6 +59,12 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Leave out helpers without examples: each worker would import them all, benchmarks too."""
     helper = collection_path.suffix == ".py" and not collection_path.name.startswith(("test_", "conftest", "__init__"))
     return True if helper and ">>>" not in collection_path.read_text() else None
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over what was imported, which stays: no test then pays for looking at it."""
+    gc.freeze()
+    gc.enable()
 
 
 def absent(error: BaseException | None) -> str | None:

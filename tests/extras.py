@@ -64,7 +64,7 @@ class Environment:
         assert fails_with in " ".join(done.stderr.split()), typed
         return done.stdout
 
-    def study(self) -> None:
+    def studies(self) -> None:
         """Write a small study and build it, and write another one that metrics are for."""
         self.spa("init", "study")
         path = self.folder / STUDY
@@ -214,11 +214,15 @@ def main(arguments: Sequence[str]) -> None:
     """Try a wheel without extras, then with each by itself or with those that are named."""
     wheel = Path(arguments[0]).resolve()
     with tempfile.TemporaryDirectory() as base:
+        plain, studies = Path(base) / "plain", Path(base) / "studies"
         for extra in ("", *(arguments[1:] or EXTRAS)):
             folder = Path(base) / (extra or "plain")
             folder.mkdir()
-            env = Environment(folder, wheel, extra, Path(base) / "plain" / "env" if extra else None)
-            env.study()
+            env = Environment(folder, wheel, extra, plain / "env" if extra else None)
+            if not studies.exists():
+                env.studies()
+                shutil.copytree(folder, studies, ignore=lambda inside, names: {"env"} & set(names))
+            shutil.copytree(studies, folder, dirs_exist_ok=True)
             EXTRAS.get(extra, without_extras)(env)
             sys.stdout.write(f"{wheel.name}{f'[{extra}]' if extra else ''} works by itself\n")
             sys.stdout.flush()

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Locator, LocatorAssertions
 
 CHROMIUM = "/usr/bin/chromium"
+BROWSER = shutil.which("chromium-headless-shell") or CHROMIUM  # the same engine without a desktop: half the work
 PHONE: Any = {"width": 390, "height": 844}
 DESK: Any = {"width": 1280, "height": 800}
 PATIENCE = 30_000  # milliseconds; the machine may be busy
@@ -27,17 +28,17 @@ def expect(locator: Locator) -> LocatorAssertions:
 
 
 @contextmanager
-def open_browser() -> Iterator[Browser]:
-    """Run Chromium while a block runs."""
-    if shutil.which(CHROMIUM) is None:
-        missing_part(f"no browser at {CHROMIUM}")
+def open_browser(*more: str) -> Iterator[Browser]:
+    """Run Chromium, with more of its arguments, while a block runs."""
+    if shutil.which(BROWSER) is None:
+        missing_part(f"no browser at {BROWSER} (Debian: apt-get install chromium)")
     try:
         from playwright.sync_api import sync_playwright
     except ModuleNotFoundError:
         missing_part("playwright is not installed")
     with sync_playwright() as playwright:
-        arguments = ["--no-sandbox", "--disable-background-networking", "--disable-component-update"]
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        arguments = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", *more]
+        found = playwright.chromium.launch(executable_path=BROWSER, args=arguments)
         yield found
         found.close()
 

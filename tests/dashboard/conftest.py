@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conftest import missing_part
+from tests.browser.chromium import open_browser
 from tests.dashboard.answering import answer, typed
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 SPA = (sys.executable, "-c", "from spa.cli import main; main()")  # a process of its own, as a user starts it
 PATIENCE = 60_000  # milliseconds; a busy machine is no defect
-CHROMIUM = "/usr/bin/chromium"
 HOSTILE = "<img src=x onerror=\"window.hacked=1\"> :red[$x$] **bold** =cmd|'/c calc'!A1"
 STUDY = """
 id = "watched"
@@ -97,21 +96,18 @@ def started(study: Path | None, *options: str) -> Iterator[Dashboard]:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Return Debian's Chromium; closed with the module, as its event loop would stand in the way of other tests."""
-    if not Path(CHROMIUM).exists():
-        missing_part("Chromium is not installed (Debian: apt-get install chromium)")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
+    with open_browser("--process-per-site") as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
 def context(browser: Browser) -> Iterator[BrowserContext]:
-    """Return a desk's browser, which loads what all pages share once."""
+    """Return a desk's browser, which loads and compiles what all pages share once."""
     desk = browser.new_context(viewport={"width": 1280, "height": 1100})
     desk.set_default_timeout(PATIENCE)
+    kept = desk.new_page()  # an empty page of loopback; without one the process of its pages ends with each test
+    kept.route("**", lambda asked: asked.fulfill(body=""))
+    kept.goto("http://localhost/")
     yield desk
     desk.close()
 

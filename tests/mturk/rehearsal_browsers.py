@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from spa.forms.form import Form
+from tests.browser.chromium import BROWSER
 from tests.mturk.studies import answers_to
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, FrameLocator, Locator, Page
 
-CHROMIUM = "/usr/bin/chromium"
 STEP = 10_000  # milliseconds that a step may take before the page is loaded again
 SHOWN = ".notice:not(.inside) form, form[data-assignment]"  # what waits for a button to be pressed
 
@@ -51,7 +51,7 @@ async def _all(
 
     places = asyncio.Semaphore(at_once)
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = await playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
 
         async def one(link: str) -> str:
             async with places:
