@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from analysis.answers.beside import CONTAMINATION, EXPLANATIONS, METRICS, file_beside, path_beside
+from analysis.answers.beside import CONTAMINATION, EXPLANATIONS, METRICS, file_beside, metric_files, path_beside
 from analysis.answers.careless import needs_reading
 from analysis.answers.live_rows import LiveStudy, is_undecided, live_study
 from analysis.answers.plan import Plan
@@ -86,14 +86,6 @@ def answers_of(workspace: Workspace, *, with_reading: bool = False, metrics: Pat
     reading = exported.reading if with_reading else None
     tables = check_frames(frames, Reading(), files=metric_files(metrics or path_beside(workspace.study, METRICS)))
     return StudyAnswers(tables=tables, plan=plan, facts=facts, reading=reading)
-
-
-def metric_files(metrics: Path | None) -> dict[str, Path]:
-    """Return a table of metrics with that of whole systems beside it, where ``spa metrics`` wrote one."""
-    if metrics is None:
-        return {}
-    corpus = metrics.with_name(f"corpus_{metrics.name}")
-    return {"metrics": metrics} | ({"corpus_metrics": corpus} if corpus.exists() else {})
 
 
 def _interview(study: Study, annotators: pl.DataFrame) -> Iterator[InterviewAnswer]:
