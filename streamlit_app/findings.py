@@ -47,10 +47,11 @@ def state_of_source(options: DashboardOptions, workspace: Workspace | None) -> s
 
         files = table_files(Path(options.tables or ""))
         return "/".join(str(path.stat().st_mtime_ns) for path in files.values())
-    from analysis.answers.beside import CONTAMINATION, EXPLANATIONS, METRICS, path_beside
+    from analysis.answers.beside import CONTAMINATION, EXPLANATIONS, METRICS, path_beside, paths_beside
     from spa.responses.status import state_of
 
-    beside = (path_beside(workspace.study, name) for name in (METRICS, CONTAMINATION, EXPLANATIONS))
+    single = (path_beside(workspace.study, name) for name in (METRICS, EXPLANATIONS))
+    beside = (*single, *paths_beside(workspace.study, CONTAMINATION))
     computed = "".join(f"/{path.stat().st_mtime_ns}" for path in beside if path is not None)
     with workspace.store.reading() as connection:
         return state_of(connection) + computed

@@ -30,11 +30,24 @@ def path_beside(study: Study, name: str) -> Path | None:
     return path if path is not None and path.exists() else None
 
 
+def paths_beside(study: Study, name: str) -> list[Path]:
+    """Return a file in the study's folder and those of further models, such as name-model.json, by name."""
+    stem, suffix = name.split(".")
+    found = [] if study.folder is None else sorted(study.folder.glob(f"{stem}-*.{suffix}"))
+    first = path_beside(study, name)
+    return found if first is None else [first, *found]
+
+
 def file_beside(study: Study, name: str) -> FileBeside | None:
     """Return the content of a file in the study's folder, where there is one."""
     path = path_beside(study, name)
+    return None if path is None else read_beside(path)
+
+
+def read_beside(path: Path) -> FileBeside:
+    """Return the content of a file that another command wrote."""
     try:
-        return None if path is None else FileBeside(path=path, content=path.read_bytes())
+        return FileBeside(path=path, content=path.read_bytes())
     except OSError as error:
         raise AnalysisError(f"{path}: cannot be read: {error.strerror or error}") from error
 
@@ -72,4 +85,5 @@ def read_record(file: FileBeside, kind: type[Kind]) -> Kind:
         problem = f"{place}: {first['msg']}"
     except ArithmeticError as error:
         problem = str(error)
-    raise AnalysisError(f"{file.path}: expected what spa {file.path.stem} writes; {problem}; run it anew")
+    command = file.path.stem.partition("-")[0]
+    raise AnalysisError(f"{file.path}: expected what spa {command} writes; {problem}; run it anew")

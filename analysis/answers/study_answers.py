@@ -8,7 +8,16 @@ from pathlib import Path
 
 import polars as pl
 
-from analysis.answers.beside import CONTAMINATION, EXPLANATIONS, METRICS, file_beside, metric_files, path_beside
+from analysis.answers.beside import (
+    CONTAMINATION,
+    EXPLANATIONS,
+    METRICS,
+    file_beside,
+    metric_files,
+    path_beside,
+    paths_beside,
+    read_beside,
+)
 from analysis.answers.careless import needs_reading
 from analysis.answers.live_rows import LiveStudy, is_undecided, live_study
 from analysis.answers.plan import Plan
@@ -72,7 +81,8 @@ def answers_of(workspace: Workspace, *, with_reading: bool = False, metrics: Pat
     with workspace.store.reading() as connection:
         decisions = tuple(read_decisions(connection)) if two_decide(connection) else ()
     preregistration = _preregistered(workspace, live)
-    known, explored = (file_beside(workspace.study, name) for name in (CONTAMINATION, EXPLANATIONS))
+    known = tuple(map(read_beside, paths_beside(workspace.study, CONTAMINATION)))
+    explored = file_beside(workspace.study, EXPLANATIONS)
     facts = replace(
         facts,
         preregistration=preregistration,
@@ -80,7 +90,7 @@ def answers_of(workspace: Workspace, *, with_reading: bool = False, metrics: Pat
         live=live,
         decisions=decisions,
         contamination=known,
-        texts=None if known is None else hash_of(study_texts(workspace.study, workspace.outputs)),
+        texts=hash_of(study_texts(workspace.study, workspace.outputs)) if known else None,
         exploration=explored,
     )
     reading = exported.reading if with_reading else None

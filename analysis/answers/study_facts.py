@@ -115,8 +115,8 @@ class StudyFacts(StudyReport):
     interview: tuple[InterviewAnswer, ...] = ()
     live: LiveStudy | None = None
     decisions: tuple[Decision, ...] = ()  # the log, where two reviewers decide
-    contamination: FileBeside | None = None
-    texts: str | None = None  # hash of those that the file before is about, where there is one
+    contamination: tuple[FileBeside, ...] = ()  # one a model
+    texts: str | None = None  # hash of those that the files before are about, where there are some
     exploration: FileBeside | None = None
 
     def reported(self) -> StudyReport:

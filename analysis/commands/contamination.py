@@ -53,7 +53,8 @@ def contamination(
 
     Scored are the texts of items and the outputs of systems with role "human" or "reference", never those of other
     systems: Min-K % Prob, with Min-K%++, likelihood and zlib beside it. How many texts are predicted as seen is said
-    only where --controls gives texts of which this is known. ``spa report`` takes up a contamination.json beside STUDY.
+    only where --controls gives texts of which this is known. ``spa report`` takes up a contamination.json beside STUDY,
+    and contamination-MODEL.json, which runs on further models write.
     """
     import json
     import time

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from spa.study.conclusions import Conclusion
 
 SHARES = (55.0, 60.0, 65.0)
-USUAL = {"spa": SHARES, "likert": (0.2, 0.3, 0.5), "ranking": SHARES}  # differences, as a reader says them
+USUAL = {"likert": (0.2, 0.3, 0.5)}  # differences, as a reader says them; else SHARES
 SHARE = Finite(0, 1, min_open=True, max_open=True)
 SD = Finite(0, 1000)
 
@@ -39,7 +39,7 @@ def _money(ctx: click.Context, param: click.Parameter, value: str | None) -> Dec
 @click.argument("study", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--elicitation",
-    type=click.Choice(["spa", "likert", "ranking"]),
+    type=click.Choice(["spa", "likert", "ranking", "choices"]),
     help="Plan only this elicitation. [default without STUDY: spa]",
 )
 @click.option("--pairs", type=click.IntRange(1, 10_000), help="Without STUDY: number of tests in the family.")
@@ -49,13 +49,14 @@ def _money(ctx: click.Context, param: click.Parameter, value: str | None) -> Dec
     "--difference",
     multiple=True,
     type=float,
-    help="Difference to detect: SPA and rankings in percent (60), Likert in points (0.3); repeatable.",
+    help="Difference to detect: Likert in points (0.3), all others in percent (60); repeatable.",
 )
 @click.option("--power", multiple=True, type=SHARE, help="Power; repeatable.  [default: 0.8, 0.9]")
 @click.option("--sd", type=SD, help="SD between annotators; if given alone, their total SD.")
 @click.option("--item-sd", type=SD, help="SD between items, shared by all annotators.")
 @click.option("--residual-sd", type=SD, help="SD between items within an annotator.")
 @click.option("--answer-sd", type=SD, help="SD between answers to one question; both directions halve its variance.")
+@click.option("--ties", type=Finite(0, 1, max_open=True), help="Choices: expected share of ties.  [default: 0]")
 @click.option(
     "--exclusion-rate",
     type=Finite(0, 1, max_open=True),
@@ -146,8 +147,9 @@ def estimate_plans(
         seed = study.seed if seed is None else seed
         annotators = annotators or (None if options["budget"] else study.people.annotators)
     if len(designs) > 1:
-        own = ("difference", "sd", "item_sd", "residual_sd", "answer_sd")
-        _refuse(options, own, "its unit depends on what is planned; add --elicitation spa or --elicitation likert")
+        own = ("difference", "sd", "item_sd", "residual_sd", "answer_sd", "ties")
+        named = " or ".join(f"--elicitation {design.kind}" for design in designs)
+        _refuse(options, own, f"its unit depends on what is planned; add {named}")
     designs = tuple(_with_options(design, options) for design in designs)
     seed = seed or 0
     expected = [(_differences(one, options["difference"]), _powers(one, options["power"])) for one in designs]
@@ -193,20 +195,28 @@ def _refuse(options: dict[str, Any], names: tuple[str, ...], why: str) -> None:
 def _with_options(design: Assumptions, options: dict[str, Any]) -> Assumptions:
     from dataclasses import replace
 
-    from analysis.planning.ranked import ranking_components
+    from analysis.planning.ranked import share_components
     from analysis.planning.variance import Components
     from spa.errors import AnalysisError
 
     changes = {name: options[name] for name in ("exclusion_rate", "fwer", "pay") if options[name] is not None}
+    shares = design.kind in ("ranking", "choices")
+    ties = options["ties"] or 0.0
+    if ties and design.kind != "choices":
+        raise AnalysisError("--ties: expected choices, got another elicitation; add --elicitation choices")
+    if ties:
+        changes |= {"components": share_components(design.components.annotator_sd, ties), "ties": ties}
     names = ("sd", "item_sd", "residual_sd", "answer_sd")
     if any(options[name] is not None for name in names):
         sds = {name.replace("sd", "annotator_sd") if name == "sd" else name: options[name] or 0.0 for name in names}
         if not any(sds.values()):
             raise AnalysisError("--sd: expected a standard deviation above 0, got 0; nobody answers exactly alike")
-        ranked = design.kind == "ranking"
-        if ranked and not (0 < sds["annotator_sd"] < 0.5 and sum(sds.values()) == sds["annotator_sd"]):
-            raise AnalysisError("--sd: expected, of rankings, only an SD between annotators above 0 and below 0.5")
-        components = ranking_components(sds["annotator_sd"]) if ranked else Components(**sds)
+        sd, most = sds["annotator_sd"], (1 - ties) / 2
+        if shares and not (0 < sd < most and sum(sds.values()) == sd):
+            judged = "rankings" if design.kind == "ranking" else "choices"
+            expected = f"of {judged}, only an SD between annotators above 0 and below {most:g}"
+            raise AnalysisError(f"--sd: expected, {expected}")
+        components = share_components(sd, ties) if shares else Components(**sds)
         changes |= {"components": components, "source": "given as option"}
     changed = replace(design, **changes)
     if changed.sd > changed.largest:
@@ -219,10 +229,11 @@ def _differences(design: Assumptions, given: tuple[float, ...]) -> list[float]:
     from spa.errors import AnalysisError
 
     found = []
-    for given_values in given or USUAL[design.kind]:
+    highest = 50 + 50 * (1 - design.ties)
+    for given_values in given or USUAL.get(design.kind, SHARES):
         difference = round(given_values / 100 - 0.5, 12) if design.kind != "likert" else given_values
-        if design.kind != "likert" and not 50 < given_values < 100:
-            expected = "a preference in percent above 50 and below 100, such as 60"
+        if design.kind != "likert" and not 50 < given_values < highest:
+            expected = f"a preference in percent above 50 and below {highest:g}, such as 60"
             raise AnalysisError(f"--difference: expected {expected}, got {given_values:g}")
         if not 0 < difference < design.largest:
             expected = f"a difference of ratings above 0 and below {design.largest:g} points"

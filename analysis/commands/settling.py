@@ -12,7 +12,7 @@ from spa.commands.options import out_folder_option, store_option, study_argument
 from spa.errors import AnalysisError
 
 if TYPE_CHECKING:
-    from analysis.explanations.two_reviewers import CriterionAgreement, Place, Settlement
+    from analysis.explanations.two_reviewers import CriterionAgreement, ReviewerAnswers
     from spa.commands.workspace import Workspace
 
 THIRD = "third"  # folder of the new study
@@ -31,15 +31,20 @@ def settle_review(study: Path, third: Path | None, out: Path, store: str | None)
     """Compare the answers of the two reviewers of STUDY, made with `spa review-explanations --reviewer`.
 
     settled.csv has who answered what and when, and the score that stands: that of both, or of the third, who answered
-    in the dashboard or the study --third. It can be given to `spa report --ratings`. Explanations on which they
-    differ become a study for a third person.
+    in the dashboard or the study --third, whose answers the store then keeps, so that the dashboard shows them. It can
+    be given to `spa report --ratings`. Explanations on which they differ become a study for a third person.
     """
-    from analysis.explanations.two_reviewers import agreement_by_criterion, explanation_review
+    from analysis.explanations.two_reviewers import agreement_by_criterion, explanation_review, settle_from_form
     from spa.commands.workspace import open_workspace
     from spa.responses.table_files import write_table
 
-    with open_workspace(study, store, read_only=True) as workspace:
-        review = explanation_review(workspace.store, str(study), {} if third is None else thirds(third))
+    settling = None if third is None else answers_of_third(third)
+    with open_workspace(study, store, read_only=settling is None) as workspace:
+        review = explanation_review(workspace.store, str(study))
+        if settling is not None:
+            with workspace.store.transaction() as connection:
+                settle_from_form(connection, review, settling)
+            review = explanation_review(workspace.store, str(study))
         table = review.table()
         conflicts = table.filter(status="conflict")["item_id"].unique(maintain_order=True).to_list()
         lines = [agreement_line(row) for row in agreement_by_criterion(review)]
@@ -54,17 +59,16 @@ def settle_review(study: Path, third: Path | None, out: Path, store: str | None)
         click.echo(f"Next, for a third person: spa check {out / THIRD / 'study.toml'}")
 
 
-def thirds(study: Path) -> dict[Place, Settlement]:
-    """Return what a third answered on each conflict."""
-    from analysis.explanations.two_reviewers import Settlement, answers_of_reviewers
+def answers_of_third(study: Path) -> ReviewerAnswers:
+    """Return what a third answered on the form of the conflicts."""
+    from analysis.explanations.two_reviewers import answers_of_reviewers
     from spa.commands.workspace import open_workspace
 
     with open_workspace(study, read_only=True) as workspace:
         found = answers_of_reviewers(workspace.store)
     if len(found) != 1:
         raise AnalysisError(f"{study}: expected the complete answers of one person, got those of {len(found)}")
-    (own,) = found
-    return {place: Settlement(reviewer=own.reviewer, at=own.at, score=score) for place, score in own.scores.items()}
+    return found[0]
 
 
 def agreement_line(row: CriterionAgreement) -> str:

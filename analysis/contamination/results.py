@@ -104,9 +104,9 @@ class Contamination(Record):
     """Texts read in several windows."""
 
 
-def seen_words(found: Contamination | None) -> Iterator[str]:
+def seen_words(found: Contamination) -> Iterator[str]:
     """Yield a line where Min-K % Prob predicts texts as seen more often than unseen ones, and tells controls apart."""
-    if found is None or ("min_k" in found.aucs and found.aucs["min_k"].ci_low <= 0.5):
+    if "min_k" in found.aucs and found.aucs["min_k"].ci_low <= 0.5:
         return
     rows = [row for row in found.predicted if row.measure == "min_k" and row.source != SEEN]
     seen = [f"{row.seen:,} of {row.n:,} {row.source}" for row in rows if row.ci_low > found.false_positive_rate]

@@ -1,7 +1,7 @@
 """Two reviewers of explanations: what each answered, how far they agree, and what a third settles.
 
-Each of the two answers a form. What a third says in the dashboard is an entry of the store's log, under the visit of
-who answered first: ``rule`` is the place as JSON, ``note`` the score.
+Each of the two answers a form. What a third says, in the dashboard or on a form, is an entry of the store's log, under
+the visit of who answered first: ``rule`` is the place as JSON, ``note`` the score.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Settlement:
     reviewer: str
     at: str  # UTC, ISO 8601
     score: float
-    number: int | None = None  # in the log; none of an answer to a form
+    number: int | None  # in the log
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,10 +135,8 @@ def answers_of_reviewers(store: Store) -> list[ReviewerAnswers]:
     return found
 
 
-def explanation_review(store: Store, name: str, thirds: Mapping[Place, Settlement] | None = None) -> ExplanationReview:
-    """Return the answers of the two reviewers of a study, and what a third settled in its log or in ``thirds``.
-
-    Where both say something, the earlier stands.
+def explanation_review(store: Store, name: str) -> ExplanationReview:
+    """Return the answers of the two reviewers of a study, and what a third settled in its log.
 
     Raises
     ------
@@ -150,8 +148,6 @@ def explanation_review(store: Store, name: str, thirds: Mapping[Place, Settlemen
         raise AnalysisError(f"{name}: expected the complete answers of two reviewers, got those of {len(found)}")
     with store.reading() as connection:
         settled = settlements(read_decisions(connection))
-    for place, third in (thirds or {}).items():
-        settled[place] = min(third, settled.get(place, third), key=lambda one: one.at)
     return ExplanationReview(first=found[0], second=found[1], settlements=settled)
 
 
@@ -186,10 +182,31 @@ def settle(
         raise ResponseError(f"{where}: {named} do not differ; a third settles only where two differ")
     if reviewer in (review.first.reviewer, review.second.reviewer):
         raise ResponseError(f"{where}: expected somebody other than {named}, who differ, got {reviewer}")
-    before = settlements(read_decisions(connection)).get(place, review.settlements.get(place))
+    before = settlements(read_decisions(connection)).get(place)
     if before is not None:
         raise ResponseError(f"{where}: {before.reviewer} has settled it, and may take that back; nobody else decides")
-    decision = Decision(
+    add_decision(connection, _settlement(review, place, score=score, reviewer=reviewer, now=now))
+
+
+def settle_from_form(connection: Connection, review: ExplanationReview, third: ReviewerAnswers) -> None:
+    """Add a third's answers on a form to the log, inside the caller's writing transaction, each once.
+
+    Nothing is added where the two do not differ, where somebody settled before, or what was taken back.
+    """
+    log = read_decisions(connection)
+    settled = settlements(log)
+    added = {(each.reviewer, each.rule) for each in log if each.action == "settle"}
+    now = datetime.fromisoformat(third.at).timestamp()
+    for place in review.conflicts:
+        if place not in third.scores or place in settled:
+            continue
+        decision = _settlement(review, place, score=third.scores[place], reviewer=third.reviewer, now=now)
+        if (decision.reviewer, decision.rule) not in added:
+            add_decision(connection, decision)
+
+
+def _settlement(review: ExplanationReview, place: Place, *, score: float, reviewer: str, now: float) -> Decision:
+    return Decision(
         submission_id=review.first.submission_id,
         action="settle",
         reviewer=reviewer,
@@ -197,7 +214,6 @@ def settle(
         rule=json.dumps(place, ensure_ascii=False),
         note=f"{score:g}",
     )
-    add_decision(connection, decision)
 
 
 def agreement_by_criterion(review: ExplanationReview) -> list[CriterionAgreement]:

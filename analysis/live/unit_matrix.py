@@ -25,7 +25,14 @@ from spa.responses.store import Store
 from spa.responses.tidy_tables import TABLES, Tables
 from spa.study.narrowing import Respondents
 from spa.study.outputs import load_outputs
-from spa.study.stopping import Deciding, deciding_answers, deciding_criteria, deciding_pairs, rating_scale_width
+from spa.study.stopping import (
+    Deciding,
+    deciding_answers,
+    deciding_criteria,
+    deciding_elicitation,
+    deciding_pairs,
+    rating_scale_width,
+)
 from spa.study.study import Study
 
 UNIT = "unit"
@@ -81,7 +88,7 @@ def unit_matrices(
     names = [name for name in TABLES if name != "exclusions"] + ["reading"] * of_reading
     frames = {name: getattr(exported, name) for name in names}
     answers = deciding_answers(study)
-    if frames[answers].is_empty():
+    if frames["orders" if deciding_elicitation(study) == "ranking" else answers].is_empty():
         return []
     tables = check_frames(frames, Reading())
     completed = store.visits.completion_order()

@@ -13,7 +13,7 @@ from analysis.llm_vs_people.alternative_annotator import ENOUGH_ANNOTATORS as ST
 from analysis.llm_vs_people.alternative_annotator import ENOUGH_UNITS as STAND_IN_ITEMS
 from analysis.planning.plan import Assumptions, annotators_for, detectable
 from analysis.planning.power import equivalence_power
-from analysis.planning.study_design import KINDS, study_design
+from analysis.planning.study_design import planned_kinds, study_design
 from analysis.rating_checks.crossed import FEW as CROSSED
 from spa.study.assignment import RATED_BY
 from spa.study.conclusions import Conclusion
@@ -23,15 +23,15 @@ from spa.study.study import Elicitation, Study
 
 POWER = 0.8
 MOST = 1000  # annotators whose assignments are drawn: more share no less
-USUAL = {"spa": 0.1, "likert": 0.3, "ranking": 0.1}  # differences whose number of annotators is told
-BETTER = {"spa": "preferred", "likert": "rated higher", "ranking": "ranked higher"}
+USUAL = {"spa": 0.1, "likert": 0.3, "ranking": 0.1, "choices": 0.1}  # differences whose number of annotators is told
+BETTER = {"spa": "preferred", "likert": "rated higher", "ranking": "ranked higher", "choices": "chosen more often"}
 TESTED = {  # what is not planned
     "continuous": "is rated higher",
     "categories": "is rated higher",
     "spans": "has fewer or lighter errors",
     "choices": "is chosen more often",
 }
-EQUALLY = {"spa": "preferred", "likert": "rated", "ranking": "ranked"}
+EQUALLY = {"spa": "preferred", "likert": "rated", "ranking": "ranked", "choices": "chosen"}
 Unit = tuple[str, int, str]  # item, sample, system
 Key = TypeVar("Key")
 
@@ -58,7 +58,7 @@ class PlannedAnswers:
 def reachable_conclusions(study: Study, outputs: Outputs) -> tuple[Conclusion, ...]:
     """Return which questions the study can answer with the annotators planned, each with its reason."""
     planned = planned_answers(study, outputs)
-    designs = [study_design(study, kind, pool=len(outputs.items)) for kind in KINDS if study.criteria_of(kind)]
+    designs = [study_design(study, kind, pool=len(outputs.items)) for kind in planned_kinds(study)]
     if not designs:
         return (*_unplanned(study), _agreement(study, planned), _crossed(planned), _stand_in(study, planned))
     return (
@@ -150,7 +150,7 @@ def _equivalence(study: Study, design: Assumptions) -> Conclusion:
     if margin is None:
         reason = "no margin: a difference that is not found is not shown to be absent"
         return Conclusion(question=question, answerable=False, reason=reason, change=f"[analysis] {key}")
-    n = round(study.people.annotators * (1 - design.exclusion_rate))
+    n = round(study.people.annotators * (1 - design.absent))
     power = equivalence_power(margin / design.sd, n, alpha=design.alpha)
     reason = f"two equal systems are shown to be equal within {margin:g} in {100 * power:.0f} % of such studies"
     enough = power >= POWER

@@ -53,9 +53,10 @@ def live_costs(
     Returns
     -------
     tuple of LiveCost
-        Empty where nothing pairs, the answers cannot be drawn, take too long to simulate, or never reach the power.
+        Empty where nothing pairs, pairs are dealt, the answers cannot be drawn, take too long to simulate, or never
+        reach the power.
     """
-    if assumptions.own_items is not None:
+    if assumptions.own_items is not None or assumptions.meets < 1:
         return ()
     longest = math.ceil(LONGEST * units * (1 - assumptions.exclusion_rate))
     studies = min(STUDIES, CELLS // (longest * assumptions.n_tests))
@@ -168,4 +169,4 @@ def _unequal(assumptions: Assumptions, difference: float) -> list[float]:
 
 
 def _unit_effect(assumptions: Assumptions, difference: float) -> float:
-    return min(0.49, difference if assumptions.kind == "spa" else difference / assumptions.largest / 2)
+    return min(0.49, difference if assumptions.kind != "likert" else difference / assumptions.largest / 2)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from analysis.planning.power import expected_power
-from analysis.planning.ranked import ranking_answers, ranking_components
+from analysis.planning.ranked import share_answers, share_components
 from analysis.planning.scale_power import ScaleTest, smallest_need
 from analysis.planning.simulate import FamilySimulation, scale_answers, simulate_family
 from analysis.planning.solve import Detectable, Need, annotators_needed, detectable_difference
@@ -21,9 +21,9 @@ from analysis.planning.unpaired import OwnItems, UnpairedTest, unpaired_detectab
 from analysis.planning.variance import Components
 from analysis.statistics.coding import Floats
 
-Kind = Literal["spa", "likert", "ranking"]
+Kind = Literal["spa", "likert", "ranking", "choices"]
 Truth = Literal["all differ", "unequal", "one differs"]
-CHANCE = {"spa": 0.5, "likert": 0.0, "ranking": 0.5}
+CHANCE = {"spa": 0.5, "likert": 0.0, "ranking": 0.5, "choices": 0.5}
 CURVE_POINTS = 40
 FINEST = 80  # steps of the scale of drawn Likert answers
 HALVINGS = 20  # of the scale, in search of the smallest difference that is found
@@ -35,13 +35,14 @@ class Assumptions:
 
     Attributes
     ----------
-    kind : {"spa", "likert", "ranking"}
+    kind : {"spa", "likert", "ranking", "choices"}
         SPA: the mean preference against 0.5; Likert: the mean difference of two systems against 0; ranking: the share
-        of orders in which one stands before the other against 0.5.
+        of orders in which one stands before the other against 0.5; choices: the share that one wins.
     components : Components
         Why contributions differ; ``source`` says where the numbers come from.
     n_items : int
-        SPA: outputs of each system read (exposure); Likert: outputs of each system rated; ranking: orders with both.
+        SPA: outputs of each system read (exposure); Likert: outputs of each system rated; ranking: orders with both;
+        choices: choices between both.
     directions : int
         Directions of SPA that are asked, 1 or 2.
     n_tests : int
@@ -52,6 +53,10 @@ class Assumptions:
         Points of the Likert scale.
     own_items : OwnItems or None
         Likert: how items are dealt where annotators rate other items of each system, so that nothing pairs.
+    ties : float
+        Choices: share of ties, each half a win.
+    meets : float
+        Ranking, choices: share of annotators who judge a pair at all, where pairs are dealt.
     pay : Decimal or None
         For one completed submission, also of those who are excluded from the analysis.
     """
@@ -67,6 +72,8 @@ class Assumptions:
     pool: int | None = None
     points: int = 5
     own_items: OwnItems | None = None
+    ties: float = 0.0
+    meets: float = 1.0
     pay: Decimal | None = None
     currency: str = "USD"
 
@@ -84,6 +91,11 @@ class Assumptions:
     def largest(self) -> float:
         """Largest difference that the scale allows."""
         return self.points - 1.0 if self.kind == "likert" else 0.5
+
+    @property
+    def absent(self) -> float:
+        """Share of the recruited who contribute nothing to a test: excluded, or asked about other pairs."""
+        return self.exclusion_rate + (1 - self.exclusion_rate) * (1 - self.meets)
 
     def shown(self, difference: float) -> str:
         """Say a difference as a reader of the report would: 60 % preferred, or 0.3 points.
@@ -109,7 +121,8 @@ DEFAULTS: dict[Kind, tuple[Components, str]] = {
         "Table 1 of Ethayarajh & Jurafsky (2022) allows about 1.5 to 1.7 for one output; split as in the "
         "ratings of Sottana et al. (2023)",
     ),
-    "ranking": (ranking_components(0.1), "ratings of Sottana et al. (2023), read as orders, have 0.07"),
+    "ranking": (share_components(0.1), "ratings of Sottana et al. (2023), read as orders, have 0.07"),
+    "choices": (share_components(0.1), "ratings of Sottana et al. (2023), read as choices, have 0.07"),
 }
 
 
@@ -278,7 +291,7 @@ def _row(
                 family,
                 null=CHANCE[assumptions.kind],
                 annotators=need.annotators,
-                exclusion_rate=assumptions.exclusion_rate,
+                exclusion_rate=assumptions.absent,
                 fwer=assumptions.fwer,
                 replicates=replicates,
                 rng=rng,
@@ -296,7 +309,7 @@ def annotators_for(assumptions: Assumptions, difference: float, power: float, al
     """
     if unpaired := _unpaired(assumptions):
         return unpaired_need(unpaired, difference, power, alpha)
-    rate = assumptions.exclusion_rate
+    rate = assumptions.absent
     need = annotators_needed(difference, sd=assumptions.sd, alpha=alpha, power=power, exclusion_rate=rate)
     try:
         drawn = answers(assumptions, difference)
@@ -319,7 +332,7 @@ def _unpaired(assumptions: Assumptions) -> UnpairedTest | None:
 def scale_test(assumptions: Assumptions, drawn: tuple[Floats, Floats], alpha: float, seed: int) -> ScaleTest:
     """Return the test of these answers against no difference; ``drawn`` as from :func:`answers`."""
     points, chances = drawn
-    null, rate = CHANCE[assumptions.kind], assumptions.exclusion_rate
+    null, rate = CHANCE[assumptions.kind], assumptions.absent
     return ScaleTest(points=points, chances=chances, null=null, alpha=alpha, exclusion_rate=rate, seed=seed)
 
 
@@ -335,7 +348,7 @@ def detectable(assumptions: Assumptions, annotators: int, power: float) -> Detec
         sd=assumptions.sd,
         alpha=assumptions.alpha,
         power=power,
-        exclusion_rate=assumptions.exclusion_rate,
+        exclusion_rate=assumptions.absent,
         largest=assumptions.largest,
     )
     if formula.difference is None:
@@ -359,10 +372,11 @@ def detectable(assumptions: Assumptions, annotators: int, power: float) -> Detec
 def answers(assumptions: Assumptions, difference: float) -> tuple[Floats, Floats]:
     """Return the contributions that the check draws: on the scale, in the steps in which people answer.
 
-    SPA: 5 % steps, 2.5 % where two directions are averaged; Likert: whole points over the items rated; ranking: orders.
+    SPA: 5 % steps, 2.5 % where two directions are averaged; Likert: whole points over the items rated; ranking: orders;
+    choices: wins and ties.
     """
-    if assumptions.kind == "ranking":
-        return ranking_answers(assumptions.components, assumptions.n_items, difference)
+    if assumptions.kind in ("ranking", "choices"):
+        return share_answers(assumptions.components, assumptions.n_items, difference, assumptions.ties)
     mean = CHANCE[assumptions.kind] + difference
     if assumptions.kind == "spa":
         return scale_answers(0.0, 1.0, 20 * assumptions.directions, mean=mean, sd=assumptions.sd)
@@ -402,7 +416,7 @@ def _curve(
 
 def _power(assumptions: Assumptions, difference: float) -> Callable[[int], float]:
     """Return power by annotators, on the scale where answers on it have such a mean and SD."""
-    alpha, rate = assumptions.alpha, assumptions.exclusion_rate
+    alpha, rate = assumptions.alpha, assumptions.absent
     if unpaired := _unpaired(assumptions):
         return partial(unpaired.power, difference=difference, alpha=alpha)
     try:

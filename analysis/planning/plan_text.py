@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from analysis.planning.plan import Assumptions, LiveCost, NeedRow, PowerPlan
 
-NAMES = {"spa": "SPA", "likert": "Likert", "ranking": "Rankings"}
+NAMES = {"spa": "SPA", "likert": "Likert", "ranking": "Rankings", "choices": "Choices"}
 PAIRED = (
     '"Reached" is the power of so many annotators whose answers lie on the scale with this mean and SD; one fewer '
     "reaches less than asked for."
@@ -27,6 +27,7 @@ UNPAIRED = (
     "(clustered t), which holds for annotators and items like these. Few items limit what any number of annotators can "
     "find."
 )
+JUDGED = {"ranking": "order", "choices": "choice"}  # whose shares are tested
 FEWEST = 10  # annotators below which the report tests items instead
 
 
@@ -53,8 +54,10 @@ def notes(plan: PowerPlan) -> tuple[str, ...]:
     """Return what the numbers assume and leave out, in plain words."""
     assumptions = plan.assumptions
     sd, effect = f"{assumptions.sd:.3g} of one annotator's contribution", "twice the SD needs four times the annotators"
-    if assumptions.kind == "ranking":
-        sd, effect = f"{assumptions.components.annotator_sd:.3g} between annotators", "each order varies by chance, too"
+    if assumptions.kind in JUDGED:
+        judged = JUDGED[assumptions.kind]
+        sd = f"{assumptions.components.annotator_sd:.3g} between annotators"
+        effect = f"each {judged} varies by chance, too"
     lines = [
         f"SD {sd} is an assumption ({assumptions.source}): {effect}. Replace it with a pilot's (--sd).",
         _family(assumptions),
@@ -62,6 +65,14 @@ def notes(plan: PowerPlan) -> tuple[str, ...]:
         f"{100 * assumptions.exclusion_rate:g} % are assumed to be excluded at random; they are recruited and paid. "
         "Exclusions that depend on the answers can also shift the mean.",
     ]
+    if assumptions.kind == "choices":
+        lines.append(
+            f"{100 * assumptions.ties:g} % of choices are assumed to be ties (--ties), each half a win. For the same "
+            "share won, ties need fewer annotators."
+        )
+    if assumptions.meets < 1:
+        met = f"{100 * assumptions.meets:.3g} %"
+        lines.append(f"A pair is judged by {met} of the annotators, as no annotator is dealt all pairs.")
     if any(row.alone for row in plan.rows):
         lines.append(
             "The check simulates studies with these answers and tests them as the report will; ± is its standard "
@@ -81,7 +92,8 @@ def notes(plan: PowerPlan) -> tuple[str, ...]:
     if assumptions.kind == "likert":
         lines.append("A difference of averaged ratings need not be a preference, however many annotators give them.")
     needed = [row.need.annotators for row in plan.rows if row.need.annotators is not None]
-    if needed and min(needed) * (1 - assumptions.exclusion_rate) < FEWEST and assumptions.kind == "likert":
+    few = bool(needed) and min(needed) * (1 - assumptions.absent) < FEWEST
+    if few and assumptions.kind in ("likert", "choices"):
         lines.append(f"Below {FEWEST} annotators the report tests items instead of annotators: recruit more than that.")
     return tuple(lines)
 
@@ -141,9 +153,11 @@ def _design(assumptions: Assumptions) -> str:
     outputs = f"{assumptions.n_items} output{'' if assumptions.n_items == 1 else 's'} of each system"
     if assumptions.kind == "likert":
         return f"{tests}, {outputs} rated by each annotator, SD {assumptions.sd:.3g} of the difference"
-    if assumptions.kind == "ranking":
-        orders = f"{assumptions.n_items} order{'' if assumptions.n_items == 1 else 's'} of both systems"
-        return f"{tests}, {orders} by each annotator, SD {assumptions.sd:.3g} of the share in which one comes first"
+    if assumptions.kind in JUDGED:
+        judged = f"{assumptions.n_items} {JUDGED[assumptions.kind]}{'' if assumptions.n_items == 1 else 's'}"
+        first = "of both systems by each annotator, SD {:.3g} of the share in which one comes first"
+        won = "between both systems by each annotator, SD {:.3g} of the share that one wins"
+        return f"{tests}, {judged} {(first if assumptions.kind == 'ranking' else won).format(assumptions.sd)}"
     asked = "both directions" if assumptions.directions == 2 else "one direction"
     return f"{tests}, after {outputs}, {asked}, SD {assumptions.sd:.3g} of the preference"
 
@@ -209,8 +223,13 @@ def curve_svg(plan: PowerPlan) -> str:
     from analysis.figures.figures import Point, lines_plot
 
     kind = plan.assumptions.kind
-    lines = {"spa": "preferred by {}", "likert": "a difference of {}", "ranking": "ranked higher by {}"}[kind]
-    points = [Point(line=lines.format(one.shown), x=one.annotators, y=one.power) for one in plan.curve]
+    lines = {
+        "spa": "preferred by {}",
+        "likert": "a difference of {}",
+        "ranking": "ranked higher by {}",
+        "choices": "chosen in {}",
+    }
+    points = [Point(line=lines[kind].format(one.shown), x=one.annotators, y=one.power) for one in plan.curve]
     return lines_plot(
         points,
         x_title="annotators recruited",

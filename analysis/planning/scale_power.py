@@ -20,6 +20,7 @@ MANY = 5000  # annotators, above which the normal formula is exact enough
 RUNS = 100_000  # simulated studies of few annotators: a standard error of 0.13 points at a power of 0.8
 FEWEST = 5  # answers from which the sum of squares is near enough to normal
 NODES = 3  # numbers of annotators between which what a scale changes is interpolated
+COARSE = 2  # different answers, such as won and lost, of which power goes up and down with each annotator
 LEAST_CHANCE = 1e-12  # of a sum of answers; rounding hides what is rarer
 
 
@@ -128,7 +129,8 @@ class ScaleTest:
         if not len(kept):
             return self.formula(annotators)
         likely = kept[chances > 1e-5 * chances.max()]
-        nodes = np.unique(np.linspace(likely[0], likely[-1], NODES).astype(int))
+        coarse = np.count_nonzero(self.chances) <= COARSE
+        nodes = likely if coarse else np.unique(np.linspace(likely[0], likely[-1], NODES).astype(int))
         changed = [
             sum_power(self.points, self.chances, null=self.null, n=int(n), alpha=self.alpha)
             - float(t_power(self.effect, n, alpha=self.alpha))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scipy.optimize import brentq
 
-from analysis.planning.power import LEAST, expected_power
+from analysis.planning.power import LEAST, chances_to_stay, expected_power
 
 MOST = 1_000_000  # annotators; beyond that no plan is meant
 
@@ -111,13 +111,14 @@ def detectable_difference(
 
     if annotators < LEAST:
         return Detectable(annotators=annotators, power=power, difference=None, reason="fewer than 2 annotators")
+    kept, chances = chances_to_stay(annotators, exclusion_rate)
+    if chances[kept >= LEAST].sum() < power:
+        reason = "no difference is large enough: too often fewer than 2 annotators stay"
+        return Detectable(annotators=annotators, power=power, difference=None, reason=reason)
     high = 1.0
-    while shortfall(high) < 0:
+    while shortfall(high) < 0 and high * sd <= largest:
         high *= 2
-        if high > 1e6:  # with so few recruited, too often fewer than 2 stay
-            reason = "no difference is large enough: too often fewer than 2 annotators stay"
-            return Detectable(annotators=annotators, power=power, difference=None, reason=reason)
-    difference = float(brentq(shortfall, 0.0, high, xtol=1e-10)) * sd
+    difference = float(brentq(shortfall, 0.0, high, xtol=1e-10)) * sd if shortfall(high) >= 0 else math.inf
     if difference > largest:
         reason = f"even the largest difference of the scale, {largest:g}, would be missed too often"
         return Detectable(annotators=annotators, power=power, difference=None, reason=reason)

@@ -11,7 +11,7 @@ import numpy as np
 from analysis.live.rule import stopping_rule
 from analysis.planning.live_costs import live_costs
 from analysis.planning.plan import Assumptions, Kind, LiveCost, PowerPlan, annotators_for, assumed
-from analysis.planning.ranked import ranking_design
+from analysis.planning.ranked import choice_design, ranking_design
 from analysis.planning.unpaired import OwnItems
 from spa.errors import AnalysisError
 from spa.forms.build import StudyForms
@@ -20,7 +20,7 @@ from spa.forms.texts import load_texts
 from spa.study.load import load_study
 from spa.study.outputs import Outputs, load_outputs
 from spa.study.sampling import sample_assignments, study_rng
-from spa.study.stopping import deciding_answers, ranks_systems
+from spa.study.stopping import deciding_elicitation, ranks_systems
 from spa.study.study import Elicitation, Study
 
 FORMS = 4  # whose time is estimated, as annotators read different items
@@ -28,13 +28,13 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 def study_assumptions(path: Path, kind: Kind | None = None) -> tuple[Study, Outputs, tuple[Assumptions, ...]]:
-    """Read what a plan of this study takes for granted, for SPA, Likert and rankings as far as it asks them.
+    """Read what a plan of this study takes for granted, for each kind of answers that can be planned and is asked.
 
     Parameters
     ----------
     path : Path
         The study file.
-    kind : {"spa", "likert", "ranking"}, optional
+    kind : {"spa", "likert", "ranking", "choices"}, optional
         Only this one.
 
     Raises
@@ -46,14 +46,20 @@ def study_assumptions(path: Path, kind: Kind | None = None) -> tuple[Study, Outp
     """
     study = load_study(path)
     outputs = load_outputs(study)
-    asked = [one for one in KINDS if study.criteria_of(one) and kind in (None, one)]
+    asked = [one for one in planned_kinds(study) if kind in (None, one)]
     if not asked:
-        expected = f"[{kind}]" if kind else "[spa], [likert] or [ranking]"
+        expected = f"[{kind}]" if kind else "[spa], [likert], [ranking] or [choices]"
         found = ", ".join(f"[{one}]" for one in get_args(Elicitation) if study.criteria_of(one))
+        found += " to rank all systems" if ranks_systems(study) else ""
         raise AnalysisError(
             f"{path}: expected a study that asks {expected}, got {found}; spa check says what it can answer"
         )
     return study, outputs, tuple(study_design(study, one, pool=len(outputs.items)) for one in asked)
+
+
+def planned_kinds(study: Study) -> tuple[Kind, ...]:
+    """Return the kinds of answers that are planned pair by pair: no choices that look for the best few systems."""
+    return tuple(one for one in KINDS if study.criteria_of(one) and not (one == "choices" and ranks_systems(study)))
 
 
 def study_design(study: Study, kind: Kind, *, pool: int) -> Assumptions:
@@ -69,8 +75,8 @@ def study_design(study: Study, kind: Kind, *, pool: int) -> Assumptions:
 
 
 def _family(study: Study, kind: Kind, pool: int) -> dict[str, Any]:
-    if kind == "ranking":
-        found = ranking_design(study)
+    if kind in ("ranking", "choices"):
+        found = ranking_design(study) if kind == "ranking" else choice_design(study)
         return {**found, "n_tests": found["n_tests"] * _criteria(study, kind)}
     return _spa(study) if kind == "spa" else _likert(study, pool)
 
@@ -96,10 +102,10 @@ def planned_live_costs(
     if not rows:
         return ()
     chosen = rows[len(rows) // 2].need.difference
-    if ranks_systems(study) or design.kind == "ranking":
+    if ranks_systems(study):
         return ()
     if rule is not None:
-        if deciding_answers(study) != {"spa": "preferences", "likert": "ratings"}[design.kind]:
+        if deciding_elicitation(study) != design.kind:
             return ()
         chosen = rule.effect * (1 if design.kind == "spa" else 2 * design.largest)
     power = min(row.need.power for row in rows)

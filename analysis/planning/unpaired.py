@@ -18,7 +18,7 @@ from analysis.statistics.coding import Floats, Ints
 
 MOST = 5_000  # annotators; beyond that items decide
 SCORES = 3_000_000  # drawn at each number of annotators
-SUMMED = 4  # annotators an item from which sums of scores are drawn instead of scores
+SUMMED = 12  # annotators an item from which sums of scores are drawn instead, for at most 0.3 points of power
 WIDEST = 400  # items of which sums are drawn
 FEWEST_DRAWS, MOST_DRAWS = 200, 20_000
 LAYOUTS = 50  # dealings of the items at each number of annotators

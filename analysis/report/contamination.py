@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from analysis.answers.beside import CONTAMINATION, record_text
+from analysis.answers.beside import read_beside, read_record, record_text
 from analysis.answers.study_texts import SEEN, UNSEEN
 from analysis.contamination.results import MEASURES, Contamination
 from analysis.figures import drawing
@@ -29,7 +29,8 @@ from analysis.report.document import (
 from analysis.report.html import render_html
 from analysis.report.markdown import render_markdown
 from analysis.results.records import Results
-from analysis.results.words import count, interval, number, percent, plural, sentence, share_interval
+from analysis.results.words import count, interval, listed, number, percent, plural, sentence, share_interval, slug
+from spa.errors import AnalysisError
 from spa.files import write_text
 
 LIMITS = (
@@ -48,45 +49,73 @@ WIDTH, HEIGHT, GAP = 480, 70, 24  # pixels of one histogram, and of the room abo
 
 
 def write_page(found: Contamination, rows: Sequence[Mapping[str, object]], folder: Path) -> list[Path]:
-    """Write contamination.json, .html, .md, .csv with a row a text, and the figure; return their paths."""
-    section = _section(found)
-    document = Document(
-        title=section.title, subtitle=_settings(found), language="en", sections=(replace(section, title=TITLE),)
-    )
+    """Write contamination.json, .html, .md, .csv with a row a text, and the figure; return their paths.
+
+    Where the folder has those of another model, this one's name is in the names of its files.
+    """
+    stem = _stem(found, folder)
+    section = Section(id=NAME, title=TITLE, blocks=tuple(_blocks(found, stem)))
+    document = Document(title=_question(found), subtitle=_settings(found), language="en", sections=(section,))
     files = {
-        CONTAMINATION: record_text(found),
-        f"{NAME}.html": render_html(document),
-        f"{NAME}.md": render_markdown(document),
-        f"{NAME}.csv": render_csv(rows),
-        f"figures/{NAME}.svg": figure(found),
+        f"{stem}.json": record_text(found),
+        f"{stem}.html": render_html(document),
+        f"{stem}.md": render_markdown(document),
+        f"{stem}.csv": render_csv(rows),
+        f"figures/{stem}.svg": figure(found),
     }
     for name, text in files.items():
         write_text(folder / name, text)
     return [folder / name for name in files]
 
 
+def _stem(found: Contamination, folder: Path) -> str:
+    """Return the name of this model's files: that of its last ones, or one that no other model's have."""
+    held: dict[str, str | None] = {}
+    for path in sorted(folder.glob(f"{NAME}*.json")):
+        try:
+            held[path.stem] = read_record(read_beside(path), Contamination).model
+        except AnalysisError:  # to be written anew
+            held[path.stem] = None
+    own = [stem for stem, model in held.items() if model == found.model]
+    free = NAME if held.get(NAME) is None else f"{NAME}-{slug(found.model)}"
+    return own[0] if own else free
+
+
 def contamination(results: Results) -> Section | None:
-    """Report what ``spa contamination`` found."""
-    found = results.contamination
-    if found is None:
+    """Report what ``spa contamination`` found, model by model."""
+    found = results.contaminations
+    if not found:
         return None
-    section = _section(found)
-    return replace(section, blocks=(Paragraph(text=f"{_settings(found)}."), *section.blocks))
+    if len(found) == 1:
+        blocks = [Paragraph(text=f"{_settings(found[0])}."), *_blocks(found[0], NAME)]
+        return Section(id=NAME, title=_question(found[0]), blocks=tuple(blocks))
+    several: list[Block] = [Paragraph(text=LIMITS, weight="warning")]
+    for place, model in enumerate(found, start=1):
+        several += [
+            Heading(text=_question(model)),
+            Paragraph(text=f"{_settings(model)}."),
+            *_blocks(model, f"{NAME}-{place}", shown_name(model.model)),
+        ]
+    names = listed([shown_name(model.model) for model in found])
+    return Section(id=NAME, title=f"Have {names} read these texts before?", blocks=tuple(several))
 
 
-def _section(found: Contamination) -> Section:
-    blocks: list[Block] = [Paragraph(text=text) for text in conclusions(found)]
-    blocks += [Paragraph(text=LIMITS, weight="warning"), _scores(found)]
-    if found.thresholds:
-        blocks.append(_predictions(found))
-    if found.aucs:
-        blocks.append(_aucs(found))
+def _question(found: Contamination) -> str:
+    return f"Has {shown_name(found.model)} read these texts before?"
+
+
+def _blocks(found: Contamination, stem: str, model: str = "") -> Iterator[Block]:
+    """Yield what is said of one model, who is named where there are several; ``stem`` begins names of its own."""
+    yield from (Paragraph(text=text) for text in conclusions(found))
+    if not model:
+        yield Paragraph(text=LIMITS, weight="warning")
+    tables = (_scores(found), _predictions(found) if found.thresholds else None, _aucs(found) if found.aucs else None)
+    for table in filter(None, tables):
+        caption = f"{model}: {table.caption}" if model else table.caption
+        yield replace(table, name=table.name.replace(NAME, stem, 1), caption=caption)
+    yield Heading(text=f"{model}: distribution" if model else "Distribution")
     alternative = "Histograms of Min-K % Prob, one a source of texts; the tables beside this figure hold the medians."
-    blocks += [
-        Heading(text="Distribution"),
-        Figure(name=NAME, svg=figure(found), caption=_caption(found), alternative=alternative),
-    ]
-    return Section(id=NAME, title=f"Has {shown_name(found.model)} read these texts before?", blocks=tuple(blocks))
+    yield Figure(name=stem, svg=figure(found), caption=_caption(found), alternative=alternative)
 
 
 def conclusions(found: Contamination) -> list[str]:

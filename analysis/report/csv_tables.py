@@ -81,12 +81,18 @@ def csv_tables(results: Results) -> dict[str, str]:
         arrays |= {f"metrics_{name}": rows for name, rows in fields_of(results.metrics).items()}
     if (explored := results.exploration) is not None:
         arrays |= {f"exploration_{name}": getattr(explored, name) for name in ("keywords", "separations", "points")}
-    if (known := results.contamination) is not None:
-        arrays["contamination_sources"] = [_without(row, "histogram") for row in known.sources]
-        arrays["contamination_predicted"] = [
-            {**fields_of(row), "threshold": known.thresholds[row.measure]} for row in known.predicted
-        ]
-        arrays["contamination_aucs"] = [{"measure": name, **fields_of(row)} for name, row in known.aucs.items()]
+    known = results.contaminations
+    arrays["contamination_sources"] = [
+        {"model": one.model, **_without(row, "histogram")} for one in known for row in one.sources
+    ]
+    arrays["contamination_predicted"] = [
+        {"model": one.model, **fields_of(row), "threshold": one.thresholds[row.measure]}
+        for one in known
+        for row in one.predicted
+    ]
+    arrays["contamination_aucs"] = [
+        {"model": one.model, "measure": name, **fields_of(row)} for one in known for name, row in one.aucs.items()
+    ]
     if results.live is not None:
         arrays |= {"live": results.live.pairs, "live_systems": results.live.systems}
     return {f"{name}.csv": render_csv(rows) for name, rows in sorted(arrays.items()) if rows}

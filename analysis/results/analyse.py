@@ -99,6 +99,7 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
     )
     correlations, compared, by_system = correlate_groups(ratings, metrics, ready.groups, order, plan)
     ordered, explanations = _ordered(ready), tuple(explanations_of(kept, orders))
+    known = _contamination(ready.study)
     families = [
         *families_of("preferences", tests.preferences, plan),
         *families_of("ratings", tests.ratings, plan),
@@ -148,7 +149,8 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
         llm_vs_people=llm_vs_people(kept, orders, tests.means, plan, metrics=metrics),
         explanations=explanations,
         exploration=_exploration(ready.study, explanations),
-        contamination=_contamination(ready.study),
+        contamination=next(iter(known), None),
+        contamination_of_others=known[1:],
         expected=tuple(compare_with_expected(tests.findings, plan.expected)),
         disagreements=tuple(find_disagreements(tests.findings)),
         warnings=(),
@@ -181,12 +183,10 @@ def _exploration(study: StudyFacts | None, explanations: Sequence[ExplanationRow
     return found if found.texts == hash_of(explained_texts(explanations, study.interview)) else None
 
 
-def _contamination(study: StudyFacts | None) -> Contamination | None:
-    """Return what was found in the texts that the study has now."""
-    if study is None or study.contamination is None:
-        return None
-    found = read_record(study.contamination, Contamination)
-    return found if found.texts == study.texts else None
+def _contamination(study: StudyFacts | None) -> tuple[Contamination, ...]:
+    """Return what was found in the texts that the study has now, model by model."""
+    found = [read_record(file, Contamination) for file in (study.contamination if study else ())]
+    return tuple(one for one in found if study and one.texts == study.texts)
 
 
 def _live(ready: AnalysisInput, tests: ComparisonResults) -> LiveStudy | None:

@@ -27,6 +27,7 @@ from analysis.results.records import Results
 from analysis.results.small_designs import tests_by_source
 from analysis.results.words import Names, listed, number, p_value, percent, plural, rule_name, sentence, share_interval
 from analysis.statistics.record import Source
+from spa.responses.outcomes import NEVER_ASKED
 
 MOST_CLAIMS = 3  # criteria worded one by one; of more, how many systems lead on how many
 MOST_PROBLEMS = 3
@@ -354,7 +355,8 @@ def _problems(results: Results, names: Names) -> Iterator[HeadlineProblem]:
     for row in results.groups:
         if row.annotator_kind != "llm" and row.annotators and row.annotators <= row.excluded_annotators:
             yield problem(f"Every annotator of {names.group(row.group)} was excluded.", "excluded")
-    yield from (problem(line, "contamination") for line in seen_words(results.contamination))
+    for model in results.contaminations:
+        yield from (problem(line, "contamination") for line in seen_words(model))
     every = [test for rows in tests_by_source(results).values() for test in rows]
     untested = Counter(test.reason or "no reason was recorded" for test in every if test.p_value is None)
     if untested:
@@ -386,7 +388,7 @@ def _problems(results: Results, names: Names) -> Iterator[HeadlineProblem]:
             )
         if kept < ENOUGH_ANNOTATORS and row.annotator_kind != "simulated":
             yield problem(f"{sentence(names.group(row.group))}: only {plural(kept, 'annotator')}.", "asked")
-    missing = sum(row.n for row in results.missing)
+    missing = sum(row.n for row in results.missing if row.reason not in NEVER_ASKED.values())
     if missing:
         yield problem(f"{plural(missing, 'answer is', 'answers are')} missing.", "excluded")
     skewed = sum(row.highly_skewed for rows in tests_by_source(results).values() for row in rows)

@@ -143,6 +143,8 @@ class Results(Record):
     """What spa explanations found in these explanations and comments; null where it was not run."""
     contamination: Contamination | None = None
     """What spa contamination found in the study's texts; null where it was not run."""
+    contamination_of_others: tuple[Contamination, ...] = ()
+    """What it found of further models."""
     expected: tuple[ExpectedRow, ...]
     observed_power: tuple[ObservedPowerRow, ...] | None = None
     """Power at the effects found, which restates p and is no evidence; null where it was not asked for."""
@@ -158,3 +160,9 @@ class Results(Record):
     """What a study decided that was looked at after every annotator; null in one of fixed size."""
     headline: Headline | None = None
     """The four lines that a report opens with; null in files written before there were any."""
+
+    @property
+    def contaminations(self) -> tuple[Contamination, ...]:
+        """What spa contamination found, model by model."""
+        first = () if self.contamination is None else (self.contamination,)
+        return (*first, *self.contamination_of_others)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from analysis.answers.beside import read_record
 from analysis.answers.plan import Plan
 from analysis.answers.study_facts import StudyFacts
 from analysis.answers.units import ENOUGH_ANNOTATORS
+from analysis.contamination.results import Contamination
 from analysis.results.live import about_live
 from analysis.results.overview import WarningKind, WarningRow
 from analysis.results.records import Results
@@ -45,11 +47,14 @@ def outdated_files(results: Results, study: StudyFacts | None) -> Iterator[Warni
     """Warn of files beside the study that are of other texts than it has now."""
     if study is None:
         return
-    for file, found in ((study.contamination, results.contamination), (study.exploration, results.exploration)):
-        if file is not None and found is None:
-            name, command = file.path.name, file.path.stem
-            text = f"{name} is of other texts than the study has now, so it is left out; run spa {command} anew."
-            yield WarningRow(kind="outdated_file", group=None, text=text)
+    outdated = [
+        ("contamination", file) for file in study.contamination if read_record(file, Contamination).texts != study.texts
+    ]
+    if study.exploration is not None and results.exploration is None:
+        outdated.append(("explanations", study.exploration))
+    for command, file in outdated:
+        text = f"{file.path.name} is of other texts than the study has now, so it is left out; run spa {command} anew."
+        yield WarningRow(kind="outdated_file", group=None, text=text)
 
 
 def _about_groups(results: Results) -> Iterator[WarningRow]:

@@ -53,11 +53,12 @@ def approve(
     """Approve submissions to STUDY: those named, or all without a problem and all that a reviewer approved.
 
     Submissions that a reviewer proposed to reject are skipped. Annotators excluded from the analysis are still paid.
+    Where two reviewers decide, only what both or a third approved.
     """
     import time
 
     from mturk.reviewing import approval_cost, named_to_approve, review, to_approve
-    from spa.platforms.review import decided_by_reviewers, is_approved
+    from spa.platforms.review import decided_by_reviewers, is_approved, lines_to_look_at
 
     if named and (also or except_for):
         raise click.UsageError("--also and --except cannot be combined with --assignment")
@@ -76,7 +77,7 @@ def approve(
         left = {work.mturk_assignment_id: reason for work, reason in queue.look_at}
         lines = [f"{len(queue.approve)} submissions: ${cost.amounts} rewards + ${cost.fees} fees = ${cost.total}"]
         lines += [f"approved by a reviewer: {name}: {problem}" for name, problem in vouched_for.items()]
-        lines += [f"to be decided by you: {name}: {reason}" for name, reason in left.items()]
+        lines += [f"to be decided by you: {line}" for line in lines_to_look_at(left.items())]
         facts: dict[str, Any] = {
             "assignments": [work.mturk_assignment_id for work in queue.approve],
             "vouched_for": vouched_for,

@@ -34,13 +34,13 @@ def approve(
     """Approve the submissions to STUDY whose answers are complete, whatever code was entered.
 
     Participants excluded from the analysis are still paid. Submissions that need a decision are listed with the
-    reason.
+    reason. Where two reviewers decide, only what both or a third approved.
     """
     from prolific.api.money import json_amount, money
     from prolific.approving import sort_out
     from prolific.collecting import collect
     from prolific.prolific_study import open_prolific_study
-    from spa.platforms.review import decided_by_reviewers
+    from spa.platforms.review import decided_by_reviewers, lines_to_look_at
 
     sessions = []
     with open_prolific_study(study, store, endpoint_url, alone=True, announce=announce) as prolific_study:
@@ -55,8 +55,11 @@ def approve(
                     f"session {session}: {number} to approve, rewards {money(rewards, prolific_study.offer.currency)} "
                     f"(reserved at publication; fees extra); {len(queue.look_at)} need a decision"
                 )
-                for record, reason in queue.look_at:
-                    click.echo(f"  {record.submission_id} of {record.participant_id}: {reason}")
+                looked_at = (
+                    (f"{record.submission_id} of {record.participant_id}", reason) for record, reason in queue.look_at
+                )
+                for line in lines_to_look_at(looked_at):
+                    click.echo(f"  {line}")
             done, waiting = (
                 (0, ()) if not yes or not number else _approve(prolific_study, session, queue, hidden=as_json)
             )

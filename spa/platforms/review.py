@@ -6,6 +6,7 @@ returns :class:`ReviewRules`. The dashboard shows them, and the platform's own c
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -18,7 +19,7 @@ from spa.responses.two_reviewers import read_visit_decisions
 
 GROUP = "spa.review_rules"
 PROPOSED = "a reviewer proposed a rejection"
-UNSETTLED = "its two reviewers have not settled the pay yet"
+WAITS_FOR = "waits for "  # and who of the reviewers
 Waiting = TypeVar("Waiting")  # as a platform has it
 
 
@@ -64,7 +65,7 @@ def rules_for(source: str) -> ReviewRules | None:
 
 
 def decided_by_reviewers(store: Store) -> dict[str, VisitDecisions]:
-    """Return the decisions in force, by our own visit."""
+    """Return the decisions in force, by our own visit; where two decide, also that nobody has decided."""
     with store.reading() as connection:
         return read_visit_decisions(connection)
 
@@ -120,8 +121,8 @@ def reason_to_look(standing: VisitDecisions | None, *, held: str | None, lacking
     >>> reason_to_look(standing, held="twice", lacking=None)
     'twice'
     """
-    if standing is not None and standing.unsettled:
-        return UNSETTLED
+    if standing is not None and standing.awaits is not None:
+        return WAITS_FOR + standing.awaits
     if proposed_rejection(standing) is not None:
         return PROPOSED
     if held is not None:
@@ -159,3 +160,26 @@ def sort_for_approval(
         else:
             look_at.append((submission, reason))
     return ReviewQueue(approve=tuple(approve), look_at=tuple(look_at))
+
+
+def lines_to_look_at(reasons: Iterable[tuple[str, str]]) -> list[str]:
+    r"""Return a line for each submission that a person must look at, and one for all that wait for reviewers.
+
+    Parameters
+    ----------
+    reasons : iterable of (str, str)
+        Who handed in what, and why somebody must look.
+
+    Examples
+    --------
+    >>> print(*lines_to_look_at([("a", "twice"), ("b", WAITS_FOR + "two reviewers")]), sep="\n")
+    a: twice
+    1 waits for two reviewers (spa dashboard); --json lists these, --also ID pays one nonetheless
+    """
+    listed = list(reasons)
+    lines = [f"{name}: {reason}" for name, reason in listed if not reason.startswith(WAITS_FOR)]
+    awaited = Counter(reason.removeprefix(WAITS_FOR) for _, reason in listed if reason.startswith(WAITS_FOR))
+    if awaited:
+        counts = ", ".join(f"{n} {'waits' if n == 1 else 'wait'} for {who}" for who, n in sorted(awaited.items()))
+        lines.append(f"{counts} (spa dashboard); --json lists these, --also ID pays one nonetheless")
+    return lines

@@ -16,6 +16,7 @@ from sqlalchemy import Connection, Select, insert, select
 from spa.errors import ResponseError
 from spa.responses.store_schema import decisions, submissions
 
+Awaited = Literal["two reviewers", "a second reviewer", "a third reviewer"]
 Action = Literal["approve", "exclude", "include", "propose_rejection", "bonus", "message", "settle", "undo"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
 WITH_NOTE = (
@@ -80,7 +81,7 @@ class VisitDecisions:
     bonuses: tuple[Decision, ...] = ()
     messages: tuple[Decision, ...] = ()
     inclusion: Decision | None = None  # the decision that the visit counts, if there was one
-    unsettled: bool = False  # of two reviewers, one has not decided on pay yet, or they differ
+    awaits: Awaited | None = None  # where two reviewers decide, who has not decided on pay yet
 
     @property
     def decisions(self) -> tuple[Decision, ...]:

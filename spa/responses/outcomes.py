@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, get_args
 
 Outcome = Literal["completed", "screened_out", "no_consent", "failed_checks", "quota_full"]
@@ -11,6 +12,12 @@ NO_CONSENT: Outcome = "no_consent"
 FAILED_CHECKS: Outcome = "failed_checks"
 QUOTA_FULL: Outcome = "quota_full"
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+NEVER_ASKED: Mapping[Outcome, str] = {  # why answers to questions that were never shown are missing
+    SCREENED_OUT: "screened out",
+    QUOTA_FULL: "quota full",
+    FAILED_CHECKS: "ended after failed checks",
+    NO_CONSENT: "no consent",
+}
 WITHDRAWN = "withdrawn"  # the answers were deleted on request; nobody is shown this
 
 TIMED_OUT = "timed_out"  # the deadline passed; a late answer takes the place again if it is free

@@ -21,13 +21,14 @@ from spa.responses.decisions import (
     PAYMENT,
     PROGRAM,
     Action,
+    Awaited,
     Decision,
     VisitDecisions,
     add_decision,
     read_decisions,
     visit_decisions,
 )
-from spa.responses.store_schema import meta
+from spa.responses.store_schema import meta, submissions
 
 Question = Literal["payment", "analysis"]
 Status = Literal["waiting", "agreed", "conflict", "adjudicated"]
@@ -66,10 +67,20 @@ class Review:
         """Where the question stands."""
         if self.adjudication is not None:
             return "adjudicated"
-        actions = [own[-1].action for name in self.reviewers if (own := self.answers[name])]
+        actions = self._actions
         if len(actions) < 2:
             return "waiting"
         return "agreed" if actions[0] == actions[1] else "conflict"
+
+    @property
+    def awaits(self) -> Awaited | None:
+        """Who is to decide next; ``None`` once the question is settled."""
+        awaited: tuple[Awaited, ...] = ("two reviewers", "a second reviewer", "a third reviewer")
+        return None if self.settled is not None else awaited[len(self._actions)]
+
+    @property
+    def _actions(self) -> list[Action]:
+        return [own[-1].action for name in self.reviewers if (own := self.answers[name])]
 
     @property
     def settled(self) -> Decision | None:
@@ -144,9 +155,9 @@ def settled_decisions(log: Sequence[Decision], *, seen_by: str | None = None) ->
         standing += [decision] if decision is not None else []
     found = visit_decisions(sorted((each for each in standing if each.action != "undo"), key=_number))
     for review in reviews:
-        if review.question == "payment" and review.settled is None and any(review.answers.values()):
+        if review.question == "payment" and review.awaits is not None:
             known = found.get(review.submission_id, VisitDecisions(submission_id=review.submission_id))
-            found[review.submission_id] = replace(known, unsettled=True)
+            found[review.submission_id] = replace(known, awaits=review.awaits)
     return found
 
 
@@ -168,9 +179,20 @@ def visible_to(log: Sequence[Decision], reviewer: str | None) -> list[Decision]:
 
 
 def read_visit_decisions(connection: Connection) -> dict[str, VisitDecisions]:
-    """Return what stands, by visit, for one reviewer or two; visits that nobody decided on are not in it."""
+    """Return what stands, by visit.
+
+    Where two reviewers decide, each visit of a person is in it, else only those that somebody decided on.
+    """
     log = read_decisions(connection)
-    return settled_decisions(log) if two_decide(connection) else visit_decisions(log)
+    if not two_decide(connection):
+        return visit_decisions(log)
+    found = settled_decisions(log)
+    people = select(submissions.c.submission_id).where(submissions.c.annotator_kind == "human")
+    for visit in connection.scalars(people):
+        known = found.get(visit, VisitDecisions(submission_id=visit))
+        if known.payment is None and known.awaits is None:
+            found[visit] = replace(known, awaits="two reviewers")
+    return found
 
 
 def decide(connection: Connection, decision: Decision) -> int:

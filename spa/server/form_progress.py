@@ -36,12 +36,6 @@ from spa.responses.reading_steps import (
 )
 from spa.responses.submission import Missing, Response, Submission
 
-REASONS: Mapping[str, str] = {  # why a question was never shown, by the outcome of the visit
-    outcomes.SCREENED_OUT: "screened out",
-    outcomes.QUOTA_FULL: "quota full",
-    outcomes.FAILED_CHECKS: "ended after failed checks",
-    outcomes.NO_CONSENT: "no consent",
-}
 Fields = Mapping[str, str]
 NOTHING: Fields = MappingProxyType({})
 MOST_KEPT = 4096  # pages of visits; one takes some kB
@@ -284,7 +278,7 @@ class FormProgress:
         """Build what is handed in; ``now`` is in seconds since 1970."""
         answers = [answer for page in self.form.pages for answer in self.answers(page)]
         if outcome != outcomes.COMPLETED:
-            reason = REASONS[outcome]
+            reason = outcomes.NEVER_ASKED[outcome]
             answers = [
                 replace(answer, reason=reason) if isinstance(answer, Missing) and answer.raw is None else answer
                 for answer in answers

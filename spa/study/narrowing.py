@@ -21,8 +21,9 @@ def narrowed(assignment: Assignment, key: BlindingKey, decided: Collection[Pair]
     """Return an assignment that asks about no decided pair.
 
     Comparisons and choices of these pairs are left out, and so are the outputs of systems that no comparison or
-    choice left is about (where only ratings are asked: systems of which every pair is decided). Labels, order, and
-    which direction comes first stay as drawn, so that what is left is as balanced as before.
+    choice left is about (where there are none: systems of which every pair is decided). A ranking keeps the outputs
+    that have an open pair in it. Labels, order, and which direction comes first stay as drawn, so that what is left is
+    as balanced as before.
 
     Parameters
     ----------
@@ -38,6 +39,10 @@ def narrowed(assignment: Assignment, key: BlindingKey, decided: Collection[Pair]
 
     comparisons = tuple(each for each in assignment.comparisons if is_open(*each.directions[0]))
     choices = tuple(each for each in assignment.choices if is_open(each.output_x.label, each.output_y.label))
+    rankings = [
+        tuple(one for one in ranked if any(one != other and is_open(one.label, other.label) for other in ranked))
+        for ranked in assignment.rankings
+    ]
     if assignment.comparisons or assignment.choices:
         labels = {label for each in comparisons for label in each.directions[0]}
         labels |= {label for each in choices for label in (each.output_x.label, each.output_y.label)}
@@ -52,6 +57,7 @@ def narrowed(assignment: Assignment, key: BlindingKey, decided: Collection[Pair]
         comparisons=comparisons,
         rated=tuple(each for each in assignment.rated if each.output.label in labels),
         choices=choices,
+        rankings=tuple(ranked for ranked in rankings if ranked),
     )
 
 

@@ -9,14 +9,14 @@ from spa.study.study import OVERALL, Elicitation, Study, expand_pairs
 Deciding = Literal["preferences", "choices", "ratings"]
 ASKED_BY: dict[Deciding, tuple[Elicitation, ...]] = {
     "preferences": ("spa",),
-    "choices": ("choices",),
-    "ratings": ("likert", "continuous"),
+    "choices": ("choices", "ranking"),  # of a ranking those that it implies
+    "ratings": ("likert", "continuous", "spans"),  # of marked errors the score after them; counts have no upper end
 }
 
 
 def kinds_asked(study: Study) -> tuple[Deciding, ...]:
     """Return the kinds of answers that a study asks for and that can decide."""
-    return tuple(kind for kind, tables in ASKED_BY.items() if any(study.criteria_of(table) for table in tables))
+    return tuple(kind for kind, tables in ASKED_BY.items() if any(_can_decide(study, table) for table in tables))
 
 
 def deciding_answers(study: Study) -> Deciding:
@@ -26,7 +26,12 @@ def deciding_answers(study: Study) -> Deciding:
 
 def deciding_elicitation(study: Study) -> Elicitation:
     """Return the section whose answers decide; of ratings in two ways, the first."""
-    return next(table for table in ASKED_BY[deciding_answers(study)] if study.criteria_of(table))
+    return next(table for table in ASKED_BY[deciding_answers(study)] if _can_decide(study, table))
+
+
+def _can_decide(study: Study, table: Elicitation) -> bool:
+    without_score = table == "spans" and study.spans is not None and not study.spans.score
+    return bool(study.criteria_of(table)) and not without_score
 
 
 def deciding_criteria(study: Study) -> tuple[str, ...]:
@@ -38,7 +43,7 @@ def deciding_criteria(study: Study) -> tuple[str, ...]:
 def deciding_pairs(study: Study) -> tuple[tuple[str, str], ...]:
     """Return the pairs of systems to be decided, in the direction first listed."""
     answers = deciding_answers(study)
-    if answers == "ratings":
+    if answers == "ratings" or deciding_elicitation(study) == "ranking":
         return expand_pairs("all", None, study.compared)
     return study.pairs if answers == "preferences" else study.choice_pairs
 
@@ -59,7 +64,7 @@ def stopping_facts(study: Study) -> dict[str, Any]:
 
 def rating_scale_width(study: Study) -> float:
     """Return the highest less the lowest rating of the section that decides, in points."""
-    if deciding_elicitation(study) == "continuous" or study.likert is None:
+    if deciding_elicitation(study) != "likert" or study.likert is None:
         return 100.0
     return float(study.likert.points - 1)
 

@@ -183,8 +183,9 @@ def _ranking(study: Study) -> Iterator[StudyProblem]:
     elif study.spa is not None and not study.spa.same_items:
         got = "false, which shows no item twice"
         yield find("[spa] same_items", "true beside [ranking]", got, "set it to true or leave out one", "ranking")
-    if study.stopping.rule == "when_decided":
-        yield find("[stopping] rule", '"fixed" beside [ranking]', '"when_decided"', "leave out one", "ranking")
+    if study.stopping.rule == "when_decided" and (study.spa or study.choices):
+        place, got = '[stopping] rule = "when_decided"', "[spa]" if study.spa else "[choices]"
+        yield find(place, "[ranking] without [spa] or [choices]", got, "leave out one", "ranking", "spa", "choices")
 
 
 def _pairs(study: Study, table: str, comparisons: object, baseline: str | None) -> Iterator[StudyProblem]:
@@ -411,7 +412,9 @@ def _stopping(study: Study) -> Iterator[StudyProblem]:
     place = '[stopping] rule = "when_decided"'
     asked = kinds_asked(study)
     if not asked or len(study.compared) < 2:
-        yield find(place, "[spa], [choices], [likert] or [continuous] of two systems", "none", "add one")
+        expected = "[spa], [choices], [ranking], [likert], [continuous], or [spans] with a score, of two systems"
+        found = ", ".join(f"[{table}]" for table in get_args(Elicitation) if study.criteria_of(table))
+        yield find(place, expected, found if len(study.compared) > 1 else "one system", "add one or remove the rule")
         return
     if given.answers is not None and given.answers not in asked:
         yield find("[stopping] answers", " or ".join(quote(kind) for kind in asked), quote(given.answers), "change it")

@@ -262,7 +262,7 @@ def _settle(review: ExplanationReview, place: Place, options: Mapping[float, str
         with st.container(horizontal=True):
             for score, text in options.items():
                 st.button(plain(text), key=f"settle-{score}", on_click=_keep, args=(review, place, score))
-    elif third.reviewer == who and third.number is not None:
+    elif third.reviewer == who:
         st.button("Take back", on_click=_keep, args=(review, place, None))
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from analysis.planning.plan import Assumptions, PowerPlan, make_plan
 from analysis.planning.plan_text import NAMES, curve_csv, curve_svg, notes
-from analysis.planning.ranked import ranking_components
+from analysis.planning.ranked import share_components
 from analysis.planning.study_design import study_assumptions
 from analysis.planning.variance import Components
 from streamlit_app import loading
@@ -22,6 +22,7 @@ JUDGED = {
     "spa": "Outputs read of each system",
     "likert": "Outputs rated of each system",
     "ranking": "Orders with both systems",
+    "choices": "Choices between both systems",
 }
 
 
@@ -50,12 +51,12 @@ def _choose(design: Assumptions) -> tuple[int, Assumptions]:
     annotators = columns[0].slider("Annotators", 2, MOST, min(people.annotators, MOST))
     n_items = columns[1].slider(JUDGED[design.kind], 1, max(50, design.n_items), design.n_items)
     excluded = columns[2].slider("Excluded, %", 0, 60, round(100 * design.exclusion_rate))
-    ranked = design.kind == "ranking"
-    known, most = (design.components.annotator_sd, 0.49) if ranked else (design.sd, design.largest)
+    shares = design.kind in ("ranking", "choices")
+    known, most = (design.components.annotator_sd, 0.49) if shares else (design.sd, design.largest)
     sd = columns[3].number_input("SD between annotators", 0.01, most, known, 0.01, format="%.2f")
     changed = replace(design, n_items=n_items, exclusion_rate=excluded / 100)
     if abs(sd - known) >= 0.005:
-        components = ranking_components(sd) if ranked else Components(annotator_sd=sd)
+        components = share_components(sd) if shares else Components(annotator_sd=sd)
         changed = replace(changed, components=components, source="set here")
     return annotators, changed
 

@@ -73,7 +73,11 @@ def test_rouge_of_published_summaries(shared_data: Path) -> None:
 
 
 def test_sari_of_published_simplifications_orders_them_alike(shared_data: Path) -> None:
-    """Table 1 has 44.61, 43.25 and 35.01; ours are within 0.9, for which we know no reason."""
+    """Table 1 has 44.61, 43.25 and 35.01; ours are within 0.9.
+
+    The authors' script looks references up by source text, so that a source which occurs twice among their 3,000
+    sentences gets the reference of the last; which those are was not published.
+    """
     rows = read_rows(shared_data / "sottana/simplification_texts.jsonl")
     for system, expected in (("google/flan-t5-xxl", 44.61), ("davinci-instruct-beta", 43.25), ("gpt-3.5-turbo", 35.01)):
         texts = SystemTexts(
@@ -84,10 +88,14 @@ def test_sari_of_published_simplifications_orders_them_alike(shared_data: Path) 
         assert sari(texts, ENGLISH)[0].corpus == pytest.approx(expected, abs=0.9)
 
 
-def test_sari_is_that_of_the_published_example() -> None:
-    """The documentation of the library `evaluate` prints 26.953601953601954."""
-    found = sari(SystemTexts(outputs=["About 95 you now get in."], references=[SPECIES], sources=[ABOUT]), ENGLISH)
-    assert found[0].values[0] == pytest.approx(26.953601953601954, abs=1e-12)
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [("About 95 you now get in.", 26.953601953601954), ("About 95 species are now agreed.", 61.709656084656075)],
+)
+def test_sari_is_that_of_published_examples(output: str, expected: float) -> None:
+    """The documentation of the library `evaluate` prints the first, its issue 376 the second."""
+    found = sari(SystemTexts(outputs=[output], references=[SPECIES], sources=[ABOUT]), ENGLISH)
+    assert found[0].values[0] == pytest.approx(expected, abs=1e-12)
 
 
 WORDS = st.lists(st.sampled_from("abcdefgh"), unique=True, min_size=1, max_size=8)

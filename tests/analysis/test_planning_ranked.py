@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from scipy import stats
 
 from analysis.planning.plan import annotators_for, assumed, scale_test
-from analysis.planning.ranked import ranking_answers, ranking_components, ranking_design
+from analysis.planning.ranked import ranking_design, share_answers, share_components
 from spa.cli import main
 from spa.commands.init import write_example
 from spa.study.load import load_study
@@ -24,7 +24,7 @@ TASTE, NOISE, RUNS = 0.3, 1.0, 4000
 def test_shares_have_the_mean_and_variance_of_orders_that_one_annotator_repeats(
     n_items: int, sd: float, difference: float
 ) -> None:
-    points, chances = ranking_answers(ranking_components(sd), n_items, difference)
+    points, chances = share_answers(share_components(sd), n_items, difference)
     mean = 0.5 + difference
     once = mean * (1 - mean)  # of one order; two of one annotator correlate by sd^2 / once
     assert chances.sum() == pytest.approx(1)
@@ -32,7 +32,7 @@ def test_shares_have_the_mean_and_variance_of_orders_that_one_annotator_repeats(
     variance = once / n_items * (1 + (n_items - 1) * sd**2 / once)
     assert (points - mean) ** 2 @ chances == pytest.approx(variance)
     if difference == 0:
-        assert ranking_components(sd).contribution_sd(n_items) == pytest.approx(np.sqrt(variance))
+        assert share_components(sd).contribution_sd(n_items) == pytest.approx(np.sqrt(variance))
 
 
 def test_power_is_that_of_rankers_with_tastes_of_their_own() -> None:
@@ -41,7 +41,7 @@ def test_power_is_that_of_rankers_with_tastes_of_their_own() -> None:
     spread = NOISE * np.sqrt(2)
     own = stats.norm.cdf((better + TASTE * np.sqrt(2) * rng.standard_normal(1_000_000)) / spread)
     design = assumed(
-        "ranking", components=ranking_components(float(own.std())), n_items=n_items, n_tests=6, exclusion_rate=0.0
+        "ranking", components=share_components(float(own.std())), n_items=n_items, n_tests=6, exclusion_rate=0.0
     )
     difference = float(own.mean()) - 0.5
     needed = annotators_for(design, difference, 0.8, design.alpha, 0).annotators
@@ -50,7 +50,7 @@ def test_power_is_that_of_rankers_with_tastes_of_their_own() -> None:
     first = tastes + spread * rng.standard_normal((RUNS, needed, n_items)) > 0
     tested = stats.ttest_1samp(first.mean(axis=2), 0.5, axis=1)
     seen = float(np.mean((tested.pvalue < design.alpha) & (tested.statistic > 0)))
-    answers = ranking_answers(design.components, n_items, difference)
+    answers = share_answers(design.components, n_items, difference)
     assert scale_test(design, answers, design.alpha, 0).power(needed) == pytest.approx(seen, abs=0.02)
     assert seen == pytest.approx(0.8, abs=0.02)
 
@@ -62,7 +62,8 @@ def test_a_ranking_study_is_planned_and_told_what_it_finds(tmp_path: Path) -> No
     assert result.exit_code == 0, result.output
     said = json.loads(result.stdout)
     (plan,) = said["plans"]
-    assert (plan["assumptions"]["n_tests"], plan["assumptions"]["n_items"], plan["live"]) == (6, 4, [])
+    assert (plan["assumptions"]["n_tests"], plan["assumptions"]["n_items"]) == (6, 4)
+    assert [one["truth"] for one in plan["live"]] == ["all differ", "unequal", "one differs"]
     row = plan["rows"][0]
     assert row["shown"] == "60 %"
     assert row["alone"]["power"]["value"] == pytest.approx(0.8, abs=0.08)
@@ -70,7 +71,8 @@ def test_a_ranking_study_is_planned_and_told_what_it_finds(tmp_path: Path) -> No
     assert found["answerable"]
     assert f"{row['need']['annotators']} annotators to find 60 %" in found["change"]
     path.write_text(path.read_text().replace("[ranking]", "[ranking]\nsize = 2"))
-    assert ranking_design(load_study(path)) == {"n_tests": 6, "n_items": 1}  # 4 orders of 2, of 6 pairs
+    found = {"n_tests": 6, "n_items": 1, "meets": 4 / 6}  # 4 orders of 2, of 6 pairs
+    assert ranking_design(load_study(path)) == found
 
 
 @pytest.mark.parametrize("sds", [("--sd", "0.5"), ("--sd", "0.1", "--item-sd", "0.1"), ("--residual-sd", "0.2")])
@@ -85,7 +87,7 @@ def test_marked_errors_are_not_planned_but_check_says_what_they_answer(tmp_path:
     path = tmp_path / "study.toml"
     result = CliRunner().invoke(main, ["plan", str(path)])
     assert result.exit_code == 1
-    assert "expected a study that asks [spa], [likert] or [ranking], got [spans]" in result.stderr
+    assert "expected a study that asks [spa], [likert], [ranking] or [choices], got [spans]" in result.stderr
     for annotators, answerable in ((12, True), (6, False)):
         path.write_text(path.read_text().replace("annotators = 12", f"annotators = {annotators}"))
         checked = json.loads(CliRunner().invoke(main, ["check", str(path), "--json"]).stdout)["conclusions"]

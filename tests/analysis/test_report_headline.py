@@ -212,6 +212,13 @@ def test_the_worst_three_problems_are_named_with_their_places():
     assert [problem.section for problem in found] == ["preferences", "excluded", "asked"]
 
 
+def test_answers_are_no_problem_where_their_questions_were_never_shown():
+    lost = {"source": "preferences", "group": "human", "criterion": "overall", "reason": "no answer", "n": 7}
+    results = {**pair_results(), "missing": [lost, {**lost, "reason": "screened out", "n": 12}]}
+    found = headline_of(from_plain(results)).problems
+    assert [problem.text for problem in found] == ["7 answers are missing."]
+
+
 def test_others_that_find_the_opposite_are_named():
     results = pair_results()
     results["ratings"]["pairs"] = [rating_pair("human", "B", "A & B", 0.4, 0.001)]

@@ -47,8 +47,13 @@ def reviewed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def copied(study: Path, folder: Path) -> Path:
+    return Path(shutil.copytree(study.parent, folder / "study")) / study.name
+
+
 def test_two_judge_everything_and_a_third_settles_what_they_differ_on(reviewed: Path, tmp_path: Path) -> None:
-    spa("settle-review", reviewed, "--out", tmp_path)
+    study = copied(reviewed, tmp_path)
+    spa("settle-review", study, "--out", tmp_path)
     table = pl.read_csv(tmp_path / "settled.csv")
     assert table.height == 6 * 6  # five errors and the agreement, of each explanation
     conflicts = table.filter(status="conflict")
@@ -60,7 +65,7 @@ def test_two_judge_everything_and_a_third_settles_what_they_differ_on(reviewed: 
     assert (written["people"], written["id"][-6:]) == ({"annotators": 1}, "-third")
     spa("build", third)
     spa("simulate", third, "--seed", 4)
-    spa("settle-review", reviewed, "--third", third, "--out", tmp_path / "all")
+    spa("settle-review", study, "--third", third, "--out", tmp_path / "all")
     after = pl.read_csv(tmp_path / "all" / "settled.csv")
     assert after["score"].null_count() == 0
     assert set(after["status"]) == {"agreed", "adjudicated"}
@@ -69,6 +74,17 @@ def test_two_judge_everything_and_a_third_settles_what_they_differ_on(reviewed: 
         table.select(pl.exclude("score", "status", "adjudicator", "adjudicated_at"))
     )
     spa("report", "--ratings", tmp_path / "all" / "settled.csv", "--out", tmp_path / "report")
+    with open_workspace(study) as workspace, workspace.store.transaction() as connection:
+        review = explanation_review(workspace.store, "review")  # as the dashboard reads it
+        assert {review.status(place) for place in review.places} == {"agreed", "adjudicated"}
+        place = review.conflicts[0]
+        back = review.settlements[place]
+        visit = review.first.submission_id
+        undo = Decision(submission_id=visit, action="undo", reviewer=back.reviewer, decided_at=2e9, undoes=back.number)
+        decide(connection, undo)
+    spa("settle-review", study, "--third", third, "--out", tmp_path / "again")  # keeps nothing twice
+    again = pl.read_csv(tmp_path / "again" / "settled.csv")
+    assert again.filter(status="conflict").select("item_id", "system", "criterion").rows() == [place]
 
 
 @pytest.fixture
@@ -95,7 +111,7 @@ def test_one_reviewer_alone_cannot_be_settled(reviewed: Path, monkeypatch: pytes
 
 
 def test_only_a_third_settles_only_conflicts_and_only_they_take_it_back(reviewed: Path, tmp_path: Path) -> None:
-    study = Path(shutil.copytree(reviewed.parent, tmp_path / "study")) / reviewed.name
+    study = copied(reviewed, tmp_path)
     with Store.open(study.with_suffix(".sqlite")) as store:
 
         def review() -> ExplanationReview:

@@ -16,8 +16,9 @@ from analysis.answers.study_texts import StudyText, hash_of, study_texts
 from analysis.contamination.results import Contamination, contamination, seen_words
 from analysis.explanations import exploration
 from analysis.figures.figures import scatter_plot
+from analysis.report.contamination import write_page
 from analysis.report.csv_tables import csv_tables
-from analysis.report.document import Table
+from analysis.report.document import Figure, Heading, Paragraph, Table
 from analysis.report.sections import build_document
 from analysis.results.analyse import analyse
 from analysis.results.files import from_plain, to_json
@@ -75,14 +76,15 @@ def test_both_stand_in_the_report_with_their_tables(study: Path, answers: StudyA
     assert "not where from" in shown
     assert results.headline is not None
     assert "models/tiny may have read texts before: 6 of 6 items are predicted" in repr(results.headline.problems)
+    assert "other" not in repr(results.headline.problems)
     points = pl.read_csv(tables["exploration_points.csv"].encode())
     beside = pl.read_csv(study.with_name("map.csv"))
     assert points["x"].to_list() == pytest.approx(beside["x"].to_list())
 
 
 def test_without_the_files_nothing_is_said(answers: StudyAnswers) -> None:
-    results = results_of(answers, contamination=None, exploration=None)
-    assert (results.contamination, results.exploration) == (None, None)
+    results = results_of(answers, contamination=(), exploration=None)
+    assert (results.contaminations, results.exploration) == ((), None)
     assert not {"contamination", "exploration"} & {section.id for section in build_document(results).sections}
     assert not [name for name in csv_tables(results) if name.startswith(("contamination", "exploration"))]
     assert "outdated_file" not in {row.kind for row in results.warning_rows}
@@ -93,11 +95,52 @@ def test_files_of_other_texts_are_left_out_with_a_warning(study: Path, answers: 
     texts = study_texts(loaded, load_outputs(loaded))
     edited = hash_of([replace(texts[0], text="edited"), *texts[1:]])
     results = results_of(answers, texts=edited, interview=())  # a comment was taken back
-    assert (results.contamination, results.exploration) == (None, None)
-    assert [row.text for row in results.warning_rows if row.kind == "outdated_file"] == [
-        f"{name}.json is of other texts than the study has now, so it is left out; run spa {name} anew."
-        for name in ("contamination", "explanations")
+    assert (results.contaminations, results.exploration) == ((), None)
+    said = [row.text for row in results.warning_rows if row.kind == "outdated_file"]
+    assert [text.split(".json is of other texts than the study has now, so it is left out; ") for text in said] == [
+        ["contamination", "run spa contamination anew."],
+        ["contamination-models__other-f94d", "run spa contamination anew."],
+        ["explanations", "run spa explanations anew."],
     ]
+
+
+def test_each_model_stands_with_its_own_numbers(study: Path, answers: StudyAnswers) -> None:
+    results = results_of(answers)
+    assert [one.model for one in results.contaminations] == ["models/tiny", "models/<other>"]
+    (section,) = [one for one in build_document(results).sections if one.id == "contamination"]
+    assert section.title == "Have models/tiny and models/<other> read these texts before?"
+    said = {}
+    for block in section.blocks:
+        if isinstance(block, Heading) and block.text.startswith("Has "):
+            model = block.text
+        elif isinstance(block, Paragraph) and "predicted as seen" in block.text:
+            said[model] = block.text
+    assert said["Has models/tiny read these texts before?"].startswith("Items: 6 of 6 texts")
+    assert said["Has models/<other> read these texts before?"].startswith("Items: 0 of 6 texts")
+    figures = [block.name for block in section.blocks if isinstance(block, Figure)]
+    names = [block.name for block in section.blocks if isinstance(block, Table)]
+    assert len({*figures, *names}) == len(figures) + len(names) == 8
+    predicted = pl.read_csv(csv_tables(results)["contamination_predicted.csv"].encode())
+    shares = predicted.filter(measure="min_k", source="items").select("model", "share").rows()
+    assert shares == [("models/tiny", 1.0), ("models/<other>", 0.0)]
+    only = build_document(results_of(answers, contamination=answers.facts.contamination[1:]))  # type: ignore[union-attr]
+    assert "Has models/<other> read these texts before?" in {one.title for one in only.sections}
+
+
+def test_a_model_keeps_its_files_and_takes_no_others(tmp_path: Path) -> None:
+    items = [StudyText(source="items", item_id="1", text="a")]
+
+    def write(model: str, score: float) -> str:
+        return write_page(found_in(items, [score], model=model), [], tmp_path)[0].name
+
+    first, second = write("a", -4.0), write("b/c", -4.0)
+    assert first == "contamination.json"
+    assert second.startswith("contamination-b_c-")
+    assert (write("b/c", -8.0), write("a", -8.0)) == (second, first)
+    assert len(list(tmp_path.glob("*.json"))) == 2
+    assert {path.stem for path in (tmp_path / "figures").iterdir()} == {Path(first).stem, Path(second).stem}
+    (tmp_path / first).write_text("{")
+    assert write("d", -4.0) == first  # what nobody can read is written anew
 
 
 @pytest.mark.parametrize(
@@ -127,7 +170,6 @@ def test_the_first_part_speaks_only_of_what_lies_above_chance() -> None:
     assert not [*seen_words(found_in(items, [-4.0] * 2 + [-8.0] * 18))]  # chance may give two of 20
     assert not [*seen_words(found_in(items, half, seen=-7))]  # the controls cannot be told apart
     assert not [*seen_words(contamination(scored(items, half), model="m", fingerprint=None, dtype="float32"))]
-    assert not [*seen_words(None)]
 
 
 def test_points_of_a_map_keep_their_places() -> None:

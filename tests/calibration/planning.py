@@ -16,6 +16,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from analysis.planning.plan import Assumptions, answers, assumed, scale_test, unpaired_test
+from analysis.planning.ranked import share_components
 from analysis.planning.scale_power import ScaleTest, smallest_need
 from analysis.planning.simulate import Share
 from analysis.planning.solve import annotators_needed
@@ -31,8 +32,8 @@ INTRODUCTION = """# Power of planned studies
 Whether `spa plan` keeps its promise (`make calibrate`): each design is planned, and {runs:,} studies with as many
 annotators, and with one fewer, are drawn answer by answer with another seed. "Formula" is the number of annotators
 that the non-central t distribution alone would say. Alone, a pair that differs is tested at the level of the first
-step of Holm. "Own items": annotators rate other items of each system, dealt as assignments are, so nothing pairs; a
-quarter as many studies of normal scores are tested by the report's `clustered_t`, and "formula" takes them for pairs.
+step of Holm. "Own items": annotators rate other items of each system, dealt as assignments are, so nothing pairs;
+scores are normal and tested by the report's `clustered_t`, and "formula" takes them for pairs.
 Of {number} designs, {kept} keep the promise: simulated power is at most {tolerated:g} points below the one asked for
 and at most {tolerated:g} points from the one reached.
 
@@ -104,6 +105,20 @@ def unpaired_designs() -> Iterator[PlannedDesign]:
         (OwnItems(n_items=2, dealt=4, pool=500), 0.5, 0.8, 3),
     ):
         design = assumed("likert", n_items=items.n_items, own_items=items, pool=items.pool, n_tests=n_tests)
+        yield PlannedDesign(assumptions=design, difference=difference, power=power)
+
+
+def choice_designs() -> Iterator[PlannedDesign]:
+    """Yield designs of choices: one of each annotator or several, with ties and without."""
+    for n_items, ties, difference, power, n_tests in (
+        (1, 0.0, 0.1, 0.8, 6),
+        (1, 0.0, 0.2, 0.9, 1),
+        (1, 0.3, 0.1, 0.9, 3),
+        (4, 0.3, 0.1, 0.8, 6),
+        (10, 0.0, 0.1, 0.9, 3),
+    ):
+        parts = {"components": share_components(0.1, ties), "ties": ties}
+        design = assumed("choices", n_items=n_items, n_tests=n_tests, **parts)
         yield PlannedDesign(assumptions=design, difference=difference, power=power)
 
 
@@ -189,8 +204,12 @@ def write(runs: int, seed: int) -> str:
     rng = np.random.default_rng(seed)
     lines = [check_plan(design, runs=runs, rng=rng) for design in planned_designs()]
     lines += [
-        check_plan(design, runs=runs // 4, rng=np.random.default_rng([seed, place]))
+        check_plan(design, runs=runs, rng=np.random.default_rng([seed, place]))
         for place, design in enumerate(unpaired_designs())
+    ]
+    lines += [
+        check_plan(design, runs=runs, rng=np.random.default_rng([seed, 100 + place]))
+        for place, design in enumerate(choice_designs())
     ]
     kept = sum(line.promise_kept for line in lines)
     head = INTRODUCTION.format(runs=runs, number=len(lines), kept=kept, tolerated=100 * TOLERATED)
@@ -203,6 +222,8 @@ def _row(line: PlannedLine) -> str:
     what = f"SPA, {made.directions} direction{'s' if made.directions == 2 else ''}"
     if made.kind == "likert":
         what = f"Likert, {made.points} points, {made.n_items} output{'' if made.n_items == 1 else 's'}"
+    if made.kind == "choices":
+        what = f"Choices, {made.n_items} a pair, {100 * made.ties:g} % ties"
     if made.own_items is not None:
         what += f", own items of {made.own_items.pool}"
     cells = (

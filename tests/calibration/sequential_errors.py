@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtr
+from scipy.special import ndtri, stdtr
 
 from analysis.sequential.replay import Replay, replay
 from analysis.sequential.rule import StoppingRule
@@ -16,6 +16,8 @@ from tests.calibration.sequential_holm import holm_replay
 PEOPLE = 100
 BATCH = 1000  # studies in memory
 FIRST = 5  # people before the first t-test
+TASTE_AND_NOISE = 1.0  # SD of what one output pleases beyond its system's utility
+TIED = 0.1  # less is no difference to the person
 Draw = Callable[[np.random.Generator, tuple[int, ...], Floats], Floats]
 
 
@@ -53,6 +55,20 @@ def choices(rng: np.random.Generator, shape: tuple[int, ...], mean: Floats) -> F
     return np.where(drawn < mean - 0.1, 1.0, np.where(drawn < mean + 0.1, 0.5, 0.0))
 
 
+def rankings(rng: np.random.Generator, shape: tuple[int, ...], mean: Floats) -> Floats:
+    """Draw three rankings of four systems a person: the share of them in which one stands before another.
+
+    Systems please by utility, a taste of the person's own and chance; outputs that please about alike are tied. The six
+    pairs of a person depend on one another. The first three means are those of the first system, the others 0.5.
+    """
+    x, y = np.triu_indices(4, 1)
+    utility = np.r_[np.sqrt(2) * TASTE_AND_NOISE * ndtri(mean[0]), 0.0, 0.0, 0.0]
+    taste = rng.normal(0, 1, (*shape[:-1], 1, 4))
+    pleases = utility + 0.6 * taste + 0.8 * rng.normal(0, 1, (*shape[:-1], 3, 4))
+    before = pleases[..., x] - pleases[..., y]
+    return np.where(abs(before) < TIED, 0.5, before > 0).mean(axis=-2)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveDesign:
     """Pairs with their true means, how people answer, and the rule."""
@@ -67,6 +83,7 @@ class LiveDesign:
 
 RULE = StoppingRule(effect=0.1, sd=0.22)
 MARGIN = StoppingRule(effect=0.1, sd=0.22, margin=0.1)
+ORDERS = StoppingRule(effect=0.1, sd=0.35)
 EVEN = (0.5,) * 4
 DESIGNS = (
     LiveDesign(name="preferences, SD .22", draw=preferences, means=EVEN, rule=RULE),
@@ -108,6 +125,13 @@ DESIGNS = (
         draw=two_points(0.55, 1.0),
         means=(0.6,) * 4,
         rule=MARGIN,
+    ),
+    LiveDesign(name="three rankings of four systems", draw=rankings, means=(0.5,) * 6, rule=ORDERS),
+    LiveDesign(
+        name="three rankings of four systems, one of them better",
+        draw=rankings,
+        means=(*(0.65,) * 3, *(0.5,) * 3),
+        rule=ORDERS,
     ),
 )
 

@@ -14,7 +14,7 @@ from mturk.endpoint.schema import messages
 from mturk.review_rules import SHORTEST_REASON
 from mturk.reviewing import IS_REJECTED, PAID_ALREADY
 from spa.cli import main
-from spa.platforms.review import PROPOSED, UNSETTLED, rules_for, unpaid_bonuses
+from spa.platforms.review import PROPOSED, rules_for, unpaid_bonuses
 from spa.responses.admission import AdmissionRules, Arrival, take_in
 from spa.responses.decisions import Action, Decision
 from spa.responses.two_reviewers import decide as add_decision
@@ -105,13 +105,20 @@ def test_with_two_reviewers_only_what_both_or_a_third_decided_is_carried_out(ben
     first, second, third = handed_in(bench)
     with bench.open() as workspace, workspace.store.transaction() as connection:
         let_decide(connection, 2)
+    assert bench.told("approve")["left"] == dict.fromkeys((first, second, third), "waits for two reviewers")
     decide(bench, first, "propose_rejection", note=REASON)
     decide(bench, second, "propose_rejection", note=REASON)
     decide(bench, second, "propose_rejection", note=REASON, reviewer="Ben")
     decide(bench, third, "propose_rejection", note=REASON)
     decide(bench, third, "approve", reviewer="Ben")
     told = bench.told("approve")
-    assert (told["assignments"], told["left"]) == ([], {first: UNSETTLED, second: PROPOSED, third: UNSETTLED})
+    held = {first: "waits for a second reviewer", second: PROPOSED, third: "waits for a third reviewer"}
+    assert (told["assignments"], told["left"]) == ([], held)
+    assert (
+        "1 waits for a second reviewer, 1 waits for a third reviewer (spa dashboard); --json lists these, --also ID "
+        "pays one nonetheless"
+    ) in bench.run("approve").stdout
+    assert bench.told("approve", "--also", first)["assignments"] == [first]
     assert bench.told("reject", "--decided")["assignments"] == [second]
     decide(bench, third, "approve", reviewer="Cem")
     assert bench.told("approve", "--yes")["assignments"] == [third]

@@ -48,6 +48,9 @@ def test_nothing_is_sent_before_two_agree_or_a_third_settled_and_then_once(runni
     study_id = running.publish()
     agreed, paid, refused = waiting(running, study_id), waiting(running, study_id), claimed(running, study_id)
     both = (agreed, paid, refused)
+    told = running.spa("approve", yes=True).stdout
+    assert "3 wait for two reviewers (spa dashboard); --json lists these, --also ID pays one nonetheless" in told
+    assert sent(running) == ([], [])
 
     def carry_out() -> None:
         """Run what sends decisions, as often as somebody may; whether the file may be sent is looked at elsewhere."""

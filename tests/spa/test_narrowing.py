@@ -19,6 +19,9 @@ from tests.spa.small_study import BEGINNING, STUDY, SYSTEMS, write_study
 Draws = list[tuple[Assignment, BlindingKey]]
 PAIRS = list(combinations(SYSTEMS, 2))
 ALL_PAIRS = STUDY.replace('"chain"', '"all"')
+RANKINGS = f"""{BEGINNING}
+[ranking]
+"""
 RATINGS = f"""{BEGINNING}
 [likert]
 """
@@ -62,3 +65,18 @@ def test_ratings_leave_systems_of_which_every_pair_is_decided(tmp_path: Path) ->
     assert narrowed(assignment, key, PAIRS[:1]) == assignment  # alpha and beta are still held against gamma
     left = narrowed(assignment, key, PAIRS[:2])
     assert {key.systems[each.output.label] for each in left.rated} == {"beta", "gamma"}
+
+
+def test_a_ranking_keeps_the_outputs_that_have_an_open_pair_in_it(tmp_path: Path) -> None:
+    assignment, key = drawn(tmp_path, RANKINGS)[0]
+    assert narrowed(assignment, key, PAIRS[:1]) == assignment
+    for ranked, whole in zip(narrowed(assignment, key, PAIRS[:2]).rankings, assignment.rankings, strict=True):
+        assert ranked == tuple(one for one in whole if key.systems[one.label] in ("beta", "gamma"))
+    assert narrowed(assignment, key, PAIRS).rankings == ()
+    two_of_three = RANKINGS + "size = 2"
+    assignment, key = drawn(tmp_path, two_of_three)[0]
+    systems = [{key.systems[one.label] for one in ranked} for ranked in assignment.rankings]
+    left = narrowed(assignment, key, PAIRS[:1]).rankings
+    assert [{key.systems[one.label] for one in ranked} for ranked in left] == [
+        pair for pair in systems if pair != set(PAIRS[0])
+    ]

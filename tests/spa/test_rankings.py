@@ -111,7 +111,10 @@ def test_other_studies_are_drawn_and_stored_as_before() -> None:
     [
         ({"ranking": {"size": 4}}, "[ranking] size: expected at most the 3 systems, got 4"),
         ({"spa": {"exposure": 2, "same_items": False}}, "[spa] same_items: expected true beside [ranking]"),
-        ({"stopping": {"rule": "when_decided"}, "likert": {}}, '[stopping] rule: expected "fixed" beside [ranking]'),
+        (
+            {"stopping": {"rule": "when_decided"}, "choices": {}},
+            '[stopping] rule = "when_decided": expected [ranking] without [spa] or [choices], got [choices]',
+        ),
         ({"choices": {"per_annotator": 2}}, "[choices] per_annotator: expected no [spa], [ranking]"),
         ({"ranking": {"overall": False}}, "[ranking]: expected something to ask, got no criterion"),
     ],

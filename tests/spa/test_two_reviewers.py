@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spa.errors import ResponseError
-from spa.platforms.review import UNSETTLED, is_approved, reason_to_look
+from spa.platforms.review import decided_by_reviewers, is_approved, reason_to_look
 from spa.responses.decisions import PROGRAM, Decision, visit_decisions
 from spa.responses.export import export_tables
 from spa.responses.store import Store
@@ -42,7 +42,7 @@ def standing(log: list[Decision], seen_by: str | None = None) -> tuple[str | Non
     found = settled_decisions(log, seen_by=seen_by).get("s1")
     if found is None:
         return None, False, False
-    return found.payment.action if found.payment else None, found.unsettled, found.exclusion is not None
+    return found.payment.action if found.payment else None, found.awaits is not None, found.exclusion is not None
 
 
 def test_one_decision_stands_for_nobody_but_who_made_it() -> None:
@@ -51,7 +51,7 @@ def test_one_decision_stands_for_nobody_but_who_made_it() -> None:
     assert standing(log, "Ana") == ("propose_rejection", True, True)
     assert standing(log, "Ben") == (None, True, False)
     held = settled_decisions(log)["s1"]
-    assert reason_to_look(held, held=None, lacking=None) == UNSETTLED
+    assert reason_to_look(held, held=None, lacking=None) == "waits for a second reviewer"
     assert visible_to(log, "Ben") == visible_to(log, None) == []
     assert visible_to(log, "Ana") == log
 
@@ -172,7 +172,10 @@ def test_roles_are_kept_in_the_store(store: Store) -> None:
     first, second = (submission.submission_id for submission in store.submissions())
     with store.transaction() as connection:
         let_decide(connection, 2)
+    awaited = [decided_by_reviewers(store)[visit].awaits for visit in (first, second)]
+    assert awaited == ["two reviewers", "two reviewers"]
     number = keep(store, submission_id=first, reviewer="Ana", note="one key")
+    assert decided_by_reviewers(store)[first].awaits == "two reviewers"  # what was decided is not about pay
     assert export_tables(store).exclusions.is_empty()
     with pytest.raises(ResponseError, match="an undo of your own decision, got number 1"):
         keep(store, submission_id=first, action="undo", reviewer="Ben", undoes=number)
