@@ -39,6 +39,7 @@ bench: $(VENV)/.installed-test
 soak: $(VENV)/.installed-test
 	$(BIN)/python -m tests.load.killed --database sqlite --trials 1000
 	$(BIN)/python -m tests.load.killed --database postgresql --trials 1000
+	$(BIN)/python -m tests.soak.rate_cluster --kills 200
 
 calibrate: $(VENV)/.installed-test
 	$(BIN)/python -m tests.calibration --out tests/calibration/calibration.md

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
 from mturk.questions import SCHEMAS
-from mturk.safe_xml import XMLRefused, escape_text, parse_xml, split_tag, utf8_size, without_forbidden
+from mturk.safe_xml import XMLRefused as XMLRefused
+from mturk.safe_xml import escape_text, parse_xml, split_tag, utf8_size, without_forbidden
 from spa.errors import PlatformError
 
 ANSWERS_NAMESPACE = SCHEMAS + "2005-10-01/QuestionFormAnswers.xsd"
@@ -65,15 +66,10 @@ class AnsweredField:
 
 
 def render_answers(fields: Iterable[tuple[str, str]]) -> str:
-    """Render the fields of a submitted form as the XML that requesters collect.
+    """Render the fields of a submitted form, names and values in the order sent, as the XML that requesters collect.
 
     ``assignmentId`` and ``hitId`` are left out. A field sent more than once becomes one answer with ``|`` between
     its values. A character that XML cannot hold becomes U+FFFD: the worker's other answers are not lost for it.
-
-    Parameters
-    ----------
-    fields : iterable of (str, str)
-        Name and value, in the order sent.
 
     Raises
     ------
@@ -111,18 +107,9 @@ def render_answers(fields: Iterable[tuple[str, str]]) -> str:
 
 
 def read_answers(xml: str) -> tuple[AnsweredField, ...]:
-    """Read the XML of an assignment: every answer, in the order of the document, as plain text.
+    """Read ``Assignment.Answer``, empty where nothing was answered: every answer in its order there, as plain text.
 
     Nothing is merged: a name that occurs twice gives two fields (``payload_from_pairs`` of the survey then says so).
-
-    Parameters
-    ----------
-    xml : str
-        ``Assignment.Answer``; empty where nothing was answered.
-
-    Returns
-    -------
-    tuple of AnsweredField
 
     Raises
     ------
@@ -201,14 +188,3 @@ def _bytes(name: str, size: str | None) -> int | None:
     if not (size.strip().isascii() and size.strip().isdigit() and len(size.strip()) <= 15):
         raise AnswerRefused(f"Answer {name[:80]!r}: UploadedFileSizeInBytes {size[:40]!r}, a whole number was expected")
     return int(size)
-
-
-__all__ = [
-    "AnswerRefused",
-    "AnsweredField",
-    "NothingAnswered",
-    "XMLRefused",
-    "answer_pairs",
-    "read_answers",
-    "render_answers",
-]

@@ -12,7 +12,7 @@ from typing import Any
 from mturk.collecting import worker_of
 from mturk.fees import CostWithFees, FeeRules, bonus_fee, format_money, parse_money
 from mturk.idempotent_calls import IdempotentMTurkCalls, written
-from mturk.replies import pages
+from mturk.replies import entries
 from mturk.review_rules import LONGEST_REASON
 from spa.errors import PlatformError
 from spa.journal import STARTED
@@ -111,10 +111,10 @@ class MTurkBonusPayer(BonusPayer):
 
     def _find(self, bonus: Bonus, token: str) -> Mapping[str, Any] | None:
         """Look whether a bonus is listed that no finished call of ours accounts for."""
+        endpoint, submission_id = self.calls.endpoint, bonus.submission_id
         listed = [
             payment
-            for page in pages(self.calls.endpoint.reading, "list_bonus_payments", AssignmentId=bonus.submission_id)
-            for payment in page["BonusPayments"]
+            for payment in entries(endpoint.reading, "list_bonus_payments", "BonusPayments", AssignmentId=submission_id)
             if parse_money(str(payment["BonusAmount"])) == bonus.amount and payment.get("Reason") == bonus.reason
         ]
         request = written(_request(bonus))
@@ -125,12 +125,7 @@ class MTurkBonusPayer(BonusPayer):
 def check_bonuses(bonuses: Iterable[Bonus], caps: Mapping[str, Decimal]) -> None:
     """Refuse amounts that are probably mistakes, and reasons that the protocol does not carry.
 
-    Parameters
-    ----------
-    bonuses : iterable of Bonus
-        Those to be paid.
-    caps : mapping
-        Submission -> most that one bonus for it may be, in dollars.
+    ``caps`` holds for each submission the most that one bonus for it may be, in dollars.
 
     Raises
     ------

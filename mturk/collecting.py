@@ -17,8 +17,8 @@ from mturk.answers import AnswerRefused, XMLRefused, answer_pairs, read_answers
 from mturk.eligibility import exclude
 from mturk.endpoints import MTurkEndpoint
 from mturk.form_answers import read_submission
-from mturk.receipts import RECEIPT_FIELD, SOURCE, claim_name, make_receipt
-from mturk.replies import fetch, pages
+from mturk.records import RECEIPT_FIELD, SOURCE, claim_name, make_receipt
+from mturk.replies import entries, fetch, pages
 from spa.errors import PlatformError
 from spa.platforms.collecting import Kind, PlatformSubmission, match_visit
 from spa.responses.admission import AdmissionRules, Arrival, SecondVisit, take_in
@@ -31,6 +31,10 @@ from spa.responses.visit_ends import confirm_visit, finish_visit
 
 if TYPE_CHECKING:
     from spa.commands.workspace import Workspace
+from functools import partial
+
+from spa.responses.decisions import PROGRAM, Decision, add_decision, read_decisions
+from spa.responses.store import Store
 
 SUBMITTED, APPROVED, REJECTED = "Submitted", "Approved", "Rejected"
 STATUSES = [SUBMITTED, APPROVED, REJECTED]
@@ -93,7 +97,7 @@ class Collector:
         live = [hit for hit in records.all_hits(self.store, self.endpoint.origin) if hit.disposed_at is None]
         if not live:
             return [], []
-        listed = {hit["HITId"]: hit for page in pages(self.endpoint.reading, "list_hits") for hit in page["HITs"]}
+        listed = {hit["HITId"]: hit for hit in entries(self.endpoint.reading, "list_hits", "HITs")}
         here = records.counts(self.store, self.endpoint.origin)
         unmarked = set(records.unmarked_hits(self.store, self.endpoint.origin))
         due = [
@@ -294,3 +298,30 @@ def _receipt(answer: str) -> str | None:
         return None
     found = [value for name, value in pairs if name == RECEIPT_FIELD]
     return found[0] if len(found) == 1 else None
+
+
+REVIEWER = f"{PROGRAM}mturk"  # who decides, in the log
+RULE = "rejected by the requester"
+
+
+def note_rejections(store: Store, endpoint: str, *, now: float) -> None:
+    """Bring the log of decisions up to what is rejected at an endpoint; what a reviewer undid stays undone."""
+    works = [work for work in records.all_works(store, endpoint) if work.submission_id is not None]
+    with store.transaction() as connection:
+        log = read_decisions(connection)
+        undone = {decision.undoes for decision in log}
+        own = {
+            decision.submission_id: decision
+            for decision in log
+            if decision.reviewer == REVIEWER and decision.action in ("exclude", "undo")
+        }
+        for work in works:
+            last = own.get(str(work.submission_id))
+            noted = last is not None and last.action == "exclude"
+            rejected = work.status == REJECTED
+            entry = partial(Decision, submission_id=str(work.submission_id), reviewer=REVIEWER, decided_at=now)
+            if rejected and not noted:
+                reason = (work.feedback or "").strip() or "no reason given"
+                add_decision(connection, entry(action="exclude", rule=RULE, note=reason))
+            elif not rejected and noted and last is not None and last.number not in undone:
+                add_decision(connection, entry(action="undo", undoes=last.number))

@@ -11,7 +11,7 @@ from typing import Any
 
 from mturk.endpoints import MTurkEndpoint
 from mturk.idempotent_calls import IdempotentMTurkCalls
-from mturk.replies import call, failed, fetch, pages
+from mturk.replies import entries, fetch
 from mturk.settings import MTurkTable
 from spa.errors import PlatformError
 
@@ -67,11 +67,8 @@ def find_family_type(endpoint: MTurkEndpoint, family: str) -> str | None:
     """Return the id of a family's qualification; ``None`` where nobody made it yet."""
     name = family_name(family)
     parameters = {"Query": name, "MustBeRequestable": False, "MustBeOwnedByCaller": True}
-    for page in pages(endpoint.reading, "list_qualification_types", **parameters):
-        for found in page["QualificationTypes"]:
-            if found["Name"] == name:
-                return str(found["QualificationTypeId"])
-    return None
+    known = entries(endpoint.reading, "list_qualification_types", "QualificationTypes", **parameters)
+    return next((str(found["QualificationTypeId"]) for found in known if found["Name"] == name), None)
 
 
 def ensure_family_type(idempotent_calls: IdempotentMTurkCalls, family: str) -> str:
@@ -105,15 +102,8 @@ def ensure_family_type(idempotent_calls: IdempotentMTurkCalls, family: str) -> s
 
 def exclude(endpoint: MTurkEndpoint, family_type: str, worker_id: str) -> None:
     """Mark an annotator as having taken part, without a message to them; doing it again changes nothing."""
-    parameters = {
-        "QualificationTypeId": family_type,
-        "WorkerId": worker_id,
-        "IntegerValue": 1,
-        "SendNotification": False,
-    }
-    reply = call(endpoint.reading.associate_qualification_with_worker, parameters)
-    if reply.state != "done":
-        raise failed("associate_qualification_with_worker", reply)
+    facts = {"QualificationTypeId": family_type, "WorkerId": worker_id}
+    fetch(endpoint.reading.associate_qualification_with_worker, **facts, IntegerValue=1, SendNotification=False)
 
 
 def available_balance(endpoint: MTurkEndpoint) -> str:

@@ -85,7 +85,6 @@ def choose_endpoint(named: str | None) -> MTurkEndpoint:
 
 
 def _is_amazon(host: str) -> bool:
-    """Say whether a host was Mechanical Turk's."""
     return host == "mturk.com" or host.endswith((".mturk.com", ".amazonaws.com")) or host == "amazonaws.com"
 
 

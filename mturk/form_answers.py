@@ -31,16 +31,9 @@ class SubmissionReading:
 
 
 def read_submission(form: Form, answer: str) -> SubmissionReading:
-    """Read the XML of a submission by the rules that hold for everybody's answers.
+    """Read ``Assignment.Answer`` of a HIT that held a form, by the rules that hold for everybody's answers.
 
     Nothing is lost: what cannot be read is missing with its reason, and the XML is kept by the caller.
-
-    Parameters
-    ----------
-    form : Form
-        The form that stood in the HIT.
-    answer : str
-        ``Assignment.Answer``.
     """
     questions = tuple(form.questions("people"))
     try:

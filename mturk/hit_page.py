@@ -6,7 +6,7 @@ from collections import ChainMap
 from functools import cache
 from importlib.resources import files
 
-from mturk.questions import LARGEST_QUESTION, ExternalQuestion, HTMLQuestion, question_size, render_question
+from mturk.questions import LARGEST_QUESTION, ExternalQuestion, HTMLQuestion, question_size
 from mturk.safe_xml import without_forbidden
 from spa.forms.form import Form
 from spa.forms.html import PageTexts, Posting, render_whole
@@ -65,6 +65,3 @@ def fits(question: HTMLQuestion) -> bool:
 @cache
 def _script() -> str:
     return (files("mturk") / "pages" / "hit.js").read_text(encoding="utf-8")
-
-
-__all__ = ["ENTRY_PATH", "FORM_FIELD", "RESERVED", "external_question", "fits", "html_question", "render_question"]

@@ -157,7 +157,6 @@ def written(request: Mapping[str, Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Write times as seconds since 1970."""
     if hasattr(value, "timestamp"):
         return value.timestamp()
     raise TypeError(f"cannot be stored: {type(value).__name__}")

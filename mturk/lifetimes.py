@@ -13,11 +13,10 @@ from sqlalchemy import Connection
 
 from mturk import records
 from mturk.collecting import STATUSES, SUBMITTED
-from mturk.estimate import HitCostEstimate, estimate
-from mturk.fees import MANY, assignment_fee, parse_money
+from mturk.fees import MANY, HitCostEstimate, assignment_fee, estimate, parse_money
 from mturk.idempotent_calls import IdempotentMTurkCalls
 from mturk.publishing import fetch_hit
-from mturk.replies import call, failed, pages
+from mturk.replies import call, entries, fetch
 from mturk.settings import MTurkTable
 from spa.errors import PlatformError
 
@@ -116,13 +115,8 @@ class Keeper:
         problems = []
         for hit in hits:
             now = fetch_hit(self.endpoint, hit.hit_id)
-            at_endpoint = [
-                one
-                for page in pages(
-                    self.endpoint.reading, "list_assignments_for_hit", HITId=hit.hit_id, AssignmentStatuses=STATUSES
-                )
-                for one in page["Assignments"]
-            ]
+            query = {"HITId": hit.hit_id, "AssignmentStatuses": STATUSES}
+            at_endpoint = list(entries(self.endpoint.reading, "list_assignments_for_hit", "Assignments", **query))
             collected = records.known_works(self.store, hit.hit_id)
             if now["HITStatus"] not in REVIEWABLE:
                 problems.append(
@@ -160,9 +154,7 @@ class Keeper:
             yield hit.hit_id
 
     def _set_expiry(self, hit_id: str, until: datetime) -> str:
-        reply = call(self.endpoint.reading.update_expiration_for_hit, {"HITId": hit_id, "ExpireAt": until})
-        if reply.state != "done":
-            raise failed("update_expiration_for_hit", reply)
+        fetch(self.endpoint.reading.update_expiration_for_hit, HITId=hit_id, ExpireAt=until)
         with self.store.transaction() as connection:
             records.change_hit(connection, hit_id, expires_at=until.timestamp())
         return hit_id

@@ -12,7 +12,7 @@ from mturk import records
 from mturk.collecting import worker_of
 from mturk.endpoints import MTurkEndpoint
 from mturk.idempotent_calls import IdempotentMTurkCalls, written
-from mturk.replies import call, failed, pages
+from mturk.replies import call, entries, failed
 from mturk.reviewing import DecidedWork, known
 from spa.errors import PlatformError
 from spa.platforms.bonuses import decision_name
@@ -59,12 +59,8 @@ def block(idempotent_calls: IdempotentMTurkCalls, work: records.Work, *, reason:
     client, worker_id = endpoint.client_without_retries, worker_of(endpoint, work.mturk_assignment_id)
 
     def look(token: str) -> Mapping[str, Any] | None:
-        blocked = any(
-            one["WorkerId"] == worker_id
-            for page in pages(endpoint.reading, "list_worker_blocks")
-            for one in page["WorkerBlocks"]
-        )
-        return {} if blocked != lift else None
+        blocks = entries(endpoint.reading, "list_worker_blocks", "WorkerBlocks")
+        return {} if any(one["WorkerId"] == worker_id for one in blocks) != lift else None
 
     if look("") is not None:
         return
@@ -126,7 +122,6 @@ def has_reached(idempotent_calls: IdempotentMTurkCalls, message: AnnotatorMessag
 
 
 def _reached(idempotent_calls: IdempotentMTurkCalls, message: AnnotatorMessage) -> tuple[set[str], set[str]]:
-    """Return to whom a message went before, and to whom it may have gone."""
     reached: set[str] = set()
     doubtful: set[str] = set()
     for entry in idempotent_calls.entries(MESSAGES, message.mark):

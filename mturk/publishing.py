@@ -14,12 +14,11 @@ from sqlalchemy import Connection
 from mturk import records
 from mturk.eligibility import available_balance, ensure_family_type, requirements
 from mturk.endpoints import MTurkEndpoint
-from mturk.estimate import HitCostEstimate, estimate, split
-from mturk.fees import CENT, assignment_fee, format_money, parse_money
+from mturk.fees import CENT, HitCostEstimate, assignment_fee, estimate, format_money, parse_money, split
 from mturk.hit_page import external_question, fits, html_question
 from mturk.idempotent_calls import KIND, IdempotentMTurkCalls
 from mturk.questions import HTMLQuestion, question_size, render_question
-from mturk.replies import MTurkReply, call, failed, fetch, pages
+from mturk.replies import MTurkReply, call, entries, fetch
 from mturk.settings import MTurkTable, minutes_allowed
 from mturk.sites import fetch_sites
 from spa.errors import PlatformError, StudyError
@@ -73,18 +72,9 @@ def origins_of(settings: MTurkTable, endpoint: MTurkEndpoint) -> tuple[str, ...]
 def make_plan(
     workspace: Workspace, settings: MTurkTable, endpoint: MTurkEndpoint, *, annotators: int | None = None
 ) -> PublishingPlan:
-    """Plan the HITs that are still to be made, and price them; nothing is made.
+    """Plan the HITs that are still to be made at an endpoint, and price them; nothing is made.
 
-    Parameters
-    ----------
-    workspace : Workspace
-        The study with its store.
-    settings : MTurkTable
-        Its table [mturk].
-    endpoint : MTurkEndpoint
-        Where the HITs go: those published there count.
-    annotators : int, optional
-        How many annotators in all; where absent the study's own number, of a live study its first wave.
+    ``annotators`` are all that are to take part; where absent the study's own number, of a live study its first wave.
 
     Raises
     ------
@@ -109,8 +99,12 @@ def make_plan(
     offered = 0 if form == "html" else offered_places(published)
     if form == "html":
         made = {hit.key for hit in published}
-        planned = _seats_with_forms(built, annotators, each, reward, settings)
-        seats = tuple(seat for seat in planned if _key_of(seat) not in made)
+        seats = tuple(
+            seat
+            for number, assignment_id in enumerate(built)
+            for seat in _seats(assignment_id, 0, min(each, annotators - number * each), reward, settings)
+            if _key_of(seat) not in made
+        )
     else:
         seats = tuple(_seats(None, offered, annotators - offered, reward, settings))
     first = workspace.form(built[0])
@@ -200,10 +194,8 @@ class Publisher:
             "AutoApprovalDelayInSeconds": round(self.settings.auto_approval_hours * 3600),
             "QualificationRequirements": requirements(self.settings, family_type),
         }
-        reply = call(self.endpoint.reading.create_hit_type, parameters)  # the same facts get the same type again
-        if reply.state != "done":
-            raise failed("create_hit_type", reply)
-        return str(reply.content["HITTypeId"])
+        made = fetch(self.endpoint.reading.create_hit_type, **parameters)  # the same facts get the same type again
+        return str(made["HITTypeId"])
 
     def _request(self, plan: PublishingPlan, seat: Seat, hit_type: str) -> Mapping[str, Any]:
         return {
@@ -234,11 +226,8 @@ class Publisher:
 
     def _find(self, annotation: str, token: str) -> Mapping[str, Any] | None:
         """Look for a HIT by its token among all of the account."""
-        for page in pages(self.endpoint.reading, "list_hits"):
-            for hit in page["HITs"]:
-                if hit.get("RequesterAnnotation") == annotation + token:
-                    return {"HIT": hit}
-        return None
+        hits = entries(self.endpoint.reading, "list_hits", "HITs")
+        return next(({"HIT": hit} for hit in hits if hit.get("RequesterAnnotation") == annotation + token), None)
 
     def _read_refusal(self, reply: MTurkReply) -> Mapping[str, Any] | None:
         """Return the HIT that a repeat of a token is refused for: the endpoint's words name it."""
@@ -287,7 +276,7 @@ def _annotators(study: Study, published: tuple[records.PublishedHit, ...]) -> in
 
 def offered_places(published: tuple[records.PublishedHit, ...]) -> int:
     """Return how many places of the study HITs offer, or offered before they expired."""
-    return sum(_original_size(hit) for hit in published)
+    return sum(int(hit.key.rpartition("+")[2]) for hit in published)
 
 
 def _cost_of_waves(sizes: tuple[int, int], reward: Decimal, settings: MTurkTable) -> Decimal:
@@ -336,21 +325,10 @@ def _external_size(settings: MTurkTable) -> int:
     return question_size(external_question(settings.public_url))
 
 
-def _seats_with_forms(
-    built: list[str], annotators: int, each: int, reward: Decimal, settings: MTurkTable
-) -> Iterator[Seat]:
-    for number, assignment_id in enumerate(built):
-        yield from _seats(assignment_id, 0, min(each, annotators - number * each), reward, settings)
-
-
 def _seats(assignment_id: str | None, offset: int, count: int, reward: Decimal, settings: MTurkTable) -> Iterator[Seat]:
     for size in split(max(count, 0), reward, masters=settings.masters, rules=settings.fees):
         yield Seat(offset=offset, assignments=size, assignment_id=assignment_id)
         offset += size
-
-
-def _original_size(hit: records.PublishedHit) -> int:
-    return int(hit.key.rpartition("+")[2])
 
 
 def _key_of(seat: Seat) -> str:

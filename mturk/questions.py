@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 from xml.etree.ElementTree import Element
 
-from mturk.safe_xml import FORBIDDEN, XMLRefused, escape_text, parse_xml, split_tag, utf8_size
+from mturk.safe_xml import FORBIDDEN, escape_text, parse_xml, split_tag, utf8_size
+from mturk.safe_xml import XMLRefused as XMLRefused
 from spa.addresses import is_loopback_host
 from spa.errors import PlatformError
 
@@ -136,16 +137,7 @@ def question_size(question: Question) -> int:
 
 
 def read_question(xml: str) -> Question:
-    """Read the XML of a question that a requester sent.
-
-    Parameters
-    ----------
-    xml : str
-        An HTMLQuestion or an ExternalQuestion, its namespace exactly that of its schema.
-
-    Returns
-    -------
-    HTMLQuestion or ExternalQuestion
+    """Read the XML of a question that a requester sent, its namespace exactly that of its schema.
 
     Raises
     ------
@@ -248,17 +240,3 @@ def _two_children(root: Element, expected: str, namespace: str, content: str) ->
             f"FrameHeight: {height[:40]!r}, a whole number of pixels was expected (0 fills the window)"
         )
     return root[0].text or "", int(height)
-
-
-__all__ = [
-    "LARGEST_QUESTION",
-    "ExternalQuestion",
-    "HTMLQuestion",
-    "Question",
-    "QuestionNotSupported",
-    "QuestionRefused",
-    "XMLRefused",
-    "question_size",
-    "read_question",
-    "render_question",
-]

@@ -29,6 +29,7 @@ from sqlalchemy import (
     update,
 )
 
+from spa.responses.outcomes import claimed_name
 from spa.responses.store import Store
 from spa.responses.store_schema import Verbatim, people
 
@@ -270,3 +271,17 @@ def counts(store: Store, endpoint: str) -> Mapping[str, Mapping[str, int]]:
         for row in connection.execute(query):
             found.setdefault(row.hit_id, {})[row.status] = row.n
     return found
+
+
+SOURCE = "mturk"  # of visits, in the store
+RECEIPT_FIELD = "spa_receipt"
+
+
+def make_receipt(store: Store, submission_id: str) -> str:
+    """Return the receipt of a visit: nobody without the store can make it."""
+    return store.keyed(f"receipt of {submission_id}")
+
+
+def claim_name(store: Store, mturk_assignment_id: str, worker_id: str) -> str:
+    """Return the name of the visit of somebody who says to be this worker with this assignment."""
+    return claimed_name(store.keyed(f"{mturk_assignment_id} {worker_id}"))

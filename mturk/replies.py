@@ -100,6 +100,11 @@ def pages(client: Any, operation: str, **parameters: Any) -> Iterator[Mapping[st
         token = following
 
 
+def entries(client: Any, operation: str, name: str, **parameters: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the entries of a list, which its pages hold under a name, however many there are."""
+    return (entry for page in pages(client, operation, **parameters) for entry in page[name])
+
+
 def failed(operation: str, reply: MTurkReply) -> PlatformError:
     """Tell in one line that a call did not take effect, or may not have."""
     what = {

@@ -15,7 +15,7 @@ from mturk.collecting import APPROVED, DOUBTS, REJECTED, SUBMITTED
 from mturk.endpoints import MTurkEndpoint
 from mturk.fees import CostWithFees
 from mturk.idempotent_calls import IdempotentMTurkCalls
-from mturk.receipts import SOURCE
+from mturk.records import SOURCE
 from mturk.replies import fetch
 from mturk.review_rules import LONGEST_REASON, OVERRIDE_DAYS, SHORTEST_REASON
 from spa.errors import PlatformError
@@ -83,16 +83,8 @@ def to_approve(
 ) -> ReviewQueue[records.Work]:
     """Find what is to be approved of all that waits for review.
 
-    Parameters
-    ----------
-    store : Store
-        Where the submissions were collected.
-    endpoint : MTurkEndpoint
-        Where they were handed in.
-    decided : mapping
-        Our visit -> what reviewers decided about it.
-    also, except_for : iterable of str
-        The endpoint's ids of submissions to approve or to leave alone, whatever is known of them.
+    ``decided`` holds what reviewers decided, by our visit; ``also`` and ``except_for`` are the endpoint's ids of
+    submissions to approve or to leave alone, whatever is known of them.
 
     Raises
     ------
@@ -112,18 +104,9 @@ def to_approve(
 
 
 def named_to_approve(store: Store, named: Sequence[str], *, override: bool, now: float) -> ReviewQueue[records.Work]:
-    """Return those named that are not approved yet, whatever is known of them or was decided.
+    """Return those named by the endpoint's ids that are not approved yet, whatever is known of them or was decided.
 
-    Parameters
-    ----------
-    store : Store
-        Where the submissions were collected.
-    named : sequence of str
-        The endpoint's ids of submissions.
-    override : bool
-        Whether rejected ones are meant.
-    now : float
-        Seconds since 1970.
+    ``override`` means rejected ones; ``now`` is in seconds since 1970.
 
     Raises
     ------
@@ -148,18 +131,9 @@ def review(
     action: Literal["approve", "override", "reject"],
     works: Iterable[tuple[records.Work, str | None]],
 ) -> Iterator[str]:
-    """Approve or reject submissions one by one, each once; yields their ids.
+    """Approve or reject submissions one by one, each once, with what its annotator reads; yields their ids.
 
-    The status at the endpoint tells whether it is done.
-
-    Parameters
-    ----------
-    idempotent_calls : IdempotentMTurkCalls
-        The endpoint's.
-    action : {"approve", "override", "reject"}
-        What is done; "override" approves what was rejected.
-    works : iterable of (Work, str or None)
-        The submissions, each with what its annotator reads.
+    The status at the endpoint tells whether it is done; "override" approves what was rejected.
     """
     client = idempotent_calls.endpoint.client_without_retries
     for work, feedback in works:

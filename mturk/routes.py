@@ -17,7 +17,7 @@ from fastapi.responses import HTMLResponse, Response
 
 from mturk import records
 from mturk.hit_page import ENTRY_PATH
-from mturk.receipts import RECEIPT_FIELD, SOURCE, claim_name, make_receipt
+from mturk.records import RECEIPT_FIELD, SOURCE, claim_name, make_receipt
 from mturk.settings import MTurkTable, minutes_allowed, read_settings
 from spa.forms.form import Form
 from spa.forms.html import render_notice, render_whole
@@ -129,7 +129,6 @@ def submit_address(submit_to: str) -> str:
 
 
 def _is_site(address: str, origins: Iterable[str]) -> bool:
-    """Say whether an address from a frame leads to a site that is known."""
     try:
         parts = urlsplit(address)
         port = parts.port

@@ -18,17 +18,9 @@ from spa.study.toml_table import Text, TomlTable
 Form = Literal["auto", "html", "external"]
 Guard = Literal["Accept", "PreviewAndAccept", "DiscoverPreviewAndAccept"]
 Comparator = Literal[
-    "LessThan",
-    "LessThanOrEqualTo",
-    "GreaterThan",
-    "GreaterThanOrEqualTo",
-    "EqualTo",
-    "NotEqualTo",
-    "Exists",
-    "DoesNotExist",
-    "In",
-    "NotIn",
-]
+    "LessThan", "LessThanOrEqualTo", "GreaterThan", "GreaterThanOrEqualTo", "EqualTo", "NotEqualTo", "Exists",
+    "DoesNotExist", "In", "NotIn",
+]  # fmt: skip
 WITHOUT_VALUE = ("Exists", "DoesNotExist")
 MOST_VALUES = 15  # of In and NotIn
 MOST_COUNTRIES = 30
@@ -106,14 +98,7 @@ def minutes_allowed(study: Study, settings: MTurkTable, form: form_module.Form) 
 
 
 def read_settings(raw: Mapping[str, Any], file: Path) -> MTurkTable:
-    """Check the table ``[mturk]``; without one every key has its default.
-
-    Parameters
-    ----------
-    raw : mapping
-        The table as it stands in the study file.
-    file : Path
-        The study file, for messages.
+    """Check the table ``[mturk]`` of a study file; without one every key has its default.
 
     Raises
     ------

@@ -2,16 +2,60 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html.parser import HTMLParser
 from typing import Any, Literal
 
 from prolific.api.money import money
-from prolific.description import description_problems
 from prolific.estimate import StudyCostEstimate
 from prolific.offer import LONGEST_MINUTES, SessionOffer, least_maximum
 from prolific.settings import ProlificTable
 from prolific.study_body import PLACEHOLDERS
+
+ALLOWED = frozenset({"b", "i", "em", "strong", "s", "u", "h1", "h2", "ol", "ul", "li", "p"})
+PERSONAL = re.compile(
+    r"\b(e-?mail( address)?|phone number|full name|your name|home address|passport|social security)\b", re.I
+)
+
+
+class _Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.problems: list[str] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in ALLOWED:
+            self.problems.append(f"<{tag}> is not shown by Prolific")
+        elif attrs:
+            self.problems.append(f"<{tag}> may have no attributes")
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def description_problems(description: str) -> list[str]:
+    """Return what Prolific would strip or refuse in a description, one line each.
+
+    >>> description_problems("<p>Read and <b>compare</b> texts.</p>")
+    []
+    >>> description_problems("<a href='x'>Tell us your e-mail address</a>")
+    ['<a> is not shown by Prolific', 'it asks for "e-mail address", and personal data may not be asked for']
+    """
+    reader = _Reader()
+    reader.feed(description)
+    reader.close()
+    text = " ".join(" ".join(reader.text).split())
+    problems = list(dict.fromkeys(reader.problems))
+    if not text:
+        problems.append("it has no text")
+    personal = PERSONAL.search(text)
+    if personal:
+        problems.append(f'it asks for "{personal[0]}", and personal data may not be asked for')
+    return problems
+
 
 State = Literal["ok", "problem", "unknown"]
 COMFORTABLE = 3  # eligible people for each place
@@ -50,22 +94,29 @@ def checklist(
     offer: SessionOffer, table: ProlificTable, estimate: StudyCostEstimate, seen: ChecklistFacts
 ) -> tuple[ChecklistItem, ...]:
     """Return the lines of the checklist, in the order in which they are looked at."""
+    name = seen.internal_name
+    key_held = seen.body["internal_name"] == name and name in seen.body["metadata"]
     return (
-        _address(seen),
+        _check("address", seen.address_problem, "answers, and serves this study"),
         _placeholders(seen),
         _codes(seen),
         _hourly(offer, estimate),
         _currency(offer, seen),
         _time(offer),
         _places(offer, seen),
-        _project(seen),
-        _filters(seen),
+        _check("project", seen.project_problem, "there is one", known=seen.project_known),
+        _check(
+            "filters",
+            seen.filters_problem,
+            f"{len(seen.body['filters'])}, resolved by name",
+            known=seen.filters_known,
+        ),
         _eligible(offer, seen),
         _earlier(table, seen),
         _balance(offer, estimate),
-        _description(table),
+        _check("description", "; ".join(description_problems(table.description)), "fit to be shown"),
         _line("consent page", "ok" if seen.consent else "problem", "there is one" if seen.consent else NO_CONSENT),
-        _key(seen),
+        _check("study key", None if key_held else "internal_name or metadata lack it", name),
     )
 
 
@@ -80,10 +131,6 @@ def _check(name: str, problem: str | None, good: str, *, known: bool = True) -> 
     if not known:
         return _line(name, "unknown", "the platform was not asked")
     return _line(name, "problem" if problem else "ok", problem or good)
-
-
-def _address(seen: ChecklistFacts) -> ChecklistItem:
-    return _check("address", seen.address_problem, "answers, and serves this study")
 
 
 def _placeholders(seen: ChecklistFacts) -> ChecklistItem:
@@ -156,15 +203,6 @@ def _places(offer: SessionOffer, seen: ChecklistFacts) -> ChecklistItem:
     return _check("places", problem, f"{offer.most}, and assignments for all of them")
 
 
-def _project(seen: ChecklistFacts) -> ChecklistItem:
-    return _check("project", seen.project_problem, "there is one", known=seen.project_known)
-
-
-def _filters(seen: ChecklistFacts) -> ChecklistItem:
-    resolved = f"{len(seen.body['filters'])}, resolved by name"
-    return _check("filters", seen.filters_problem, resolved, known=seen.filters_known)
-
-
 def _eligible(offer: SessionOffer, seen: ChecklistFacts) -> ChecklistItem:
     if seen.eligible is None:
         return _line("eligible people", "unknown", "the platform was not asked")
@@ -197,13 +235,3 @@ def _balance(offer: SessionOffer, estimate: StudyCostEstimate) -> ChecklistItem:
     if have < need:
         problem = f"{money(have, offer.currency)} available, {money(need, offer.currency)} needed; top the wallet up"
     return _check("balance", problem, f"{money(have, offer.currency)} covers {money(need, offer.currency)}")
-
-
-def _description(table: ProlificTable) -> ChecklistItem:
-    return _check("description", "; ".join(description_problems(table.description)), "fit to be shown")
-
-
-def _key(seen: ChecklistFacts) -> ChecklistItem:
-    name = seen.internal_name
-    held = seen.body["internal_name"] == name and name in seen.body["metadata"]
-    return _check("study key", None if held else "internal_name or metadata lack it", name)

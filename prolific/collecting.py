@@ -9,8 +9,7 @@ from prolific.api.records import SubmissionRecord
 from prolific.completion_url import session_codes
 from prolific.draft import family_group
 from prolific.prolific_study import ProlificStudy
-from prolific.reconcile import REMEDIES, platform_submission
-from prolific.releasing import release_gone
+from prolific.reconcile import REMEDIES, platform_submission, release_gone
 from prolific.study_ids import SOURCE
 from prolific.verification import FALSE, UNVERIFIED, VERIFIED, ProlificUrlParameters, ask, last_found, note
 from spa.platforms.collecting import Difference, reconcile
@@ -49,15 +48,7 @@ class SessionReconciliation:
 
 
 def collect(prolific_study: ProlificStudy, session: int) -> SessionReconciliation:
-    """Bring a session up to date with the platform; safe to repeat, and changes nothing there but the group.
-
-    Parameters
-    ----------
-    prolific_study : ProlificStudy
-        The study.
-    session : int
-        Which session.
-    """
+    """Bring a session up to date with the platform; safe to repeat, and changes nothing there but the group."""
     study_id = prolific_study.need_study(session)
     records = tuple(prolific_study.platform.submissions.of_study(study_id))
     now = prolific_study.clock()

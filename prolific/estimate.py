@@ -60,20 +60,9 @@ def make_estimate(
     why_offline: str | None,
     now: float,
 ) -> StudyCostEstimate:
-    """Estimate what a study costs.
+    """Estimate what a study costs, by the platform where there is a ``client``; ``now`` is in seconds since 1970.
 
-    Parameters
-    ----------
-    offer, table
-        What the study file says.
-    client : Prolific or None
-        The platform, where there is a token.
-    workspace_id : str or None
-        The workspace that pays, where it could be asked for.
-    why_offline : str or None
-        Why the platform is not asked.
-    now : float
-        Seconds since 1970.
+    ``workspace_id`` is the one that pays, where it could be asked for; ``why_offline`` says why nobody was asked.
     """
     rewards = offer.reward * offer.places * offer.sessions
     most_rewards = offer.reward * offer.most * offer.sessions

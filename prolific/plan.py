@@ -1,18 +1,52 @@
-"""Estimate and checklist of a session, with all that the platform tells where it can be asked."""
+"""Estimate and checklist of a session, with all that platform and survey server tell where they can be asked."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
-from prolific.address import address_problem
+import httpx2
+
 from prolific.api.problems import ProlificError, Unanswered, Unreachable
 from prolific.checklist import ChecklistFacts, ChecklistItem, checklist
 from prolific.draft import Groups, find_groups, make_body, make_filters
 from prolific.estimate import StudyCostEstimate, make_estimate
 from prolific.prolific_study import ProlificStudy
-from spa.errors import StudyError
+from prolific.study_body import ENTRY_PATH
+from spa.addresses import is_loopback
+
+SECONDS = 10.0
+
+
+def address_problem(public_url: str, fingerprint: str, *, allow_http: bool) -> str | None:
+    """Return what is wrong with the address where people are to come in; ``None`` where it serves the study.
+
+    The server there tells the ``fingerprint`` of its store. With ``allow_http`` an address on this machine will do,
+    as for an emulator.
+    """
+    if urlsplit(public_url).scheme != "https" and not (allow_http and is_loopback(public_url)):
+        return f"{public_url} is not https, and Prolific takes no other"
+    base = public_url.rstrip("/")
+    try:
+        with httpx2.Client(timeout=SECONDS, trust_env=not is_loopback(public_url)) as client:
+            health, entry = client.get(f"{base}/health"), client.get(f"{base}{ENTRY_PATH}/health")
+    except httpx2.HTTPError as error:
+        return f"{public_url} cannot be reached ({type(error).__name__}); is `spa serve` running there?"
+    for name, answer in (("/health", health), (f"{ENTRY_PATH}/health", entry)):
+        if answer.status_code != 200:
+            return f"{base}{name} answers HTTP {answer.status_code}; expected `spa serve` of this study there"
+    try:
+        served, opened = health.json(), entry.json()
+    except ValueError:
+        return f"{base}/health is not that of `spa serve`"
+    if not isinstance(served, dict) or served.get("fingerprint") != fingerprint:
+        return f"{public_url} serves another study or another build of it"
+    if not isinstance(opened, dict) or opened.get("verifies") is not True:
+        return f"{public_url} cannot ask Prolific who comes; set PROLIFIC_API_TOKEN where `spa serve` runs"
+    return None
+
 
 UNSAID = "https://not-said.invalid"
 
@@ -35,19 +69,9 @@ class SessionPlan:
 def plan_session(prolific_study: ProlificStudy, session: int, public_url: str | None) -> SessionPlan:
     """Estimate costs and go through the checklist; changes nothing on the platform.
 
-    Parameters
-    ----------
-    prolific_study : ProlificStudy
-        The study.
-    session : int
-        Which session.
-    public_url : str or None
-        Where people reach the survey server; the study file's where absent.
+    Without a ``public_url``, people reach the survey server at that of the study file.
     """
-    if not 1 <= session <= prolific_study.offer.sessions:
-        raise StudyError(
-            f"{prolific_study.file}: [people] sessions is {prolific_study.offer.sessions}, got --session {session}"
-        )
+    prolific_study.check_session(session)
     address = public_url or prolific_study.table.public_url
     workspace_id, project_problem, why_offline = _workspace(prolific_study)
     estimate = make_estimate(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,9 @@ from prolific.idempotent_calls import IdempotentProlificCalls
 from prolific.offer import SessionOffer, offer_of
 from prolific.settings import ProlificTable, read_table
 from prolific.study_ids import SOURCE, study_of
+from spa.commands.options import StudyLocation
 from spa.commands.workspace import Workspace, open_workspace
+from spa.errors import StudyError
 from spa.responses.run_lock import exclusive_run
 
 if TYPE_CHECKING:
@@ -76,6 +78,18 @@ class ProlificStudy:
             )
         return found
 
+    def survey_address(self, public_url: str | None) -> str:
+        """Return where people reach the survey server: ``public_url``, else the study file's."""
+        address = public_url or self.table.public_url
+        if address is None:
+            raise StudyError(f"{self.file}: expected --public-url or [prolific] public_url, got neither")
+        return address
+
+    def check_session(self, session: int) -> None:
+        """Refuse a session that the study does not have."""
+        if not 1 <= session <= self.offer.sessions:
+            raise StudyError(f"{self.file}: [people] sessions is {self.offer.sessions}, got --session {session}")
+
     def created(self) -> dict[int, str]:
         """Return the sessions that are on the platform, with the ids of their studies."""
         found = {session: self.study_id(session) for session in range(1, self.offer.sessions + 1)}
@@ -84,33 +98,22 @@ class ProlificStudy:
 
 @contextmanager
 def open_prolific_study(
-    file: Path,
-    store: str | None,
-    endpoint_url: str | None,
+    location: StudyLocation,
     *,
     alone: bool = False,
     offline: bool = False,
-    environment: Mapping[str, str] | None = None,
-    clock: Callable[[], float] = time.time,
-    sleep: Callable[[float], None] = time.sleep,
     announce: Callable[[str], None] = lambda line: None,
 ) -> Iterator[ProlificStudy]:
     """Open a study for the commands of this bridge.
 
     Parameters
     ----------
-    file : Path
-        The study file.
-    store : str, optional
-        Its store, where that is not beside it.
-    endpoint_url : str, optional
-        Address of the API.
+    location : StudyLocation
+        Study file, store and address of the API.
     alone : bool
         Whether no other command may change something on the platform meanwhile.
     offline : bool
         Whether a missing token is no error.
-    environment, clock, sleep
-        Where the token is, and what time it is.
     announce : callable
         Gets a line about each long wait.
 
@@ -119,24 +122,24 @@ def open_prolific_study(
     StudyError, ResponseError, ProlificError
         If study, store or access cannot be used.
     """
-    environment = os.environ if environment is None else environment
+    file = location.study
     with ExitStack() as stack:
-        workspace = stack.enter_context(open_workspace(file, store))
+        workspace = stack.enter_context(open_workspace(file, location.store))
         table = read_table(workspace.study.bridges["prolific"], file=str(file))
         offer = offer_of(workspace.study, table, file=str(file))
         access = None
         try:
-            access = find_access(endpoint_url, environment)
+            access = find_access(location.endpoint_url, os.environ)
         except NoToken:
             if not offline:
                 raise
         if alone:
             stack.enter_context(exclusive_run(workspace.store.name, SOURCE, workspace.store.reading, what="bridge"))
-        client = None if access is None else stack.enter_context(connect(access, sleep=sleep))
+        client = None if access is None else stack.enter_context(connect(access))
         key = store_key(workspace.store)
         visible_after = 0.0 if access is not None and access.local else VISIBLE_AFTER_SECONDS
         idempotent_calls = IdempotentProlificCalls(
-            workspace.store, scope=key, visible_after=visible_after, clock=clock, sleep=sleep, announce=announce
+            workspace.store, scope=key, visible_after=visible_after, announce=announce
         )
         yield ProlificStudy(
             file=file,
@@ -147,8 +150,8 @@ def open_prolific_study(
             client=client,
             access=access,
             idempotent_calls=idempotent_calls,
-            clock=clock,
-            sleep=sleep,
+            clock=time.time,
+            sleep=time.sleep,
         )
 
 

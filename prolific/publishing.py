@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from prolific.api.client import Transition
 from prolific.api.problems import ProlificError
 from prolific.api.records import StudyRecord
-from prolific.api.studies import Transition
 from prolific.draft import body_digest, study_digest
 from prolific.plan import SessionPlan
 from prolific.prolific_study import ProlificStudy
@@ -17,16 +17,7 @@ MOST_POLLS = 90
 
 
 def check_ready(prolific_study: ProlificStudy, prospect: SessionPlan, session: int, despite: tuple[str, ...]) -> None:
-    """Refuse to publish what is not ready.
-
-    Parameters
-    ----------
-    prolific_study, prospect
-        The study, its costs and its checklist.
-    session : int
-        Which session.
-    despite : tuple of str
-        Names of lines whose problem or doubt the user accepts.
+    """Refuse to publish what is not ready, but for the lines whose names are in ``despite``, which the user accepts.
 
     Raises
     ------
@@ -100,7 +91,6 @@ def move_study(prolific_study: ProlificStudy, session: int, action: Transition) 
 
 
 def _achieved(action: Transition, study: StudyRecord) -> bool:
-    """Return whether a study is in the state that an action leads to."""
     if action == "PUBLISH":
         return not study.draft
     if action == "PAUSE":

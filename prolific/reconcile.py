@@ -1,4 +1,4 @@
-"""Prolific's submissions in the words that all platforms share, and what to do about each difference."""
+"""Prolific's submissions in the words that all platforms share, what to do about each difference, and places freed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from prolific.api.records import (
     TIMED_OUT,
     SubmissionRecord,
 )
+from prolific.study_ids import SOURCE
 from spa.platforms.collecting import Kind, PlatformSubmission, Standing
+from spa.responses.outcomes import RETURNED as GAVE_BACK
+from spa.responses.outcomes import TIMED_OUT as LATE
+from spa.responses.store import Store
 
 STANDINGS: Mapping[str, Standing] = {
     **dict.fromkeys(KNOWN, "processing"),
@@ -67,3 +71,19 @@ def platform_submission(record: SubmissionRecord) -> PlatformSubmission:
         standing=STANDINGS.get(record.status, "unknown"),
         code=None if record.code in NO_CODES else record.code,
     )
+
+
+REASONS = {RETURNED: GAVE_BACK, TIMED_OUT: LATE, REJECTED: "rejected", SCREENED_OUT: "screened_out"}
+
+
+def release_gone(store: Store, record: SubmissionRecord, *, now: float) -> bool:
+    """Give up the place of somebody who is gone by the platform's word, and return whether one became free.
+
+    Answers stay. Who gave the visit back after answering took the answers back: they are kept as extra
+    and left out of the analysis. Who was late and has answered keeps the place.
+    """
+    reason = REASONS.get(record.status)
+    visit = None if reason is None else store.visits.find(SOURCE, record.submission_id)
+    if reason is None or visit is None or (visit.finished and reason != GAVE_BACK):
+        return False
+    return store.visits.release(visit.submission_id, reason, now=now, finished=reason == GAVE_BACK)

@@ -17,7 +17,7 @@ from prolific.completion_url import session_codes
 from prolific.prolific_study import ProlificStudy
 from prolific.review_rules import CATEGORIES, LINES, Facts, mechanical_grounds, problems_of
 from spa.errors import StudyError
-from spa.files import written_whole
+from spa.files import write_text
 from spa.journal import JournalEntry
 from spa.platforms.idempotent_calls import Content
 from spa.platforms.review import proposed_rejection
@@ -130,8 +130,7 @@ def write_proposals(path: Path, proposals: Sequence[Proposal]) -> None:
         for name, value in one.model_dump().items():
             blocks.append(f"{name} = {json.dumps(value, ensure_ascii=False)}")
         blocks.append("")
-    with written_whole(path) as temporary:
-        temporary.write_text("\n".join([*head, *blocks]), encoding="utf-8")
+    write_text(path, "\n".join([*head, *blocks]))
 
 
 def read_proposals(path: Path) -> tuple[Proposal, ...]:

@@ -42,19 +42,7 @@ def requirements_of(table: ProlificTable) -> tuple[ParticipantRequirement, ...]:
 
 
 def resolve(requirements: Sequence[ParticipantRequirement], known: Sequence[ParticipantFilter]) -> list[dict[str, Any]]:
-    """Turn names into the platform's filters.
-
-    Parameters
-    ----------
-    requirements : sequence of ParticipantRequirement
-        From :func:`requirements_of`.
-    known : sequence of ParticipantFilter
-        What the platform offers to this workspace.
-
-    Returns
-    -------
-    list of dict
-        As the body of a study has them.
+    """Turn names into the platform's filters, as a study's body has them; ``known`` are those offered to the workspace.
 
     Raises
     ------

@@ -97,14 +97,7 @@ class ProlificTable(TomlTable):
 
 
 def read_table(raw: Mapping[str, Any], *, file: str) -> ProlificTable:
-    """Check the table ``[prolific]`` of a study.
-
-    Parameters
-    ----------
-    raw : mapping
-        The table as it stands in the study file.
-    file : str
-        The study file, for messages.
+    """Check the table ``[prolific]`` of a study file.
 
     Raises
     ------

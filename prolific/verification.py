@@ -42,15 +42,7 @@ class Verdict:
 
 
 class SubmissionVerifier:
-    """Asks the platform, and after a failure leaves it alone for a while: a visitor is not kept waiting for it.
-
-    Parameters
-    ----------
-    client : Prolific or None
-        The platform, where there is a token.
-    clock : callable
-        Seconds since 1970.
-    """
+    """Asks the platform, and after a failure leaves it alone for a while: a visitor is not kept waiting for it."""
 
     def __init__(self, client: Prolific | None, clock: Callable[[], float]) -> None:
         self.client = client

@@ -6,6 +6,9 @@ platform then says of the submission is what counts.
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
 import json
 import logging
 import threading
@@ -18,11 +21,44 @@ from fastapi.responses import Response
 from prolific.api.access import IDENTIFIER
 from prolific.api.client import Prolific
 from prolific.api.problems import ProlificError
-from prolific.releasing import release_gone
+from prolific.api.records import Subscription
+from prolific.prolific_study import ProlificStudy
+from prolific.reconcile import release_gone
 from prolific.study_body import ENTRY_PATH
-from prolific.webhook_signature import is_recent, is_signed
 from spa.journal import STARTED, Journal, begin
+from spa.server.form_posts import read_body
 from spa.server.survey_context import SurveyContext
+
+WINDOW_SECONDS = 300.0
+
+
+def signature(secret: str, timestamp: str, body: bytes) -> str:
+    """Return the signature of a webhook: base64 of HMAC-SHA-256 over timestamp and raw body.
+
+    >>> signature("s", "1", b"{}")
+    'CiV1TD0Yu7cq2KGtsIxzYnuIl8N8IS89HrZiz9VpEGE='
+    """
+    digest = hmac.new(secret.encode(), timestamp.encode() + body, hashlib.sha256).digest()
+    return base64.b64encode(digest).decode()
+
+
+def is_signed(secret: str, *, given: str, timestamp: str, body: bytes) -> bool:
+    """Compare a signature in constant time."""
+    return hmac.compare_digest(signature(secret, timestamp, body).encode(), given.encode("utf-8", "surrogatepass"))
+
+
+def is_recent(timestamp: str, now: float) -> bool:
+    """Return whether a timestamp (seconds or milliseconds since 1970) lies within five minutes of now.
+
+    >>> is_recent("1000", 1200.0), is_recent("1000000", 1200.0), is_recent("1000", 1301.0), is_recent("soon", 1.0)
+    (True, True, False, False)
+    """
+    try:
+        seconds = float(timestamp)
+    except ValueError:
+        return False
+    return any(abs(now - value) <= WINDOW_SECONDS for value in (seconds, seconds / 1000))
+
 
 log = logging.getLogger("uvicorn.error")
 KIND = "prolific event"  # in the journal; scope "event", key is the event's id
@@ -35,12 +71,10 @@ SUBMISSION_CHANGED = "submission.status.change"
 
 async def raw_body(request: Request) -> bytes:
     """Return the bytes of a request, up to a limit."""
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > LARGEST:
-            raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-    return bytes(body)
+    body = await read_body(request, LARGEST)
+    if body is None:
+        raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+    return body
 
 
 Raw = Annotated[bytes, Depends(raw_body)]
@@ -133,3 +167,67 @@ def _read(body: bytes) -> dict[str, Any]:
     except ValueError:
         return {}
     return event if isinstance(event, dict) else {}
+
+
+EVENTS = (SUBMISSION_CHANGED, "study.status.change")
+
+
+def hook_address(public_url: str) -> str:
+    """Return where the survey server takes webhooks.
+
+    >>> hook_address("https://survey.example.org/")
+    'https://survey.example.org/prolific/hooks'
+    """
+    return f"{public_url.rstrip('/')}{ENTRY_PATH}/hooks"
+
+
+def subscribe(prolific_study: ProlificStudy, public_url: str, *, new_secret: bool = False) -> tuple[Subscription, ...]:
+    """Have the survey server told of submissions and studies.
+
+    A signing secret is made only where the workspace has none, or where it is asked for: a new one
+    replaces the old for all subscriptions of the workspace.
+    """
+    workspace_id = prolific_study.platform.workspace_of(prolific_study.table.project)
+    if new_secret or not prolific_study.platform.hooks.secrets(workspace_id):
+        prolific_study.platform.hooks.create_secret(workspace_id)
+    address = hook_address(public_url)
+    made = []
+    for event in EVENTS:
+        own = [
+            one
+            for one in prolific_study.platform.hooks.subscriptions(workspace_id)
+            if one.target_url == address and one.event_type == event
+        ]
+        confirmed = [one for one in own if _confirmed(prolific_study, one)]
+        for extra in [one for one in own if one not in confirmed[:1]]:
+            prolific_study.platform.hooks.delete(extra.subscription_id)
+        made.append(confirmed[0] if confirmed else _subscribe(prolific_study, workspace_id, event, address))
+    return tuple(made)
+
+
+def unsubscribe(prolific_study: ProlificStudy, public_url: str) -> int:
+    """End the subscriptions of the survey server and return how many these were."""
+    workspace_id = prolific_study.platform.workspace_of(prolific_study.table.project)
+    address = hook_address(public_url)
+    own = [one for one in prolific_study.platform.hooks.subscriptions(workspace_id) if one.target_url == address]
+    for one in own:
+        prolific_study.platform.hooks.delete(one.subscription_id)
+    return len(own)
+
+
+def _subscribe(prolific_study: ProlificStudy, workspace_id: str, event: str, address: str) -> Subscription:
+    made = prolific_study.platform.hooks.subscribe(workspace_id, event, address)
+    prolific_study.idempotent_calls.record(f"subscribe {event} {address}", {}, subscription_id=made.subscription_id)
+    return made
+
+
+def _confirmed(prolific_study: ProlificStudy, one: Subscription) -> bool:
+    """Return whether a subscription was confirmed by this store: the platform does not say."""
+    facts = prolific_study.idempotent_calls.done(f"subscribe {one.event_type} {one.target_url}")
+    return facts is not None and facts.get("subscription_id") == one.subscription_id and one.enabled
+
+
+def check_address(public_url: str) -> None:
+    """Refuse an address that the platform could not reach."""
+    if not public_url.startswith(("https://", "http://127.0.0.1", "http://localhost")):
+        raise ProlificError(f"webhooks: expected a public https address, got {public_url}")

@@ -40,10 +40,8 @@ def kendall_w(
     ----------
     answers : array of shape (n_units, n_annotators), tidy frame or ReliabilityData
         NaN, or no row, where an answer is missing; units that a rater did not answer are left out.
-    criterion : str, optional
-        Which criterion of a frame that holds several.
-    mapping : mapping of str to str, optional
-        Columns of a frame that have other names: yours -> ours.
+    criterion, mapping
+        As for :func:`reliability_data`.
     confidence : float
         Level of the interval.
     replicates : int

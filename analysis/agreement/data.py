@@ -149,7 +149,6 @@ def from_codes(unit: Ints, annotator: Ints, value: Floats, annotators: tuple[str
 
 
 def _compact(unit: Ints, annotator: Ints, value: Floats, names: tuple[str, ...]) -> ReliabilityData:
-    """Drop annotators without an answer."""
     present = np.bincount(annotator, minlength=len(names)) > 0
     if present.all():
         return from_codes(unit, annotator, value, names)

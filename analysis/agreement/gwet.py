@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
+from scipy.special import stdtrit
 
 from analysis.agreement.counts import fold_profiles
 from analysis.agreement.data import Answers, ReliabilityData, reliability_data
 from analysis.agreement.result import PERFECT, Agreement, no_answer, undefined
 from analysis.statistics.checks import check_level
 from analysis.statistics.coding import Floats
+from analysis.statistics.wilson import wilson
 
 Weights = Literal["identity", "linear", "quadratic", "ordinal"]
 MOST_CATEGORIES = 1_000
@@ -36,10 +37,8 @@ def gwet_ac1(
     ----------
     answers : array of shape (n_units, n_annotators), tidy frame or ReliabilityData
         NaN, or no row, where an answer is missing; units with one answer count towards pi only.
-    criterion : str, optional
-        Which criterion of a frame that holds several.
-    mapping : mapping of str to str, optional
-        Columns of a frame that have other names: yours -> that of the tidy table.
+    criterion, mapping
+        As for :func:`reliability_data`.
     categories : sequence of float, optional
         All categories that could be given; by default those that were.
     confidence : float
@@ -118,10 +117,8 @@ def fleiss_kappa(
     ----------
     answers : array of shape (n_units, n_annotators), tidy frame or ReliabilityData
         NaN, or no row, where an answer is missing (Gwet's generalisation of Fleiss' equal numbers).
-    criterion : str, optional
-        Which criterion of a frame that holds several.
-    mapping : mapping of str to str, optional
-        Columns of a frame that have other names: yours -> that of the tidy table.
+    criterion, mapping
+        As for :func:`reliability_data`.
     confidence : float
         Level of the interval: value ± t(n - 1) linearised standard errors over n units, at most 1.
 
@@ -152,10 +149,8 @@ def exact_agreement(
     ----------
     answers : array of shape (n_units, n_annotators), tidy frame or ReliabilityData
         NaN, or no row, where an answer is missing; units with fewer than two answers do not count.
-    criterion : str, optional
-        Which criterion of a frame that holds several.
-    mapping : mapping of str to str, optional
-        Columns of a frame that have other names: yours -> that of the tidy table.
+    criterion, mapping
+        As for :func:`reliability_data`.
     confidence : float
         Level of Wilson's interval over units, which has a width at shares of 0 and 1 too.
 
@@ -187,14 +182,13 @@ def exact_agreement(
     np.minimum.at(low, data.unit, data.value)
     np.maximum.at(high, data.unit, data.value)
     n = data.n_pairable
-    share = float(np.count_nonzero((low == high) & (sizes >= 2))) / n
-    z = float(ndtri((1 + confidence) / 2))
-    centre, half = (share + z**2 / (2 * n)), z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    alike = int(np.count_nonzero((low == high) & (sizes >= 2)))
+    ci_low, ci_high = wilson(alike, n, confidence)
     return Agreement(
         measure="exact_agreement",
-        value=share,
-        ci_low=max(0.0, float((centre - half) / (1 + z**2 / n))) if share > 0 else 0.0,
-        ci_high=min(1.0, float((centre + half) / (1 + z**2 / n))) if share < 1 else 1.0,
+        value=alike / n,
+        ci_low=ci_low if alike else 0.0,
+        ci_high=ci_high if alike < n else 1.0,
         n_items=n,
         n_annotators=data.n_annotators,
         interval="Wilson interval over units",

@@ -52,10 +52,8 @@ def icc(
         NaN, or no row, where an answer is missing.
     form : {"icc1", "icc2", "icc3", "icc1k", "icc2k", "icc3k"}
         Which one (Shrout and Fleiss' names; McGraw and Wong's ICC(1), ICC(A,1), ICC(C,1), then of k).
-    criterion : str, optional
-        Which criterion of a frame that holds several.
-    mapping : mapping of str to str, optional
-        Columns of a frame that have other names: yours -> that of the tidy table.
+    criterion, mapping
+        As for :func:`reliability_data`.
     confidence : float
         Level of the interval: from the F distribution where complete, else by profile likelihood.
 

@@ -34,10 +34,8 @@ def cohen_kappa(
         NaN, or no row, where an answer is missing.
     weights : {"identity", "linear", "quadratic", "ordinal"}
         Part agreement of two categories (:func:`analysis.agreement.gwet_ac2`); identity is the plain kappa.
-    criterion : str, optional
-        Which criterion of a frame that holds several.
-    mapping : mapping of str to str, optional
-        Columns of a frame that have other names: yours -> that of the tidy table.
+    criterion, mapping
+        As for :func:`reliability_data`.
     confidence : float
         Level of the interval: value ± normal quantile x the asymptotic standard error, at most 1.
 

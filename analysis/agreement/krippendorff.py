@@ -41,10 +41,8 @@ def krippendorff_alpha(
         NaN, or no row, where an answer is missing.
     level : {"nominal", "ordinal", "interval", "ratio"}
         How far apart two values are; there is no default.
-    criterion : str, optional
-        Which criterion of a frame that holds several.
-    mapping : mapping of str to str, optional
-        Columns of a frame that have other names: yours -> that of the tidy table.
+    criterion, mapping
+        As for :func:`reliability_data`.
     confidence : float
         Level of the interval.
     replicates : int

@@ -53,10 +53,8 @@ def pairwise_agreement(
         NaN, or no row, where an answer is missing.
     level : {"ordinal", "nominal", "interval", "ratio"}
         Level of Krippendorff's alpha of the pair.
-    criterion : str, optional
-        Which criterion of a frame that holds several.
-    mapping : mapping of str to str, optional
-        Columns of a frame that have other names: yours -> that of the tidy table.
+    criterion, mapping
+        As for :func:`reliability_data`.
 
     Returns
     -------
@@ -100,10 +98,8 @@ def mean_kendall_tau(
     ----------
     answers : array of shape (n_units, n_annotators), tidy frame or ReliabilityData
         NaN, or no row, where an answer is missing.
-    criterion : str, optional
-        Which criterion of a frame that holds several.
-    mapping : mapping of str to str, optional
-        Columns of a frame that have other names: yours -> that of the tidy table.
+    criterion, mapping
+        As for :func:`reliability_data`.
 
     Returns
     -------

@@ -19,7 +19,7 @@ from analysis.answers.order import Order, toward
 from analysis.answers.plan import Plan
 from analysis.answers.tables import answered_rows
 from analysis.statistics.coding import Codes, Floats, Ints, code, fold, scale_of, snap
-from analysis.statistics.record import AtMostOne, Coefficient, Count, Probability, Record, fields_of
+from analysis.statistics.record import AtMostOne, Coefficient, Count, Probability, Record, fields_of, record_like
 
 FEW_VALUES = 20  # whole numbers up to which a scale is taken as ordered steps
 JUDGED: dict[Source, Level] = {"preferences": "interval", "choices": "nominal"}
@@ -141,20 +141,14 @@ def _rows(answered: Answered, group: str, criterion: str) -> Iterator[AgreementR
 def agreement_row(found: Agreement, source: Source, group: str, criterion: str, level: Level) -> AgreementRow:
     """Return a coefficient as a row; ``level`` is the one that fits the scale."""
     alpha = found.measure.startswith("krippendorff_alpha")
-    return AgreementRow(
+    return record_like(
+        AgreementRow,
+        found,
         source=source,
         group=group,
         criterion=criterion,
-        measure=found.measure,
-        value=found.value,
-        ci_low=found.ci_low,
-        ci_high=found.ci_high,
-        n_items=found.n_items,
-        n_annotators=found.n_annotators,
-        interval=found.interval,
         estimator=found.settings.get("estimator"),
         fits_scale=found.measure.endswith(level) if alpha else None,
-        reason=found.reason,
     )
 
 

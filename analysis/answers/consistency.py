@@ -109,12 +109,8 @@ def direction_sums(preferences: pl.DataFrame) -> pl.DataFrame:
 
 def exact_directions(row: Mapping[str, Any]) -> tuple[Fraction, Fraction]:
     """Return both directions of a row of :func:`direction_sums` in exact arithmetic."""
-    forth, back = (_mean([_mean(list(map(_exact, cell))) for cell in row[side]]) for side in ("forth", "back"))
+    forth, back = (_mean([_mean(list(map(Fraction, cell))) for cell in row[side]]) for side in ("forth", "back"))
     return forth, back
-
-
-def _exact(text: str) -> Fraction:
-    return Fraction(Decimal(text))
 
 
 def _mean(values: list[Fraction]) -> Fraction:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from analysis.statistics.record import Count, Positive, Record, Share, Source, names_of
-from spa.live import Decision, LivePair, LiveState, LiveSystem, live_states
+from analysis.statistics.record import Count, Positive, Record, Share, Source, record_like
+from spa.live import Decision, live_states
 
 if TYPE_CHECKING:
     from spa.responses.store import Store
@@ -117,16 +117,12 @@ def live_study(study: Study, store: Store, exported: Tables) -> LiveStudy | None
         **{name: facts[name] for name in ("answers", "error_rate", "effect", "margin", "least", "most")},
         criteria=tuple(facts["criteria"]),
         scale_width=rating_scale_width(study) if facts["answers"] == "ratings" else None,
-        groups=tuple(LiveGroup(**{name: getattr(one, name) for name in names_of(LiveGroup)}) for one in states),
-        pairs=tuple(_row(one, pair) for one in states for pair in one.pairs),
+        groups=tuple(record_like(LiveGroup, one) for one in states),
+        pairs=tuple(record_like(LivePairRow, pair, group=one.group) for one in states for pair in one.pairs),
         top=study.stopping.top,
         order=study.stopping.order,
         epsilon=study.stopping.epsilon if ranks_systems(study) else None,
-        systems=tuple(
-            LiveSystemRow(group=one.group, **{name: getattr(row, name) for name in names_of(LiveSystem)})
-            for one in states
-            for row in one.systems
-        ),
+        systems=tuple(record_like(LiveSystemRow, row, group=one.group) for one in states for row in one.systems),
     )
 
 
@@ -135,7 +131,3 @@ def is_undecided(live: LiveStudy, groups: Sequence[str]) -> bool:
     found = {one.group: one for one in live.groups}
     group = next((found[name] for name in groups if name in found), None)
     return group is not None and not group.enough
-
-
-def _row(state: LiveState, pair: LivePair) -> LivePairRow:
-    return LivePairRow(group=state.group, **{name: getattr(pair, name) for name in names_of(LivePair)})

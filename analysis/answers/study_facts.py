@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.answers.live_rows import LiveStudy
 from analysis.answers.plan import Plan, parse_expectations
-from analysis.statistics.record import Count, Record, names_of
+from analysis.statistics.record import Count, Record, record_like
 from spa.forms.form import ChoiceTarget, Form, PreferenceTarget, RankingTarget, RatingTarget, SpanTarget
 
 if TYPE_CHECKING:
     from analysis.answers.beside import FileBeside
     from spa.responses.decisions import Decision
     from spa.study.study import Study
+
+ASKED_AS: dict[type[Any], str] = {
+    PreferenceTarget: "spa",
+    SpanTarget: "spans",
+    ChoiceTarget: "choice",
+    RankingTarget: "ranking",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +128,7 @@ class StudyFacts(StudyReport):
 
     def reported(self) -> StudyReport:
         """Return the facts that stand in results.json under ``study``."""
-        return StudyReport(**{name: getattr(self, name) for name in names_of(StudyReport)})
+        return record_like(StudyReport, self)
 
 
 def facts_of(
@@ -158,17 +165,10 @@ def facts_of(
         id=study.id,
         title=study.title,
         language=study.language,
-        systems=tuple(
-            StudySystem(id=system.id, name=system.name or system.id, role=system.role) for system in study.systems
-        ),
+        systems=tuple(record_like(StudySystem, system, name=system.name or system.id) for system in study.systems),
         criteria=tuple(
-            StudyCriterion(
-                id=criterion.id,
-                name=criterion.name,
-                lower_is_better=criterion.lower_is_better,
-                options=tuple(StudyOption(**option.model_dump()) for option in criterion.options),
-            )
-            for criterion in study.criteria
+            record_like(StudyCriterion, one, options=tuple(record_like(StudyOption, option) for option in one.options))
+            for one in study.criteria
         ),
         exposures=exposures,
         elicitations=ways,
@@ -176,9 +176,7 @@ def facts_of(
         annotators_wanted=study.people.annotators,
         pay=None if study.people.pay is None else str(study.people.pay),
         currency=study.people.currency,
-        dropped_items=tuple(
-            StudyDroppedItem(item_id=item.item_id, rule=item.rule, evidence=item.evidence) for item in dropped
-        ),
+        dropped_items=tuple(record_like(StudyDroppedItem, item) for item in dropped),
         fingerprint=fingerprint,
         pairs=tuple(dict.fromkeys((*study.pairs, *study.choice_pairs))),
     )
@@ -186,27 +184,10 @@ def facts_of(
 
 def plan_of(study: Study) -> Plan:
     """Take the plan from a study's ``[analysis]`` section."""
-    given = study.analysis
-    return Plan(
-        fwer=given.fwer,
-        confidence=given.confidence,
-        consistency_tau=given.consistency_tau,
-        family=given.family,
-        correction=given.correction,
-        unit=given.unit,
-        rating_test=given.rating_test,
-        max_failed_checks=given.max_failed_checks,
-        min_outputs_seen=given.min_outputs_seen,
-        max_words_per_minute=given.max_words_per_minute,
-        max_same_answers=given.max_same_answers,
-        repeat_submissions=given.repeat_submissions,
-        extra_answers=given.extra_answers,
-        incomplete_answers=given.incomplete_answers,
-        regularisation=given.regularisation,
-        epsilon=given.epsilon,
-        equivalence_margin=given.equivalence_margin,
-        equivalence_margin_ratings=given.equivalence_margin_ratings,
-        expected=parse_expectations(given.expected, "[analysis] expected"),
+    return record_like(
+        Plan,
+        study.analysis,
+        expected=parse_expectations(study.analysis.expected, "[analysis] expected"),
         lower_is_better=frozenset(row.id for row in study.criteria if row.lower_is_better),
         seed=study.seed,
     )
@@ -218,16 +199,9 @@ def _questions(form: Form) -> tuple[StudyQuestion, ...]:
     found: dict[tuple[str, str], str] = {}
     for question in form.questions("everybody"):
         target = question.target
-        if isinstance(target, PreferenceTarget):
-            found.setdefault(("spa", target.criterion), question.text)
-        elif isinstance(target, RatingTarget):
-            found.setdefault((target.elicitation, target.criterion), question.text)
-        elif isinstance(target, SpanTarget):
-            found.setdefault(("spans", target.criterion), question.text)
-        elif isinstance(target, ChoiceTarget):
-            found.setdefault(("choice", target.criterion), question.text)
-        elif isinstance(target, RankingTarget):
-            found.setdefault(("ranking", target.criterion), question.text)
+        if isinstance(target, RatingTarget | PreferenceTarget | SpanTarget | ChoiceTarget | RankingTarget):
+            way = target.elicitation if isinstance(target, RatingTarget) else ASKED_AS[type(target)]
+            found.setdefault((way, target.criterion), question.text)
     return tuple(
         StudyQuestion(elicitation=way, criterion=criterion, text=render_emphasis(text).striptags())
         for (way, criterion), text in found.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -209,20 +209,8 @@ def _checked(raw: Mapping[str, RawTable], reading: Reading, problems: list[str])
         if kind in LAYOUTS:
             check_answers(check, kind, reading.scales)
             check_together(check, kind, reading.scales)
-        elif kind == "metrics":
-            _check_metrics(check, METRIC_COLUMNS, "output (item and system)")
-        elif kind == "corpus_metrics":
-            _check_metrics(check, CORPUS_METRIC_COLUMNS, "system")
-        elif kind == "identical_pairs":
-            _check_identical_pairs(check)
-        elif kind == "spans":
-            check_spans(check)
-        elif kind == "reading":
-            _check_reading(check)
-        elif kind == "exclusions":
-            _check_exclusions(check)
         else:
-            _check_annotators(check)
+            CHECKS[kind](check)
         problems += check.problems
         checked[kind] = check.frame
     if problems:
@@ -231,7 +219,6 @@ def _checked(raw: Mapping[str, RawTable], reading: Reading, problems: list[str])
 
 
 def _with_counts(ratings: pl.DataFrame | None, spans: pl.DataFrame) -> pl.DataFrame:
-    """Add to the ratings the counts of marked errors."""
     frame = tidy_frame(error_counts(spans), "spans table", {}, KNOWN["ratings"], coded=True)
     check = Check(frame.with_row_index("row", offset=1), "spans table")
     check_answers(check, "ratings", ())
@@ -303,3 +290,14 @@ def _check_exclusions(check: Check) -> None:
         check_kind(check)
     taken = pl.col("rule").is_in(PLANNED_RULES)
     check.refuse(taken, "rule", f"rule must be a name of your own, not one of the plan's ({', '.join(PLANNED_RULES)})")
+
+
+CHECKS: dict[str, Callable[[Check], None]] = {
+    "metrics": lambda check: _check_metrics(check, METRIC_COLUMNS, "output (item and system)"),
+    "corpus_metrics": lambda check: _check_metrics(check, CORPUS_METRIC_COLUMNS, "system"),
+    "identical_pairs": _check_identical_pairs,
+    "spans": check_spans,
+    "reading": _check_reading,
+    "exclusions": _check_exclusions,
+    "annotators": _check_annotators,
+}

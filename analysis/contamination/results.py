@@ -20,8 +20,8 @@ from analysis.contamination.scores import (
     familiarity_scores,
 )
 from analysis.figures.plain_text import percent, shown_name
-from analysis.preference_checks.coherence import wilson
 from analysis.statistics.record import Count, Positive, Record, Share
+from analysis.statistics.wilson import wilson
 from spa.errors import AnalysisError
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -381,10 +381,8 @@ def _averaged(level: Level, a: Floats, b: Floats, confidence: float) -> list[Lev
             rows.append(replace(row, value=exact_mean(defined.tolist()), reason=SHARED_ITEMS))
             continue
         test = one_sample(defined, against=0.0, confidence=confidence)
-        bounds = {} if test.ci_low is None or test.ci_high is None else _within_bounds(test.ci_low, test.ci_high)
-        rows.append(replace(row, value=test.mean, p_value=test.p_value, reason=test.reason, **bounds))
+        row = replace(row, value=test.mean, p_value=test.p_value, reason=test.reason)
+        if test.ci_low is not None and test.ci_high is not None:
+            row = replace(row, ci_low=max(test.ci_low, -1.0), ci_high=min(test.ci_high, 1.0), interval=OVER_ITEMS)
+        rows.append(row)
     return rows
-
-
-def _within_bounds(low: float, high: float) -> dict[str, Any]:
-    return {"ci_low": max(low, -1.0), "ci_high": min(high, 1.0), "interval": OVER_ITEMS}

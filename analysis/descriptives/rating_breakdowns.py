@@ -145,7 +145,6 @@ def _answers(table: pl.DataFrame, order: Order) -> Iterator[tuple[str, tuple[str
 
 
 def _agreement(data: ReliabilityData, level: Level) -> dict[str, Any]:
-    """Return the fields of a system that say how far its raters agree."""
     alpha, exact = krippendorff_alpha(data, level=level), exact_agreement(data)
     tau = mean_kendall_tau(data) if data.n_annotators <= FEW_ANNOTATORS else None
     reasons = [found.reason for found in (alpha, exact, tau) if found is not None and found.value is None]
@@ -195,7 +194,6 @@ def _by_variant(cells: pl.DataFrame, order: Order, plan: Plan) -> Iterator[Varia
 
 
 def _by_annotator(cells: pl.DataFrame, order: Order) -> Iterator[AnnotatorMean]:
-    """Average the ratings of each person."""
     for (group, annotator), own in cells.partition_by("group", "annotator_id", as_dict=True).items():
         places, totals = _totals(own, ("criterion", "system"), order)
         for number, place in enumerate(places):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -136,13 +136,10 @@ def cross_validated(vectors: Floats, labels: Codes, fold_of: Codes, n_classes: i
         own = vectors[train] - mean
         ridge = own.T @ own + PENALTY * np.eye(own.shape[1])
         weights = (vectors[test] - mean) @ np.linalg.solve(ridge, own.T)  # (n_test, n_train)
-        for rows in _slices(len(labels), step):
+        for start in range(0, len(labels), step):
+            rows = slice(start, start + step)
             targets = np.eye(n_classes)[labels[rows][:, train]]  # (n_rows, n_train, n_classes)
             scores = weights @ targets + targets.mean(axis=1, keepdims=True) * (1 - weights.sum(axis=1)[:, None])
             hits[rows] += np.sum(scores.argmax(axis=-1) == labels[rows][:, test], axis=1)
     hits /= labels.shape[1]
     return hits
-
-
-def _slices(n: int, step: int) -> Iterator[slice]:
-    return (slice(start, min(n, start + step)) for start in range(0, n, step))

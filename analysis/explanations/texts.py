@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from analysis.statistics.record import record_like
+
 if TYPE_CHECKING:
     from analysis.answers.study_facts import InterviewAnswer, StudyReport
     from analysis.descriptives.explanations import ExplanationRow
@@ -39,18 +41,12 @@ class ExplainedText:
 def explained_texts(rows: Iterable[ExplanationRow], interview: Iterable[InterviewAnswer] = ()) -> list[ExplainedText]:
     """Return explanations in their order, then comments; texts of white space only are left out."""
     found = [
-        ExplainedText(
-            group=row.group,
-            annotator_kind=row.annotator_kind,
-            annotator_id=row.annotator_id,
-            criterion=row.criterion,
+        record_like(
+            ExplainedText,
+            row,
             unit=row.item_id or row.assignment_id or row.annotator_id,
-            item_id=row.item_id,
             system=row.system or row.system_x,
-            system_y=row.system_y,
             sample=row.sample or row.sample_x,
-            sample_y=row.sample_y,
-            value=row.value,
             text=row.explanation,
         )
         for row in rows

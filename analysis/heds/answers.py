@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from analysis.answers.preregistration import frozen_plan
 from analysis.heds.form import option
 from analysis.results.records import Results
@@ -124,13 +126,14 @@ def about_criteria(workspace: Workspace, results: Results) -> dict[str, Answers]
     found: dict[str, Answers] = {}
     for row in asked:
         way, criterion = row.elicitation, named.get(row.criterion)
+        size, values = _scale(study, way, criterion)
         found[f"{row.criterion} ({way})"] = {
             ("4.2.1", None): option("4.2.1", 2),
             ("4.2.2", None): option("4.2.2", 2 if way in RELATIVE else 1),
             ("4.2.3", None): option("4.2.3", 1),
             ("4.3.1.1", None): OVERALL if criterion is None else criterion.name,
-            ("4.3.3", None): _size(study, way, criterion),
-            ("4.3.4", None): _range(study, way, criterion),
+            ("4.3.3", None): str(size),
+            ("4.3.4", None): values,
             ("4.3.5", None): option("4.3.5", SEEN_AS[way]),
             ("4.3.7", None): row.text,
             ("4.3.8", None): option("4.3.8", FORMS[way]),
@@ -146,36 +149,22 @@ def about_criteria(workspace: Workspace, results: Results) -> dict[str, Answers]
     return found
 
 
-def _size(study: Study, way: str, criterion: Criterion | None) -> str:
-    if way == "likert" and study.likert is not None:
-        return str(study.likert.points)
-    if way == "choice":
-        return "3" if study.choices is not None and study.choices.ties else "2"
+def _scale(study: Study, way: str, criterion: Criterion | None) -> tuple[int, str]:
+    values: Sequence[str] = ()
     if way == "ranking":
-        return str(_ranked(study))
-    if way == "category" and criterion is not None:
-        return str(len(criterion.options))
-    if way == "spans" and study.spans is not None:
-        return str(len(study.spans.severities))
-    return "101"
-
-
-def _range(study: Study, way: str, criterion: Criterion | None) -> str:
+        size = (study.ranking and study.ranking.size) or len(study.compared)
+        return size, f"ranks 1 to {size}, tie"
     if way == "likert" and study.likert is not None:
-        return ", ".join(str(point) for point in range(1, study.likert.points + 1))
-    if way == "choice":
-        return "first, second" + (", tie" if study.choices is not None and study.choices.ties else "")
-    if way == "ranking":
-        return f"ranks 1 to {_ranked(study)}, tie"
-    if way == "category" and criterion is not None:
-        return ", ".join(each.text for each in criterion.options)
-    if way == "spans" and study.spans is not None:
-        return ", ".join(study.spans.severities)
-    return "0 to 100 in whole numbers" + (" (per cent)" if way == "spa" else "")
-
-
-def _ranked(study: Study) -> int:
-    return (study.ranking and study.ranking.size) or len(study.compared)
+        values = [str(point) for point in range(1, study.likert.points + 1)]
+    elif way == "choice":
+        values = ["first", "second", *(["tie"] if study.choices is not None and study.choices.ties else [])]
+    elif way == "category" and criterion is not None:
+        values = [each.text for each in criterion.options]
+    elif way == "spans" and study.spans is not None:
+        values = list(study.spans.severities)
+    else:
+        return 101, "0 to 100 in whole numbers" + (" (per cent)" if way == "spa" else "")
+    return len(values), ", ".join(values)
 
 
 def _aggregated(way: str, results: Results) -> str:

@@ -100,7 +100,6 @@ def _places(sheets: Sequence[Sheet]) -> Iterator[tuple[str, HedsQuestion, Sheet]
 
 
 def _with(sheet: Sheet, person: Answers) -> Sheet:
-    """Return a sheet with the answers of a person in place of the study's."""
     own = {question.number: person[place] for place, question, _ in _places([sheet]) if place in person}
     return replace(sheet, answers={**sheet.answers, **own}, filled_in=frozenset(own))
 

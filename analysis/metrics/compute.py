@@ -147,7 +147,6 @@ def _is_reference(study: Study, system: str) -> bool:
 
 
 def _lacking(name: str, study: Study, outputs: Outputs, settings: MetricSettings) -> str | None:
-    """Say in a line what is lacking for a metric."""
     kind = KINDS[name]
     absent = [library for library in kind.libraries if find_spec(library) is None]
     if absent:

@@ -22,7 +22,7 @@ from analysis.comparisons.ratings import (
 from analysis.correlations.coefficients import correlate_series, prepare
 from analysis.statistics.corrections import Verdict, with_verdicts
 from analysis.statistics.rank_orders import Ranking, order_systems, ranks
-from analysis.statistics.record import Coefficient, Count, Positive, Probability, RankedSource, Record
+from analysis.statistics.record import Coefficient, Count, Positive, Probability, RankedSource, Record, record_like
 
 GROUP = "metrics"
 NO_DIRECTION = "higher_is_better is not given, so neither system is ahead"
@@ -150,19 +150,14 @@ def metric_results(
     orders = [row for row in rankings if row.group in people and row.source != "ratings_bt"]
     return MetricResults(
         means=tuple(
-            MetricMean(
+            record_like(
+                MetricMean,
+                row,
                 metric=row.criterion,
-                system=row.system,
-                n=row.n,
-                mean=row.mean,
-                sd=row.sd,
-                ci_low=row.ci_low,
-                ci_high=row.ci_high,
                 corpus=whole.get((row.criterion, row.system)),
                 rank=placed[row.criterion].get(row.system),
                 higher_is_better=directions[row.criterion],
                 signature=signatures.get(row.criterion),
-                reason=row.reason,
             )
             for row in means
         ),
@@ -211,21 +206,10 @@ def _places(
 
 
 def _test(row: RatingTest, higher: bool | None) -> MetricTest:
-    return MetricTest(
+    return record_like(
+        MetricTest,
+        row,
         metric=row.criterion,
-        system_x=row.system_x,
-        system_y=row.system_y,
-        test=row.test,
-        n=row.n,
-        mean_difference=row.mean_difference,
-        ci_low=row.ci_low,
-        ci_high=row.ci_high,
-        t=row.t,
-        df=row.df,
-        p_value=row.p_value,
-        p_adjusted=row.p_adjusted,
-        n_tests=row.n_tests,
-        stars=row.stars,
         verdict=None if higher is None else row.verdict,
         reason=row.reason or (NO_DIRECTION if higher is None else None),
     )

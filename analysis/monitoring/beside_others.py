@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 
@@ -91,32 +91,24 @@ def _of(source: Source, table: pl.DataFrame, annotator_id: str, assignment_id: s
     return [_row(source, row) for row in joined.to_dicts()]
 
 
-def _row(source: Source, row: dict[str, object]) -> AnswerBeside:
+def _row(source: Source, row: dict[str, Any]) -> AnswerBeside:
     systems = ("system",) if source == "ratings" else ("system_x", "system_y")
 
     def texts(names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(str(row[name]) for name in names if row.get(name) is not None)
+        return tuple(row[name] for name in names if row.get(name) is not None)
 
     return AnswerBeside(
         source=source,
-        criterion=str(row["criterion"]),
-        exposure=_text(row.get("exposure")),
-        item_id=_text(row.get("item_id")),
+        criterion=row["criterion"],
+        exposure=row.get("exposure"),
+        item_id=row.get("item_id"),
         systems=texts(systems),
         labels=texts(SHOWN[source]),
-        own=_number(row["value"]),
-        reason=_text(row["missing_reason"]),
-        people=_number(row["people"]),
-        n_people=int(str(row["n_people"] or 0)),
-        raters=_number(row["raters"]),
-        n_raters=int(str(row["n_raters"] or 0)),
-        explanation=_text(row.get("explanation")),
+        own=row["value"],
+        reason=row["missing_reason"],
+        people=row["people"],
+        n_people=row["n_people"] or 0,
+        raters=row["raters"],
+        n_raters=row["n_raters"] or 0,
+        explanation=row.get("explanation"),
     )
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)
-
-
-def _number(value: object) -> float | None:
-    return value if isinstance(value, float) else None

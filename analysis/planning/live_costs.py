@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from bisect import bisect_left
 from dataclasses import replace
 
 import numpy as np
@@ -66,7 +66,8 @@ def live_costs(
         unequal = [_on_unit_scale(assumptions, value) for value in differences]
     except ValueError:
         return ()
-    own = rule or StoppingRule(error_rate=assumptions.fwer, effect=_unit_effect(assumptions, difference), least=10)
+    effect = min(0.49, difference if assumptions.kind != "likert" else difference / assumptions.largest / 2)
+    own = rule or StoppingRule(error_rate=assumptions.fwer, effect=effect, least=10)
     if studies < FEWEST or longest <= own.least:
         return ()
     n_tests = assumptions.n_tests
@@ -101,9 +102,13 @@ def _cost(
     ended = replay(values[:, :most], replace(rule, most=most))
     closed = np.where(ended.decisions == "", most, ended.decided_at).max(axis=1)
     reached = float((ended.decisions == "x")[:, hard].mean())
-    fixed = _smallest(lambda n: _holm_power(values[:, :n], hard, assumptions.fwer) >= reached, longest)
-    if fixed is None:
+
+    def enough(n: int) -> bool:
+        return _holm_power(values[:, :n], hard, assumptions.fwer) >= reached
+
+    if not enough(longest):
         return None
+    fixed = bisect_left(range(longest), True, lo=2, key=enough)
     recruited = 1 / (1 - assumptions.exclusion_rate)
     directions = assumptions.directions if assumptions.kind == "spa" else None
     asked = None if directions is None else float(ended.n.sum(axis=1).mean()) * directions * recruited
@@ -138,17 +143,6 @@ def _holm_power(values: Floats, hard: list[int], fwer: float) -> float:
     return float(found[:, hard].mean())
 
 
-def _smallest(enough: Callable[[int], bool], most: int) -> int | None:
-    """Return the smallest n from 2 to ``most`` that is enough, where more always are."""
-    low, high = 2, most
-    if not enough(high):
-        return None
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle + 1, high)
-    return low
-
-
 def _on_unit_scale(assumptions: Assumptions, difference: float) -> tuple[Floats, Floats]:
     points, chances = answers(assumptions, difference)
     if assumptions.kind == "likert":
@@ -166,7 +160,3 @@ def _unequal(assumptions: Assumptions, difference: float) -> list[float]:
             break
         possible.append(difference * times)
     return [possible[place % len(possible)] for place in range(assumptions.n_tests)]
-
-
-def _unit_effect(assumptions: Assumptions, difference: float) -> float:
-    return min(0.49, difference if assumptions.kind != "likert" else difference / assumptions.largest / 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 from dataclasses import asdict
 from decimal import Decimal
@@ -38,16 +39,8 @@ def plan_json(plan: PowerPlan) -> dict[str, Any]:
     found["notes"] = list(notes(plan))
     for row in found["rows"]:
         row["shown"] = plan.assumptions.shown(row["need"]["difference"])
-    shown: dict[str, Any] = _plain(found)
+    shown: dict[str, Any] = json.loads(json.dumps(found, default=str))
     return shown
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return str(value) if isinstance(value, Decimal) else value
 
 
 def notes(plan: PowerPlan) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ import numpy as np
 from scipy.optimize import root
 from scipy.special import softmax, stdtr
 
-from analysis.planning.variance import Components
 from analysis.statistics.coding import Floats, Ints
 
 
@@ -161,42 +160,6 @@ def holm_rejects(p_values: Floats, *, fwer: float) -> np.ndarray[tuple[int, ...]
     rejected = np.empty_like(passed)
     np.put_along_axis(rejected, order, passed, axis=1)
     return rejected
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CrossedSimulation:
-    """How often the annotators' t-test rejects when items, too, are drawn anew."""
-
-    replicates: int
-    rejected: Share
-
-
-def simulate_crossed(
-    components: Components,
-    *,
-    difference: float,
-    annotators: int,
-    n_items: int,
-    pool: int,
-    alpha: float,
-    replicates: int,
-    rng: np.random.Generator,
-) -> CrossedSimulation:
-    """Draw annotators and items from normal distributions and test annotators' means, as the report does.
-
-    Annotator j reads items j * n_items, ..., modulo ``pool``, so items are seen equally often. With a
-    difference of 0 this shows how far the test may be generalised to other items: it may where nobody
-    shares an item, and rejects too often where the same few items are read by many.
-    """
-    shown = np.arange(annotators * n_items).reshape(annotators, n_items) % pool
-    own = math.sqrt(components.annotator_sd**2 + components.residual_sd**2 / n_items + components.answer_sd**2)
-    values = difference + own * rng.standard_normal((replicates, annotators))
-    effects = components.item_sd * rng.standard_normal((replicates, pool))
-    for column in shown.T:
-        values += effects[:, column] / n_items
-    t = values.mean(axis=1) / (values.std(axis=1, ddof=1) / math.sqrt(annotators))
-    p_values = 2 * stdtr(annotators - 1, -np.abs(t))
-    return CrossedSimulation(replicates=replicates, rejected=_share(float(np.mean(p_values <= alpha)), replicates))
 
 
 def _t_tests(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from scipy.optimize import brentq
@@ -74,17 +75,25 @@ def annotators_needed(
     def enough(annotators: int) -> bool:
         return expected_power(effect, annotators, alpha=alpha, exclusion_rate=exclusion_rate) >= power
 
+    annotators = smallest_number(enough, MOST)
+    if annotators is None:
+        return _none(difference, power, f"more than {MOST:,} annotators")
+    reached = expected_power(effect, annotators, alpha=alpha, exclusion_rate=exclusion_rate)
+    return Need(difference=difference, power=power, annotators=annotators, reached=reached)
+
+
+def smallest_number(enough: Callable[[int], bool], most: int) -> int | None:
+    """Return the smallest number of annotators that is enough, where more always are; none where ``most`` are not."""
     high = LEAST
     while not enough(high):
-        if high >= MOST:
-            return _none(difference, power, f"more than {MOST:,} annotators")
-        high = min(2 * high, MOST)
-    low = high // 2 if high > LEAST else LEAST - 1
+        if high >= most:
+            return None
+        high = min(2 * high, most)
+    low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
-    reached = expected_power(effect, high, alpha=alpha, exclusion_rate=exclusion_rate)
-    return Need(difference=difference, power=power, annotators=high, reached=reached)
+    return high
 
 
 def detectable_difference(

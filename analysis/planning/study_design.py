@@ -146,5 +146,4 @@ def _likert(study: Study, pool: int) -> dict[str, Any]:
 
 
 def _criteria(study: Study, kind: Kind) -> int:
-    """Return how many criteria share a family."""
     return len(study.criteria_of(kind)) if study.analysis.family == "all" else 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri, stdtrit
 
 from analysis.planning.power import LEAST, chances_to_stay, t_power
-from analysis.planning.solve import Detectable, Need
+from analysis.planning.solve import Detectable, Need, smallest_number
 from analysis.planning.variance import Components
 from analysis.statistics.coding import Floats, Ints
 
@@ -122,7 +122,7 @@ def unpaired_need(test: UnpairedTest, difference: float, power: float, alpha: fl
     pool, item_sd = test.items.pool, test.components.item_sd
     number = None
     if not item_sd or t_power(difference / item_sd, pool, alpha=alpha) > power:  # what infinitely many would find
-        number = smallest_number(lambda count: test.power(count, difference, alpha), power)
+        number = smallest_number(lambda count: test.power(count, difference, alpha) >= power, MOST)
     if number is None:
         reason = f"more than {MOST:,} annotators, or more items than the study's {pool:,}"
         return Need(difference=difference, power=power, annotators=None, reached=None, reason=reason)
@@ -137,20 +137,6 @@ def unpaired_detectable(test: UnpairedTest, annotators: int, power: float, alpha
         return Detectable(annotators=annotators, power=power, difference=None, reason=reason)
     found = brentq(lambda difference: test.power(annotators, difference, alpha) - power, 0.0, largest, xtol=1e-6)
     return Detectable(annotators=annotators, power=power, difference=float(found))
-
-
-def smallest_number(power: Callable[[int], float], wanted: float) -> int | None:
-    """Return the smallest number of annotators whose power is that asked for, none where ``MOST`` do not reach it."""
-    high = LEAST
-    while power(high) < wanted:
-        if high >= MOST:
-            return None
-        high = min(2 * high, MOST)
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if power(middle) >= wanted else (middle, high)
-    return high
 
 
 def draw_errors(

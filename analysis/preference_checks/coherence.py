@@ -9,7 +9,6 @@ from itertools import combinations, permutations
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import ndtri
 
 from analysis.answers.plan import Plan
 from analysis.comparisons.families import with_adjusted_p
@@ -17,6 +16,7 @@ from analysis.comparisons.preferences import CHANCE, Comparisons, UnitPreference
 from analysis.statistics.coding import Floats, Ints, snap
 from analysis.statistics.record import Count, Probability, Record, Share
 from analysis.statistics.t_tests import TTest, one_sample
+from analysis.statistics.wilson import wilson
 
 NO_TRIPLE = "no three systems were all compared with each other by one annotator (as in a chain of pairs)"
 CERTAIN = "every annotator gave 0 or 1 to one of the pairs, whose odds are infinite"
@@ -202,7 +202,6 @@ def _check(triples: Sequence[_Triple]) -> list[_Checked]:
 
 
 def _by_test(units: UnitPreferences, n_tests: int) -> list[tuple[Ints, Floats]]:
-    """Return units, ascending, and values of every test."""
     order = np.lexsort((units.unit, units.test))
     ends = np.cumsum(np.bincount(units.test, minlength=n_tests))[:-1]
     return list(zip(np.split(units.unit[order], ends), np.split(units.value[order], ends), strict=True))
@@ -298,24 +297,6 @@ def _violated(weak: Truths, strong: Truths, confidence: float) -> dict[str, Any]
 def _averaged(result: TTest) -> dict[str, Any]:
     names = {"n_discrepancy": "n", "mean_discrepancy": "mean", "sd": "sd", "ci_low": "ci_low", "ci_high": "ci_high"}
     return {name: getattr(result, own) for name, own in names.items()}
-
-
-def wilson(count: int, n: int, confidence: float) -> tuple[float, float]:
-    """Return the score interval of a share.
-
-    References
-    ----------
-    Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference. Journal of
-    the American Statistical Association, 22(158), 209-212.
-
-    >>> [round(end, 4) for end in wilson(8, 10, 0.95)]
-    [0.4902, 0.9433]
-    """
-    z = float(ndtri((1 + confidence) / 2))
-    share = count / n
-    centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    return max(0.0, centre - half), min(1.0, centre + half)
 
 
 def _discrepancies(values: Floats) -> Floats:

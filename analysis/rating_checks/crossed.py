@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from analysis.rating_checks.many_tests import NOTHING_PAIRED, Flags, ManyTests, no_variation, sums_by
+from analysis.rating_checks.many_tests import NOTHING_PAIRED, Flags, ManyTests, no_variation, sums_by, untested
 from analysis.statistics.coding import Floats, Ints, fold, scale_of, snap
 from analysis.statistics.t_tests import NO_VARIATION
 
@@ -127,9 +127,8 @@ def crossed_tests(
     with np.errstate(all="ignore"):
         mean = sums_by(pair, values, n_pairs) / n
     if not len(pair) or annotator.min() == annotator.max():  # as with most LLMs: nothing to add up
-        nothing = np.full(n_pairs, np.nan)
         reasons: list[str | None] = [ONE_ANNOTATOR if count else NOTHING_PAIRED for count in n]
-        return ManyTests(n=n, estimate=mean, df=nothing, p_value=nothing, low=nothing, high=nothing, reasons=reasons)
+        return replace(untested(reasons), n=n, estimate=mean)
     rest = snap(values - mean[pair], scale=scale, digits=13)
     squares = [_squares(pair, cluster, rest, n_pairs) for cluster in (annotator, item, fold(annotator, item).of)]
     same = no_variation(pair, values, n_pairs)

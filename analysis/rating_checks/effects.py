@@ -62,8 +62,8 @@ def superiority(
     low, high = cut(found.low), cut(found.high)
     return EffectSize(
         value=float(found.estimate[0]),
-        ci_low=_known(float(low[0])),
-        ci_high=_known(float(high[0])),
+        ci_low=known_number(low[0]),
+        ci_high=known_number(high[0]),
         n=len(means),
         reason=found.reasons[0],
     )
@@ -126,7 +126,7 @@ def hedges_g(
     difference, without = mean_without(means[0], means[1])
     pair = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64)
     found = jackknife(sums, *pair, np.array([difference]), without[None, :], confidence)
-    value, low, high = (_known(float(column[0])) for column in (found.value, found.low, found.high))
+    value, low, high = (known_number(column[0]) for column in (found.value, found.low, found.high))
     return EffectSize(value=value, ci_low=low, ci_high=high, n=int(found.n[0]), reason=found.reasons[0])
 
 
@@ -241,5 +241,6 @@ def _spread(sums: Sequence[Floats], x: Ints, y: Ints) -> Floats:
     return root
 
 
-def _known(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def known_number(value: float) -> float | None:
+    """Return a number of an array, ``None`` for NaN and infinity."""
+    return float(value) if math.isfinite(value) else None

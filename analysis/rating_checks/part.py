@@ -156,7 +156,6 @@ def check_sums(sums: PartSums, tests: Sequence[RatingTest], plan: Plan) -> PartC
 
 
 def _sums_of(cells: RatingCells, differences: Differences, plan: Plan) -> PartSums:
-    """Return what the checks need of the cells of one group and criterion."""
     k, levels = len(cells.systems), scale_levels(cells.value)
     place = cells.system * len(levels) + np.searchsorted(levels, cells.value)
 
@@ -201,7 +200,6 @@ def _sums_of(cells: RatingCells, differences: Differences, plan: Plan) -> PartSu
 
 
 def _unchecked(n_tests: int) -> PartChecks:
-    """Say of a part that it is too large."""
     none = untested([TOO_LARGE] * n_tests)
     unknown = (none.estimate, none.low, none.high)
     return PartChecks(
@@ -271,7 +269,6 @@ def standardised_tests(pairs: PairDifferences) -> ManyTests:
 
 
 def _with_reason(found: ManyTests, reason: str, there: Flags) -> ManyTests:
-    """Say why pairs that have differences have no result."""
     reasons = [
         reason if given == NOTHING_PAIRED and known else given
         for given, known in zip(found.reasons, there.tolist(), strict=True)

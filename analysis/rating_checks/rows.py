@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -13,6 +12,7 @@ from annotated_types import Ge
 from analysis.answers.plan import Plan
 from analysis.comparisons.choices import CHANCE, ChoiceTest
 from analysis.comparisons.ratings import RatingTest
+from analysis.rating_checks.effects import known_number
 from analysis.rating_checks.many_tests import ManyTests
 from analysis.rating_checks.part import METHODS, Effects, Method, PartChecks
 from analysis.rating_checks.respacing import Holds, Respacing
@@ -145,18 +145,16 @@ def _names(test: RatingTest | ChoiceTest) -> dict[str, Any]:
 
 
 def _effect_sizes(effects: Effects, place: int) -> dict[str, Any]:
-    """Return the fields of a test that say how large its difference is."""
     found: dict[str, Any] = {"effect_reason": effects.reasons[place]}
     for name in ("d_z", "hedges_g", "superiority"):
         for key, column in zip((name, f"{name}_low", f"{name}_high"), getattr(effects, name), strict=True):
-            found[key] = _known(column[place])
+            found[key] = known_number(column[place])
     if found["d_z"] is not None:
         found["d_z_interval"] = NONCENTRAL if effects.exact[place] else APPROXIMATE
     return found
 
 
 def _crossed_fields(crossed: RobustnessRow, df: float | None) -> dict[str, Any]:
-    """Return the fields of a test that say what the crossed test found."""
     return {
         "p_crossed": crossed.p_value,
         "p_crossed_adjusted": crossed.p_adjusted,
@@ -205,10 +203,4 @@ def _correct(
 
 
 def _numbers(columns: Sequence[Floats]) -> list[float | None]:
-    """Return the numbers of all parts, ``None`` where there is none."""
-    return [_known(value) for column in columns for value in column]
-
-
-def _known(value: float) -> float | None:
-    found = float(value)
-    return found if math.isfinite(found) else None
+    return [known_number(value) for column in columns for value in column]

@@ -7,13 +7,13 @@ from 14 values on (``tests/analysis/test_libraries.py``).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from scipy.special import ndtr
 
-from analysis.rating_checks.many_tests import NOTHING_PAIRED, ManyTests
+from analysis.rating_checks.many_tests import NOTHING_PAIRED, ManyTests, untested
 from analysis.statistics.coding import Floats, Ints
 from analysis.statistics.t_tests import ONE_UNIT
 
@@ -104,9 +104,8 @@ def signed_rank_tests(pair: Ints, values: Floats, n_pairs: int) -> ManyTests:
         if reasons[number] is None:
             rows = slice(ends[number] - n[number], ends[number])
             p_value[number] = _exact(twice[rows][size[rows] > 0], round(2 * plus[number]))
-    nothing = np.full(n_pairs, np.nan)
     p_value = np.where([reason is not None for reason in reasons], np.nan, p_value)
-    return ManyTests(n=n, estimate=estimate, df=nothing, p_value=p_value, low=nothing, high=nothing, reasons=reasons)
+    return replace(untested(reasons), n=n, estimate=estimate, p_value=p_value)
 
 
 def _exact(twice: Ints, plus: int) -> float:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from analysis.agreement.measures import MEASURES
 from analysis.agreement.rows import AgreementRow, AnnotatorPairRow
-from analysis.report.cells import cell
+from analysis.report.cells import Field, cell, number_column, tabulate, text_column
 from analysis.report.document import Block, Cell, Column, Fold, Heading, Paragraph, Section, Table, build_table
 from analysis.report.plots import agreement_figure
-from analysis.results.findings import OVERALL, by_criterion, confidence_words
+from analysis.results.findings import OVERALL, by_criterion, confidence_words, grouped
 from analysis.results.records import Results
 from analysis.results.words import Names, count, interval, listed, number, percent, sentence, slug
 
@@ -93,9 +93,6 @@ def _alone(results: Results, names: Names, rows: Sequence[AgreementRow]) -> list
 def _table(results: Results, names: Names, rows: Sequence[AgreementRow], name: str, about: str = "") -> Table:
     """Lay out the measures of one source, a line for each group and criterion."""
     source = SOURCES[rows[0].source]
-    lines: dict[tuple[str, str], list[AgreementRow]] = {}
-    for row in rows:
-        lines.setdefault((row.group, row.criterion), []).append(row)
     columns = [
         Column(title="Raters are", explanation="of an LLM, its repeated answers and forms are the raters"),
         Column(title="Criterion"),
@@ -115,7 +112,7 @@ def _table(results: Results, names: Names, rows: Sequence[AgreementRow], name: s
         ),
         Column(title="Note"),
     ]
-    cells = [_line(names, own) for own in lines.values()]
+    cells = [_line(names, own) for own in grouped(rows, lambda row: (row.group, row.criterion)).values()]
     return build_table(name, source.caption + about, columns, cells, _notes(rows), constant=("Criterion",))
 
 
@@ -157,9 +154,7 @@ def _value(row: AgreementRow | None) -> Cell:
 
 def _matrices(names: Names, pairs: Sequence[AnnotatorPairRow]) -> list[Block]:
     """Draw the agreement of every two raters where three or more can be compared, overall ratings first."""
-    parts: dict[tuple[str, str], list[AnnotatorPairRow]] = {}
-    for row in pairs:
-        parts.setdefault((row.group, row.criterion), []).append(row)
+    parts = grouped(pairs, lambda row: (row.group, row.criterion))
     shown = [
         (place, rows)
         for place, rows in sorted(parts.items(), key=lambda part: part[0][1] != OVERALL)
@@ -172,33 +167,21 @@ def _matrices(names: Names, pairs: Sequence[AnnotatorPairRow]) -> list[Block]:
 
 
 def _pairs(names: Names, rows: Sequence[AnnotatorPairRow]) -> Table:
-    columns = [
-        Column(title="Raters"),
-        Column(title="Group"),
-        Column(title="Criterion"),
-        Column(title="Outputs", explanation="rated by both", numeric=True),
-        Column(title="Alike", explanation="share of outputs with the very same answer", numeric=True),
-        Column(
-            title="Kendall\u2019s tau", explanation="1 = same order, 0 = unrelated, \u22121 = reversed", numeric=True
+    fields: list[Field[AnnotatorPairRow]] = [
+        text_column("Raters", lambda row: cell(f"{row.annotator_x} and {row.annotator_y}", quoted=True)),
+        text_column("Group", lambda row: sentence(names.group(row.group))),
+        text_column("Criterion", lambda row: names.criterion(row.criterion)),
+        number_column("Outputs", lambda row: count(row.n_items), "rated by both"),
+        number_column("Alike", lambda row: percent(row.exact_agreement), "share of outputs with the very same answer"),
+        number_column(
+            "Kendall\u2019s tau",
+            lambda row: number(row.kendall_tau),
+            "1 = same order, 0 = unrelated, \u22121 = reversed",
         ),
-        Column(title="Cohen\u2019s kappa", explanation="agreement beyond chance, answers alike or not", numeric=True),
-        Column(title="Alpha", explanation="Krippendorff\u2019s, of these two", numeric=True),
-        Column(title="Note"),
+        number_column(
+            "Cohen\u2019s kappa", lambda row: number(row.cohen_kappa), "agreement beyond chance, answers alike or not"
+        ),
+        number_column("Alpha", lambda row: number(row.krippendorff_alpha), "Krippendorff\u2019s, of these two"),
+        text_column("Note", lambda row: row.reason or "\u2013"),
     ]
-    cells = [
-        [
-            cell(f"{row.annotator_x} and {row.annotator_y}", quoted=True),
-            cell(sentence(names.group(row.group))),
-            cell(names.criterion(row.criterion)),
-            cell(count(row.n_items)),
-            cell(percent(row.exact_agreement)),
-            cell(number(row.kendall_tau)),
-            cell(number(row.cohen_kappa)),
-            cell(number(row.krippendorff_alpha)),
-            cell(row.reason or "\u2013"),
-        ]
-        for row in rows
-    ]
-    return build_table(
-        "annotator_pairs", "Agreement of every two raters", columns, cells, constant=("Group", "Criterion")
-    )
+    return tabulate("annotator_pairs", "Agreement of every two raters", fields, rows, constant=("Group", "Criterion"))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.answers.study_facts import StudyDroppedItem, StudyReport
+from analysis.answers.study_facts import StudyDroppedItem, StudyQuestion, StudyReport, StudySystem
 from analysis.figures.plain_text import shown_name
-from analysis.report.cells import cell
-from analysis.report.document import Block, Column, Fold, Paragraph, Section, Table, Terms, build_table
+from analysis.report.cells import Field, cell, number_column, tabulate, text_column
+from analysis.report.document import Block, Fold, Paragraph, Section, Table, Terms
+from analysis.results.overview import Group
 from analysis.results.records import Results
 from analysis.results.words import Names, count, listed, plural
 
@@ -44,7 +45,9 @@ def asked(results: Results) -> Section | None:
     appendix: list[Block] = []
     if study:
         told_apart = any(system.role != "system" for system in study.systems)
-        facts = _facts(study) if told_apart else [*_facts(study), *_system_names(study, names)]
+        facts = _facts(study)
+        if study.systems and not told_apart:
+            facts.append(("Systems", f"{listed([names.system(system.id) for system in study.systems])}. {BLIND}"))
         blocks.append(Terms(items=tuple(facts)))
         systems = _systems(study, names)
         (blocks if told_apart else appendix).extend([systems] if systems else [])
@@ -81,90 +84,63 @@ def _facts(study: StudyReport) -> list[tuple[str, str]]:
     return facts
 
 
-def _system_names(study: StudyReport, names: Names) -> list[tuple[str, str]]:
-    shown = listed([names.system(system.id) for system in study.systems])
-    return [("Systems", f"{shown}. {BLIND}")] if shown else []
-
-
 def _systems(study: StudyReport, names: Names) -> Table | None:
-    rows = [
-        [
-            cell(names.system(system.id)),
-            cell(shown_name(system.id)),
-            cell(ROLES.get(system.role, system.role)),
-        ]
-        for system in study.systems
-    ]
-    if not rows:
+    if not study.systems:
         return None
-    if all(row[0].text == row[1].text for row in rows):
-        rows = [[row[0], cell(""), row[2]] for row in rows]
-    columns = [Column(title="System"), Column(title="Identifier"), Column(title="What it is")]
-    return build_table(
-        "systems",
-        "Systems",
-        columns,
-        rows,
-        [BLIND],
-    )
+    alike = all(names.system(system.id) == shown_name(system.id) for system in study.systems)
+    fields: list[Field[StudySystem]] = [
+        text_column("System", lambda system: names.system(system.id)),
+        text_column("Identifier", lambda system: "" if alike else shown_name(system.id)),
+        text_column("What it is", lambda system: ROLES.get(system.role, system.role)),
+    ]
+    return tabulate("systems", "Systems", fields, study.systems, [BLIND])
 
 
 def _questions(study: StudyReport, names: Names) -> Table | None:
-    rows = [
-        [
-            cell(SHORT.get(question.elicitation, question.elicitation)),
-            cell(names.criterion(question.criterion)),
-            cell("lower is better" if question.criterion in names.lower_is_better else "higher is better"),
-            cell(" ".join(question.text.split()), quoted=True),
-        ]
-        for question in study.questions
-    ]
-    if not rows:
+    if not study.questions:
         return None
-    columns = [
-        Column(title="Way of asking"),
-        Column(title="Criterion"),
-        Column(title="Scale"),
-        Column(title="Question"),
+    fields: list[Field[StudyQuestion]] = [
+        text_column("Way of asking", lambda question: SHORT.get(question.elicitation, question.elicitation)),
+        text_column("Criterion", lambda question: names.criterion(question.criterion)),
+        text_column("Scale", lambda question: names.direction(question.criterion)),
+        text_column("Question", lambda question: cell(" ".join(question.text.split()), quoted=True)),
     ]
     constant = ("Scale",) if not names.lower_is_better else ()
     notes = ["As one form asks it; letters and their order change from form to form."]
-    return build_table("questions", "Questions", columns, rows, notes, constant=constant)
+    return tabulate("questions", "Questions", fields, study.questions, notes, constant=constant)
 
 
 def _groups(results: Results, names: Names) -> Table | None:
     groups = results.groups
     if not groups:
         return None
-    rows = [
-        [
-            cell(names.group(entry.group)),
-            cell(count(entry.annotators)),
-            cell(count(entry.assignments or None)),
-            cell(count(entry.excluded_annotators)),
-            cell(count(entry.excluded_assignments if entry.assignments else None)),
-            cell(FORMS.get(entry.form or "", "\u2013")),
-        ]
-        for entry in groups
+    fields: list[Field[Group]] = [
+        text_column("Group", lambda entry: names.group(entry.group), "annotators who are analysed together"),
+        number_column("Annotators", lambda entry: count(entry.annotators), "who sent answers, before exclusions"),
+        number_column(
+            "Forms", lambda entry: count(entry.assignments or None), "forms they filled in, before exclusions"
+        ),
+        number_column("Annotators excluded", lambda entry: count(entry.excluded_annotators)),
+        number_column("Forms excluded", lambda entry: count(entry.excluded_assignments if entry.assignments else None)),
+        text_column(
+            "What they saw",
+            lambda entry: FORMS.get(entry.form or "", "\u2013"),
+            "whether the group was asked with the very same form",
+        ),
     ]
-    columns = [
-        Column(title="Group", explanation="annotators who are analysed together"),
-        Column(title="Annotators", explanation="who sent answers, before exclusions", numeric=True),
-        Column(title="Forms", explanation="forms they filled in, before exclusions", numeric=True),
-        Column(title="Annotators excluded", numeric=True),
-        Column(title="Forms excluded", numeric=True),
-        Column(title="What they saw", explanation="whether the group was asked with the very same form"),
-    ]
-    return build_table("groups", "Who answered", columns, rows, csv="groups")
+    return tabulate("groups", "Who answered", fields, groups, csv="groups")
 
 
 def _dropped(items: Sequence[StudyDroppedItem]) -> Fold:
-    rows = [[cell(shown_name(item.item_id)), cell(item.rule), cell(item.evidence or "\u2013")] for item in items]
-    columns = [Column(title="Item"), Column(title="Rule"), Column(title="What was found")]
+    fields: list[Field[StudyDroppedItem]] = [
+        text_column("Item", lambda item: shown_name(item.item_id)),
+        text_column("Rule", lambda item: item.rule),
+        text_column("What was found", lambda item: item.evidence or "\u2013"),
+    ]
     return Fold(
         summary=f"{plural(len(items), 'item')} left out before anybody was asked",
         blocks=(
             Paragraph(text="The study file sets the conditions that an item must meet."),
-            build_table("dropped_items", "Items left out", columns, rows),
+            tabulate("dropped_items", "Items left out", fields, items),
         ),
     )

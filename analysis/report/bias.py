@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from analysis.figures.plain_text import shown_name
 from analysis.llm_vs_people.bias_rows import BiasRow
-from analysis.report.cells import cell, criterion_cell
-from analysis.report.document import Block, Column, Fold, Heading, Paragraph, Table, build_table
+from analysis.report.cells import Field, cell, criterion_cell, number_column, tabulate, text_column
+from analysis.report.document import Block, Fold, Heading, Paragraph, Table
 from analysis.results.words import Names, count, interval, listed, plural, signed
 
 KINDS = {
@@ -51,39 +51,29 @@ def _reading(estimated: Sequence[BiasRow]) -> str:
 
 
 def _table(rows: Sequence[BiasRow], names: Names, confidence: str, source: str, title: str) -> Table:
-    columns = [
-        Column(title="LLM"),
-        Column(title="Criterion"),
-        Column(title="Bias towards"),
-        Column(
-            title="LLM \u2212 people", explanation="in points of the scale" if source == "ratings" else "in % points"
-        ),
-        Column(title=f"{confidence} interval", numeric=True),
-        Column(title="n", explanation="answers compared", numeric=True),
-        Column(title="Of these", explanation="answers on that side of the contrast", numeric=True),
-        Column(title="Note"),
-    ]
     factor = 1 if source == "ratings" else 100
     decimals = 2 if source == "ratings" else 1
-    cells = [
-        [
-            cell(shown_name(row.group)),
-            criterion_cell(names, row.criterion, source),
-            cell(
+    fields: list[Field[BiasRow]] = [
+        text_column("LLM", lambda row: shown_name(row.group)),
+        text_column("Criterion", lambda row: criterion_cell(names, row.criterion, source)),
+        text_column(
+            "Bias towards",
+            lambda row: cell(
                 f"letter {row.level}" if row.kind == "label" else KINDS[row.kind],
                 quoted=row.kind == "label",
             ),
-            cell(signed(None if row.estimate is None else factor * row.estimate, decimals)),
-            cell(_interval(row, factor, decimals)),
-            cell(count(row.n)),
-            cell(count(row.n_level)),
-            cell(row.reason or "\u2013"),
-        ]
-        for row in rows
+        ),
+        text_column(
+            "LLM \u2212 people",
+            lambda row: signed(None if row.estimate is None else factor * row.estimate, decimals),
+            "in points of the scale" if source == "ratings" else "in % points",
+        ),
+        number_column(f"{confidence} interval", lambda row: _interval(row, factor, decimals)),
+        number_column("n", lambda row: count(row.n), "answers compared"),
+        number_column("Of these", lambda row: count(row.n_level), "answers on that side of the contrast"),
+        text_column("Note", lambda row: row.reason or "\u2013"),
     ]
-    return build_table(
-        f"bias_{source}", f"{title}: bias of LLMs beside people", columns, cells, constant=("Criterion",)
-    )
+    return tabulate(f"bias_{source}", f"{title}: bias of LLMs beside people", fields, rows, constant=("Criterion",))
 
 
 def _interval(row: BiasRow, factor: int, decimals: int) -> str:

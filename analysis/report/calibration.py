@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analysis.llm_vs_people.calibration_rows import CalibrationRow
-from analysis.report.cells import cell
+from analysis.report.cells import Field, cell, number_column, tabulate, text_column
 from analysis.report.document import Block, Column, Fold, Heading, Paragraph, Section, Table, build_table
 from analysis.report.plots import reliability_figure
 from analysis.results.findings import by_criterion, confidence_words
@@ -79,47 +79,34 @@ def _group(row: CalibrationRow, names: Names) -> str:
 
 
 def _scores(rows: Sequence[CalibrationRow], names: Names, confidence: str) -> Table:
-    columns = [
-        Column(title="Who stated"),
-        Column(title="Choices of"),
-        Column(title="Criterion"),
-        Column(title="Choices", numeric=True),
-        Column(title="Brier score", explanation=f"with the {confidence} interval; less is better", numeric=True),
-        Column(title="Of 50%", explanation="Brier score of saying 50% to everything", numeric=True),
-        Column(title="Calibration error", numeric=True),
-        Column(title="Stated", explanation="mean stated chance of the first of a pair", numeric=True),
-        Column(title="Chosen", explanation="share of choices that it won", numeric=True),
-        Column(
-            title="Repaired",
-            explanation="Brier score after a rising curve is fitted to the statements of others (cross-fitted isotonic "
-            "regression)",
-            numeric=True,
-        ),
-        Column(title="Note"),
-    ]
-    cells = [
-        [
-            cell(_group(row, names)),
-            cell("own" if row.against == "own" else "people"),
-            cell(names.criterion(row.criterion)),
-            cell(count(row.n)),
-            cell(
+    fields: list[Field[CalibrationRow]] = [
+        text_column("Who stated", lambda row: _group(row, names)),
+        text_column("Choices of", lambda row: "own" if row.against == "own" else "people"),
+        text_column("Criterion", lambda row: names.criterion(row.criterion)),
+        number_column("Choices", lambda row: count(row.n)),
+        number_column(
+            "Brier score",
+            lambda row: cell(
                 number(row.brier_score, 3),
                 detail=interval(row.ci_low, row.ci_high, decimals=3) if row.ci_low is not None else "",
             ),
-            cell(number(row.brier_of_half, 3)),
-            cell(number(row.calibration_error, 3)),
-            cell(percent(row.mean_stated)),
-            cell(percent(row.mean_outcome)),
-            cell(number(row.recalibrated.brier_score, 3)),
-            cell(str(row.reason or row.recalibrated.reason or "\u2013")),
-        ]
-        for row in rows
+            f"with the {confidence} interval; less is better",
+        ),
+        number_column("Of 50%", lambda row: number(row.brier_of_half, 3), "Brier score of saying 50% to everything"),
+        number_column("Calibration error", lambda row: number(row.calibration_error, 3)),
+        number_column("Stated", lambda row: percent(row.mean_stated), "mean stated chance of the first of a pair"),
+        number_column("Chosen", lambda row: percent(row.mean_outcome), "share of choices that it won"),
+        number_column(
+            "Repaired",
+            lambda row: number(row.recalibrated.brier_score, 3),
+            "Brier score after a rising curve is fitted to the statements of others (cross-fitted isotonic regression)",
+        ),
+        text_column("Note", lambda row: str(row.reason or row.recalibrated.reason or "\u2013")),
     ]
     notes = [f"Intervals are clustered by {listed(sorted({str(row.interval) for row in rows}))}."]
     if any(row.n < FEW_CHOICES for row in rows):
         notes.append(f"With fewer than {FEW_CHOICES} choices the calibration error is mostly chance.")
-    return build_table("calibration", "Stated chances against choices", columns, cells, notes, constant=("Criterion",))
+    return tabulate("calibration", "Stated chances against choices", fields, rows, notes, constant=("Criterion",))
 
 
 def _curve(rows: Sequence[CalibrationRow], names: Names, criterion: str, *, several: bool) -> list[Block]:

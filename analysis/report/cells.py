@@ -2,24 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 from analysis.comparisons.choices import ChoiceTest
 from analysis.comparisons.ratings import RatingTest
 from analysis.preference_checks.filtering import SweepRow
-from analysis.report.document import Cell, Column
+from analysis.report.document import Cell, Column, Table, build_table
 from analysis.report.evidence import evidence
-from analysis.results.findings import KIND_ORDER
+from analysis.results.findings import KIND_ORDER, grouped
 from analysis.results.records import PairTest
 from analysis.results.words import NONE, SPACE, Names, p_value, slug
 
+Row = TypeVar("Row")
+Key = TypeVar("Key", bound=Hashable)
+Field: TypeAlias = tuple[Column, Callable[[Row], str | Cell]]  # a column, and what makes its cell of a row
 VERDICT = Column(title="Verdict", explanation="below it the evidence that the adjusted p gives (Muff et al. 2022)")
 
 
 def cell(text: str, **more: Any) -> Cell:
     """Return a cell that knows whether it has something to show."""
     return Cell(text=text, known=text not in ("", NONE), **more)
+
+
+def text_column(title: str, value: Callable[[Row], str | Cell], explanation: str = "") -> Field[Row]:
+    """Return a column of texts; ``value`` makes the cell of a row."""
+    return Column(title=title, explanation=explanation), value
+
+
+def number_column(title: str, value: Callable[[Row], str | Cell], explanation: str = "") -> Field[Row]:
+    """Return a column of numbers; ``value`` makes the cell of a row."""
+    return Column(title=title, explanation=explanation, numeric=True), value
+
+
+def columns_of(
+    rows: Iterable[Row],
+    place: Callable[[Row], Hashable],
+    key: Callable[[Row], Key],
+    titles: Mapping[Key, str],
+    value: Callable[[Row | None], str | Cell],
+    explanation: str = "",
+) -> list[Field[Row]]:
+    """Return a column for each key; ``value`` makes the cell of the row with that key at the same place, if any."""
+    found = {(place(row), key(row)): row for row in rows}
+
+    def made(one: Key) -> Callable[[Row], str | Cell]:
+        return lambda row: value(found.get((place(row), one)))
+
+    return [number_column(title, made(one), explanation) for one, title in titles.items()]
+
+
+def places_of(rows: Iterable[Row], place: Callable[[Row], Hashable]) -> list[Row]:
+    """Return one row of each place, for a table that has :func:`columns_of` the others."""
+    return [own[0] for own in grouped(rows, place).values()]
+
+
+def tabulate(
+    name: str, caption: str, fields: Sequence[Field[Row]], rows: Iterable[Row], notes: Sequence[str] = (), **more: Any
+) -> Table:
+    """Make a table of records, a row each; ``more`` is what :func:`analysis.report.document.build_table` takes."""
+    cells = [[made if isinstance(made := value(row), Cell) else cell(made) for _, value in fields] for row in rows]
+    return build_table(name, caption, [column for column, _ in fields], cells, notes, **more)
 
 
 def titled(

@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from analysis.answers.beside import read_beside, read_record, record_text
 from analysis.answers.study_texts import SEEN, UNSEEN
-from analysis.contamination.results import MEASURES, Contamination
+from analysis.contamination.results import MEASURES, Contamination, Measure, PredictedShare, SourceScores
 from analysis.figures import drawing
 from analysis.figures.plain_text import shown_name
-from analysis.report.cells import cell
+from analysis.report.cells import Field, Row, cell, number_column, tabulate, text_column
 from analysis.report.csv_tables import render_csv
-from analysis.report.document import (
-    Block,
-    Cell,
-    Column,
-    Document,
-    Figure,
-    Heading,
-    Paragraph,
-    Section,
-    Table,
-    build_table,
-)
+from analysis.report.document import Block, Document, Figure, Heading, Paragraph, Section, Table
 from analysis.report.html import render_html
 from analysis.report.markdown import render_markdown
 from analysis.results.records import Results
@@ -166,67 +155,58 @@ def _settings(found: Contamination) -> str:
 
 
 def _scores(found: Contamination) -> Table:
-    columns = [
-        Column(title="Texts"),
-        Column(title="n", numeric=True),
-        *(Column(title=title, numeric=True) for title in ("Tokens", *MEASURES.values(), "Perplexity")),
-    ]
-    rows = [
-        [
-            cell(sentence(row.source)),
-            cell(count(row.n)),
-            cell(count(row.n_tokens)),
-            *(cell(number(getattr(row, name), 5 if name == "zlib_ratio" else 3)) for name in MEASURES),
-            cell(number(row.perplexity, 1)),
-        ]
-        for row in found.sources
+    def measured(name: str) -> Callable[[SourceScores], str]:
+        return lambda row: _score(name, getattr(row, name))
+
+    fields: list[Field[SourceScores]] = [
+        text_column("Texts", lambda row: sentence(row.source)),
+        number_column("n", lambda row: count(row.n)),
+        number_column("Tokens", lambda row: count(row.n_tokens)),
+        *(number_column(title, measured(name)) for name, title in MEASURES.items()),
+        number_column("Perplexity", lambda row: number(row.perplexity, 1)),
     ]
     note = "All are medians of texts. Higher is more familiar, but for perplexity."
-    return _table("sources", "How familiar the texts look", columns, rows, note)
+    return _table("sources", "How familiar the texts look", fields, found.sources, note)
+
+
+def _score(measure: str, value: float | None) -> str:
+    return number(value, 5 if measure == "zlib_ratio" else 3)
 
 
 def _predictions(found: Contamination) -> Table:
-    columns = [
-        Column(title="Texts"),
-        Column(title="Measure"),
-        Column(title="Threshold", numeric=True),
-        Column(title="Predicted as seen", explanation="of all", numeric=True),
-        Column(title="Share (%)", explanation="with Wilson's interval", numeric=True),
+    fields: list[Field[PredictedShare]] = [
+        text_column("Texts", lambda row: sentence(row.source)),
+        text_column("Measure", lambda row: MEASURES[row.measure]),
+        number_column("Threshold", lambda row: _score(row.measure, found.thresholds[row.measure])),
+        number_column("Predicted as seen", lambda row: f"{row.seen:,} of {row.n:,}", "of all"),
+        number_column(
+            "Share (%)",
+            lambda row: cell(percent(row.share).rstrip("%"), detail=share_interval(row.ci_low, row.ci_high)),
+            "with Wilson's interval",
+        ),
     ]
-    rows = [
-        [
-            cell(sentence(row.source)),
-            cell(MEASURES[row.measure]),
-            cell(number(found.thresholds[row.measure], 5 if row.measure == "zlib_ratio" else 3)),
-            cell(f"{row.seen:,} of {row.n:,}"),
-            cell(percent(row.share).rstrip("%"), detail=share_interval(row.ci_low, row.ci_high)),
-        ]
-        for row in found.predicted
-    ]
-    return _table("predicted", "How many texts are predicted as seen", columns, rows)
+    return _table("predicted", "How many texts are predicted as seen", fields, found.predicted)
 
 
 def _aucs(found: Contamination) -> Table:
-    columns = [
-        Column(title="Measure"),
-        Column(title="AUC", explanation="chance that a seen control scores higher than an unseen one", numeric=True),
-        Column(title="Seen", numeric=True),
-        Column(title="Unseen", numeric=True),
+    areas = found.aucs
+    fields: list[Field[Measure]] = [
+        text_column("Measure", lambda name: MEASURES[name]),
+        number_column(
+            "AUC",
+            lambda name: cell(
+                number(areas[name].value, 3), detail=interval(areas[name].ci_low, areas[name].ci_high, decimals=3)
+            ),
+            "chance that a seen control scores higher than an unseen one",
+        ),
+        number_column("Seen", lambda name: count(areas[name].n_seen)),
+        number_column("Unseen", lambda name: count(areas[name].n_unseen)),
     ]
-    rows = [
-        [
-            cell(MEASURES[name]),
-            cell(number(area.value, 3), detail=interval(area.ci_low, area.ci_high, decimals=3)),
-            cell(count(area.n_seen)),
-            cell(count(area.n_unseen)),
-        ]
-        for name, area in found.aucs.items()
-    ]
-    return _table("aucs", "How well the controls are told apart", columns, rows)
+    return _table("aucs", "How well the controls are told apart", fields, areas)
 
 
-def _table(name: str, caption: str, columns: Sequence[Column], rows: Sequence[Sequence[Cell]], *notes: str) -> Table:
-    return build_table(f"{NAME}_{name}", caption, columns, rows, notes, csv=f"{NAME}_{name}")
+def _table(name: str, caption: str, fields: Sequence[Field[Row]], rows: Iterable[Row], *notes: str) -> Table:
+    return tabulate(f"{NAME}_{name}", caption, fields, rows, notes, csv=f"{NAME}_{name}")
 
 
 def _caption(found: Contamination) -> str:

@@ -8,7 +8,7 @@ from analysis.correlations.compared import ComparisonRow
 from analysis.correlations.levels import Level
 from analysis.correlations.rows import CorrelationRow
 from analysis.figures.plain_text import shown_name
-from analysis.report.cells import cell
+from analysis.report.cells import Field, cell, number_column, tabulate, text_column
 from analysis.report.document import (
     Block,
     Bullets,
@@ -246,33 +246,19 @@ def _comparisons(results: Results, names: Names, *, several: bool) -> list[Block
 
 
 def _comparison_table(rows: Sequence[ComparisonRow], names: Names, several: bool) -> Table:
-    columns = [
-        Column(title="First"),
-        Column(title="Second"),
-        Column(title="Criterion"),
-        Column(title="Level"),
-        Column(title="Tau of the first", numeric=True),
-        Column(title="Tau of the second", numeric=True),
-        Column(title="t", explanation="positive where the first is closer to people", numeric=True),
-        Column(title="Adjusted p", explanation="two-sided, Benjamini-Hochberg", numeric=True),
-        Column(title="Closer to people"),
-    ]
-    cells = [
-        [
-            cell(measure_name(names, row.a)),
-            cell(measure_name(names, row.b)),
-            cell(names.criterion(row.criterion)),
-            cell(LEVELS[row.level][0].lower()),
-            cell(number(row.value_a)),
-            cell(number(row.value_b)),
-            cell(number(row.t)),
-            cell(p_value(row.p_adjusted)),
-            _closer(row, names),
-        ]
-        for row in rows
+    fields: list[Field[ComparisonRow]] = [
+        text_column("First", lambda row: measure_name(names, row.a)),
+        text_column("Second", lambda row: measure_name(names, row.b)),
+        text_column("Criterion", lambda row: names.criterion(row.criterion)),
+        text_column("Level", lambda row: LEVELS[row.level][0].lower()),
+        number_column("Tau of the first", lambda row: number(row.value_a)),
+        number_column("Tau of the second", lambda row: number(row.value_b)),
+        number_column("t", lambda row: number(row.t), "positive where the first is closer to people"),
+        number_column("Adjusted p", lambda row: p_value(row.p_adjusted), "two-sided, Benjamini-Hochberg"),
+        text_column("Closer to people", lambda row: _closer(row, names)),
     ]
     constant = ("Level",) if several else ("Criterion", "Level")
-    return build_table("correlations_compared", "Which measure is closer to people", columns, cells, constant=constant)
+    return tabulate("correlations_compared", "Which measure is closer to people", fields, rows, constant=constant)
 
 
 def _closer(row: ComparisonRow, names: Names) -> Cell:

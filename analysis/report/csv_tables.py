@@ -13,37 +13,14 @@ from analysis.results.records import Results
 from analysis.statistics.record import fields_of
 from spa.responses.table_files import without_formula
 
-PLAIN = (
-    "groups",
-    "exclusions",
-    "reviewers",
-    "missing",
-    "preferences",
-    "preference_directions",
-    "exposure_curve",
-    "exposure_trend",
-    "first_exposure",
-    "consistency_sweep",
-    "coherence",
-    "orders",
-    "order_strengths",
-    "order_places",
-    "bradley_terry",
-    "ranking_agreement",
-    "ranking_differences",
-    "agreement",
-    "annotator_pairs",
-    "correlations",
-    "comparisons_of_correlations",
-    "correlations_by_system",
-    "expected",
-    "raters",
-    "rating_counts",
-    "category_shares",
-    "identical_pairs",
-    "interview",
-)
-RATING_PARTS = ("means", "pairs", "robustness", "respacing", "by_system", "by_variant", "by_annotator")
+APART = (
+    "ties",
+    "families",
+    "rankings",
+    "disagreements",
+    "contamination_of_others",
+)  # whose rows are laid out in another way
+WITHOUT = ("careless", "observed_power", "warnings", "warning_rows", "conventions")
 NESTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=fields_of)
 NUMBERS = {int, float, type(None)}
 TEXTS = {str, type(None)}
@@ -55,8 +32,12 @@ def csv_tables(results: Results) -> dict[str, str]:
     Numbers are written so that reading them gives the same number; nothing known is an empty field. Texts that a
     spreadsheet would run get an apostrophe in front.
     """
-    arrays: dict[str, Sequence[Any]] = {name: getattr(results, name) for name in (*PLAIN, "explanations")}
-    arrays |= {f"ratings_{name}": getattr(results.ratings, name) for name in RATING_PARTS}
+    arrays: dict[str, Sequence[Any]] = {
+        name: rows
+        for name, rows in fields_of(results).items()
+        if isinstance(rows, tuple) and name not in (*APART, *WITHOUT)
+    }
+    arrays |= {f"ratings_{name}": rows for name, rows in fields_of(results.ratings).items()}
     arrays["choices_pairs"] = results.choices.pairs
     arrays["ties"] = [
         _without(entry, "strengths") | (fields_of(strength) if strength else {})

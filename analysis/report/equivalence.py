@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.report.cells import cell, criterion_cell
-from analysis.report.document import Block, Cell, Column, Fold, Paragraph, Section, Table, build_table
+from analysis.report.cells import Field, criterion_cell, number_column, tabulate, text_column
+from analysis.report.document import Block, Cell, Fold, Paragraph, Section, Table
 from analysis.results.findings import PairResult, pair_results
 from analysis.results.records import PairTest, Results
 from analysis.results.words import Names, count, interval, number, p_value, plural, signed
@@ -52,50 +52,39 @@ def equivalence(results: Results) -> Section | None:
 
 
 def _table(rows: Sequence[PairResult], names: Names, source: Source) -> Table:
-    columns = [
-        Column(title="Pair"),
-        Column(title="Group"),
-        Column(title="Criterion"),
-        Column(title="Outputs read", numeric=True),
-        Column(title="n", explanation="units counted", numeric=True),
-        Column(
-            title="Difference",
-            explanation="mean rating of the first minus that of the second"
+    scale, start, digits = (1, 0.0, 3) if source == "ratings" else (100, 0.5, 1)
+
+    def difference(value: float | None) -> float | None:
+        return None if value is None else scale * (value - start)
+
+    fields: list[Field[PairResult]] = [
+        text_column("Pair", lambda row: names.against(row.test) if source == "ratings" else names.over(row.test)),
+        text_column("Group", lambda row: names.group(row.test.group)),
+        text_column("Criterion", lambda row: criterion_cell(names, row.test.criterion, source)),
+        number_column("Outputs read", lambda row: count(row.exposure)),
+        number_column("n", lambda row: count(row.test.n), "units counted"),
+        number_column(
+            "Difference",
+            lambda row: signed(difference(row.value), digits),
+            "mean rating of the first minus that of the second"
             if source == "ratings"
             else "distance from 50%, in percentage points",
-            numeric=True,
         ),
-        Column(title="Interval", explanation="of that difference, as everywhere in this report", numeric=True),
-        Column(
-            title="Adjusted p (equivalence)",
-            explanation="chance of a difference this far within the margin if the true one were at or beyond it, "
-            "corrected for testing several pairs (Holm)",
-            numeric=True,
+        number_column(
+            "Interval",
+            lambda row: interval(difference(row.test.ci_low), difference(row.test.ci_high), decimals=digits),
+            "of that difference, as everywhere in this report",
         ),
-        Column(title="Conclusion"),
+        number_column(
+            "Adjusted p (equivalence)",
+            lambda row: p_value(row.test.p_equivalence_adjusted),
+            "chance of a difference this far within the margin if the true one were at or beyond it, corrected for "
+            "testing several pairs (Holm)",
+        ),
+        text_column("Conclusion", lambda row: _conclusion(row.test)),
     ]
-    scale, start, digits = (1, 0.0, 3) if source == "ratings" else (100, 0.5, 1)
-    cells = []
-    for row in rows:
-        test = row.test
-        value, low, high = (
-            None if each is None else scale * (each - start) for each in (row.value, test.ci_low, test.ci_high)
-        )
-        cells.append(
-            [
-                cell(names.over(test) if source != "ratings" else names.against(test)),
-                cell(names.group(test.group)),
-                criterion_cell(names, test.criterion, source),
-                cell(count(row.exposure)),
-                cell(count(test.n)),
-                cell(signed(value, digits)),
-                cell(interval(low, high, decimals=digits)),
-                cell(p_value(test.p_equivalence_adjusted)),
-                _conclusion(test),
-            ]
-        )
     caption = f"Equivalence: {names.source(source)}"
-    return build_table(f"equivalence_{source}", caption, columns, cells, constant=("Criterion", "Outputs read"))
+    return tabulate(f"equivalence_{source}", caption, fields, rows, constant=("Criterion", "Outputs read"))
 
 
 def _conclusion(test: PairTest) -> Cell:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
+from analysis.agreement.reviewers import ReviewAgreement
 from analysis.figures.plain_text import shown_name
-from analysis.report.cells import cell
+from analysis.report.cells import Field, cell, number_column, tabulate, text_column
 from analysis.report.document import Block, Column, Fold, Paragraph, Section, Table, build_table
 from analysis.results.findings import confidence_words
+from analysis.results.overview import CarelessCount, ExclusionRow, MissingCount
 from analysis.results.records import Results
 from analysis.results.words import Names, interval, number, plural, rule_name, sentence
 
@@ -86,104 +88,68 @@ def _counts(results: Results, names: Names) -> Table:
 
 
 def _careless(results: Results, names: Names) -> Table:
-    rows = [
-        [
-            cell(rule_name(row.rule)),
-            cell(f"{BOUNDS[row.rule]} {row.bound:,g}"),
-            cell(names.group(row.group)),
-            cell(f"{row.annotators:,}"),
-            cell(f"{row.not_checkable:,}"),
-            cell(f"{row.excluded:,}"),
-        ]
-        for row in results.careless
+    fields: list[Field[CarelessCount]] = [
+        text_column("Rule", lambda row: rule_name(row.rule)),
+        text_column("Declared", lambda row: f"{BOUNDS[row.rule]} {row.bound:,g}"),
+        text_column("Group", lambda row: names.group(row.group)),
+        number_column("Annotators", lambda row: f"{row.annotators:,}"),
+        number_column("Not checkable", lambda row: f"{row.not_checkable:,}", "too little to judge by: kept"),
+        number_column("Excluded", lambda row: f"{row.excluded:,}"),
     ]
-    columns = [
-        Column(title="Rule"),
-        Column(title="Declared"),
-        Column(title="Group"),
-        Column(title="Annotators", numeric=True),
-        Column(title="Not checkable", explanation="too little to judge by: kept", numeric=True),
-        Column(title="Excluded", numeric=True),
-    ]
-    return build_table("careless", "Rules of careless answering, declared beforehand", columns, rows)
+    return tabulate("careless", "Rules of careless answering, declared beforehand", fields, results.careless)
 
 
 def _reviewers(results: Results) -> Table:
     level = confidence_words(results)
-    columns = [
-        Column(title="Question"),
-        Column(title="Reviewers"),
-        Column(title="Submissions", explanation="both decided, neither seeing the other", numeric=True),
-        Column(title="Alike", numeric=True),
-        Column(title="Cohen\u2019s kappa", explanation=f"with the {level} interval", numeric=True),
-        Column(title="AC1", explanation=f"Gwet\u2019s, with the {level} interval", numeric=True),
-        Column(title="Settled by a third", numeric=True),
-        Column(title="Open", explanation="no decision is executed", numeric=True),
-    ]
-    rows = [
-        [
-            cell(QUESTIONS[row.question]),
-            cell(" and ".join(row.reviewers)),
-            cell(f"{row.n:,}"),
-            cell(f"{row.alike:,}"),
-            cell(number(row.kappa), detail=interval(row.kappa_low, row.kappa_high)),
-            cell(number(row.ac1), detail=interval(row.ac1_low, row.ac1_high)),
-            cell(f"{row.adjudicated:,}"),
-            cell(f"{row.conflicts:,}"),
-        ]
-        for row in results.reviewers
+    fields: list[Field[ReviewAgreement]] = [
+        text_column("Question", lambda row: QUESTIONS[row.question]),
+        text_column("Reviewers", lambda row: " and ".join(row.reviewers)),
+        number_column("Submissions", lambda row: f"{row.n:,}", "both decided, neither seeing the other"),
+        number_column("Alike", lambda row: f"{row.alike:,}"),
+        number_column(
+            "Cohen\u2019s kappa",
+            lambda row: cell(number(row.kappa), detail=interval(row.kappa_low, row.kappa_high)),
+            f"with the {level} interval",
+        ),
+        number_column(
+            "AC1",
+            lambda row: cell(number(row.ac1), detail=interval(row.ac1_low, row.ac1_high)),
+            f"Gwet\u2019s, with the {level} interval",
+        ),
+        number_column("Settled by a third", lambda row: f"{row.adjudicated:,}"),
+        number_column("Open", lambda row: f"{row.conflicts:,}", "no decision is executed"),
     ]
     caption = "Two reviewers of the same submissions"
-    return build_table("reviewers", caption, columns, rows, constant=("Reviewers",), csv="reviewers")
+    return tabulate("reviewers", caption, fields, results.reviewers, constant=("Reviewers",), csv="reviewers")
 
 
 def _evidence(results: Results, names: Names) -> Table:
-    rows = [
-        [
-            cell(shown_name(row.annotator_id)),
-            cell(shown_name(row.assignment_id) if row.assignment_id is not None else "all"),
-            cell(names.group(row.group)),
-            cell(rule_name(row.rule)),
-            cell(" ".join((row.evidence or "no evidence was recorded").split())),
-        ]
-        for row in results.exclusions
+    fields: list[Field[ExclusionRow]] = [
+        text_column("Annotator", lambda row: shown_name(row.annotator_id)),
+        text_column("Form", lambda row: shown_name(row.assignment_id) if row.assignment_id is not None else "all"),
+        text_column("Group", lambda row: names.group(row.group)),
+        text_column("Rule", lambda row: rule_name(row.rule)),
+        text_column("Evidence", lambda row: " ".join((row.evidence or "no evidence was recorded").split())),
     ]
-    columns = [
-        Column(title="Annotator"),
-        Column(title="Form"),
-        Column(title="Group"),
-        Column(title="Rule"),
-        Column(title="Evidence"),
-    ]
-    return build_table("exclusion_evidence", "Evidence for each exclusion", columns, rows, constant=("Group",))
+    return tabulate(
+        "exclusion_evidence", "Evidence for each exclusion", fields, results.exclusions, constant=("Group",)
+    )
 
 
 def _missing(results: Results, names: Names) -> Table:
-    levels = any(row.level for row in results.missing)
-    rows = [
-        [
-            cell(sentence(names.source(row.source))),
-            cell(names.group(row.group)),
-            cell(names.criterion(row.criterion) if row.criterion else "\u2013"),
-            cell(" ".join(row.reason.split())),
-            *([cell(row.level or "\u2013")] if levels else []),
-            cell(f"{row.n:,}"),
-        ]
-        for row in results.missing
+    fields: list[Field[MissingCount]] = [
+        text_column("Question type", lambda row: sentence(names.source(row.source))),
+        text_column("Group", lambda row: names.group(row.group)),
+        text_column("Criterion", lambda row: names.criterion(row.criterion) if row.criterion else "\u2013"),
+        text_column("Reason", lambda row: " ".join(row.reason.split())),
+        text_column("Would have been", lambda row: row.level or "\u2013", "where that can be determined"),
+        number_column("Answers", lambda row: f"{row.n:,}"),
     ]
-    columns = [
-        Column(title="Question type"),
-        Column(title="Group"),
-        Column(title="Criterion"),
-        Column(title="Reason"),
-        *([Column(title="Would have been", explanation="where that can be determined")] if levels else []),
-        Column(title="Answers", numeric=True),
-    ]
-    return build_table(
+    return tabulate(
         "missing",
         "Answers that are missing",
-        columns,
-        rows,
+        fields,
+        results.missing,
         ["Nothing was filled in for a missing answer."],
         csv="missing",
         weights=tuple(-row.n for row in results.missing),

@@ -99,7 +99,6 @@ def _found(results: Results, row: ExpectedRow | None, names: Names) -> Cell:
 
 
 def _estimate(entry: PairResult | None, row: ExpectedRow) -> str:
-    """Return the estimate with the stars of the paper."""
     if entry is None:
         return ""
     p_adjusted = entry.test.p_adjusted

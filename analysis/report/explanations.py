@@ -1,4 +1,4 @@
-"""What raters said about their answers: those that depart most from people, then some of all."""
+"""What raters said about their answers, and people at the end: those that depart most from people, then some of all."""
 
 from __future__ import annotations
 
@@ -107,3 +107,22 @@ def _about(row: ExplanationRow, names: Names) -> str:
     letters = [shown_name(label) for label in (row.label_x, row.label_y) if label]
     shown = f" (shown as {' and '.join(letters)})" if letters else ""
     return f"{names.over(row) if row.source == 'preferences' else names.against(row)}{shown}"
+
+
+def interview(results: Results) -> Section | None:
+    """Show the answers to each question of the interview, those of excluded annotators too."""
+    rows = results.interview
+    if not rows:
+        return None
+    names = Names(results)
+    intro = "Asked after everything else, in one's own words; nobody is excluded here."
+    blocks: list[Block] = [Paragraph(text=f"{intro} All answers stand in tables/interview.csv.")]
+    for question in dict.fromkeys(row.question for row in rows):
+        blocks.append(Heading(text=question))
+        for group in dict.fromkeys(row.group for row in rows):
+            own = [row.answer for row in rows if (row.question, row.group) == (question, group)]
+            parts = tuple(Paragraph(text=answer[:LONGEST], quoted=True) for answer in own)
+            if own:
+                summary = f"{sentence(names.group(group))}: {plural(len(own), 'answer')}"
+                blocks.append(Fold(summary=summary, blocks=parts))
+    return Section(id="interview", title="In people’s own words", blocks=tuple(blocks))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from analysis.report.cells import cell
-from analysis.report.document import Block, Column, build_table
+from analysis.comparisons.families import Family
+from analysis.report.cells import Field, number_column, tabulate, text_column
+from analysis.report.document import Block
 from analysis.results.records import Results
 from analysis.results.words import Names, count, plural, sentence
 from analysis.statistics.corrections import Correction
@@ -57,31 +58,24 @@ def families(results: Results) -> list[Block]:
     rows, names = results.families, Names(results)
     if not rows:
         return []
-    columns = [
-        Column(title="Asked by"),
-        Column(title="Criterion"),
-        Column(title="Correction"),
-        Column(title="Rate", explanation=rate_words(results), numeric=True),
-        Column(title="Tests", explanation="tests that could be run: they alone are the family", numeric=True),
-        Column(title="Left out", explanation="comparisons that allowed no test, and why"),
-    ]
-    cells = []
-    for row in rows:
-        gone = [
-            f"{names.system(one.system_x)} and {names.system(one.system_y)}"
+
+    def gone(row: Family) -> list[str]:
+        return [
+            names.against(one)
             + (f", {names.criterion(one.criterion)}" if row.criterion is None else "")
             + (f", {plural(one.exposure, 'output')} read" if one.exposure is not None else "")
             + f" ({one.reason})"
             for one in row.untestable
         ]
-        cells.append(
-            [
-                cell(sentence(names.source_by_group(row.source, row.group))),
-                cell("all" if row.criterion is None else names.criterion(row.criterion)),
-                cell(METHODS[row.correction]),
-                cell(f"{row.rate:g}"),
-                cell(count(row.n_tests)),
-                cell("; ".join(gone) or "none"),
-            ]
-        )
-    return [build_table("families", "Tests that were corrected together", columns, cells)]
+
+    fields: list[Field[Family]] = [
+        text_column("Asked by", lambda row: sentence(names.source_by_group(row.source, row.group))),
+        text_column("Criterion", lambda row: "all" if row.criterion is None else names.criterion(row.criterion)),
+        text_column("Correction", lambda row: METHODS[row.correction]),
+        number_column("Rate", lambda row: f"{row.rate:g}", rate_words(results)),
+        number_column("Tests", lambda row: count(row.n_tests), "tests that could be run: they alone are the family"),
+        text_column(
+            "Left out", lambda row: "; ".join(gone(row)) or "none", "comparisons that allowed no test, and why"
+        ),
+    ]
+    return [tabulate("families", "Tests that were corrected together", fields, rows)]

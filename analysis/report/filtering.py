@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from analysis.figures.drawing import INK, system_colours
 from analysis.figures.figures import Axis, Dot, draw
 from analysis.preference_checks.filtering import SweepRow
-from analysis.report.cells import VERDICT, cell, verdict
-from analysis.report.document import Block, Bullets, Column, Figure, Fold, Heading, Paragraph, Table, build_table
+from analysis.report.cells import VERDICT, Field, number_column, tabulate, text_column, verdict
+from analysis.report.document import Block, Bullets, Figure, Fold, Heading, Paragraph, Table
+from analysis.results.findings import grouped
 from analysis.results.records import Results
 from analysis.results.words import Names, count, p_value, percent, plural, share_interval, signed
 
@@ -60,9 +61,7 @@ def _bound(tau: float | None) -> str:
 
 
 def _changes(rows: Sequence[SweepRow], names: Names, usual: float | None) -> list[str]:
-    by_comparison: dict[Comparison, list[SweepRow]] = {}
-    for row in rows:
-        by_comparison.setdefault(_key(row), []).append(row)
+    by_comparison = grouped(rows, _key)
     tested = {key: [row for row in own if row.verdict is not None] for key, own in by_comparison.items()}
     turned = [own for own in tested.values() if len({row.verdict for row in own}) > 1]
     reversed_ = sum({"x", "y"} <= {row.verdict for row in own} for own in turned)
@@ -94,45 +93,31 @@ def _steps(own: Sequence[SweepRow]) -> list[SweepRow]:
 
 
 def _table(rows: Sequence[SweepRow], names: Names) -> Table:
-    columns = [
-        Column(title="Pair"),
-        Column(title="Group"),
-        Column(title="Criterion"),
-        Column(title="Outputs read", numeric=True),
-        Column(title="Bound"),
-        Column(title="n", explanation="those kept", numeric=True),
-        Column(title="Left out", numeric=True),
-        Column(title="Mean", explanation="of both directions together", numeric=True),
-        Column(title="Interval (%)", numeric=True),
-        Column(title="Adjusted p", numeric=True),
-        Column(
-            title="First direction",
-            explanation="its mean alone, and how far it moved, in percentage points",
-            numeric=True,
+    fields: list[Field[SweepRow]] = [
+        text_column("Pair", names.over),
+        text_column("Group", lambda row: names.group(row.group)),
+        text_column("Criterion", lambda row: names.criterion(row.criterion)),
+        number_column("Outputs read", lambda row: count(row.exposure)),
+        text_column("Bound", lambda row: _bound(row.tau)),
+        number_column("n", lambda row: count(row.n), "those kept"),
+        number_column("Left out", lambda row: count(row.n_excluded)),
+        number_column("Mean", lambda row: percent(row.mean), "of both directions together"),
+        number_column("Interval (%)", lambda row: share_interval(row.ci_low, row.ci_high)),
+        number_column("Adjusted p", lambda row: p_value(row.p_adjusted)),
+        number_column(
+            "First direction",
+            lambda row: _moved(row.mean_forward, row.shift_forward),
+            "its mean alone, and how far it moved, in percentage points",
         ),
-        Column(title="Second direction", explanation="the same of the question asked the other way", numeric=True),
-        VERDICT,
-    ]
-    cells = [
-        [
-            cell(names.over(row)),
-            cell(names.group(row.group)),
-            cell(names.criterion(row.criterion)),
-            cell(count(row.exposure)),
-            cell(_bound(row.tau)),
-            cell(count(row.n)),
-            cell(count(row.n_excluded)),
-            cell(percent(row.mean)),
-            cell(share_interval(row.ci_low, row.ci_high)),
-            cell(p_value(row.p_adjusted)),
-            cell(_moved(row.mean_forward, row.shift_forward)),
-            cell(_moved(row.mean_back, row.shift_back)),
-            verdict(row, names, "preferences"),
-        ]
-        for row in rows
+        number_column(
+            "Second direction",
+            lambda row: _moved(row.mean_back, row.shift_back),
+            "the same of the question asked the other way",
+        ),
+        (VERDICT, lambda row: verdict(row, names, "preferences")),
     ]
     caption = "The tests under other bounds on the sum of both directions"
-    return build_table("consistency_sweep", caption, columns, cells, constant=("Criterion", "Outputs read"))
+    return tabulate("consistency_sweep", caption, fields, rows, constant=("Criterion", "Outputs read"))
 
 
 def _moved(mean: float | None, shift: float | None) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from analysis.report.cells import cell
+from analysis.report.cells import Field, cell, number_column, tabulate, text_column
 from analysis.report.document import (
     Block,
     Bullets,
     Cell,
-    Column,
     Figure,
     Fold,
     Link,
@@ -20,7 +20,6 @@ from analysis.report.document import (
     Section,
     Table,
     Terms,
-    build_table,
 )
 from analysis.report.families import discovery_words
 from analysis.report.plots import means_figure, strengths_figure
@@ -166,22 +165,21 @@ def _ranking_table(results: Results, names: Names, criteria: tuple[str, ...]) ->
         dict.fromkeys(system for order in ranks for system in order),
         key=lambda system: tuple(order.get(system, len(order) + 1) for order in ranks),
     )
-    columns = [Column(title="System")]
-    for entry in chosen:
-        title = sentence(names.source_by_group(entry.source, entry.group))
-        columns.append(Column(title=f"{title}: {names.criterion(entry.criterion)}" if len(criteria) > 1 else title))
     apart = {one.system: one.reason for entry in chosen for one in entry.unranked}
     systems += [system for system in apart if system not in systems]
-    rows = [[cell(names.system(system)), *(_rank_cell(system, order) for order in ranks)] for system in systems]
     notes = ["1 is best. An equals sign marks systems that share a place; a dash, one that has none."]
     notes += [f"No place for {names.system(system)}: {reason}." for system, reason in apart.items()]
     if left_out:
         notes.append(f"{plural(left_out, 'more ranking')} under \u201cStrengths and rankings\u201d.")
-    columns = [columns[0], *(Column(title=column.title, numeric=True) for column in columns[1:])]
-    return build_table("ranking", "Place of each system, by each way of asking", columns, rows, notes)
+    fields: list[Field[str]] = [text_column("System", names.system)]
+    for entry, order in zip(chosen, ranks, strict=True):
+        title = sentence(names.source_by_group(entry.source, entry.group))
+        of_criterion = f": {names.criterion(entry.criterion)}" if len(criteria) > 1 else ""
+        fields.append(number_column(title + of_criterion, partial(_rank_cell, order)))
+    return tabulate("ranking", "Place of each system, by each way of asking", fields, systems, notes)
 
 
-def _rank_cell(system: str, order: Mapping[str, int]) -> Cell:
+def _rank_cell(order: Mapping[str, int], system: str) -> Cell:
     if system not in order:
         return cell("\u2013")
     tied = list(order.values()).count(order[system]) > 1

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from analysis.report.cells import cell
-from analysis.report.document import Column, Paragraph, Section, build_table
+from analysis.descriptives.identical_pairs import IdenticalPairRating
+from analysis.report.cells import Field, number_column, tabulate, text_column
+from analysis.report.document import Paragraph, Section
 from analysis.report.rating_details import mean_cell
 from analysis.results.records import Results
 from analysis.results.words import Names, count, percent
@@ -21,27 +22,15 @@ def identical_pairs(results: Results) -> Section | None:
     if not rows:
         return None
     names = Names(results)
-    columns = [
-        Column(title="Criterion"),
-        Column(title="Group"),
-        Column(title="Expected", numeric=True),
-        Column(title="Mean", explanation="with the standard deviation", numeric=True),
-        Column(title="As expected", numeric=True),
-        Column(title="Ratings", numeric=True),
-        Column(title="Missing", numeric=True),
-    ]
-    cells = [
-        [
-            cell(names.criterion(row.criterion)),
-            cell(names.group(row.group)),
-            cell(count(row.expected)),
-            mean_cell(row),
-            cell(percent(row.n_expected / row.n) if row.n else ""),
-            cell(count(row.n)),
-            cell(count(row.n_missing)),
-        ]
-        for row in rows
+    fields: list[Field[IdenticalPairRating]] = [
+        text_column("Criterion", lambda row: names.criterion(row.criterion)),
+        text_column("Group", lambda row: names.group(row.group)),
+        number_column("Expected", lambda row: count(row.expected)),
+        number_column("Mean", mean_cell, "with the standard deviation"),
+        number_column("As expected", lambda row: percent(row.n_expected / row.n) if row.n else ""),
+        number_column("Ratings", lambda row: count(row.n)),
+        number_column("Missing", lambda row: count(row.n_missing)),
     ]
     notes = ["Nobody is excluded here: people who fail checks leave the other tables as the plan says."]
-    table = build_table("identical_pairs", "Ratings of identical pairs", columns, cells, notes)
+    table = tabulate("identical_pairs", "Ratings of identical pairs", fields, rows, notes)
     return Section(id="identical-pairs", title="Identical pairs", blocks=(Paragraph(text=READING), table))

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from analysis.answers.live_rows import LiveGroup, LivePairRow, LiveStudy
-from analysis.report.cells import cell
-from analysis.report.document import Block, Column, Fold, Paragraph, Section, Table, build_table
+from analysis.answers.live_rows import LiveGroup, LivePairRow, LiveStudy, LiveSystemRow
+from analysis.report.cells import Field, number_column, tabulate, text_column
+from analysis.report.document import Block, Fold, Paragraph, Section, Table
 from analysis.results.live import NOT_UNDER_LOOKING, contradicted, turned_live
 from analysis.results.live_words import level_of, live_interval, live_value
 from analysis.results.records import Results
@@ -27,7 +27,10 @@ def live_blocks(results: Results, names: Names, source: Source) -> list[Block]:
         return []
     if live.systems:
         return _ranking(live, names)
-    rows = [_from_leader(row) for row in live.pairs]
+    rows = []
+    for row in live.pairs:
+        behind = row.decision == "y" or (row.decision != "x" and row.mean is not None and row.mean < 0.5)
+        rows.append(turned_live(row) if behind else row)
     return [
         Paragraph(text=_how_it_ended(live, names)),
         _table(live, rows, names),
@@ -37,28 +40,21 @@ def live_blocks(results: Results, names: Names, source: Source) -> list[Block]:
 
 def _ranking(live: LiveStudy, names: Names) -> list[Block]:
     """Return the systems by their share of wins, and which are the best few or which ranks they may have."""
-    columns = [
-        Column(title="System"),
-        Column(title="Group"),
-        Column(title="n", explanation="annotators whose choices count for it", numeric=True),
-        Column(title="Share won (%)", explanation="against systems drawn at random, ties half", numeric=True),
-        Column(title=f"{level_of(live)} interval (%)", explanation="of all together, at every look", numeric=True),
-        Column(title="Ranks", explanation="that the intervals allow; 1 = best")
+    fields: list[Field[LiveSystemRow]] = [
+        text_column("System", lambda row: names.system(row.system)),
+        text_column("Group", lambda row: names.group(row.group)),
+        number_column("n", lambda row: count(row.n), "annotators whose choices count for it"),
+        number_column("Share won (%)", lambda row: percent(row.score), "against systems drawn at random, ties half"),
+        number_column(
+            f"{level_of(live)} interval (%)",
+            lambda row: share_interval(row.low, row.high),
+            "of all together, at every look",
+        ),
+        text_column("Ranks", rank_words, "that the intervals allow; 1 = best")
         if live.order
-        else Column(title=f"Among the best {live.top}"),
+        else text_column(f"Among the best {live.top}", lambda row: "yes" if row.leads else "no"),
     ]
     rows = sorted(ranked(live.systems), key=lambda row: row.group)
-    cells = [
-        [
-            cell(names.system(row.system)),
-            cell(names.group(row.group)),
-            cell(count(row.n)),
-            cell(percent(row.score)),
-            cell(share_interval(row.low, row.high)),
-            cell(rank_words(row) if live.order else "yes" if row.leads else "no"),
-        ]
-        for row in rows
-    ]
     ended = listed([f"{_units(one, names)}{'' if one.enough else ' so far'}" for one in live.groups])
     sought, asked, title = f"the best {live.top} systems", "the systems near the border", "The best few"
     if live.order:
@@ -69,18 +65,13 @@ def _ranking(live: LiveStudy, names: Names) -> list[Block]:
         f"The chance of a false answer is at most {100 * live.error_rate:g}%. Later annotators were asked about "
         f"{asked}, so that shares of all choices are biased."
     )
-    table = build_table("live", title, columns, cells, constant=("Group",), csv="live_systems")
+    table = tabulate("live", title, fields, rows, constant=("Group",), csv="live_systems")
     return [Paragraph(text=text), table]
 
 
 def _units(group: LiveGroup, names: Names) -> str:
     forms = "forms by " if names.kind(group.group) == "llm" else ""
     return f"{group.units} {forms}{names.group(group.group)}"
-
-
-def _from_leader(row: LivePairRow) -> LivePairRow:
-    behind = row.decision == "y" or (row.decision != "x" and row.mean is not None and row.mean < 0.5)
-    return turned_live(row) if behind else row
 
 
 def _how_it_ended(live: LiveStudy, names: Names) -> str:
@@ -102,42 +93,33 @@ def _how_it_ended(live: LiveStudy, names: Names) -> str:
 
 def _table(live: LiveStudy, rows: list[LivePairRow], names: Names) -> Table:
     unit = "" if live.scale_width else " (%)"
-    columns = [
-        Column(title="Pair", explanation="the system that is ahead stands first"),
-        Column(title="Group"),
-        Column(title="Criterion"),
-        Column(title="Outputs read", numeric=True),
-        Column(title="n", explanation="annotators (of an LLM, forms) until the decision", numeric=True),
-        Column(title="Mean", explanation="biased where a decision ended the asking", numeric=True),
-        Column(
-            title=f"{level_of(live)} interval{unit}",
-            explanation="holds at every look, at the level that a decision on the pair needs",
-            numeric=True,
-        ),
-        Column(title="Decision"),
-        Column(title="After", explanation="annotators of the group when it fell", numeric=True),
-        Column(title="More expected", explanation="annotators, until it may fall", numeric=True),
-        Column(title="All exclusions", explanation="mean and n after exclusions made later, too", numeric=True),
-    ]
     within = margin_words(live.margin, live.scale_width)
-    cells = [
-        [
-            cell(names.over(row)),
-            cell(names.group(row.group)),
-            cell(names.criterion(row.criterion)),
-            cell(count(row.exposure)),
-            cell(count(row.n)),
-            cell(live_value(live, row.mean)),
-            cell(live_interval(live, row)),
-            cell(decision_words(row.decision, names.system(row.system_x), names.system(row.system_y), within)),
-            cell(count(row.decided_after)),
-            cell(count(row.expected_more)),
-            cell("" if row.mean_kept is None else f"{live_value(live, row.mean_kept)}, n = {row.n_kept}"),
-        ]
-        for row in rows
+    fields: list[Field[LivePairRow]] = [
+        text_column("Pair", names.over, "the system that is ahead stands first"),
+        text_column("Group", lambda row: names.group(row.group)),
+        text_column("Criterion", lambda row: names.criterion(row.criterion)),
+        number_column("Outputs read", lambda row: count(row.exposure)),
+        number_column("n", lambda row: count(row.n), "annotators (of an LLM, forms) until the decision"),
+        number_column("Mean", lambda row: live_value(live, row.mean), "biased where a decision ended the asking"),
+        number_column(
+            f"{level_of(live)} interval{unit}",
+            lambda row: live_interval(live, row),
+            "holds at every look, at the level that a decision on the pair needs",
+        ),
+        text_column(
+            "Decision",
+            lambda row: decision_words(row.decision, names.system(row.system_x), names.system(row.system_y), within),
+        ),
+        number_column("After", lambda row: count(row.decided_after), "annotators of the group when it fell"),
+        number_column("More expected", lambda row: count(row.expected_more), "annotators, until it may fall"),
+        number_column(
+            "All exclusions",
+            lambda row: "" if row.mean_kept is None else f"{live_value(live, row.mean_kept)}, n = {row.n_kept}",
+            "mean and n after exclusions made later, too",
+        ),
     ]
     constant = ("Group", "Criterion", "Outputs read")
-    return build_table("live", "What was decided, and when", columns, cells, constant=constant, csv="live")
+    return tabulate("live", "What was decided, and when", fields, rows, constant=constant, csv="live")
 
 
 def _sensitivity(live: LiveStudy, rows: list[LivePairRow], names: Names) -> str:

@@ -9,18 +9,16 @@ from analysis.llm_vs_people.alternative_annotator import AlternativeAnnotatorRow
 from analysis.llm_vs_people.powered_rows import PredictionPoweredRow
 from analysis.llm_vs_people.rows import LLMOnlyMean
 from analysis.report.bias import bias
-from analysis.report.cells import cell, criterion_cell
+from analysis.report.cells import Field, cell, criterion_cell, number_column, tabulate, text_column
 from analysis.report.document import (
     Block,
     Bullets,
     Cell,
-    Column,
     Fold,
     Heading,
     Paragraph,
     Section,
     Table,
-    build_table,
 )
 from analysis.report.rank_tables import rank_tables
 from analysis.results.findings import confidence_words
@@ -39,9 +37,12 @@ def llm_vs_people(results: Results) -> Section | None:
     blocks = _stand_in(found.alternative_annotator, names)
     tall = [block for block in blocks if isinstance(block, Bullets) and len(block.items) > MOST_LINES]
     blocks = [block for block in blocks if block not in tall]
+    tests = found.alternative_annotator
+    tested = any(row.passes is not None for row in tests)
+    every = [_open_or_folded(_table(tests, names), len(tests), "Every LLM and criterion")] if tested else []
     appendix = [
         *tall,
-        *_every_test(found.alternative_annotator, names),
+        *every,
         *_powered(found.prediction_powered, names, confidence),
         *rank_tables(found.rank_tables, names),
         *bias(found.bias, names, confidence),
@@ -84,12 +85,6 @@ def _stand_in(rows: Sequence[AlternativeAnnotatorRow], names: Names) -> list[Blo
     return blocks
 
 
-def _every_test(rows: Sequence[AlternativeAnnotatorRow], names: Names) -> list[Block]:
-    """Return the table of all tests, where one could be run."""
-    tested = any(row.passes is not None for row in rows)
-    return [_open_or_folded(_table(rows, names), len(rows), "Every LLM and criterion")] if tested else []
-
-
 def _sentences(rows: Sequence[AlternativeAnnotatorRow], names: Names, people: str) -> list[str]:
     """Return one sentence an LLM, at most as many as there is patience for."""
     lines = []
@@ -110,39 +105,28 @@ def _sentences(rows: Sequence[AlternativeAnnotatorRow], names: Names, people: st
 
 
 def _table(rows: Sequence[AlternativeAnnotatorRow], names: Names) -> Table:
-    columns = [
-        Column(title="LLM"),
-        Column(title="Criterion"),
-        Column(
-            title="Wins against",
-            explanation="people for whom the LLM is shown to be behind by less than epsilon, of those tested "
-            "(Benjamini-Yekutieli)",
+    fields: list[Field[AlternativeAnnotatorRow]] = [
+        text_column("LLM", lambda row: shown_name(row.group)),
+        text_column("Criterion", lambda row: names.criterion(row.criterion)),
+        text_column(
+            "Wins against",
+            _wins,
+            "people for whom the LLM is shown to be behind by less than epsilon, of those tested (Benjamini-Yekutieli)",
         ),
-        Column(
-            title="As good or better",
-            explanation="share of outputs on which the LLM agrees with the others at least as well as the one left "
+        number_column(
+            "As good or better",
+            lambda row: percent(row.advantage_probability),
+            "share of outputs on which the LLM agrees with the others at least as well as the one left "
             "out, averaged over people; best suited to compare LLMs",
-            numeric=True,
         ),
-        Column(title="Outputs", numeric=True),
-        Column(title="Verdict"),
+        number_column("Outputs", lambda row: count(row.n_units)),
+        text_column("Verdict", _verdict),
     ]
-    cells = [
-        [
-            cell(shown_name(row.group)),
-            cell(names.criterion(row.criterion)),
-            cell(_wins(row)),
-            cell(percent(row.advantage_probability)),
-            cell(count(row.n_units)),
-            _verdict(row),
-        ]
-        for row in rows
-    ]
-    return build_table(
+    return tabulate(
         "alternative_annotator",
         "Alternative-annotator test",
-        columns,
-        cells,
+        fields,
+        rows,
         csv="llm_vs_people_alternative_annotator",
         weights=tuple(-(row.advantage_probability or 0.0) for row in rows),
         weighed_by="the largest share as good or better",
@@ -200,40 +184,35 @@ def _powered_table(
     rows: Sequence[PredictionPoweredRow], names: Names, confidence: str, source: str, title: str
 ) -> Table:
     share = source != "ratings"
-    columns = [
-        Column(
-            title="What",
-            explanation="x over y: chance that x is better, or share of choices that x wins (a tie is half); "
+    fields: list[Field[PredictionPoweredRow]] = [
+        text_column(
+            "What",
+            lambda row: _what(row, names),
+            "x over y: chance that x is better, or share of choices that x wins (a tie is half); "
             "x \u2212 y: difference of ratings",
         ),
-        Column(title="LLM"),
-        Column(title="Criterion"),
-        Column(title="Exposure", numeric=True),
-        Column(title="People alone", explanation=f"with the {confidence} interval", numeric=True),
-        Column(title="With the LLM", explanation=f"with the {confidence} interval", numeric=True),
-        Column(title="Weight", explanation="lambda, 0 to 1", numeric=True),
-        Column(title="Both", explanation="answers of people to what the LLM answered too", numeric=True),
-        Column(title="LLM only", explanation="answers of the LLM beyond", numeric=True),
-    ]
-    cells = [
-        [
-            cell(_what(row, names)),
-            cell(shown_name(row.group)),
-            criterion_cell(names, row.criterion, row.source),
-            cell(count(row.exposure)),
-            _with_interval(row.people_mean, row.people_ci_low, row.people_ci_high, share),
-            _with_interval(row.estimate, row.ci_low, row.ci_high, share),
-            cell(number(row.llm_weight)),
-            cell(count(row.n)),
-            cell(count(row.n_more)),
-        ]
-        for row in rows
+        text_column("LLM", lambda row: shown_name(row.group)),
+        text_column("Criterion", lambda row: criterion_cell(names, row.criterion, row.source)),
+        number_column("Exposure", lambda row: count(row.exposure)),
+        number_column(
+            "People alone",
+            lambda row: _with_interval(row.people_mean, row.people_ci_low, row.people_ci_high, share),
+            f"with the {confidence} interval",
+        ),
+        number_column(
+            "With the LLM",
+            lambda row: _with_interval(row.estimate, row.ci_low, row.ci_high, share),
+            f"with the {confidence} interval",
+        ),
+        number_column("Weight", lambda row: number(row.llm_weight), "lambda, 0 to 1"),
+        number_column("Both", lambda row: count(row.n), "answers of people to what the LLM answered too"),
+        number_column("LLM only", lambda row: count(row.n_more), "answers of the LLM beyond"),
     ]
     texts = [text for row in rows for text in (row.reason, row.warning) if text]
     notes = [f"{sentence(text)}: {plural(texts.count(text), 'row')}." for text in dict.fromkeys(texts)]
     constant = ("LLM", "Criterion", "Exposure")
     caption = f"{title}: people with an LLM"
-    return build_table(f"prediction_powered_{source}", caption, columns, cells, notes=notes, constant=constant)
+    return tabulate(f"prediction_powered_{source}", caption, fields, rows, notes=notes, constant=constant)
 
 
 def _with_interval(centre: float, low: float | None, high: float | None, share: bool) -> Cell:
@@ -252,27 +231,16 @@ def _what(row: PredictionPoweredRow, names: Names) -> str:
 def _unchecked(rows: Sequence[LLMOnlyMean], names: Names, confidence: str) -> list[Block]:
     if not rows:
         return []
-    columns = [
-        Column(title="System"),
-        Column(title="LLM"),
-        Column(title="Criterion"),
-        Column(title="Mean", numeric=True),
-        Column(title=f"{confidence} interval", numeric=True),
-        Column(title="n", numeric=True),
-    ]
-    cells = [
-        [
-            cell(names.system(row.system)),
-            cell(shown_name(row.group)),
-            criterion_cell(names, row.criterion),
-            cell(number(row.mean)),
-            cell(interval(row.ci_low, row.ci_high)),
-            cell(count(row.n)),
-        ]
-        for row in rows
+    fields: list[Field[LLMOnlyMean]] = [
+        text_column("System", lambda row: names.system(row.system)),
+        text_column("LLM", lambda row: shown_name(row.group)),
+        text_column("Criterion", lambda row: criterion_cell(names, row.criterion)),
+        number_column("Mean", lambda row: number(row.mean)),
+        number_column(f"{confidence} interval", lambda row: interval(row.ci_low, row.ci_high)),
+        number_column("n", lambda row: count(row.n)),
     ]
     text = "No person rated these systems on these criteria: the means are the LLM\u2019s word alone, unchecked."
-    table = build_table("llm_only", "Systems that no person rated", columns, cells, constant=("LLM", "Criterion"))
+    table = tabulate("llm_only", "Systems that no person rated", fields, rows, constant=("LLM", "Criterion"))
     return [Heading(text="Rated by LLMs only"), Paragraph(text=text, weight="warning"), table]
 
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from analysis.figures.plain_text import shown_name
 from analysis.metrics.rows import MetricMean, MetricResults, MetricTest
-from analysis.report.cells import cell
+from analysis.report.cells import Field, cell, columns_of, number_column, places_of, tabulate, text_column
 from analysis.report.document import Block, Column, Paragraph, Section, Table, build_table
 from analysis.report.orientation import STARS
 from analysis.report.pair_tables import NOT_EQUAL, level_words
-from analysis.results.findings import confidence_words
+from analysis.results.findings import confidence_words, grouped
 from analysis.results.records import Results
 from analysis.results.words import NONE, Names, count, interval, number, p_value, plural, sentence, signed
 from analysis.statistics.rank_orders import ranks
@@ -46,48 +46,35 @@ def metrics(results: Results) -> Section | None:
 
 def _values(names: Names, found: MetricResults) -> Table:
     """Lay out each metric as Table 1 of Sottana et al. (2023): systems by their value, with the rank in brackets."""
-    systems, by_metric = _systems(found), _by_metric(found.means)
-    shown = [
-        {row.system: number(row.mean if row.corpus is None else row.corpus) + _bracketed(row.rank) for row in own}
-        for own in by_metric.values()
-    ]
-    rows = [
-        [cell(name), *(cell(values.get(system, NONE)) for system in systems)]
-        for name, values in zip(by_metric, shown, strict=True)
-    ]
-    columns = [
-        Column(title="Metric", explanation=DIRECTIONS),
-        *(Column(title=names.system(system), numeric=True) for system in systems),
+    systems = {system: names.system(system) for system in _systems(found)}
+    fields: list[Field[MetricMean]] = [
+        text_column("Metric", _metric, DIRECTIONS),
+        *columns_of(found.means, _metric, lambda row: row.system, systems, _value),
     ]
     notes = ["Of all outputs of a system together where that is known, else the mean; in brackets the rank, 1 is best."]
-    return build_table("metrics_values", "Metrics of each system", columns, rows, notes)
+    return tabulate("metrics_values", "Metrics of each system", fields, places_of(found.means, _metric), notes)
+
+
+def _value(row: MetricMean | None) -> str:
+    if row is None:
+        return NONE
+    return number(row.mean if row.corpus is None else row.corpus) + ("" if row.rank is None else f" ({row.rank})")
 
 
 def _means(results: Results, names: Names, found: MetricResults) -> Table:
-    rows = [
-        [
-            cell(_metric(row)),
-            cell(names.system(row.system)),
-            cell(count(row.n)),
-            cell(number(row.mean)),
-            cell(interval(row.ci_low, row.ci_high)),
-            cell(number(row.sd)),
-        ]
-        for row in found.means[:MOST_ROWS]
+    fields: list[Field[MetricMean]] = [
+        text_column("Metric", _metric, DIRECTIONS),
+        text_column("System", lambda row: names.system(row.system)),
+        number_column("n", lambda row: count(row.n), "outputs (items) with a score"),
+        number_column("Mean", lambda row: number(row.mean)),
+        number_column(f"{confidence_words(results)} interval", lambda row: interval(row.ci_low, row.ci_high)),
+        number_column("SD", lambda row: number(row.sd)),
     ]
-    columns = [
-        Column(title="Metric", explanation=DIRECTIONS),
-        Column(title="System"),
-        Column(title="n", explanation="outputs (items) with a score", numeric=True),
-        Column(title="Mean", numeric=True),
-        Column(title=f"{confidence_words(results)} interval", numeric=True),
-        Column(title="SD", numeric=True),
-    ]
-    return build_table(
+    return tabulate(
         "metrics_means",
         "Metrics of single outputs",
-        columns,
-        rows,
+        fields,
+        found.means[:MOST_ROWS],
         _left_out(found.means, "means"),
         csv="metrics_means",
     )
@@ -100,7 +87,7 @@ def _orders(results: Results, names: Names, found: MetricResults) -> Table | Non
         for row in results.rankings
         if row.source != "ratings_bt" and row.order
     ]
-    by_metric = _by_metric([row for row in found.means if row.rank is not None])
+    by_metric = grouped((row for row in found.means if row.rank is not None), _metric)
     if not by_metric:
         return None
     by_metrics = {name: {row.system: row.rank or 0 for row in own} for name, own in by_metric.items()}
@@ -120,34 +107,29 @@ def _orders(results: Results, names: Names, found: MetricResults) -> Table | Non
 
 def _tests(results: Results, names: Names, pairs: Sequence[MetricTest]) -> Table:
     directions = {row.metric: row for row in (results.metrics.means if results.metrics else ())}
-    rows = [
-        [
-            cell(_metric(directions[row.metric])),
-            cell(f"{names.system(row.system_x)} \u2212 {names.system(row.system_y)}"),
-            cell(count(row.n)),
-            cell(signed(row.mean_difference, 3)),
-            cell(interval(row.ci_low, row.ci_high, decimals=3)),
-            cell(p_value(row.p_adjusted), detail="" if row.p_value is not None else row.reason or ""),
-            cell(row.stars),
-            cell(_verdict(row, names)),
-        ]
-        for row in pairs[:MOST_ROWS]
-    ]
-    columns = [
-        Column(title="Metric", explanation=DIRECTIONS),
-        Column(title="Pair"),
-        Column(title="n", explanation="items that both systems answered", numeric=True),
-        Column(title="Difference", explanation="mean score of the first less the second", numeric=True),
-        Column(title=f"{confidence_words(results)} interval", numeric=True),
-        Column(title="Adjusted p", explanation="corrected over the pairs of a metric", numeric=True),
-        Column(title="Stars"),
-        Column(title="Ahead"),
+    fields: list[Field[MetricTest]] = [
+        text_column("Metric", lambda row: _metric(directions[row.metric]), DIRECTIONS),
+        text_column("Pair", lambda row: f"{names.system(row.system_x)} \u2212 {names.system(row.system_y)}"),
+        number_column("n", lambda row: count(row.n), "items that both systems answered"),
+        number_column(
+            "Difference", lambda row: signed(row.mean_difference, 3), "mean score of the first less the second"
+        ),
+        number_column(
+            f"{confidence_words(results)} interval", lambda row: interval(row.ci_low, row.ci_high, decimals=3)
+        ),
+        number_column(
+            "Adjusted p",
+            lambda row: cell(p_value(row.p_adjusted), detail="" if row.p_value is not None else row.reason or ""),
+            "corrected over the pairs of a metric",
+        ),
+        text_column("Stars", lambda row: row.stars),
+        text_column("Ahead", lambda row: _verdict(row, names)),
     ]
     notes = _left_out(pairs, "pairs")
     notes += [STARS] if any(row.stars for row in pairs) else []
     notes += [NOT_EQUAL] if any(row.verdict == "indifferent" for row in pairs) else []
-    return build_table(
-        "metrics_pairs", "Tests of metrics between systems", columns, rows, notes, csv="metrics_pairs",
+    return tabulate(
+        "metrics_pairs", "Tests of metrics between systems", fields, pairs[:MOST_ROWS], notes, csv="metrics_pairs",
         weights=tuple(2.0 if row.p_adjusted is None else row.p_adjusted for row in pairs[:MOST_ROWS]),
         weighed_by="the smallest adjusted p",
     )  # fmt: skip
@@ -172,17 +154,6 @@ def _left_out(rows: Sequence[object], name: str) -> list[str]:
 
 def _systems(found: MetricResults) -> list[str]:
     return list(dict.fromkeys(row.system for row in found.means))[:MOST_SYSTEMS]
-
-
-def _by_metric(means: Sequence[MetricMean]) -> dict[str, list[MetricMean]]:
-    rows: dict[str, list[MetricMean]] = {}
-    for row in means:
-        rows.setdefault(_metric(row), []).append(row)
-    return rows
-
-
-def _bracketed(rank: int | None) -> str:
-    return "" if rank is None else f" ({rank})"
 
 
 def _metric(row: MetricMean) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from analysis.figures.drawing import DASHES, INK, system_colours
 from analysis.figures.figures import Point, lines_plot
 from analysis.planning.observed import ObservedPowerRow
-from analysis.report.cells import cell
-from analysis.report.document import Block, Column, Figure, Paragraph, Section, build_table
+from analysis.report.cells import Field, number_column, tabulate, text_column
+from analysis.report.document import Block, Figure, Paragraph, Section
+from analysis.results.findings import grouped
 from analysis.results.records import Results
 from analysis.results.words import Names, count, number, p_value, percent, plural, sentence, slug
 
@@ -28,9 +29,7 @@ def observed_power(results: Results) -> Section | None:
     blocks: list[Block] = [Paragraph(text=NO_EVIDENCE, weight="warning")]
     if rows:
         blocks.append(_table(rows, names))
-        parts: dict[tuple[str, str, str], list[ObservedPowerRow]] = {}
-        for row in rows:
-            parts.setdefault((row.source, row.group, row.criterion), []).append(row)
+        parts = grouped(rows, lambda row: (row.source, row.group, row.criterion))
         blocks += [_figure(own, names) for own in parts.values()]
     else:
         blocks.append(Paragraph(text="No test here counts annotators, so there is no curve."))
@@ -38,35 +37,28 @@ def observed_power(results: Results) -> Section | None:
 
 
 def _table(rows: Sequence[ObservedPowerRow], names: Names) -> Block:
-    columns = [
-        Column(title="Pair"),
-        Column(title="Asked by"),
-        Column(title="Criterion"),
-        Column(title="Outputs read", numeric=True),
-        Column(title="n", explanation="annotators", numeric=True),
-        Column(title="Effect", explanation="what was found, in standard deviations (t / root n)", numeric=True),
-        Column(title="p", explanation="of the test, not corrected", numeric=True),
-        Column(title="Observed power", explanation="at n, with that effect", numeric=True),
-        Column(title="Planned for", explanation="a difference set beforehand, and the SD assumed", numeric=True),
-        Column(title="Planned power", explanation="at n, with that difference", numeric=True),
-    ]
-    cells = [
-        [
-            cell(names.over(row)),
-            cell(sentence(names.source_by_group(row.source, row.group))),
-            cell(names.criterion(row.criterion)),
-            cell(count(row.exposure)),
-            cell(count(row.n)),
-            cell(number(row.effect)),
-            cell(p_value(row.p_value)),
-            cell(percent(row.power)),
-            cell(f"{row.planned_for}, SD {number(row.planned_sd)}" if row.planned_for else ""),
-            cell(percent(next(point.planned for point in row.curve if point.annotators == row.n))),
-        ]
-        for row in rows
+    fields: list[Field[ObservedPowerRow]] = [
+        text_column("Pair", names.over),
+        text_column("Asked by", lambda row: sentence(names.source_by_group(row.source, row.group))),
+        text_column("Criterion", lambda row: names.criterion(row.criterion)),
+        number_column("Outputs read", lambda row: count(row.exposure)),
+        number_column("n", lambda row: count(row.n), "annotators"),
+        number_column("Effect", lambda row: number(row.effect), "what was found, in standard deviations (t / root n)"),
+        number_column("p", lambda row: p_value(row.p_value), "of the test, not corrected"),
+        number_column("Observed power", lambda row: percent(row.power), "at n, with that effect"),
+        number_column(
+            "Planned for",
+            lambda row: f"{row.planned_for}, SD {number(row.planned_sd)}" if row.planned_for else "",
+            "a difference set beforehand, and the SD assumed",
+        ),
+        number_column(
+            "Planned power",
+            lambda row: percent(next(point.planned for point in row.curve if point.annotators == row.n)),
+            "at n, with that difference",
+        ),
     ]
     caption = f"Power of each test at level {rows[0].alpha:g}"
-    return build_table("observed_power", caption, columns, cells, constant=("Criterion", "Outputs read"))
+    return tabulate("observed_power", caption, fields, rows, constant=("Criterion", "Outputs read"))
 
 
 def _figure(rows: Sequence[ObservedPowerRow], names: Names) -> Figure:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from analysis.orders.rows import OrderSummary
-from analysis.report.cells import cell
-from analysis.report.document import Block, Bullets, Column, Fold, Paragraph, Section, Table, build_table
+from analysis.orders.rows import OrderPlace, OrderStrength, OrderSummary
+from analysis.report.cells import Field, number_column, tabulate, text_column
+from analysis.report.document import Block, Bullets, Fold, Paragraph, Section, Table
 from analysis.results.findings import confidence_words
 from analysis.results.records import Results
 from analysis.results.words import SPACE, Names, count, interval, number, p_value, plural, sentence
@@ -40,40 +40,29 @@ def _strengths(results: Results, names: Names) -> Table:
     pairwise = {
         (row.group, row.criterion, row.system): row.strength for row in results.bradley_terry if row.source == "choices"
     }
-    columns = [
-        Column(title="System"),
-        Column(title="Group"),
-        Column(title="Criterion"),
-        Column(title="Rank", numeric=True),
-        Column(title="Strength", explanation="Plackett-Luce, natural log, mean zero", numeric=True),
-        Column(title=f"{confidence_words(results)} interval", numeric=True),
-        Column(title="Bradley-Terry", explanation="strength from every two outputs of an ordering", numeric=True),
-        Column(title="Mean rank", explanation="tied outputs at the mean of their places", numeric=True),
-        Column(title="Orderings", numeric=True),
-        Column(title="Note"),
-    ]
-    rows = [
-        [
-            cell(names.system(row.system)),
-            cell(sentence(names.group(row.group))),
-            cell(names.criterion(row.criterion)),
-            cell(count(row.rank)),
-            cell(number(row.strength)),
-            cell(interval(row.ci_low, row.ci_high)),
-            cell(number(pairwise.get((row.group, row.criterion, row.system)))),
-            cell(number(row.mean_rank)),
-            cell(count(row.n)),
-            cell(row.reason or ""),
-        ]
-        for row in results.order_strengths
+    fields: list[Field[OrderStrength]] = [
+        text_column("System", lambda row: names.system(row.system)),
+        text_column("Group", lambda row: sentence(names.group(row.group))),
+        text_column("Criterion", lambda row: names.criterion(row.criterion)),
+        number_column("Rank", lambda row: count(row.rank)),
+        number_column("Strength", lambda row: number(row.strength), "Plackett-Luce, natural log, mean zero"),
+        number_column(f"{confidence_words(results)} interval", lambda row: interval(row.ci_low, row.ci_high)),
+        number_column(
+            "Bradley-Terry",
+            lambda row: number(pairwise.get((row.group, row.criterion, row.system))),
+            "strength from every two outputs of an ordering",
+        ),
+        number_column("Mean rank", lambda row: number(row.mean_rank), "tied outputs at the mean of their places"),
+        number_column("Orderings", lambda row: count(row.n)),
+        text_column("Note", lambda row: row.reason or ""),
     ]
     made = sorted({row.interval for row in results.order_strengths if row.interval})
     notes = [f"Intervals: {', '.join(made)}."] if made else []
-    return build_table(
+    return tabulate(
         "order_strengths",
         "Plackett-Luce strengths",
-        columns,
-        rows,
+        fields,
+        results.order_strengths,
         notes,
         constant=("Group", "Criterion"),
         csv="order_strengths",
@@ -107,22 +96,14 @@ def _reliance(names: Names, row: OrderSummary, results: Results) -> str:
 
 
 def _places(results: Results, names: Names) -> Table:
-    columns = [
-        Column(title="Place", numeric=True),
-        Column(title="Group"),
-        Column(title="Criterion"),
-        Column(title="Mean rank", numeric=True),
-        Column(title="Outputs", numeric=True),
-    ]
-    rows = [
-        [
-            cell(count(row.place)),
-            cell(sentence(names.group(row.group))),
-            cell(names.criterion(row.criterion)),
-            cell(number(row.mean_rank)),
-            cell(count(row.n)),
-        ]
-        for row in results.order_places
+    fields: list[Field[OrderPlace]] = [
+        number_column("Place", lambda row: count(row.place)),
+        text_column("Group", lambda row: sentence(names.group(row.group))),
+        text_column("Criterion", lambda row: names.criterion(row.criterion)),
+        number_column("Mean rank", lambda row: number(row.mean_rank)),
+        number_column("Outputs", lambda row: count(row.n)),
     ]
     caption = "Mean rank by place on the page"
-    return build_table("order_places", caption, columns, rows, constant=("Group", "Criterion"), csv="order_places")
+    return tabulate(
+        "order_places", caption, fields, results.order_places, constant=("Group", "Criterion"), csv="order_places"
+    )

@@ -6,8 +6,20 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from analysis.comparisons.ratings import RatingTest
-from analysis.report.cells import MOST_IMPORTANT, VERDICT, cell, crossed, importance, titled, verdict
-from analysis.report.document import Block, Cell, Column, Heading, Paragraph, Table, build_table
+from analysis.report.cells import (
+    MOST_IMPORTANT,
+    VERDICT,
+    Field,
+    cell,
+    crossed,
+    importance,
+    number_column,
+    tabulate,
+    text_column,
+    titled,
+    verdict,
+)
+from analysis.report.document import Block, Heading, Paragraph, Table
 from analysis.report.families import correction_name, discovery_words
 from analysis.report.orientation import STARS
 from analysis.report.plots import WHAT, share_figure
@@ -34,7 +46,6 @@ UNIT_NOTES = {
     "others like these.",
 }
 NOT_EQUAL = "\u201cNo clear\u201d means that the answers do not tell the two apart, not that the two are equal."
-Field: TypeAlias = tuple[Column, Callable[[Any], Cell]]
 More: TypeAlias = Callable[[Sequence[Any]], Sequence[Block]]
 
 
@@ -94,10 +105,10 @@ def pair_table(
         notes.append(STARS)
     if any(row.verdict == "indifferent" for row in rows):
         notes.append(NOT_EQUAL)
-    return build_table(
+    return tabulate(
         *titled(name, caption, names, criterion, several=several, rated=source == "ratings"),
-        [column for column, _ in fields],
-        [[make(row) for _, make in fields] for row in rows],
+        fields,
+        rows,
         notes,
         constant=same,
         csv=csv,
@@ -127,16 +138,19 @@ def how_tested(rows: Sequence[PairTest]) -> tuple[tuple[str, ...], list[str]]:
     return tuple(same), notes
 
 
-def _fields(results: Results, names: Names, source: Source) -> list[Field]:
-    """Return the columns of a source, each with what makes its cells."""
+def _fields(results: Results, names: Names, source: Source) -> list[Field[Any]]:
     rated, preferred = source == "ratings", source == "preferences"
     confidence, correction = confidence_words(results), correction_name(results)
     joined = f" {MINUS} " if rated else " over "
-    unit = _text("Unit", lambda row: row.unit, "what the test counts, and so what its result holds for")
-    estimate = [
-        _number("Difference", lambda row: signed(row.mean_difference, 3), "mean rating of the first less the second"),
-        _number(f"{confidence} interval", lambda row: interval(row.ci_low, row.ci_high, decimals=3)),
-        _text("Test", lambda row: row.test, "paired where the same unit rated both systems"),
+    unit: Field[Any] = text_column(
+        "Unit", lambda row: row.unit, "what the test counts, and so what its result holds for"
+    )
+    estimate: list[Field[Any]] = [
+        number_column(
+            "Difference", lambda row: signed(row.mean_difference, 3), "mean rating of the first less the second"
+        ),
+        number_column(f"{confidence} interval", lambda row: interval(row.ci_low, row.ci_high, decimals=3)),
+        text_column("Test", lambda row: row.test, "paired where the same unit rated both systems"),
     ]
     if not rated:
         title, what = {
@@ -145,56 +159,47 @@ def _fields(results: Results, names: Names, source: Source) -> list[Field]:
         }[source]
         limits = "the range in which the true share may well lie"
         estimate = [
-            _number(title, lambda row: percent(getattr(row, SHARES[source])), what),
-            _number(f"{confidence} interval (%)", lambda row: share_interval(row.ci_low, row.ci_high), limits),
+            number_column(title, lambda row: percent(getattr(row, SHARES[source])), what),
+            number_column(f"{confidence} interval (%)", lambda row: share_interval(row.ci_low, row.ci_high), limits),
         ]
-    p_adjusted = Column(
-        title="Adjusted p",
-        explanation=f"chance of so large a difference if there were none, corrected for testing several pairs "
+    p_adjusted: Field[Any] = number_column(
+        "Adjusted p",
+        lambda row: cell(p_value(row.p_adjusted), detail=_t_of(row)),
+        "chance of so large a difference if there were none, corrected for testing several pairs "
         f"({correction}); below it t, the difference in standard errors, with its degrees of freedom",
-        numeric=True,
     )
-    p_crossed = Column(
-        title="Crossed p",
-        explanation="the same over annotators and items at once, both taken as drawn; \u2260 where it comes to another "
-        "verdict",
-        numeric=True,
+    p_crossed: Field[Any] = number_column(
+        "Crossed p",
+        crossed,
+        "the same over annotators and items at once, both taken as drawn; \u2260 where it comes to another verdict",
     )
     return [
-        _text(
+        text_column(
             "Pair",
             lambda row: f"{names.system(row.system_x)}{joined}{names.system(row.system_y)}",
             "the system that is ahead stands first",
         ),
-        _text("Group", lambda row: names.group(row.group)),
-        _number("Outputs read", lambda row: count(row.exposure), "of each system before judging (exposure)")
+        text_column("Group", lambda row: names.group(row.group)),
+        number_column("Outputs read", lambda row: count(row.exposure), "of each system before judging (exposure)")
         if preferred
         else unit,
-        _number("n", lambda row: count(row.n), "annotators; for an LLM, forms" if preferred else "units counted"),
+        number_column("n", lambda row: count(row.n), "annotators; for an LLM, forms" if preferred else "units counted"),
         *(_WINS if source == "choices" else []),
         *estimate,
-        (p_adjusted, lambda row: cell(p_value(row.p_adjusted), detail=_t_of(row))),
+        p_adjusted,
         *([_BINOMIAL] if source == "choices" else []),
-        *([] if preferred else [(p_crossed, crossed)]),
-        _text("Stars", lambda row: row.stars),
+        *([] if preferred else [p_crossed]),
+        text_column("Stars", lambda row: row.stars),
         (VERDICT, lambda row: verdict(row, names, source)),
     ]
 
 
-def _text(title: str, make: Callable[[Any], str], explanation: str = "", *, numeric: bool = False) -> Field:
-    return Column(title=title, explanation=explanation, numeric=numeric), lambda row: cell(make(row))
-
-
-def _number(title: str, make: Callable[[Any], str], explanation: str = "") -> Field:
-    return _text(title, make, explanation, numeric=True)
-
-
-_WINS = [
-    _number("Wins", lambda row: count(row.wins_x), "choices of the first system"),
-    _number("Losses", lambda row: count(row.wins_y), "choices of the second"),
-    _number("Ties", lambda row: count(row.ties)),
+_WINS: list[Field[Any]] = [
+    number_column("Wins", lambda row: count(row.wins_x), "choices of the first system"),
+    number_column("Losses", lambda row: count(row.wins_y), "choices of the second"),
+    number_column("Ties", lambda row: count(row.ties)),
 ]
-_BINOMIAL = _number(
+_BINOMIAL: Field[Any] = number_column(
     "Binomial p",
     lambda row: p_value(row.p_binomial),
     "the same by an exact test that takes every untied choice as independent; uncorrected, for comparison",

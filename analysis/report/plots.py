@@ -12,7 +12,7 @@ from analysis.figures.figures import Point, agreement_matrix, forest_plot, lines
 from analysis.llm_vs_people.calibration import ReliabilityBin
 from analysis.report.document import Figure, Fold
 from analysis.report.orientation import aligned
-from analysis.results.findings import KIND_ORDER, SHARES
+from analysis.results.findings import KIND_ORDER, SHARES, grouped
 from analysis.results.words import Names, sentence, slug
 
 LONG_FIGURE = 60  # dots; a longer figure is opened on demand
@@ -108,12 +108,9 @@ def directions_figures(rows: Rows, names: Names) -> list[Figure | Fold]:
 
     One figure a group and criterion that answered at several exposures and lost annotators to exclusions.
     """
-    parts: dict[tuple[str, str], list[Any]] = {}
     colours = system_colours(names.systems)
-    for row in rows:
-        parts.setdefault((row.group, row.criterion), []).append(row)
     figures = []
-    for (group, criterion), own in parts.items():
+    for (group, criterion), own in grouped(rows, lambda row: (row.group, row.criterion)).items():
         if len({row.exposure for row in own}) < 2 or all(row.n == row.n_before for row in own):
             continue
         points = [
@@ -219,7 +216,6 @@ def places_figure(rankings: Rows, names: Names, criterion: str, several: bool) -
 
 
 def _called(rows: Rows, names: Names) -> dict[str, Any]:
-    """Return the names and colours that a figure of rows needs."""
     sides = ("system", "system_x", "system_y")
     systems = {getattr(row, side) for row in rows for side in sides if hasattr(row, side)}
     return {

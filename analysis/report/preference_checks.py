@@ -3,36 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from analysis.comparisons.preferences import PreferenceTest
 from analysis.figures.figures import Axis, Dot, draw
+from analysis.preference_checks.coherence import CoherenceRow
 from analysis.preference_checks.exposure import ExposurePoint, ExposureTrend, FirstExposure
-from analysis.report.cells import cell
-from analysis.report.coherence import coherence_blocks
+from analysis.report.cells import Field, number_column, tabulate, text_column
 from analysis.report.document import (
     Block,
     Bullets,
-    Cell,
-    Column,
     Figure,
     Fold,
     Heading,
     Paragraph,
     Section,
     Table,
-    build_table,
 )
+from analysis.report.families import correction_name
 from analysis.report.filtering import filtering_blocks
 from analysis.results.findings import confidence_words
 from analysis.results.records import Results
-from analysis.results.words import Names, count, interval, number, p_value, p_words, percent, plural, signed
+from analysis.results.words import (
+    Names,
+    count,
+    interval,
+    number,
+    p_value,
+    p_words,
+    percent,
+    plural,
+    share_interval,
+    signed,
+)
 
 POINTS = 100  # percentage points
+Tested = TypeVar("Tested", ExposureTrend, FirstExposure)
 BESIDE = "the table before this figure holds the same numbers"
 MEANING = (
     "The distance of an answer from 50% says how sure an annotator is, whichever system it speaks for. It should grow "
     "with the outputs read, and grow less and less. Part of it is noise: an answer that misses 50% by chance counts as "
     "distant too. The distance of the mean is nearly free of that."
+)
+MOST_TRIPLES = 40  # triples in the table
+COHERENCE = (
+    "Who prefers A to B and B to C should prefer A to C (weak transitivity), and at least as strongly as the "
+    "stronger of the two (strong transitivity). Bradley-Terry asks for more: the odds of A over C are the product of "
+    "the other two. The discrepancy is stated minus implied log odds, 0 where they agree and below 0 where A over C is "
+    "stated nearer to even than the two steps imply; answers of 0 or 100% have no "
+    "odds and are left out of it. A single annotator who rounds or is unsure breaks these rules now and then; many "
+    "who do show that the three pairs were not judged on one scale."
 )
 
 
@@ -55,44 +75,35 @@ def _effects(results: Results, names: Names) -> list[Block]:
     rows = [row for row in results.preferences if row.d_z is not None]
     if not rows:
         return []
-    columns = [
-        Column(title="Pair"),
-        Column(title="Group"),
-        Column(title="Criterion"),
-        Column(title="Outputs read", numeric=True),
-        Column(title="n", numeric=True),
-        Column(title="SD", explanation="standard deviation between annotators, in percentage points", numeric=True),
-        Column(title="Effect size d", explanation="mean distance from 50% in these standard deviations", numeric=True),
-        Column(title=f"{confidence_words(results)} interval", numeric=True),
-    ]
-    cells = [
-        [
-            *_who(row, names),
-            cell(count(row.n)),
-            cell(number(_scaled(row.sd), 1)),
-            cell(signed(row.d_z)),
-            cell(interval(row.d_z_low, row.d_z_high)),
-        ]
-        for row in rows
+    fields: list[Field[PreferenceTest]] = [
+        text_column("Pair", names.over),
+        *_asked_fields(names),
+        number_column("n", lambda row: count(row.n)),
+        number_column(
+            "SD", lambda row: number(_scaled(row.sd), 1), "standard deviation between annotators, in percentage points"
+        ),
+        number_column(
+            "Effect size d", lambda row: signed(row.d_z), "mean distance from 50% in these standard deviations"
+        ),
+        number_column(f"{confidence_words(results)} interval", lambda row: interval(row.d_z_low, row.d_z_high)),
     ]
     text = (
         "A p-value mixes how large a preference is with how many annotators were asked. The effect size d does not "
         "depend on their number: the mean distance from 50%, measured in the spread between annotators. Positive "
         "speaks for the first system."
     )
-    table = build_table("effect_sizes", "Effect sizes of the preferences", columns, cells, constant=CONSTANT)
+    table = tabulate("effect_sizes", "Effect sizes of the preferences", fields, rows, constant=CONSTANT)
     return [Fold(summary="How large each preference is (effect sizes)", blocks=(Paragraph(text=text), table))]
 
 
 CONSTANT = ("Criterion", "Outputs read")
 
 
-def _who(row: PreferenceTest, names: Names) -> list[Cell]:
+def _asked_fields(names: Names) -> list[Field[PreferenceTest | ExposurePoint]]:
     return [
-        cell(names.over(row)),
-        cell(names.group(row.group)),
-        cell(names.criterion(row.criterion)),
-        cell(count(row.exposure)),
+        text_column("Group", lambda row: names.group(row.group)),
+        text_column("Criterion", lambda row: names.criterion(row.criterion)),
+        number_column("Outputs read", lambda row: count(row.exposure)),
     ]
 
 
@@ -151,30 +162,17 @@ def _first_words(row: FirstExposure, names: Names) -> str:
 
 
 def _curve(rows: Sequence[ExposurePoint], names: Names, confidence: str) -> Table:
-    columns = [
-        Column(title="Pair"),
-        Column(title="Group"),
-        Column(title="Criterion"),
-        Column(title="Outputs read", numeric=True),
-        Column(title="n", numeric=True),
-        Column(title="Mean distance", explanation="of single answers from 50%, in percentage points", numeric=True),
-        Column(title=f"{confidence} interval", numeric=True),
-        Column(title="Distance of the mean", explanation="of the mean answer from 50%", numeric=True),
+    fields: list[Field[ExposurePoint]] = [
+        text_column("Pair", lambda row: "all pairs" if row.system_x is None else names.against(row)),
+        *_asked_fields(names),
+        number_column("n", lambda row: count(row.n)),
+        number_column(
+            "Mean distance", lambda row: _points(row.mean_distance), "of single answers from 50%, in percentage points"
+        ),
+        number_column(f"{confidence} interval", lambda row: interval(row.ci_low, row.ci_high, as_percent=True)),
+        number_column("Distance of the mean", lambda row: _points(row.distance_of_mean), "of the mean answer from 50%"),
     ]
-    cells = [
-        [
-            cell("all pairs" if row.system_x is None else names.against(row)),
-            cell(names.group(row.group)),
-            cell(names.criterion(row.criterion)),
-            cell(count(row.exposure)),
-            cell(count(row.n)),
-            cell(_points(row.mean_distance)),
-            cell(interval(row.ci_low, row.ci_high, as_percent=True)),
-            cell(_points(row.distance_of_mean)),
-        ]
-        for row in rows
-    ]
-    return build_table("exposure_curve", "Distance from 50% by outputs read", columns, cells, constant=("Criterion",))
+    return tabulate("exposure_curve", "Distance from 50% by outputs read", fields, rows, constant=("Criterion",))
 
 
 def _points(value: float | None) -> str:
@@ -207,49 +205,108 @@ def _figure(curve: Sequence[ExposurePoint], names: Names) -> Figure:
 
 
 def _trends(rows: Sequence[ExposureTrend], names: Names) -> Table:
-    read = [", ".join(map(str, row.exposures)) for row in rows]
-    caption, what = "Change of the distance with the outputs read", "percentage points with each doubling"
-    return _tests(rows, names, read, [row.slope for row in rows], what, "exposure_trend", caption)
+    caption = "Change of the distance with the outputs read"
+    fields: list[Field[ExposureTrend]] = _test_fields(
+        names,
+        text_column("Outputs read", lambda row: ", ".join(map(str, row.exposures)), caption),
+        number_column("Change", lambda row: signed(_scaled(row.slope), 1), "percentage points with each doubling"),
+    )
+    return tabulate("exposure_trend", caption, fields, rows, constant=("Criterion",))
 
 
 def _firsts(rows: Sequence[FirstExposure], names: Names) -> Table:
-    read = [f"1 and {row.exposure}" for row in rows]
-    caption, what = "Distance after one output against after more", "percentage points, after one minus after more"
-    return _tests(rows, names, read, [row.mean_difference for row in rows], what, "first_exposure", caption)
+    caption = "Distance after one output against after more"
+    fields: list[Field[FirstExposure]] = _test_fields(
+        names,
+        text_column("Outputs read", lambda row: f"1 and {row.exposure}", caption),
+        number_column(
+            "Change",
+            lambda row: signed(_scaled(row.mean_difference), 1),
+            "percentage points, after one minus after more",
+        ),
+    )
+    return tabulate("first_exposure", caption, fields, rows, constant=("Criterion",))
 
 
-def _tests(
-    rows: Sequence[ExposureTrend | FirstExposure],
-    names: Names,
-    read: Sequence[str],
-    changes: Sequence[float | None],
-    what: str,
-    name: str,
-    caption: str,
-) -> Table:
-    columns = [
-        Column(title="Group"),
-        Column(title="Criterion"),
-        Column(title="Outputs read", explanation=caption),
-        Column(title="Test"),
-        Column(title="n", numeric=True),
-        Column(title="Change", explanation=what, numeric=True),
-        Column(title="Interval", numeric=True),
-        Column(title="t", numeric=True),
-        Column(title="Adjusted p", numeric=True),
+def _test_fields(names: Names, read: Field[Tested], change: Field[Tested]) -> list[Field[Tested]]:
+    return [
+        text_column("Group", lambda row: names.group(row.group)),
+        text_column("Criterion", lambda row: names.criterion(row.criterion)),
+        read,
+        text_column("Test", lambda row: row.test),
+        number_column("n", lambda row: count(row.n)),
+        change,
+        number_column("Interval", lambda row: interval(row.ci_low, row.ci_high, as_percent=True)),
+        number_column("t", lambda row: number(row.t)),
+        number_column("Adjusted p", lambda row: p_value(row.p_adjusted)),
     ]
-    cells = [
-        [
-            cell(names.group(row.group)),
-            cell(names.criterion(row.criterion)),
-            cell(exposures),
-            cell(row.test),
-            cell(count(row.n)),
-            cell(signed(_scaled(change), 1)),
-            cell(interval(row.ci_low, row.ci_high, as_percent=True)),
-            cell(number(row.t)),
-            cell(p_value(row.p_adjusted)),
-        ]
-        for row, exposures, change in zip(rows, read, changes, strict=True)
+
+
+def coherence_blocks(results: Results, names: Names) -> list[Block]:
+    """Report the share of incoherent annotators and the triples; nothing where there are not three systems."""
+    rows = results.coherence
+    if not rows:
+        return []
+    together = [row for row in rows if row.system_a is None]
+    triples = [row for row in rows if row.system_a is not None]
+    blocks: list[Block] = [
+        Heading(text="Do preferences along three systems fit together?"),
+        Paragraph(text=COHERENCE),
+        Bullets(items=tuple(_coherence_words(row, names) for row in together)),
     ]
-    return build_table(name, caption, columns, cells, constant=("Criterion",))
+    if not triples:
+        return [blocks[0], blocks[2]]
+    table = _coherence_table(triples[:MOST_TRIPLES], names, results)
+    more = f" (the first {MOST_TRIPLES} of {len(triples):,})" if len(triples) > MOST_TRIPLES else ""
+    return [*blocks, Fold(summary=f"Each triple of systems{more}", blocks=(table,))]
+
+
+def _coherence_words(row: CoherenceRow, names: Names) -> str:
+    what = f"{names.group(row.group)}, {names.criterion(row.criterion)}"
+    what += "" if row.exposure is None else f", {plural(row.exposure, 'output')} read"
+    if not row.n_triples:
+        return f"{what}: not checked, {row.reason}."
+    between = share_interval(row.weak_low, row.weak_high)
+    return (
+        f"{what}: of {row.n:,} who judged all pairs of three systems, {percent(row.share_weak)} (interval "
+        f"{between}) break weak transitivity at least once in {plural(row.n_triples, 'triple')}, "
+        f"{percent(row.share_strong)} strong transitivity."
+    )
+
+
+def _coherence_table(rows: Sequence[CoherenceRow], names: Names, results: Results) -> Table:
+    fields: list[Field[CoherenceRow]] = [
+        text_column(
+            "Systems A, B, C",
+            lambda row: ", ".join(
+                names.system(system) for system in (row.system_a, row.system_b, row.system_c) if system
+            ),
+            "the most preferred of the three first",
+        ),
+        text_column("Group", lambda row: names.group(row.group)),
+        text_column("Criterion", lambda row: names.criterion(row.criterion)),
+        number_column("Outputs read", lambda row: count(row.exposure)),
+        number_column("n", lambda row: count(row.n)),
+        number_column("Weak broken", lambda row: percent(row.share_weak), "share of annotators"),
+        number_column("Strong broken", lambda row: percent(row.share_strong), "share of annotators"),
+        number_column("n with odds", lambda row: count(row.n_discrepancy), "those without an answer of 0 or 100%"),
+        number_column(
+            "Discrepancy", lambda row: signed(row.mean_discrepancy), "mean of stated minus implied log odds of A over C"
+        ),
+        number_column(f"{confidence_words(results)} interval", lambda row: interval(row.ci_low, row.ci_high)),
+        number_column(
+            "Adjusted p",
+            lambda row: p_value(row.p_adjusted),
+            f"of no discrepancy, corrected for all triples ({correction_name(results)})",
+        ),
+        number_column("Of the means", _of_means, "the same from the group\u2019s three mean answers"),
+    ]
+    caption = "Coherence of triples"
+    return tabulate("coherence", caption, fields, rows, constant=("Criterion", "Outputs read"))
+
+
+def _of_means(row: CoherenceRow) -> str:
+    broken = "weak broken" if row.group_weak else "strong broken" if row.group_strong else "coherent"
+    if row.group_discrepancy is None:
+        return broken
+    return f"{number(row.group_discrepancy)} ({broken})"

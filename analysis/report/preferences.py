@@ -6,16 +6,14 @@ from collections.abc import Sequence
 
 from analysis.comparisons.directions import DirectionSummary
 from analysis.comparisons.preferences import PreferenceTest
-from analysis.report.cells import cell
+from analysis.report.cells import Field, number_column, tabulate, text_column
 from analysis.report.document import (
     Block,
     Bullets,
-    Column,
     Fold,
     Heading,
     Paragraph,
     Section,
-    build_table,
 )
 from analysis.report.live import live_blocks
 from analysis.report.pair_tables import level_words, shares_by_criterion
@@ -108,42 +106,36 @@ def _excess(row: DirectionSummary) -> str:
 
 def _directions(results: Results, names: Names) -> Fold:
     rows = results.preference_directions
-    columns = [
-        Column(title="Asked as"),
-        Column(title="Group"),
-        Column(title="Criterion"),
-        Column(title="Outputs read", numeric=True),
-        Column(title="n before", explanation="annotators who answered this direction, before exclusions", numeric=True),
-        Column(title="Mean before", explanation="their mean chance in this direction", numeric=True),
-        Column(title="n after", explanation="those kept, after exclusions", numeric=True),
-        Column(title="Mean after", explanation="their mean chance in this direction", numeric=True),
-        Column(title="SD after", explanation="standard deviation of their answers, in percentage points", numeric=True),
-        Column(
-            title="Sum of both",
-            explanation="mean of an annotator\u2019s two answers added up, before exclusions",
-            numeric=True,
+    fields: list[Field[DirectionSummary]] = [
+        text_column("Asked as", names.over),
+        text_column("Group", lambda row: names.group(row.group)),
+        text_column("Criterion", lambda row: names.criterion(row.criterion)),
+        number_column("Outputs read", lambda row: count(row.exposure)),
+        number_column(
+            "n before", lambda row: count(row.n_before), "annotators who answered this direction, before exclusions"
         ),
-        Column(title="Excess", explanation="sum minus 100%, with its interval, before exclusions", numeric=True),
-        Column(title="Symmetry p", explanation="chance of so large a distance of the sum from 100%", numeric=True),
-        Column(title="Excess of those selected", explanation="after exclusions; not tested", numeric=True),
-    ]
-    cells = [
-        [
-            cell(names.over(row)),
-            cell(names.group(row.group)),
-            cell(names.criterion(row.criterion)),
-            cell(count(row.exposure)),
-            cell(count(row.n_before)),
-            cell(percent(row.mean_before)),
-            cell(count(row.n)),
-            cell(percent(row.mean)),
-            cell(number(_times(row.sd), 1)),
-            cell(percent(row.mean_sum)),
-            cell(_excess(row)),
-            cell(p_value(row.p_symmetry)),
-            cell(signed(_times(row.mean_excess_selected), 1)),
-        ]
-        for row in rows
+        number_column("Mean before", lambda row: percent(row.mean_before), "their mean chance in this direction"),
+        number_column("n after", lambda row: count(row.n), "those kept, after exclusions"),
+        number_column("Mean after", lambda row: percent(row.mean), "their mean chance in this direction"),
+        number_column(
+            "SD after",
+            lambda row: number(_times(row.sd), 1),
+            "standard deviation of their answers, in percentage points",
+        ),
+        number_column(
+            "Sum of both",
+            lambda row: percent(row.mean_sum),
+            "mean of an annotator\u2019s two answers added up, before exclusions",
+        ),
+        number_column("Excess", _excess, "sum minus 100%, with its interval, before exclusions"),
+        number_column(
+            "Symmetry p", lambda row: p_value(row.p_symmetry), "chance of so large a distance of the sum from 100%"
+        ),
+        number_column(
+            "Excess of those selected",
+            lambda row: signed(_times(row.mean_excess_selected), 1),
+            "after exclusions; not tested",
+        ),
     ]
     return Fold(
         summary="Both directions of each question, and whether they add up to 100%",
@@ -154,11 +146,11 @@ def _directions(results: Results, names: Names) -> Fold:
                 "and their test are those before exclusions. Who is kept was selected by this very sum, from above "
                 "only: the excess of those selected lies low by construction, and a test of it would say nothing."
             ),
-            build_table(
+            tabulate(
                 "preference_directions",
                 "Each direction by itself",
-                columns,
-                cells,
+                fields,
+                rows,
                 constant=("Criterion", "Outputs read"),
             ),
             *directions_figures(rows, names),

@@ -1,19 +1,23 @@
-"""Every LLM and way of asking beside every other: how it was asked, what it answered, how far to trust it."""
+"""Every LLM and way of asking beside every other: how it was asked, what it answered, how far to trust it.
+
+First people and every LLM or variant in one table: verdicts, correlations, agreement and bias, averaged over criteria.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from statistics import fmean
 
 from analysis.comparisons.ratings import RatingMean
 from analysis.figures.plain_text import shown_name
-from analysis.report.cells import cell, criterion_cell, titled
+from analysis.report.cells import Field, cell, criterion_cell, number_column, tabulate, text_column, titled
 from analysis.report.document import Block, Cell, Column, Fold, Paragraph, Section, Table, build_table
-from analysis.report.raters_compared import raters_compared
 from analysis.report.rating_details import mean_cell
-from analysis.results.findings import OVERALL, by_criterion
+from analysis.results.findings import KIND_ORDER, OVERALL, agreement_with, by_criterion, grouped, pair_findings
 from analysis.results.rater_rows import RaterRow
 from analysis.results.records import Results
-from analysis.results.words import Names, count, number, percent, plural, sentence
+from analysis.results.words import NONE, Names, count, number, percent, plural, sentence, signed
+from analysis.statistics.record import Source
 
 SOURCES = ("preferences", "ratings", "choices")
 LONGEST_REASON = 60
@@ -23,6 +27,7 @@ FORMS = (
     "Identical: the LLM read what people read. Variant: it read more (a persona, guidelines, a reference, or a request "
     "to explain), so compare LLMs with people by identical forms."
 )
+FORM = 2  # column that is left out where every LLM read the form of people
 
 
 def raters(results: Results) -> Section | None:
@@ -50,68 +55,58 @@ def raters(results: Results) -> Section | None:
 
 def _table(rows: list[RaterRow], names: Names, source: str) -> Table:
     rated = source == "ratings"
-    twice = any(row.n_read_twice for row in rows)
     several = {row.readout for row in rows} - {None, "verbalised"} != set()
-    columns = [
-        Column(title="Rater"),
-        Column(title="Criterion"),
-        Column(title="Form", explanation="whether the rater read what people read"),
-        Column(title="Readout", explanation="what it said (verbalised) or the probabilities of its answers (logit)"),
-        Column(title="Answers", explanation="usable ones", numeric=True),
-        Column(
-            title="Missing", explanation="share without a usable answer, and the most frequent reason", numeric=True
+    fields: list[Field[RaterRow]] = [
+        text_column("Rater", lambda row: _name(row.group, names)),
+        text_column("Criterion", lambda row: criterion_cell(names, row.criterion, source)),
+        text_column(
+            "Form",
+            lambda row: (row.form or "") if row.annotator_kind == "llm" else "",
+            "whether the rater read what people read",
         ),
-        *(
-            [
-                Column(
-                    title="Readings differ",
-                    explanation="replies that another reader (strict, first number, or the words beside probabilities) "
-                    "reads as another answer or none, of those that both can read",
-                    numeric=True,
-                )
-            ]
-            if twice
-            else []
+        text_column(
+            "Readout",
+            lambda row: cell(row.readout or "" if several else "", detail=_mass(row)),
+            "what it said (verbalised) or the probabilities of its answers (logit)",
         ),
-        Column(title="Mean", explanation="of all systems together, with the standard deviation below", numeric=True),
-        Column(
-            title="Alpha",
-            explanation="Krippendorff\u2019s, among people, or among the repeats and further forms of one LLM; below "
+        number_column(
+            "Answers", lambda row: cell(count(row.n_asked - row.n_missing), detail=_repeats(row)), "usable ones"
+        ),
+        number_column("Missing", _missing, "share without a usable answer, and the most frequent reason"),
+        number_column(
+            "Readings differ",
+            _differ,
+            "replies that another reader (strict, first number, or the words beside probabilities) "
+            "reads as another answer or none, of those that both can read",
+        ),
+        number_column("Mean", mean_cell, "of all systems together, with the standard deviation below"),
+        number_column(
+            "Alpha",
+            _alpha,
+            "Krippendorff\u2019s, among people, or among the repeats and further forms of one LLM; below "
             "it the share of outputs that all answered alike",
-            numeric=True,
         ),
-        Column(title="Systems", explanation="Kendall\u2019s tau with people, of the systems\u2019 order", numeric=True),
-        Column(title="Outputs", explanation="Kendall\u2019s tau with people, of single outputs", numeric=True),
-        Column(
-            title="Contradictions",
-            explanation="forms whose two directions of a pair sum to more than allowed, of all forms",
-            numeric=True,
+        number_column(
+            "Systems",
+            lambda row: number(row.system_kendall),
+            "Kendall\u2019s tau with people, of the systems\u2019 order",
         ),
-    ]
-    cells = [
-        [
-            cell(_name(row.group, names)),
-            criterion_cell(names, row.criterion, source),
-            cell((row.form or "") if row.annotator_kind == "llm" else ""),
-            cell(row.readout or "" if several else "", detail=_mass(row)),
-            cell(count(row.n_asked - row.n_missing), detail=_repeats(row)),
-            _missing(row),
-            *([_differ(row)] if twice else []),
-            mean_cell(row),
-            _alpha(row),
-            cell(number(row.system_kendall)),
-            cell(number(row.overall_kendall)),
-            cell("" if row.n_forms is None else f"{row.n_inconsistent} of {row.n_forms}"),
-        ]
-        for row in rows
+        number_column(
+            "Outputs", lambda row: number(row.overall_kendall), "Kendall\u2019s tau with people, of single outputs"
+        ),
+        number_column(
+            "Contradictions",
+            lambda row: "" if row.n_forms is None else f"{row.n_inconsistent} of {row.n_forms}",
+            "forms whose two directions of a pair sum to more than allowed, of all forms",
+        ),
     ]
     notes = [
         "A mean rating says little by itself: raters use a scale differently, and the order of the systems counts."
     ]
     title = sentence(names.source(source))
     caption = f"{title}: every rater"
-    return build_table(
-        f"raters_{source}", caption, columns, cells, notes=notes if rated else (), constant=("Criterion",), csv="raters"
+    return tabulate(
+        f"raters_{source}", caption, fields, rows, notes=notes if rated else (), constant=("Criterion",), csv="raters"
     )
 
 
@@ -135,7 +130,6 @@ def _missing(row: RaterRow) -> Cell:
 
 
 def _mass(row: RaterRow) -> str:
-    """Say how much of the probability lay on the answers."""
     if row.mass_mean is None:
         return ""
     return f"{percent(row.mass_mean)} on the answers, at least {percent(row.mass_min)}"
@@ -178,3 +172,109 @@ def _means(means: Sequence[RatingMean], groups: list[str], criterion: str, names
     ]
     title = titled("raters_means", "Mean rating of each system", names, criterion, several=several, rated=True)
     return build_table(*title, columns, cells, notes=["Below each mean its standard deviation over outputs."])
+
+
+def raters_compared(results: Results, names: Names) -> Table:
+    """Return one row a way of asking and rater, people first, then the LLMs that find most often what people find."""
+    by_rater = grouped(results.raters, lambda row: (row.source, row.group))
+    people = min(names.groups, key=lambda group: KIND_ORDER.get(names.kind(group), 2))
+    same_form = {row.form for row in results.raters} <= {None, "identical"}
+    lines = [_compared_line(results, names, source, group, people, rows) for (source, group), rows in by_rater.items()]
+    lines.sort(key=lambda line: line[0])
+    columns = [
+        Column(title="Rater"),
+        Column(title="Asked as"),
+        Column(title="Form", explanation="whether the rater read what people read"),
+        Column(title="Same verdict", explanation="pairs on which it finds what people find, of all judged by both"),
+        Column(title="Undecided", explanation="pairs clear to one of the two only", numeric=True),
+        Column(title="Opposite", explanation="pairs on which both are clear and contradict each other", numeric=True),
+        Column(title="Order of systems", explanation="Kendall\u2019s tau with people", numeric=True),
+        Column(title="Single outputs", explanation="Kendall\u2019s tau with people", numeric=True),
+        Column(
+            title="Alpha",
+            explanation="Krippendorff\u2019s, among people, or among the repeats and forms of one LLM",
+            numeric=True,
+        ),
+        Column(
+            title="As good as a person",
+            explanation="share of outputs on which it agrees with the others at least as well as a person left out; "
+            "below it the criteria on which it may stand in for one",
+            numeric=True,
+        ),
+        Column(
+            title="Bias",
+            explanation="its mean answer less that of people; below it the contrasts (place, letter, length) whose "
+            "interval leaves out 0",
+            numeric=True,
+        ),
+        Column(title="Missing", explanation="share of answers that could not be used", numeric=True),
+    ]
+    note = "Of several criteria, verdicts are counted over all and numbers averaged; the appendix has each one."
+    caption = "People and LLMs side by side"
+    return build_table(
+        "raters_compared",
+        caption,
+        columns,
+        [[*cells[:FORM], cell(""), *cells[FORM + 1 :]] if same_form else cells for _, cells in lines],
+        [note],
+        constant=("Asked as",),
+        csv="raters",
+        weights=tuple(map(float, range(len(lines)))),
+        weighed_by="the same verdict on the most pairs",
+    )
+
+
+def _compared_line(
+    results: Results, names: Names, source: Source, group: str, people: str, rows: Sequence[RaterRow]
+) -> tuple[tuple[int, float, float], list[Cell]]:
+    """Return the cells of one rater, and what they are sorted by."""
+    criteria = [row.criterion for row in rows]
+    base, other = (pair_findings(results, source, who, criteria) for who in (people, group))
+    apart = names.kind(group) == "llm"
+    same, opposite, pairs = agreement_with(base, other) if apart and names.kind(people) != "llm" else (0, [], 0)
+    counted = [f"{same} of {pairs}", str(pairs - same - len(opposite)), str(len(opposite))] if pairs else [NONE] * 3
+    outputs = _mean_of(row.overall_kendall for row in rows)
+    asked = sum(row.n_asked for row in rows)
+    cells = [
+        cell(shown_name(group) if apart else sentence(names.group(group))),
+        cell(sentence(names.source(source))),
+        cell((rows[0].form or "") if apart else ""),
+        *map(cell, counted),
+        cell(number(_mean_of(row.system_kendall for row in rows))),
+        cell(number(outputs)),
+        cell(number(_mean_of(row.alpha for row in rows))),
+        _stand_in_cell(results, source, group),
+        _bias_cell(results, source, group),
+        cell(percent(sum(row.n_missing for row in rows) / asked if asked else None)),
+    ]
+    return (int(apart), -same / pairs if pairs else 0.0, -(outputs or 0.0)), cells
+
+
+def _mean_of(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
+
+
+def _stand_in_cell(results: Results, source: str, group: str) -> Cell:
+    rows = [row for row in results.llm_vs_people.alternative_annotator if row.group == group and row.passes is not None]
+    tested = "ratings" if results.ratings.means else "choices"
+    if not rows or source != tested:
+        return cell(NONE)
+    passed = sum(bool(row.passes) for row in rows)
+    share = percent(_mean_of(row.advantage_probability for row in rows))
+    return cell(share, detail=f"passes on {passed} of {len(rows)}")
+
+
+def _bias_cell(results: Results, source: str, group: str) -> Cell:
+    rows = [row for row in results.llm_vs_people.bias if (row.source, row.group) == (source, group)]
+    severity = _mean_of(row.estimate for row in rows if row.kind == "severity")
+    others = [
+        (row.ci_low, row.ci_high)
+        for row in rows
+        if row.kind != "severity" and row.ci_low is not None and row.ci_high is not None
+    ]
+    clear = sum(low > 0 or high < 0 for low, high in others)
+    rated = source == "ratings"
+    shown = signed(severity if rated or severity is None else 100 * severity, 2 if rated else 1)
+    unit = "" if rated or severity is None else " %"
+    return cell(f"{shown}{unit}", detail=f"{clear} of {len(others)} contrasts" if others else "")

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from analysis.correlations.rows import SystemCorrelation
 from analysis.descriptives.rating_breakdowns import AnnotatorMean, SystemBreakdown, VariantMean
 from analysis.figures.plain_text import shown_name
-from analysis.report.cells import cell, criterion_cell
+from analysis.report.cells import Field, cell, columns_of, criterion_cell, places_of, tabulate, text_column
 from analysis.report.correlations import measure_name
 from analysis.report.document import Block, Cell, Column, Fold, Paragraph, Section, Table, build_table
 from analysis.report.evidence import degree, evidence
@@ -89,17 +89,17 @@ def _between_raters(rows: Sequence[SystemBreakdown], names: Names) -> list[Table
     known = [row for row in rows if row.n_annotators]
     if not known:
         return []
-    by = {(row.group, row.criterion, row.system): row for row in known}
-    places = list(dict.fromkeys((row.group, row.criterion) for row in known))
-    systems = _distinct(rows, "system")
-    cells = [
-        [cell(names.group(group)), criterion_cell(names, criterion)]
-        + [_tau(by.get((group, criterion, system))) for system in systems]
-        for group, criterion in places
+
+    def place(row: SystemBreakdown) -> tuple[str, ...]:
+        return row.group, row.criterion
+
+    fields: list[Field[SystemBreakdown]] = [
+        text_column("Raters", lambda row: names.group(row.group)),
+        text_column("Criterion", lambda row: criterion_cell(names, row.criterion)),
+        *columns_of(known, place, _system, _systems(rows, names), _tau),
     ]
-    columns = [Column(title="Raters"), Column(title="Criterion"), *_systems(rows, names)]
     caption = "Kendall\u2019s tau between two raters, averaged over all pairs of raters"
-    return [build_table("details_pairs", caption, columns, cells, constant=("Raters",))]
+    return [tabulate("details_pairs", caption, fields, places_of(known, place), constant=("Raters",))]
 
 
 def _tau(row: SystemBreakdown | None) -> Cell:
@@ -111,25 +111,24 @@ def _tau(row: SystemBreakdown | None) -> Cell:
 
 def _with_people(rows: Sequence[SystemCorrelation], names: Names) -> list[Table]:
     """Lay out Table 2 of Chiang and Lee: a row a criterion, a column a system."""
-    by = {(row.a, row.b, row.criterion, row.system): row for row in rows}
-    systems = _distinct(rows, "system")
-    places = list(dict.fromkeys((row.a, row.b, row.criterion) for row in rows))
-    cells = [
-        [
-            cell(measure_name(names, a)),
-            cell(measure_name(names, b)),
-            criterion_cell(names, criterion),
-            *(_correlation(by.get((a, b, criterion, system))) for system in systems),
-        ]
-        for a, b, criterion in places
+    if not rows:
+        return []
+
+    def place(row: SystemCorrelation) -> tuple[str, ...]:
+        return row.a, row.b, row.criterion
+
+    fields: list[Field[SystemCorrelation]] = [
+        text_column("Rater", lambda row: measure_name(names, row.a)),
+        text_column("With", lambda row: measure_name(names, row.b)),
+        text_column("Criterion", lambda row: criterion_cell(names, row.criterion)),
+        *columns_of(rows, place, _system, _systems(rows, names), _correlation),
     ]
-    columns = [Column(title="Rater"), Column(title="With"), Column(title="Criterion"), *_systems(rows, names)]
     notes = [
         "Mean rating of each output on both sides. p is corrected for all raters and systems of a criterion "
         "(Benjamini-Hochberg); words for evidence follow Muff et al. (2022)."
     ]
     caption = "Kendall\u2019s tau with people over the outputs of one system"
-    return [build_table("details_tau", caption, columns, cells, notes, constant=("Rater", "With"))] if rows else []
+    return [tabulate("details_tau", caption, fields, places_of(rows, place), notes, constant=("Rater", "With"))]
 
 
 def _correlation(row: SystemCorrelation | None) -> Cell:
@@ -146,17 +145,20 @@ def _beside_people(rows: Sequence[SystemBreakdown], names: Names) -> list[Table]
     groups = _distinct(rows, "group")
     llms = [group for group in groups if names.kind(group) == "llm"]
     people = [group for group in groups if names.kind(group) != "llm"]
-    by = {(row.group, row.criterion, row.system): row for row in rows}
+
+    def side(row: SystemBreakdown) -> tuple[str, str]:
+        return row.group, row.criterion
+
     tables = []
-    for place, llm in enumerate(llms[:BESIDE] if people else ()):
-        sides = list(dict.fromkeys((row.group, row.criterion) for row in rows if row.group in (*people, llm)))
-        titles = [f"{names.group(group)}: {names.criterion(criterion)}" for group, criterion in sides]
-        columns = [Column(title="System"), *(Column(title=title, numeric=True) for title in titles)]
-        cells = [
-            [cell(names.system(system)), *(mean_cell(by.get((*side, system)), spread=False) for side in sides)]
-            for system in _distinct(rows, "system")
+    for place, llm in enumerate(llms[:BESIDE] if people else (), start=1):
+        sides = dict.fromkeys(side(row) for row in rows if row.group in (*people, llm))
+        titles = {own: f"{names.group(own[0])}: {names.criterion(own[1])}" for own in sides}
+        fields: list[Field[SystemBreakdown]] = [
+            text_column("System", lambda row: names.system(row.system)),
+            *columns_of(rows, _system, side, titles, lambda row: mean_cell(row, spread=False)),
         ]
-        tables.append(build_table(f"details_beside-{place + 1}", f"Mean ratings: {names.group(llm)}", columns, cells))
+        caption = f"Mean ratings: {names.group(llm)}"
+        tables.append(tabulate(f"details_beside-{place}", caption, fields, places_of(rows, _system)))
     return tables
 
 
@@ -164,64 +166,67 @@ def _variants(rows: Sequence[VariantMean], names: Names, results: Results) -> li
     """Lay out means by rater and way of asking, and for people system by system (Table 5 of Chiang and Lee)."""
     if not rows:
         return []
-    pooled = {(row.rater, row.criterion, row.variant): row for row in rows if row.system is None}
-    ways, raters = _distinct(rows, "variant"), list(dict.fromkeys((rater, criterion) for rater, criterion, _ in pooled))
-    columns = [
-        Column(title="Rater"),
-        Column(title="Criterion"),
-        *(Column(title=way or "\u2013", numeric=True) for way in ways),
-    ]
-    cells = [
-        [
-            cell(shown_name(rater)),
-            cell(ALL) if criterion is None else criterion_cell(names, criterion),
-            *(_mean_with_interval(pooled.get((rater, criterion, way))) for way in ways),
-        ]
-        for rater, criterion in raters
+
+    def rated(row: VariantMean) -> tuple[str | None, ...]:
+        return row.rater, row.criterion
+
+    def asked(row: VariantMean) -> tuple[str | None, ...]:
+        return row.rater, row.criterion, row.variant
+
+    def criterion(row: VariantMean) -> str | Cell:
+        return ALL if row.criterion is None else criterion_cell(names, row.criterion)
+
+    pooled = [row for row in rows if row.system is None]
+    ways = {way: way or "\u2013" for way in _distinct(rows, "variant")}
+    fields: list[Field[VariantMean]] = [
+        text_column("Rater", lambda row: shown_name(row.rater)),
+        text_column("Criterion", criterion),
+        *columns_of(pooled, rated, lambda row: row.variant, ways, _mean_with_interval),
     ]
     notes = [f"Below each mean its {confidence_words(results)} interval, clustered by unit."]
     caption = "Mean rating by rater and way of asking, all systems together"
-    tables = [build_table("details_variants", caption, columns, cells, notes)]
+    tables = [tabulate("details_variants", caption, fields, places_of(pooled, rated), notes)]
     own = [row for row in rows if row.annotator_kind != "llm" and row.system is not None]
-    by = {(row.rater, row.criterion or ALL, row.variant, row.system): row for row in own}
-    asked = list(dict.fromkeys((rater, criterion, way) for rater, criterion, way, _ in by))
-    systems, order = _distinct(own, "system"), {name: place for place, name in enumerate(_distinct(own, "criterion"))}
-    asked.sort(key=lambda place: (place[0], order[place[1]]))
-    columns = [Column(title="Raters"), Column(title="Criterion"), Column(title="Asked as"), *_systems(own, names)]
-    cells = [
-        [cell(shown_name(rater)), criterion_cell(names, criterion), cell(shown_name(way) or "\u2013")]
-        + [mean_cell(by.get((rater, criterion, way, system))) for system in systems]
-        for rater, criterion, way in asked
-    ]
     if own:
+        order: list[str | None] = [*_distinct(own, "criterion")]
+        fields = [
+            text_column("Raters", lambda row: shown_name(row.rater)),
+            text_column("Criterion", criterion),
+            text_column("Asked as", lambda row: shown_name(row.variant) or "\u2013"),
+            *columns_of(own, asked, _system, _systems(own, names), mean_cell),
+        ]
         caption = "Mean rating of each system by way of asking people"
-        tables.append(build_table("details_asked", caption, columns, cells, [SPREAD], constant=("Raters",)))
+        shown = sorted(places_of(own, asked), key=lambda row: (row.rater, order.index(row.criterion)))
+        tables.append(tabulate("details_asked", caption, fields, shown, [SPREAD], constant=("Raters",)))
     return tables
 
 
 def _people(rows: Sequence[AnnotatorMean], names: Names) -> list[Table]:
     """Lay out Table 12 of Chiang and Lee: a row a person, a column a system."""
-    by = {(row.group, row.criterion, row.annotator_id, row.system): row for row in rows}
-    systems = _distinct(rows, "system")
-    groups, criteria = ({name: n for n, name in enumerate(_distinct(rows, key))} for key in ("group", "criterion"))
-    places = sorted(
-        dict.fromkeys((row.group, row.criterion, row.annotator_id) for row in rows),
-        key=lambda place: (groups[place[0]], criteria[place[1]]),
-    )
-    cells = [
-        [cell(names.group(group)), criterion_cell(names, criterion), cell(shown_name(annotator))]
-        + [mean_cell(by.get((group, criterion, annotator, system))) for system in systems]
-        for group, criterion, annotator in places
+    if not rows:
+        return []
+
+    def place(row: AnnotatorMean) -> tuple[str, ...]:
+        return row.group, row.criterion, row.annotator_id
+
+    groups, criteria = _distinct(rows, "group"), _distinct(rows, "criterion")
+    fields: list[Field[AnnotatorMean]] = [
+        text_column("Group", lambda row: names.group(row.group)),
+        text_column("Criterion", lambda row: criterion_cell(names, row.criterion)),
+        text_column("Rater", lambda row: shown_name(row.annotator_id)),
+        *columns_of(rows, place, _system, _systems(rows, names), mean_cell),
     ]
-    columns = [Column(title="Group"), Column(title="Criterion"), Column(title="Rater"), *_systems(rows, names)]
-    made = build_table(
-        "details_people", "Mean ratings of each person", columns, cells, [SPREAD], constant=("Group", "Criterion")
-    )
-    return [made] if rows else []
+    shown = sorted(places_of(rows, place), key=lambda row: (groups.index(row.group), criteria.index(row.criterion)))
+    constant = ("Group", "Criterion")
+    return [tabulate("details_people", "Mean ratings of each person", fields, shown, [SPREAD], constant=constant)]
 
 
-def _systems(rows: Sequence[Any], names: Names) -> list[Column]:
-    return [Column(title=names.system(system), numeric=True) for system in _distinct(rows, "system")]
+def _system(row: Any) -> str:
+    return str(row.system)
+
+
+def _systems(rows: Sequence[Any], names: Names) -> dict[str, str]:
+    return {system: names.system(system) for system in _distinct(rows, "system")}
 
 
 class HasMean(Protocol):

@@ -1,24 +1,24 @@
-"""Ratings of single outputs: means, and the tests between systems."""
+"""Ratings of single outputs: means, the tests between systems, and how often each score was given."""
 
 from __future__ import annotations
 
 from analysis.comparisons.ratings import RatingMean
-from analysis.report.cells import cell, titled
+from analysis.descriptives.rating_counts import RatingCount
+from analysis.report.cells import Field, cell, columns_of, number_column, places_of, tabulate, text_column, titled
 from analysis.report.document import (
     Block,
-    Column,
+    Cell,
     Fold,
     Heading,
     Paragraph,
     Section,
     Table,
-    build_table,
 )
 from analysis.report.live import live_blocks
 from analysis.report.pair_tables import level_words, pair_table
-from analysis.report.plots import means_figure
-from analysis.report.spread import spread
+from analysis.report.plots import means_figure, spread_figure
 from analysis.results.findings import (
+    KIND_ORDER,
     OVERALL,
     by_criterion,
     confidence_words,
@@ -30,7 +30,9 @@ from analysis.results.findings import (
 )
 from analysis.results.headline import MOST_CLAIMS
 from analysis.results.records import Results
-from analysis.results.words import Names, count, interval, number, sentence
+from analysis.results.words import Names, count, interval, number, percent, plural, sentence, slug
+
+MOST_FIGURES = 6  # groups that are drawn, people first; the table has all
 
 
 def ratings(results: Results) -> Section | None:
@@ -77,29 +79,59 @@ def ratings(results: Results) -> Section | None:
 
 
 def _means(results: Results, names: Names, rows: list[RatingMean], criterion: str, several: bool) -> Table:
-    columns = [
-        Column(title="System"),
-        Column(title="Group"),
-        Column(title="n", explanation="ratings counted", numeric=True),
-        Column(title="Mean", numeric=True),
-        Column(
-            title=f"{confidence_words(results)} interval",
-            explanation="the range in which the true mean may well "
+    fields: list[Field[RatingMean]] = [
+        text_column("System", lambda row: names.system(row.system)),
+        text_column("Group", lambda row: names.group(row.group)),
+        number_column("n", lambda row: count(row.n), "ratings counted"),
+        number_column("Mean", lambda row: number(row.mean)),
+        number_column(
+            f"{confidence_words(results)} interval",
+            lambda row: interval(row.ci_low, row.ci_high),
+            "the range in which the true mean may well "
             "lie; ratings of one annotator (or item) count as belonging together",
-            numeric=True,
         ),
-        Column(title="SD", explanation="standard deviation: how far single ratings lie from the mean", numeric=True),
-    ]
-    cells = [
-        [
-            cell(names.system(row.system)),
-            cell(names.group(row.group)),
-            cell(count(row.n)),
-            cell(number(row.mean)),
-            cell(interval(row.ci_low, row.ci_high)),
-            cell(number(row.sd)),
-        ]
-        for row in rows
+        number_column("SD", lambda row: number(row.sd), "standard deviation: how far single ratings lie from the mean"),
     ]
     title = titled("ratings_means", "Mean ratings", names, criterion, several=several, rated=True)
-    return build_table(*title, columns, cells, csv="ratings_means")
+    return tabulate(*title, fields, rows, csv="ratings_means")
+
+
+def spread(
+    rows: list[RatingCount], names: Names, criterion: str, *, several: bool, figures: bool = True
+) -> list[Block]:
+    """Return what a reader opens to see how often each score was given; nothing where the scale is continuous."""
+    if not rows:
+        return []
+    scores = sorted({row.score for row in rows})
+    groups = sorted(dict.fromkeys(row.group for row in rows), key=lambda group: KIND_ORDER.get(names.kind(group), 2))
+    bars = [
+        spread_figure(
+            [row for row in rows if row.group == group],
+            names,
+            scores,
+            f"spread-{slug(criterion)}-{slug(group)}" if several else f"spread-{slug(group)}",
+        )
+        for group in (groups[:MOST_FIGURES] if figures else ())
+    ]
+    table = _spread_table(rows, names, scores, criterion, several)
+    some = f", {MOST_FIGURES} of {plural(len(groups), 'group')} drawn" if len(groups) > MOST_FIGURES and figures else ""
+    return [Fold(summary=f"How the ratings are spread{some}", blocks=(*bars, table))]
+
+
+def _spread_table(rows: list[RatingCount], names: Names, scores: list[float], criterion: str, several: bool) -> Table:
+    def place(row: RatingCount) -> tuple[str, str]:
+        return row.group, row.system
+
+    titles = {score: f"{score:g}" for score in scores}
+    fields: list[Field[RatingCount]] = [
+        text_column("System", lambda row: names.system(row.system)),
+        text_column("Group", lambda row: names.group(row.group)),
+        *columns_of(rows, place, lambda row: row.score, titles, _spread_share, "share of the ratings"),
+        number_column("Ratings", lambda row: count(row.n_ratings)),
+    ]
+    title = titled("rating_counts", "How often each score was given", names, criterion, several=several, rated=True)
+    return tabulate(*title, fields, places_of(rows, place))
+
+
+def _spread_share(row: RatingCount | None) -> Cell:
+    return cell(percent(0.0)) if row is None else cell(percent(row.share), detail=number(row.n, 0))

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from analysis.comparisons.choices import ChoiceTest
 from analysis.comparisons.ratings import RatingTest
 from analysis.rating_checks.part import Method
 from analysis.rating_checks.rows import RespacingRow, RobustnessRow
-from analysis.report.cells import VERDICT, cell, criterion_cell, verdict
+from analysis.report.cells import (
+    VERDICT,
+    Field,
+    cell,
+    criterion_cell,
+    number_column,
+    tabulate,
+    text_column,
+    verdict,
+)
 from analysis.report.document import (
     Block,
     Bullets,
@@ -39,6 +49,7 @@ from analysis.results.words import (
     share_interval,
     signed,
 )
+from analysis.statistics.record import Source
 
 LISTED = 40  # rows of a table; all stand in the CSV tables
 METHODS: dict[Method, str] = {
@@ -55,6 +66,8 @@ MEANINGS = {
     "annotators and items": "both taken as drawn, to say whether others of both would show the same difference",
 }
 CSV = "The CSV tables hold all of them."
+Key: TypeAlias = tuple[str | None, ...]
+PairRow: TypeAlias = RatingTest | ChoiceTest | RespacingRow
 
 
 def robustness(results: Results) -> Section | None:
@@ -84,7 +97,7 @@ def robustness(results: Results) -> Section | None:
     return Section(id="robustness", title=title, blocks=tuple(blocks))
 
 
-def _key(row: RatingTest | RobustnessRow | RespacingRow) -> tuple[str | None, ...]:
+def _key(row: RatingTest | RobustnessRow | RespacingRow) -> Key:
     return row.group, row.criterion, row.system_x, row.system_y
 
 
@@ -119,43 +132,40 @@ def _counts(pairs: Sequence[RatingTest], checks: Sequence[RobustnessRow]) -> Tab
 
 def _differing(pairs: Sequence[RatingTest], checks: Sequence[RobustnessRow], names: Names) -> list[Block]:
     """List the pairs on which some test comes to another verdict, the crossed one aside: it has its own list."""
-    found: dict[tuple[str | None, ...], dict[Method, RobustnessRow]] = {}
+    found: dict[Key, dict[Method, RobustnessRow]] = {}
     for row in checks:
         if row.system_x is not None and row.method != "crossed":
             found.setdefault(_key(row), {})[row.method] = row
     rows = [row for row in pairs if any(one.agrees is False for one in found.get(_key(row), {}).values())]
     if not rows:
         return [Paragraph(text="Wilcoxon's test, z-scores and the ordinal model change no verdict.")]
-    several = len({row.criterion for row in rows}) > 1
-    columns = [
-        *_pair_columns(several),
-        Column(title="Paired test"),
-        *(Column(title=sentence(METHODS[method])) for method in METHODS if method != "crossed"),
-    ]
-    cells = [
-        [
-            *_pair_cells(row, names, several=several),
-            verdict(row, names, "ratings"),
-            *(_other_verdict(row, found[_key(row)].get(method), names) for method in METHODS if method != "crossed"),
-        ]
-        for row in rows[:LISTED]
+    fields: list[Field[RatingTest]] = [
+        *_pair_fields(rows, names),
+        text_column("Paired test", lambda row: verdict(row, names, "ratings")),
+        *(_other_field(method, found, names) for method in METHODS if method != "crossed"),
     ]
     caption = "Pairs on which Wilcoxon's test, z-scores or the ordinal model say something else"
     left = f"The first {LISTED} of {len(rows)}. {CSV}" if len(rows) > LISTED else ""
-    table = build_table("robustness_differing", caption, columns, cells, [left] if left else [])
+    table = tabulate("robustness_differing", caption, fields, rows[:LISTED], [left] if left else [])
     return [Fold(summary=f"The {plural(len(rows), 'pair')} on which one of them says something else", blocks=(table,))]
 
 
-def _other_verdict(row: RatingTest, found: RobustnessRow | None, names: Names) -> Cell:
-    if found is None or found.p_value is None:
-        return cell(NONE)
-    return verdict(replace(row, verdict=found.verdict, p_adjusted=found.p_adjusted), names, "ratings")
+def _other_field(
+    method: Method, found: Mapping[Key, Mapping[Method, RobustnessRow]], names: Names
+) -> Field[RatingTest]:
+    def shown(row: RatingTest) -> str | Cell:
+        other = found[_key(row)].get(method)
+        if other is None or other.p_value is None:
+            return NONE
+        return verdict(replace(row, verdict=other.verdict, p_adjusted=other.p_adjusted), names, "ratings")
+
+    return text_column(sentence(METHODS[method]), shown)
 
 
 def _crossed(pairs: Sequence[RatingTest], chosen: Sequence[ChoiceTest], names: Names) -> list[Block]:
     """Say where a verdict does not hold for other annotators and items, or holds only for them."""
-    blocks: list[Block] = [Heading(text="For other annotators and other items")]
-    lines, listed = [], []
+    lines = []
+    listed: list[RatingTest | ChoiceTest] = []
     for source, rows in (("ratings", pairs), ("choices", chosen)):
         compared = [row for row in rows if row.disagree is not None]
         other = [row for row in compared if row.disagree]
@@ -173,14 +183,13 @@ def _crossed(pairs: Sequence[RatingTest], chosen: Sequence[ChoiceTest], names: N
         if len(other) - lost:
             text += f"; {plural(len(other) - lost, 'verdict')} turn{'s' if len(other) - lost == 1 else ''} another way"
         lines.append(f"{text}.")
-        listed += [(source, row) for row in other]
-    blocks.append(
-        Paragraph(
-            text="The unit of a test is either the annotator or the item. Here both are taken as drawn, which asks "
-            "more: with three annotators, only a difference on which all three agree can show. A difference that "
-            "no longer shows has not been refuted: it holds for these annotators (or these items)."
-        )
+        listed += other
+    text = (
+        "The unit of a test is either the annotator or the item. Here both are taken as drawn, which asks more: with "
+        "three annotators, only a difference on which all three agree can show. A difference that no longer shows has "
+        "not been refuted: it holds for these annotators (or these items)."
     )
+    blocks: list[Block] = [Heading(text="For other annotators and other items"), Paragraph(text=text)]
     blocks.append(Bullets(items=tuple(lines)))
     if listed:
         table = _crossed_table(listed, names)
@@ -188,46 +197,42 @@ def _crossed(pairs: Sequence[RatingTest], chosen: Sequence[ChoiceTest], names: N
     return blocks
 
 
-def _crossed_table(listed: list[tuple[str, RatingTest | ChoiceTest]], names: Names) -> Table:
-    several = len({row.criterion for _, row in listed}) > 1
-    columns = [
-        Column(title="Asked as"),
-        *_pair_columns(several),
-        Column(title="Unit"),
-        Column(title="Adjusted p", explanation="of the test by unit", numeric=True),
-        VERDICT,
-        Column(
-            title="Crossed p", explanation="over annotators and items at once, adjusted as the others are", numeric=True
+def _crossed_table(listed: Sequence[RatingTest | ChoiceTest], names: Names) -> Table:
+    fields: list[Field[RatingTest | ChoiceTest]] = [
+        text_column("Asked as", lambda row: names.source(_source(row))),
+        *_pair_fields(listed, names),
+        text_column("Unit", lambda row: row.unit),
+        number_column("Adjusted p", lambda row: p_value(row.p_adjusted), "of the test by unit"),
+        (VERDICT, lambda row: verdict(row, names, _source(row))),
+        number_column(
+            "Crossed p",
+            lambda row: p_value(row.p_crossed_adjusted),
+            "over annotators and items at once, adjusted as the others are",
         ),
-        Column(title="Crossed verdict"),
-    ]
-    cells = [
-        [
-            cell(names.source(source)),
-            *_pair_cells(row, names, several=several),
-            cell(row.unit),
-            cell(p_value(row.p_adjusted)),
-            verdict(row, names, source),
-            cell(p_value(row.p_crossed_adjusted)),
-            verdict(replace(row, verdict=row.crossed_verdict, p_adjusted=row.p_crossed_adjusted), names, source),
-        ]
-        for source, row in listed[:LISTED]
+        text_column(
+            "Crossed verdict",
+            lambda row: verdict(
+                replace(row, verdict=row.crossed_verdict, p_adjusted=row.p_crossed_adjusted), names, _source(row)
+            ),
+        ),
     ]
     left = f"The first {LISTED} of {len(listed)}. {CSV}" if len(listed) > LISTED else ""
     caption = "Verdicts that change when annotators and items are both taken as drawn"
-    return build_table("robustness_crossed", caption, columns, cells, [left] if left else [], constant=("Asked as",))
+    notes = [left] if left else []
+    return tabulate("robustness_crossed", caption, fields, listed[:LISTED], notes, constant=("Asked as",))
 
 
-def _pair_columns(several: bool) -> list[Column]:
-    criterion = [Column(title="Criterion")] if several else []
-    return [Column(title="Pair"), Column(title="Group"), *criterion]
+def _source(row: PairRow) -> Source:
+    return "choices" if isinstance(row, ChoiceTest) else "ratings"
 
 
-def _pair_cells(row: RatingTest | ChoiceTest | RespacingRow, names: Names, *, several: bool) -> list[Cell]:
-    pair = cell(f"{names.system(row.system_x)} {MINUS} {names.system(row.system_y)}")
-    source = "choices" if isinstance(row, ChoiceTest) else "ratings"
-    criterion = [criterion_cell(names, row.criterion, source)] if several else []
-    return [pair, cell(names.group(row.group)), *criterion]
+def _pair_fields(rows: Sequence[PairRow], names: Names) -> list[Field[PairRow]]:
+    criterion: Field[PairRow] = text_column("Criterion", lambda row: criterion_cell(names, row.criterion, _source(row)))
+    return [
+        text_column("Pair", lambda row: f"{names.system(row.system_x)} {MINUS} {names.system(row.system_y)}"),
+        text_column("Group", lambda row: names.group(row.group)),
+        *([criterion] if len({row.criterion for row in rows}) > 1 else []),
+    ]
 
 
 def _spacing(pairs: Sequence[RatingTest], rows: Sequence[RespacingRow], names: Names) -> list[Block]:
@@ -260,36 +265,33 @@ def _spacing(pairs: Sequence[RatingTest], rows: Sequence[RespacingRow], names: N
     return blocks
 
 
-def _spacing_table(depends: list[RespacingRow], clear: dict[tuple[str | None, ...], RatingTest], names: Names) -> Table:
-    several = len({row.criterion for row in depends}) > 1
-    columns = [
-        *_pair_columns(several),
-        Column(title="Difference", explanation="mean rating of the first minus that of the second", numeric=True),
-        Column(
-            title="Holds up to",
-            explanation="the direction is kept while no step is worth more than this many times another",
-            numeric=True,
+def _spacing_table(depends: list[RespacingRow], clear: Mapping[Key, RatingTest], names: Names) -> Table:
+    fields: list[Field[RespacingRow]] = [
+        *_pair_fields(depends, names),
+        number_column(
+            "Difference",
+            lambda row: signed(clear[_key(row)].mean_difference, 3),
+            "mean rating of the first minus that of the second",
         ),
-        Column(
-            title="First higher",
-            explanation="share of all spacings on which the first system has the higher mean",
-            numeric=True,
+        number_column(
+            "Holds up to",
+            lambda row: f"{number(row.ratio, 1)} times",
+            "the direction is kept while no step is worth more than this many times another",
         ),
-        Column(title="Spacing that turns it", explanation="values of the scale's levels between the same ends"),
-    ]
-    cells = [
-        [
-            *_pair_cells(row, names, several=several),
-            cell(signed(clear[_key(row)].mean_difference, 3)),
-            cell(f"{number(row.ratio, 1)} times"),
-            cell(percent(row.share)),
-            cell(", ".join(number(value, 2) for value in row.example) or NONE),
-        ]
-        for row in depends[:LISTED]
+        number_column(
+            "First higher",
+            lambda row: percent(row.share),
+            "share of all spacings on which the first system has the higher mean",
+        ),
+        text_column(
+            "Spacing that turns it",
+            lambda row: ", ".join(number(value, 2) for value in row.example) or NONE,
+            "values of the scale's levels between the same ends",
+        ),
     ]
     left = f"The {LISTED} of {len(depends)} that turn first. {CSV}" if len(depends) > LISTED else ""
     caption = "Clear differences whose direction depends on what a step of the scale is worth"
-    return build_table("robustness_spacing", caption, columns, cells, [left] if left else [])
+    return tabulate("robustness_spacing", caption, fields, depends[:LISTED], [left] if left else [])
 
 
 def _effects(pairs: Sequence[RatingTest], names: Names, confidence: str) -> list[Block]:
@@ -300,39 +302,32 @@ def _effects(pairs: Sequence[RatingTest], names: Names, confidence: str) -> list
     if len(known) > LISTED:
         text = f"Effect sizes of all {len(known):,} pairs, with {confidence} intervals, stand in the CSV table "
         return [*blocks, Paragraph(text=f"{text}ratings_pairs (d_z, hedges_g, superiority).")]
-    several = len({row.criterion for row in known}) > 1
-    columns = [
-        *_pair_columns(several),
-        Column(
-            title="d_z",
-            explanation="mean difference in standard deviations of the units' differences "
-            "(larger where a unit averages more ratings)",
-            numeric=True,
+    fields: list[Field[RatingTest]] = [
+        *_pair_fields(known, names),
+        number_column(
+            "d_z",
+            lambda row: number(row.d_z),
+            "mean difference in standard deviations of the units' differences (larger where a unit averages more "
+            "ratings)",
         ),
-        Column(title=f"{confidence} interval of d_z", numeric=True),
-        Column(title="Hedges' g", explanation="mean difference in standard deviations of single ratings", numeric=True),
-        Column(title=f"{confidence} interval of g", numeric=True),
-        Column(
-            title="First higher",
-            explanation="chance that a rating of the first is above that of the second "
-            "beside it; equal ones count half, 50% is no difference",
-            numeric=True,
+        number_column(f"{confidence} interval of d_z", lambda row: interval(row.d_z_low, row.d_z_high)),
+        number_column(
+            "Hedges' g",
+            lambda row: number(row.hedges_g),
+            "mean difference in standard deviations of single ratings",
         ),
-        Column(title=f"{confidence} interval (%)", numeric=True),
+        number_column(f"{confidence} interval of g", lambda row: interval(row.hedges_g_low, row.hedges_g_high)),
+        number_column(
+            "First higher",
+            lambda row: percent(row.superiority),
+            "chance that a rating of the first is above that of the second beside it; equal ones count half, 50% is "
+            "no difference",
+        ),
+        number_column(
+            f"{confidence} interval (%)", lambda row: share_interval(row.superiority_low, row.superiority_high)
+        ),
     ]
-    cells = [
-        [
-            *_pair_cells(row, names, several=several),
-            cell(number(row.d_z)),
-            cell(interval(row.d_z_low, row.d_z_high)),
-            cell(number(row.hedges_g)),
-            cell(interval(row.hedges_g_low, row.hedges_g_high)),
-            cell(percent(row.superiority)),
-            cell(share_interval(row.superiority_low, row.superiority_high)),
-        ]
-        for row in known
-    ]
-    table = build_table("ratings_effects", "Effect sizes of the rating differences", columns, cells)
+    table = tabulate("ratings_effects", "Effect sizes of the rating differences", fields, known)
     figure: Figure | Fold = superiority_figure(known, names)
     opened = Fold(summary=f"Effect sizes of all {plural(len(known), 'pair')}", blocks=(table, figure))
     return [*blocks, Paragraph(text=_largest(known, names)), opened]

@@ -14,11 +14,10 @@ from analysis.report.document import Document, Section, SectionMaker
 from analysis.report.equivalence import equivalence
 from analysis.report.excluded import excluded
 from analysis.report.expected import expected
-from analysis.report.explanations import explanations
+from analysis.report.explanations import explanations, interview
 from analysis.report.exploration import exploration
 from analysis.report.headline import headline
 from analysis.report.identical_pairs import identical_pairs
-from analysis.report.interview import interview
 from analysis.report.live import with_caveats
 from analysis.report.llm_vs_people import llm_vs_people
 from analysis.report.metrics import metrics

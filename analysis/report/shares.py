@@ -5,8 +5,8 @@ from __future__ import annotations
 from analysis.agreement.rows import AgreementRow
 from analysis.comparisons.ratings import RatingMean
 from analysis.descriptives.category_shares import CategoryShare
-from analysis.report.cells import cell
-from analysis.report.document import Block, Cell, Column, Heading, Paragraph, Section, Table, build_table
+from analysis.report.cells import Field, cell, columns_of, number_column, places_of, tabulate, text_column
+from analysis.report.document import Block, Cell, Heading, Paragraph, Section, Table
 from analysis.results.findings import by_criterion, confidence_words
 from analysis.results.records import Results
 from analysis.results.words import Names, count, interval, number, percent, sentence, share_interval, slug
@@ -47,48 +47,33 @@ def _rates(results: Results, rows: list[CategoryShare], names: Names) -> Table:
     level = confidence_words(results)
     means = {_place(row): row for row in results.ratings.means}
     ac1 = _ac1(results)
-    columns = [
-        Column(title="Question"),
-        Column(title="System"),
-        Column(title="Group"),
-        Column(title="Rate", explanation=f"with the {level} interval of the mean", numeric=True),
-        Column(title="Answers", numeric=True),
-        Column(title="AC1", explanation=f"of all systems together, with the {level} interval", numeric=True),
+    fields: list[Field[CategoryShare]] = [
+        text_column("Question", lambda row: names.criterion(row.criterion)),
+        text_column("System", lambda row: names.system(row.system)),
+        text_column("Group", lambda row: names.group(row.group)),
+        number_column("Rate", lambda row: _rate(row, means.get(_place(row))), f"with the {level} interval of the mean"),
+        number_column("Answers", lambda row: count(row.n_answers)),
+        number_column(
+            "AC1",
+            lambda row: _coefficient(ac1.get((row.group, row.criterion))),
+            f"of all systems together, with the {level} interval",
+        ),
     ]
-    cells = [
-        [
-            cell(names.criterion(row.criterion)),
-            cell(names.system(row.system)),
-            cell(names.group(row.group)),
-            _rate(row, means.get(_place(row))),
-            cell(count(row.n_answers)),
-            _coefficient(ac1.get((row.group, row.criterion))),
-        ]
-        for row in rows
-    ]
-    return build_table("shares_rates", "Rates", columns, cells, constant=("System", "Group"))
+    return tabulate("shares_rates", "Rates", fields, rows, constant=("System", "Group"))
 
 
 def _distribution(results: Results, rows: list[CategoryShare], names: Names, criterion: str) -> Table:
-    answers = list(dict.fromkeys((row.score, row.answer) for row in rows))
-    places = list(dict.fromkeys((row.group, row.system) for row in rows))
-    shown = {(row.group, row.system, row.score): row for row in rows}
+    answers = {row.score: row.answer or number(row.score, 0) for row in rows}
     ac1 = _ac1(results)
-    columns = [Column(title="System"), Column(title="Group")]
-    columns += [Column(title=answer or number(score, 0), numeric=True) for score, answer in answers]
-    columns += [Column(title="Answers", numeric=True), Column(title="AC1", numeric=True)]
-    cells = [
-        [
-            cell(names.system(system)),
-            cell(names.group(group)),
-            *(_share(shown.get((group, system, score))) for score, _ in answers),
-            cell(count(next(row.n_answers for row in rows if (row.group, row.system) == (group, system)))),
-            _coefficient(ac1.get((group, criterion))),
-        ]
-        for group, system in places
+    fields: list[Field[CategoryShare]] = [
+        text_column("System", lambda row: names.system(row.system)),
+        text_column("Group", lambda row: names.group(row.group)),
+        *columns_of(rows, _place, lambda row: row.score, answers, _share),
+        number_column("Answers", lambda row: count(row.n_answers)),
+        number_column("AC1", lambda row: _coefficient(ac1.get((row.group, criterion)))),
     ]
     caption = f"Shares: {names.criterion(criterion)}"
-    return build_table(f"shares-{slug(criterion)}", caption, columns, cells, constant=("Group",))
+    return tabulate(f"shares-{slug(criterion)}", caption, fields, places_of(rows, _place), constant=("Group",))
 
 
 def _place(row: CategoryShare | RatingMean) -> tuple[str, str, str]:

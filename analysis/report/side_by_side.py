@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from analysis.comparisons.findings import Disagreement
 from analysis.ranking.agreement import RankingAgreement
-from analysis.report.cells import cell, titled
+from analysis.report.cells import Field, cell, number_column, tabulate, text_column, titled
 from analysis.report.document import (
     Block,
     Bullets,
@@ -159,7 +159,7 @@ def _disagreements(results: Results, names: Names) -> list[Block]:
     several = len({entry.criterion for entry in entries}) > 1
     exposures = {row.exposure for row in results.preferences}
     items = tuple(_disagreement(entry, names, several, len(exposures) > 1) for entry in entries)
-    opposite = sum(_opposite(entry) for entry in entries)
+    opposite = sum({"x", "y"} <= {verdict.verdict for verdict in entry.verdicts} for entry in entries)
     summary = f"On {plural(opposite, 'pair') if opposite else 'no pair'} two clear results are opposite."
     if rest := len(entries) - opposite:
         summary += (
@@ -170,10 +170,6 @@ def _disagreements(results: Results, names: Names) -> list[Block]:
     if len(items) > MOST_LINES:
         each = Fold(summary=f"Each of the {plural(len(items), 'pair')}", blocks=(each,))
     return [Heading(text="Where they disagree"), Paragraph(text=summary), each]
-
-
-def _opposite(entry: Disagreement) -> bool:
-    return {"x", "y"} <= {verdict.verdict for verdict in entry.verdicts}
 
 
 def _disagreement(entry: Disagreement, names: Names, several: bool, exposures: bool) -> str:
@@ -240,7 +236,6 @@ def _rankings_agree(names: Names, rows: Sequence[RankingAgreement]) -> list[Bloc
 
 
 def _tau_range(rows: Sequence[RankingAgreement]) -> str:
-    """Say in a sentence how alike the rankings are."""
     known = [row.kendall_tau for row in rows if row.kendall_tau is not None]
     if not known:
         return "No two rankings can be compared."
@@ -254,28 +249,21 @@ def _tau_range(rows: Sequence[RankingAgreement]) -> str:
 
 
 def _kendall(names: Names, rows: Sequence[RankingAgreement], name: str) -> Table:
-    columns = [
-        Column(title="Ranking"),
-        Column(title="Compared with"),
-        Column(title="Criterion"),
-        Column(
-            title="Kendall\u2019s tau", explanation="1 = same order, 0 = unrelated, \u22121 = reversed", numeric=True
+    fields: list[Field[RankingAgreement]] = [
+        text_column("Ranking", lambda row: sentence(names.joined(row.a))),
+        text_column("Compared with", lambda row: sentence(names.joined(row.b))),
+        text_column("Criterion", lambda row: names.criterion(row.criterion)),
+        number_column(
+            "Kendall\u2019s tau",
+            lambda row: number(row.kendall_tau),
+            "1 = same order, 0 = unrelated, \u22121 = reversed",
         ),
-        Column(title="Interval", explanation="from resampled answers; see the conventions", numeric=True),
-        Column(title="Note", explanation="what was drawn for the interval, or why there is none"),
+        number_column(
+            "Interval", lambda row: interval(row.ci_low, row.ci_high), "from resampled answers; see the conventions"
+        ),
+        text_column("Note", _note, "what was drawn for the interval, or why there is none"),
     ]
-    cells = [
-        [
-            cell(sentence(names.joined(row.a))),
-            cell(sentence(names.joined(row.b))),
-            cell(names.criterion(row.criterion)),
-            cell(number(row.kendall_tau)),
-            cell(interval(row.ci_low, row.ci_high)),
-            cell(_note(row)),
-        ]
-        for row in rows
-    ]
-    return build_table(name, "Agreement between rankings", columns, cells, constant=("Criterion",))
+    return tabulate(name, "Agreement between rankings", fields, rows, constant=("Criterion",))
 
 
 def _note(row: RankingAgreement) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from analysis.report.cells import cell
-from analysis.report.document import Block, Column, Paragraph, Section, Table, build_table
+from analysis.report.cells import Field, cell, columns_of, number_column, tabulate, text_column
+from analysis.report.document import Block, Paragraph, Section, Table
 from analysis.results.findings import confidence_words
 from analysis.results.records import Results
-from analysis.results.words import Names, count, interval, number, plural
-from analysis.spans.rows import SpanCount
+from analysis.results.words import NONE, Names, count, interval, number, plural
+from analysis.spans.rows import SpanAgreement, SpanCount
 
 MEASURES = {
     "span_f1": "F1 of characters",
@@ -43,58 +43,52 @@ def spans(results: Results) -> Section | None:
 
 
 def _counts(rows: tuple[SpanCount, ...], names: Names) -> Table:
-    severities = list(dict.fromkeys(row.severity for row in rows if row.severity is not None))
-    by_place = {(row.group, row.criterion, row.system, row.severity): row for row in rows}
-    columns = [
-        Column(title="System"),
-        Column(title="Group"),
-        Column(title="Criterion"),
-        Column(title="Answers", explanation="outputs times annotators", numeric=True),
-        *(Column(title=severity, explanation="errors an answer", numeric=True) for severity in severities),
-        Column(title="Weighted", explanation="errors an answer, each with the weight of its severity", numeric=True),
+    titles = {row.severity: row.severity for row in rows if row.severity is not None}
+    fields: list[Field[SpanCount]] = [
+        text_column("System", lambda row: names.system(row.system)),
+        text_column("Group", lambda row: names.group(row.group)),
+        text_column("Criterion", lambda row: names.criterion(row.criterion)),
+        number_column("Answers", lambda row: count(row.n_answers), "outputs times annotators"),
+        *columns_of(
+            rows,
+            lambda row: (row.group, row.criterion, row.system),
+            lambda row: row.severity or "",
+            titles,
+            lambda row: NONE if row is None else number(row.per_answer),
+            "errors an answer",
+        ),
+        number_column(
+            "Weighted",
+            lambda row: number(row.per_answer),
+            "errors an answer, each with the weight of its severity",
+        ),
     ]
-    cells = [
-        [
-            cell(names.system(row.system)),
-            cell(names.group(row.group)),
-            cell(names.criterion(row.criterion)),
-            cell(count(row.n_answers)),
-            *(
-                cell(number(by_place[row.group, row.criterion, row.system, severity].per_answer))
-                for severity in severities
-            ),
-            cell(number(row.per_answer)),
-        ]
-        for row in rows
-        if row.severity is None
-    ]
-    return build_table(
-        "span_counts", "Errors in an output", columns, cells, csv="span_counts", constant=("Group", "Criterion")
+    pooled = [row for row in rows if row.severity is None]
+    return tabulate(
+        "span_counts", "Errors in an output", fields, pooled, csv="span_counts", constant=("Group", "Criterion")
     )
 
 
 def _agreement(results: Results, names: Names) -> Table:
-    columns = [
-        Column(title="Measure"),
-        Column(title="Between"),
-        Column(title="Criterion"),
-        Column(title="Outputs", explanation="answered by two or more", numeric=True),
-        Column(title="Annotators", numeric=True),
-        Column(title="Value", numeric=True),
-        Column(title=f"{confidence_words(results)} interval", explanation="for other items", numeric=True),
+    fields: list[Field[SpanAgreement]] = [
+        text_column("Measure", lambda row: MEASURES[row.measure]),
+        text_column(
+            "Between",
+            lambda row: names.group(row.group) + ("" if row.other is None else f" and {names.group(row.other)}"),
+        ),
+        text_column("Criterion", lambda row: names.criterion(row.criterion)),
+        number_column("Outputs", lambda row: count(row.n_outputs), "answered by two or more"),
+        number_column("Annotators", lambda row: count(row.n_annotators)),
+        number_column("Value", lambda row: cell(number(row.value), detail=row.reason or "")),
+        number_column(
+            f"{confidence_words(results)} interval", lambda row: interval(row.ci_low, row.ci_high), "for other items"
+        ),
     ]
-    cells = [
-        [
-            cell(MEASURES[row.measure]),
-            cell(names.group(row.group) + ("" if row.other is None else f" and {names.group(row.other)}")),
-            cell(names.criterion(row.criterion)),
-            cell(count(row.n_outputs)),
-            cell(count(row.n_annotators)),
-            cell(number(row.value), detail=row.reason or ""),
-            cell(interval(row.ci_low, row.ci_high)),
-        ]
-        for row in (results.spans.agreement if results.spans is not None else ())
-    ]
-    return build_table(
-        "span_agreement", "Do annotators mark the same?", columns, cells, csv="span_agreement", constant=("Criterion",)
+    return tabulate(
+        "span_agreement",
+        "Do annotators mark the same?",
+        fields,
+        results.spans.agreement if results.spans is not None else (),
+        csv="span_agreement",
+        constant=("Criterion",),
     )

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from analysis.ranking.tied import TieFit
-from analysis.report.cells import cell
+from analysis.report.cells import Field, cell, number_column, tabulate, text_column
 from analysis.report.document import Block, Cell, Column, Fold, Paragraph, Section, Table, build_table
 from analysis.report.plots import strengths_figure
-from analysis.results.findings import confidence_words, drawn
+from analysis.results.findings import confidence_words, drawn, grouped
 from analysis.results.records import Results
 from analysis.results.words import Names, count, interval, number, percent, plural, sentence
 from analysis.statistics.rank_orders import Ranking
@@ -96,48 +96,37 @@ def _ties(names: Names, rows: Sequence[TieFit]) -> list[Block]:
 
 
 def _strengths(results: Results, names: Names, rows: Strengths) -> Table:
-    columns = [
-        Column(title="System"),
-        Column(title="From", explanation="the answers that the strength is fitted to"),
-        Column(title="Criterion"),
-        Column(title="Rank", numeric=True),
-        Column(
-            title="Rank interval",
-            explanation="places that the answers allow, for all systems of a table together",
-            numeric=True,
+    fields: list[Field[SystemStrength]] = [
+        text_column("System", lambda row: names.system(row.system)),
+        text_column(
+            "From",
+            lambda row: sentence(names.source_by_group(row.source, row.group)),
+            "the answers that the strength is fitted to",
         ),
-        Column(title="Strength", numeric=True),
-        Column(title=f"{confidence_words(results)} interval", numeric=True),
-        Column(title="Note", explanation="how the interval was made, or why there is no strength"),
-    ]
-    cells = [
-        [
-            cell(names.system(row.system)),
-            cell(sentence(names.source_by_group(row.source, row.group))),
-            cell(names.criterion(row.criterion)),
-            cell(count(row.rank)),
-            cell(_ranks(row.rank_low, row.rank_high)),
-            cell(number(row.strength)),
-            cell(interval(row.ci_low, row.ci_high)),
-            _note(row),
-        ]
-        for row in rows
+        text_column("Criterion", lambda row: names.criterion(row.criterion)),
+        number_column("Rank", lambda row: count(row.rank)),
+        number_column(
+            "Rank interval",
+            lambda row: _ranks(row.rank_low, row.rank_high),
+            "places that the answers allow, for all systems of a table together",
+        ),
+        number_column("Strength", lambda row: number(row.strength)),
+        number_column(f"{confidence_words(results)} interval", lambda row: interval(row.ci_low, row.ci_high)),
+        text_column("Note", _note, "how the interval was made, or why there is no strength"),
     ]
     apart = all(row.source in APART for row in rows)
-    return build_table(
+    return tabulate(
         "bradley_terry_ratings" if apart else "bradley_terry",
         f"Strength of each system (Bradley-Terry{' of ratings' if apart else ''})",
-        columns,
-        cells,
+        fields,
+        rows,
         constant=("From", "Criterion"),
     )
 
 
 def _figures(names: Names, rows: Strengths) -> list[Block]:
     """Draw each source and criterion with at least one interval."""
-    parts: dict[tuple[str, str], list[SystemStrength]] = {}
-    for row in rows:
-        parts.setdefault((row.source, row.criterion), []).append(row)
+    parts = grouped(rows, lambda row: (row.source, row.criterion))
     figured = drawn(dict.fromkeys(criterion for _, criterion in parts))
     return [
         strengths_figure(own, names, source, criterion)
@@ -162,20 +151,16 @@ def _ranks(low: float | None, high: float | None) -> str:
 
 
 def _rankings(names: Names, rankings: Sequence[Ranking], name: str) -> Table:
-    columns = [
-        Column(title="Ranking from"),
-        Column(title="Criterion"),
-        Column(title="Best to worst", explanation="an equals sign joins systems that share a place"),
+    fields: list[Field[Ranking]] = [
+        text_column("Ranking from", lambda entry: sentence(names.source_by_group(entry.source, entry.group))),
+        text_column("Criterion", lambda entry: names.criterion(entry.criterion)),
+        text_column(
+            "Best to worst",
+            lambda entry: Cell(text=order_words(names, entry), tone="plain" if entry.order else "untested"),
+            "an equals sign joins systems that share a place",
+        ),
     ]
-    cells = [
-        [
-            cell(sentence(names.source_by_group(entry.source, entry.group))),
-            cell(names.criterion(entry.criterion)),
-            Cell(text=order_words(names, entry), tone="plain" if entry.order else "untested"),
-        ]
-        for entry in rankings
-    ]
-    return build_table(name, "Rankings", columns, cells, constant=("Criterion",))
+    return tabulate(name, "Rankings", fields, rankings, constant=("Criterion",))
 
 
 def order_words(names: Names, entry: Ranking) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from analysis.report.document import Block, Bullets, Fold, Section
+from analysis.results.findings import grouped
 from analysis.results.overview import WarningRow
 from analysis.results.records import Results
 from analysis.results.words import Names, listed, plural, sentence
@@ -22,9 +23,7 @@ def warnings(results: Results) -> Section | None:
     texts = rows or [("", " ".join(text.split())) for text in results.warnings]  # of a file that is older than rows
     if not texts:
         return None
-    kinds: dict[str, list[tuple[str, str]]] = {}
-    for group, about in texts:
-        kinds.setdefault(PLURAL.sub("", VARIES.sub("#", about)) + (":" if group else ""), []).append((group, about))
+    kinds = grouped(texts, lambda text: (PLURAL.sub("", VARIES.sub("#", text[1])), bool(text[0])))
     merged = tuple(_merged(one, names) for one in kinds.values())
     each: tuple[Block, ...] = ()
     if len(merged) < len(texts):

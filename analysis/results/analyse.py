@@ -161,7 +161,6 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
 
 
 def _ordered(ready: AnalysisInput) -> OrderRows:
-    """Analyse the orders that the plan keeps."""
     orders = ready.tables.orders
     if orders is None:
         return OrderRows()
@@ -209,7 +208,6 @@ def _reviewers(ready: AnalysisInput) -> tuple[ReviewAgreement, ...]:
 
 
 def _rating_results(ready: AnalysisInput, tests: ComparisonResults) -> RatingResults:
-    """Return means and tests of ratings, with the checks of both."""
     pairs, robustness, respacing = tests.otherwise.rating_rows(tests.ratings)
     by_system, by_variant, by_annotator = breakdowns(
         ready.kept.get("ratings"), ready.orders.get("ratings"), ready.plan, tests.means

@@ -36,7 +36,6 @@ def conventions(plan: Plan) -> tuple[Convention, ...]:
 
 
 def _tests(plan: Plan, level: str) -> dict[str, str]:
-    """Explain what every test of a pair comes to, and what it is corrected with."""
     pooled = "all criteria pooled" if plan.family == "all" else "and criterion"
     method = (
         "Benjamini-Hochberg, false discovery rate: of the differences found, on average a share of at most "
@@ -59,7 +58,6 @@ def _tests(plan: Plan, level: str) -> dict[str, str]:
 
 
 def _preferences(plan: Plan) -> dict[str, str]:
-    """Explain how stated preferences are read, checked and tested."""
     tau = plan.consistency_tau
     return {
         "preference": "P(x preferred to y) from 0 to 1. An annotator (of an LLM: an assignment) counts once a pair and "
@@ -126,7 +124,6 @@ def _ratings_and_choices(plan: Plan) -> dict[str, str]:
 
 
 def _strengths(plan: Plan, level: str) -> dict[str, str]:
-    """Explain Bradley-Terry strengths, their intervals and ties."""
     fitted = (
         "a system that won or lost everything has no finite strength and the others are fitted without it"
         if plan.regularisation is None
@@ -153,7 +150,6 @@ def _strengths(plan: Plan, level: str) -> dict[str, str]:
 
 
 def _careless(plan: Plan) -> dict[str, str]:
-    """Explain the declared rules of careless answering."""
     rules = {
         "outputs_seen": f"Outputs seen: of those on measured pages, on screen down to {100 * SEEN:g} % of height.",
         "reading_speed": "Reading speed: words on screen of a page's outputs by their time there, together; of an "
@@ -168,7 +164,6 @@ def _careless(plan: Plan) -> dict[str, str]:
 
 
 def _rankings(level: str) -> dict[str, str]:
-    """Explain how systems are ranked and rankings compared."""
     return {
         "rankings": "Preferences and choices are ranked by Bradley-Terry strength, ratings by means; values equal "
         "in exact arithmetic are tied.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
@@ -22,15 +22,26 @@ WON_ALL = "won every comparison"  # how the reason of a system without a place b
 MOST_OPEN = 2
 MOST_DRAWN = 24
 Row = TypeVar("Row")
+Key = TypeVar("Key", bound=Hashable)
+
+
+def grouped(rows: Iterable[Row], key: Callable[[Row], Key]) -> dict[Key, list[Row]]:
+    """Return the rows of each key, as they first appear.
+
+    >>> grouped(["a", "b", "ab"], len)
+    {1: ['a', 'b'], 2: ['ab']}
+    """
+    found: dict[Key, list[Row]] = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(row)
+    return found
 
 
 def by_criterion(
     rows: Iterable[Row], criterion_of: Callable[[Row], str] = attrgetter("criterion")
 ) -> dict[str, list[Row]]:
     """Return the rows of each criterion, overall first and else as they first appear."""
-    found: dict[str, list[Row]] = {}
-    for row in rows:
-        found.setdefault(criterion_of(row), []).append(row)
+    found = grouped(rows, criterion_of)
     return {OVERALL: found.pop(OVERALL), **found} if OVERALL in found else found
 
 

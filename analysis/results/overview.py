@@ -18,7 +18,7 @@ from analysis.answers.order import Order
 from analysis.answers.plan import Plan
 from analysis.answers.study_facts import StudyFacts
 from analysis.answers.tables import InputFile
-from analysis.statistics.record import AnnotatorKind, Count, Positive, Record, Share, Source, names_of
+from analysis.statistics.record import AnnotatorKind, Count, Positive, Record, Share, Source, record_like
 
 FORMS = ("identical", "variant")
 WarningKind = Literal[
@@ -268,7 +268,7 @@ def missing_rows(source: str, counted: pl.DataFrame, order: Order) -> list[Missi
 
 def exclusion_rows(exclusions: Sequence[Exclusion]) -> tuple[ExclusionRow, ...]:
     """Return the rows of exclusions."""
-    return tuple(ExclusionRow(**{name: getattr(row, name) for name in names_of(ExclusionRow)}) for row in exclusions)
+    return tuple(record_like(ExclusionRow, row) for row in exclusions)
 
 
 def careless_counts(checks: Sequence[CarelessCheck], plan: Plan) -> tuple[CarelessCount, ...]:
@@ -292,15 +292,13 @@ def careless_counts(checks: Sequence[CarelessCheck], plan: Plan) -> tuple[Carele
 
 def settings(plan: Plan, *, inputs: Sequence[InputFile], scales: Sequence[Scale]) -> Settings:
     """Name everything that the numbers depend on."""
-    planned = {name: getattr(plan, name) for name in names_of(Settings) if name in names_of(Plan)}
     tau = plan.consistency_tau
-    return Settings(
-        **{
-            **planned,
-            "consistency_tau": None if tau is None else float(tau),
-            "lower_is_better": tuple(sorted(plan.lower_is_better)),
-            "scales": tuple(scales),
-            "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
-            "inputs": tuple(inputs),
-        }
+    return record_like(
+        Settings,
+        plan,
+        consistency_tau=None if tau is None else float(tau),
+        lower_is_better=tuple(sorted(plan.lower_is_better)),
+        scales=tuple(scales),
+        versions={"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+        inputs=tuple(inputs),
     )

@@ -61,43 +61,34 @@ def _about_groups(results: Results) -> Iterator[WarningRow]:
     for row in results.groups:
         group, annotators, kept = row.group, row.annotators, row.annotators - row.excluded_annotators
         if row.annotator_kind == "llm":
-            yield _of_group(
-                "llm_scope",
-                group,
-                "p-values of an LLM hold for further forms (or items) that it answers, not for people.",
-            )
+            text = "p-values of an LLM hold for further forms (or items) that it answers, not for people."
+            yield _of_group("llm_scope", group, text)
             gone, share = row.excluded_assignments, row.excluded_assignments / max(row.assignments, 1)
             if gone:
-                yield _of_group(
-                    "inconsistent_assignments",
-                    group,
+                text = (
                     f"{gone} of {row.assignments} assignments ({100 * share:.0f} %) failed self-consistency and were "
-                    "left out.",
+                    "left out."
                 )
+                yield _of_group("inconsistent_assignments", group, text)
             if not kept:
-                yield _of_group(
-                    "all_excluded",
-                    group,
-                    "left out entirely (its answers name no assignment and failed self-consistency).",
-                )
+                text = "left out entirely (its answers name no assignment and failed self-consistency)."
+                yield _of_group("all_excluded", group, text)
             continue
         if row.annotator_kind == "simulated":
             yield _of_group("simulated", group, "these answers were made by a program; they say nothing about people.")
         if 0 < kept < ENOUGH_ANNOTATORS:
-            yield _of_group(
-                "few_annotators",
-                group,
+            text = (
                 f"only {kept} annotator{'s' if kept != 1 else ''}; what these few prefer need not be what people "
-                "prefer.",
+                "prefer."
             )
+            yield _of_group("few_annotators", group, text)
         if kept <= 0:
             yield _of_group("all_excluded", group, "nobody is left after exclusions.")
         elif row.excluded_annotators / annotators > LARGE_SHARE:
-            yield _of_group(
-                "many_excluded",
-                group,
-                f"{row.excluded_annotators} of {annotators} annotators were excluded; the rest may not stand for all.",
+            text = (
+                f"{row.excluded_annotators} of {annotators} annotators were excluded; the rest may not stand for all."
             )
+            yield _of_group("many_excluded", group, text)
 
 
 def _about_repeats(results: Results, plan: Plan) -> Iterator[WarningRow]:
@@ -107,11 +98,8 @@ def _about_repeats(results: Results, plan: Plan) -> Iterator[WarningRow]:
         "were left out entirely (--repeat-submissions first keeps the first)" if whole else "count only with the first"
     )
     for group, n in Counter(group for group, _ in sorted(gone)).items():
-        yield _of_group(
-            "repeat_submissions",
-            group,
-            f"{n} annotator{'s' if n != 1 else ''} submitted more than once; they {left}.",
-        )
+        text = f"{n} annotator{'s' if n != 1 else ''} submitted more than once; they {left}."
+        yield _of_group("repeat_submissions", group, text)
 
 
 def _about_tests(results: Results, plan: Plan) -> Iterator[WarningRow]:
@@ -125,12 +113,11 @@ def _about_tests(results: Results, plan: Plan) -> Iterator[WarningRow]:
             for row in asymmetric
             if row.group == group
         }
-        yield _of_group(
-            "asymmetric_directions",
-            group,
+        text = (
             f"on {len(pairs)} comparison{'s' if len(pairs) != 1 else ''} the two directions do not add up to 100 % on "
-            "average (symmetry test, uncorrected); see each direction by itself.",
+            "average (symmetry test, uncorrected); see each direction by itself."
         )
+        yield _of_group("asymmetric_directions", group, text)
     tests = Counter(row.group for row in results.ratings.pairs)
     apart = Counter((row.group, row.separated_by) for row in results.ratings.pairs if row.separated_by)
     for (group, column), n in apart.items():
@@ -138,11 +125,8 @@ def _about_tests(results: Results, plan: Plan) -> Iterator[WarningRow]:
         yield _of_group("unpaired_ratings", group, f"{n} of {tests[group]} tests of ratings {why}")
     for name, rows in (("preferences", results.preferences), ("choices", results.choices.pairs)):
         for group in sorted({row.group for row in rows if 1 < row.n < SMALL_CLUSTERS}):
-            yield _of_group(
-                "few_values",
-                group,
-                f"some tests of {name} rest on fewer than {SMALL_CLUSTERS} values; read them with care.",
-            )
+            text = f"some tests of {name} rest on fewer than {SMALL_CLUSTERS} values; read them with care."
+            yield _of_group("few_values", group, text)
 
 
 def _untested(results: Results) -> Iterator[WarningRow]:
@@ -153,12 +137,11 @@ def _untested(results: Results) -> Iterator[WarningRow]:
                 key = (source, row.group, row.reason)
                 counted[key] = counted.get(key, 0) + 1
     for (source, group, reason), n in counted.items():
-        yield _of_group(
-            "untested",
-            group,
+        text = (
             f"{n} test{'s' if n != 1 else ''} of {source} could not be run and took no part in the correction "
-            f"({reason}).",
+            f"({reason})."
         )
+        yield _of_group("untested", group, text)
 
 
 def _about_strengths(results: Results) -> Iterator[WarningRow]:

@@ -129,6 +129,12 @@ def replace_fields(record: Value, **changes: Any) -> Value:
     return type(record)(**fields_of(record) | changes)
 
 
+def record_like(kind: type[Value], other: Any, /, **more: Any) -> Value:
+    """Make a record with what another thing has under the same names, and ``more``."""
+    same = {name: getattr(other, name) for name in names_of(kind) if name not in more and hasattr(other, name)}
+    return kind(**same, **more)
+
+
 def fields_of(record: Any) -> dict[str, Any]:
     """Return the fields of a record by name; records within it are kept, which ``asdict`` would turn into dicts."""
     return dict(zip(names_of(type(record)), values_of(record), strict=True))

@@ -90,10 +90,10 @@ def load_mapping(path: Path) -> ResultMapping:
     try:
         return ResultMapping.model_validate(raw)
     except ValidationError as error:
-        raise PlatformError(*(_told(path, detail) for detail in error.errors(include_url=False))) from error
+        raise PlatformError(*(_problem_line(path, detail) for detail in error.errors(include_url=False))) from error
 
 
-def _told(path: Path, detail: Any) -> str:
+def _problem_line(path: Path, detail: Any) -> str:
     place = ", ".join(f"entry {part + 1}" if isinstance(part, int) else str(part) for part in detail["loc"])
     message = str(detail["msg"]).removeprefix("Value error, ")
     return f"{path}: {place}: {message}" if place else f"{path}: {message}"

@@ -24,11 +24,11 @@ COMMANDS = {  # name -> function, in the order of use
     "journal": "mturk.commands.collecting:journal",
     "import": "mturk.commands.importing:import_",
     "serve": "mturk.commands.serve:serve",
-    "invite": "mturk.commands.invite:invite",
-    "workers": "mturk.commands.workers:workers",
-    "keys": "mturk.commands.keys:keys",
-    "fund": "mturk.commands.fund:fund",
-    "ledger": "mturk.commands.ledger:ledger",
+    "invite": "mturk.commands.hosting:invite",
+    "workers": "mturk.commands.hosting:workers",
+    "keys": "mturk.commands.hosting:keys",
+    "fund": "mturk.commands.hosting:fund",
+    "ledger": "mturk.commands.hosting:ledger",
 }
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mturk.commands.collecting import collect_submissions
 from mturk.commands.hit_study import in_progress, open_hit_study, print_result, study_options
-from spa.commands.options import every_option, yes_option
+from spa.commands.options import StudyLocation, every_option, yes_option
 
 if TYPE_CHECKING:
-    from mturk.advancing import HitRecruitment
     from mturk.commands.hit_study import HitStudy
+    from mturk.progress import HitRecruitment
 
 
 @click.command(epilog="Example: spa mturk advance my-study/study.toml --every 60 --yes --stop")
@@ -21,15 +20,7 @@ if TYPE_CHECKING:
 @every_option("nobody else is needed")
 @click.option("--stop", "stops", is_flag=True, help="With --yes: expire HITs once nobody else is needed.")
 @yes_option
-def advance(
-    study: Path,
-    store: str | None,
-    endpoint_url: str | None,
-    every: float | None,
-    stops: bool,
-    yes: bool,
-    as_json: bool,
-) -> None:
+def advance(location: StudyLocation, every: float | None, stops: bool, yes: bool, as_json: bool) -> None:
     """Collect the submissions to STUDY and publish the next wave of HITs while pairs are undecided.
 
     For studies that end when their pairs are decided. A wave is published once all places are taken and at most half
@@ -41,7 +32,7 @@ def advance(
     from spa.responses.run_lock import AlreadyRunning
 
     def look() -> bool:
-        with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
+        with open_hit_study(location, changes=True) as hit_study:
             return _advance(hit_study, stops=stops, yes=yes, as_json=as_json)
 
     def announce(text: str) -> None:
@@ -49,13 +40,13 @@ def advance(
 
     over = look_until_over(look, every=every, passing=(PlatformError, AlreadyRunning), announce=announce)
     if over and not as_json:
-        click.echo(f"Next: spa mturk approve {study}")
+        click.echo(f"Next: spa mturk approve {location.study}")
 
 
 def _advance(hit_study: HitStudy, *, stops: bool, yes: bool, as_json: bool) -> bool:
     """Look once and do what follows; return whether the study has ended."""
-    from mturk.advancing import look
     from mturk.lifetimes import Keeper
+    from mturk.progress import look
     from mturk.publishing import Publisher, check_balance
 
     publisher = Publisher(hit_study.workspace, hit_study.settings, hit_study.idempotent_calls)

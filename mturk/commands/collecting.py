@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mturk.commands.hit_study import format_time, hit_option, in_progress, open_hit_study, print_result, study_options
-from spa.commands.options import out_folder_option, yes_option
+from spa.commands.options import StudyLocation, out_folder_option, yes_option
 
 if TYPE_CHECKING:
     from mturk.collecting import HitCollection
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 @click.command(epilog="Example: spa mturk collect my-study/study.toml --endpoint-url http://127.0.0.1:8470")
 @study_options
 @click.option("--everything", is_flag=True, help="Query every HIT, including those with nothing new.")
-def collect(study: Path, store: str | None, endpoint_url: str | None, everything: bool, as_json: bool) -> None:
+def collect(location: StudyLocation, everything: bool, as_json: bool) -> None:
     """Collect the submissions to STUDY; running it again collects only new ones.
 
     Answers are validated like those of the survey server. An unusable answer is stored as missing, with the reason
     and the original. Annotators who submitted are excluded from the study's other HITs.
     """
-    from mturk.hit_status import look
+    from mturk.progress import hit_status_of
 
-    with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
+    with open_hit_study(location, changes=True) as hit_study:
         found = collect_submissions(hit_study, everything=everything, silent=as_json)
-        hit_status = look(hit_study.store, hit_study.endpoint)
+        hit_status = hit_status_of(hit_study.store, hit_study.endpoint)
     facts = asdict(found) | {"earliest_auto_approval": hit_status.earliest_auto_approval}
     lines = [
         f"{found.new} new submissions in {found.hits} HITs, {found.problems} with a problem; "
@@ -71,15 +71,13 @@ def collect_submissions(hit_study: HitStudy, *, everything: bool, silent: bool) 
     is_flag=True,
     help="Include the endpoint's worker ids instead of the study's annotator ids.",
 )
-def export(
-    study: Path, store: str | None, endpoint_url: str | None, out: Path, worker_ids: bool, as_json: bool
-) -> None:
+def export(location: StudyLocation, out: Path, worker_ids: bool, as_json: bool) -> None:
     """Archive the HITs of STUDY and everything collected: two JSONL files and the results as CSV."""
     import time
 
     from mturk.archive_export import write_archive
 
-    with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
+    with open_hit_study(location, changes=True) as hit_study:
         done = write_archive(hit_study.store, hit_study.endpoint, out, worker_ids=worker_ids, now=time.time())
     facts = {"files": dict(done.files), "sha256": dict(done.checksums)}
     print_result([f"{path}: {count} rows" for path, count in done.files.items()], facts, as_json=as_json)
@@ -89,13 +87,11 @@ def export(
 @study_options
 @hit_option
 @yes_option
-def dispose(
-    study: Path, store: str | None, endpoint_url: str | None, named: tuple[str, ...], yes: bool, as_json: bool
-) -> None:
+def dispose(location: StudyLocation, named: tuple[str, ...], yes: bool, as_json: bool) -> None:
     """Delete the HITs of STUDY at the endpoint after they are collected, reviewed and archived."""
     from mturk.lifetimes import Keeper
 
-    with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
+    with open_hit_study(location, changes=True) as hit_study:
         keeper = Keeper(hit_study.idempotent_calls, hit_study.settings)
         hits = keeper.choose(named)
         keeper.check_disposal(hits)
@@ -110,7 +106,7 @@ def dispose(
 @click.command(epilog="Example: spa mturk journal my-study/study.toml --open")
 @study_options
 @click.option("--open", "only_open", is_flag=True, help="Only calls whose outcome is unknown.")
-def journal(study: Path, store: str | None, endpoint_url: str | None, only_open: bool, as_json: bool) -> None:
+def journal(location: StudyLocation, only_open: bool, as_json: bool) -> None:
     """List the calls for STUDY that created something or made a payment, with their outcomes.
 
     The endpoint is not contacted. To resolve an open call, run its command again.
@@ -121,7 +117,7 @@ def journal(study: Path, store: str | None, endpoint_url: str | None, only_open:
     from spa.commands.workspace import open_workspace
     from spa.journal import STARTED, Journal
 
-    with open_workspace(study, store, read_only=True) as workspace:
+    with open_workspace(location.study, location.store, read_only=True) as workspace:
         for call in Journal(workspace.store).every(KIND):
             if only_open and call.outcome != STARTED:
                 continue

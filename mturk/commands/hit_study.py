@@ -8,12 +8,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from spa.commands.options import json_option, store_option, study_argument
+from spa.commands.options import StudyLocation, json_option, platform_study_options
 
 if TYPE_CHECKING:
     from mturk.endpoints import MTurkEndpoint
@@ -23,14 +22,12 @@ if TYPE_CHECKING:
     from spa.responses.store import Store
 
 T = TypeVar("T")
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HitStudy:
     """A study, its [mturk] settings and its endpoint."""
 
-    path: Path
     workspace: Workspace
     settings: MTurkTable
     idempotent_calls: IdempotentMTurkCalls
@@ -51,22 +48,10 @@ class HitStudy:
         return self.workspace.study.people.family or self.workspace.study.id
 
 
-def study_options(command: F) -> F:
+def study_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add STUDY, --store, --endpoint-url and --json."""
-    options: tuple[Callable[[Any], Any], ...] = (
-        json_option,
-        click.option(
-            "--endpoint-url",
-            metavar="URL",
-            help="Endpoint of the MTurk protocol. [default: $MTURK_ENDPOINT_URL]",
-        ),
-        store_option,
-        study_argument,
-    )
-    decorated: Any = command
-    for option in options:
-        decorated = option(decorated)
-    return cast(F, decorated)
+    add = platform_study_options("Endpoint of the MTurk protocol. [default: $MTURK_ENDPOINT_URL]")
+    return add(json_option(command))
 
 
 hit_option = click.option(
@@ -84,25 +69,24 @@ except_option = click.option(
 
 
 @contextmanager
-def open_hit_study(study: Path, store: str | None, endpoint_url: str | None, *, changes: bool) -> Iterator[HitStudy]:
+def open_hit_study(location: StudyLocation, *, changes: bool) -> Iterator[HitStudy]:
     """Open a study with its endpoint; ``changes`` allows one process at a time."""
     from mturk import records
+    from mturk.collecting import note_rejections
     from mturk.endpoints import choose_endpoint
     from mturk.idempotent_calls import IdempotentMTurkCalls
-    from mturk.rejections import note_rejections
     from mturk.settings import read_settings
     from spa.commands.workspace import open_workspace
     from spa.responses.run_lock import exclusive_run
 
-    endpoint = choose_endpoint(endpoint_url)
+    endpoint = choose_endpoint(location.endpoint_url)
     with ExitStack() as stack:
-        workspace = stack.enter_context(open_workspace(study, store))
-        settings = read_settings(workspace.study.bridges["mturk"], study)
+        workspace = stack.enter_context(open_workspace(location.study, location.store))
+        settings = read_settings(workspace.study.bridges["mturk"], location.study)
         if changes:
             stack.enter_context(exclusive_run(workspace.store.name, "mturk", workspace.store.reading, what="bridge"))
         records.set_up(workspace.store)
         yield HitStudy(
-            path=study,
             workspace=workspace,
             settings=settings,
             idempotent_calls=IdempotentMTurkCalls(workspace.store, endpoint),

@@ -41,8 +41,7 @@ def import_(
     a worker always gets the same code. docs/hits.md shows a mapping.
     """
     from mturk.archive_import.mapping import load_mapping
-    from mturk.archive_import.results import read_results
-    from mturk.archive_import.tidying import load_key, tidy
+    from mturk.archive_import.tidying import load_key, read_results, tidy
     from spa.responses.table_files import write_tables
 
     found = load_mapping(mapping)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,7 +14,7 @@ from mturk.commands.hit_study import (
     study_options,
     waiting_line,
 )
-from spa.commands.options import yes_option
+from spa.commands.options import StudyLocation, yes_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,16 +31,7 @@ if TYPE_CHECKING:
 @click.option("--reason", required=True, help="For your records; annotators do not see it.")
 @click.option("--lift", is_flag=True, help="Remove the block.")
 @yes_option
-def block(
-    study: Path,
-    store: str | None,
-    endpoint_url: str | None,
-    named: tuple[str, ...],
-    reason: str,
-    lift: bool,
-    yes: bool,
-    as_json: bool,
-) -> None:
+def block(location: StudyLocation, named: tuple[str, ...], reason: str, lift: bool, yes: bool, as_json: bool) -> None:
     """Block the annotators of submissions to STUDY from all HITs of your account.
 
     Use it for bad faith only. Annotators cannot take a second HIT of the same study in any case.
@@ -51,7 +41,7 @@ def block(
 
     if not named:
         raise click.UsageError("expected --assignment ID at least once, got none")
-    with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
+    with open_hit_study(location, changes=True) as hit_study:
         works = [known(hit_study.store, one) for one in dict.fromkeys(named)]
         facts = {"annotators": [work.annotator_id for work in works]}
         verb = "unblocked" if lift else "blocked"
@@ -75,9 +65,7 @@ def block(
 @click.option("--again", is_flag=True, help="Send again where delivery is unknown.")
 @yes_option
 def notify(
-    study: Path,
-    store: str | None,
-    endpoint_url: str | None,
+    location: StudyLocation,
     named: tuple[str, ...],
     subject: str | None,
     text: str | None,
@@ -92,7 +80,7 @@ def notify(
     """
     if (decided and (named or text is not None)) or (not decided and (subject is None or text is None)):
         raise click.UsageError("give --subject and --text, or --decided")
-    with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
+    with open_hit_study(location, changes=True) as hit_study:
         if decided:
             _send_decided(hit_study, subject, again=again, yes=yes, as_json=as_json)
         else:
@@ -102,7 +90,6 @@ def notify(
 def _send(
     hit_study: HitStudy, subject: str, text: str, named: tuple[str, ...], *, again: bool, yes: bool, as_json: bool
 ) -> None:
-    """Send one message to the named annotators, or to all."""
     from mturk.people import AnnotatorMessage, recipients, send
 
     message = AnnotatorMessage(subject=subject, text=text)
@@ -115,7 +102,6 @@ def _send(
 
 
 def _send_decided(hit_study: HitStudy, subject: str | None, *, again: bool, yes: bool, as_json: bool) -> None:
-    """Send the messages that reviewers decided on."""
     from mturk.people import LONGEST_SUBJECT, decided_messages, has_reached, send
     from mturk.reviewing import decided_works
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,22 +16,22 @@ from mturk.commands.hit_study import (
     print_result,
     study_options,
 )
-from spa.commands.options import Finite, yes_option
+from spa.commands.options import Finite, StudyLocation, yes_option
 
 if TYPE_CHECKING:
     from mturk.commands.hit_study import HitStudy
-    from mturk.estimate import HitCostEstimate
+    from mturk.fees import HitCostEstimate
     from mturk.publishing import PublishingPlan
 
 
 @click.command(epilog="Example: spa mturk plan my-study/study.toml --endpoint-url http://127.0.0.1:8470")
 @study_options
 @annotators_option
-def plan(study: Path, store: str | None, endpoint_url: str | None, annotators: int | None, as_json: bool) -> None:
+def plan(location: StudyLocation, annotators: int | None, as_json: bool) -> None:
     """Show which HITs STUDY needs, who may take them and what they cost, without creating any."""
     from mturk.publishing import make_plan
 
-    with open_hit_study(study, store, endpoint_url, changes=False) as hit_study:
+    with open_hit_study(location, changes=False) as hit_study:
         planned = make_plan(hit_study.workspace, hit_study.settings, hit_study.endpoint, annotators=annotators)
         print_result(_planned_lines(hit_study, planned), _planned_facts(planned), as_json=as_json)
 
@@ -40,9 +40,7 @@ def plan(study: Path, store: str | None, endpoint_url: str | None, annotators: i
 @study_options
 @annotators_option
 @yes_option
-def publish(
-    study: Path, store: str | None, endpoint_url: str | None, annotators: int | None, yes: bool, as_json: bool
-) -> None:
+def publish(location: StudyLocation, annotators: int | None, yes: bool, as_json: bool) -> None:
     """Publish STUDY as HITs; running it again publishes only those still missing.
 
     The estimated cost is printed first and compared with the balance. Of a study that ends when its pairs are decided,
@@ -50,7 +48,7 @@ def publish(
     """
     from mturk.publishing import Publisher, check_balance, make_plan
 
-    with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
+    with open_hit_study(location, changes=True) as hit_study:
         publisher = Publisher(hit_study.workspace, hit_study.settings, hit_study.idempotent_calls)
         settled = publisher.resolve_interrupted()
         planned = make_plan(hit_study.workspace, hit_study.settings, hit_study.endpoint, annotators=annotators)
@@ -74,12 +72,12 @@ def publish(
 
 @click.command(epilog="Example: spa mturk status my-study/study.toml --json")
 @study_options
-def status(study: Path, store: str | None, endpoint_url: str | None, as_json: bool) -> None:
+def status(location: StudyLocation, as_json: bool) -> None:
     """Show the progress of the HITs of STUDY, the submissions to review and when they are approved automatically."""
-    from mturk.hit_status import look
+    from mturk.progress import hit_status_of
 
-    with open_hit_study(study, store, endpoint_url, changes=False) as hit_study:
-        hit_status = look(hit_study.store, hit_study.endpoint)
+    with open_hit_study(location, changes=False) as hit_study:
+        hit_status = hit_status_of(hit_study.store, hit_study.endpoint)
         lines = [
             f"{len(hit_status.hits)} HITs with {hit_status.places} assignments at {hit_study.endpoint.origin}: "
             + (", ".join(f"{count} {name.lower()}" for name, count in sorted(hit_status.states.items())) or "none"),
@@ -106,9 +104,7 @@ def status(study: Path, store: str | None, endpoint_url: str | None, as_json: bo
 @click.option("--assignments", type=click.IntRange(min=1), help="Number of assignments to add to each HIT.")
 @yes_option
 def extend(
-    study: Path,
-    store: str | None,
-    endpoint_url: str | None,
+    location: StudyLocation,
     named: tuple[str, ...],
     hours: float | None,
     assignments: int | None,
@@ -125,7 +121,7 @@ def extend(
 
     if (hours is None) == (assignments is None):
         raise click.UsageError("expected either --hours or --assignments")
-    with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
+    with open_hit_study(location, changes=True) as hit_study:
         keeper = Keeper(hit_study.idempotent_calls, hit_study.settings)
         hits = keeper.choose(named)
         lines = [f"{len(hits)} HITs"]
@@ -147,13 +143,11 @@ def extend(
 @study_options
 @hit_option
 @yes_option
-def expire(
-    study: Path, store: str | None, endpoint_url: str | None, named: tuple[str, ...], yes: bool, as_json: bool
-) -> None:
+def expire(location: StudyLocation, named: tuple[str, ...], yes: bool, as_json: bool) -> None:
     """Expire HITs of STUDY now. Annotators who have accepted one may still submit it."""
     from mturk.lifetimes import Keeper
 
-    with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
+    with open_hit_study(location, changes=True) as hit_study:
         keeper = Keeper(hit_study.idempotent_calls, hit_study.settings)
         hits = keeper.choose(named)
         facts = {"hits": [hit.hit_id for hit in hits]}
@@ -165,13 +159,16 @@ def expire(
 
 
 def _planned_lines(hit_study: HitStudy, planned: PublishingPlan) -> list[str]:
+    from spa.live import is_live
+
+    most = f"this wave ${planned.cost.total}, published so far ${planned.so_far}, at most ${planned.at_most}"
     lines = [
         f"{hit_study.workspace.study.title}, at {hit_study.endpoint.origin}",
         f"{planned.annotators} annotators planned, {planned.published} assignments already published",
     ]
     if not planned.seats:
         return [*lines, "all HITs are published"]
-    sizes = ", ".join(f"{count} of {size}" for size, count in _sizes(planned.cost.hits))
+    sizes = ", ".join(f"{count} of {size}" for size, count in sorted(Counter(planned.cost.hits).items(), reverse=True))
     where = (
         f"the form is part of the HIT (largest question {planned.largest_question:,} of 65,535 bytes)"
         if planned.form == "html"
@@ -186,16 +183,8 @@ def _planned_lines(hit_study: HitStudy, planned: PublishingPlan) -> list[str]:
         f"approved automatically after {hit_study.settings.auto_approval_hours:g} hours",
         *_eligibility_lines(hit_study),
         *_cost_lines(planned.cost),
-        *_most_lines(hit_study, planned),
+        *[most] * is_live(hit_study.workspace.study),
     ]
-
-
-def _most_lines(hit_study: HitStudy, planned: PublishingPlan) -> list[str]:
-    from spa.live import is_live
-
-    if not is_live(hit_study.workspace.study):
-        return []
-    return [f"this wave ${planned.cost.total}, published so far ${planned.so_far}, at most ${planned.at_most}"]
 
 
 def _eligibility_lines(hit_study: HitStudy) -> list[str]:
@@ -244,7 +233,3 @@ def _planned_facts(planned: PublishingPlan) -> dict[str, Any]:
         "at_most": str(planned.at_most),
         "hourly": None if cost.hourly is None else str(cost.hourly),
     }
-
-
-def _sizes(hits: tuple[int, ...]) -> list[tuple[int, int]]:
-    return sorted(((size, hits.count(size)) for size in set(hits)), reverse=True)

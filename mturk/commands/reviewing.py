@@ -17,7 +17,7 @@ from mturk.commands.hit_study import (
     study_options,
     waiting_line,
 )
-from spa.commands.options import yes_option
+from spa.commands.options import StudyLocation, yes_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,9 +39,7 @@ if TYPE_CHECKING:
 @click.option("--override", is_flag=True, help="Reverse the rejection of the named submissions, within 30 days.")
 @yes_option
 def approve(
-    study: Path,
-    store: str | None,
-    endpoint_url: str | None,
+    location: StudyLocation,
     named: tuple[str, ...],
     also: tuple[str, ...],
     except_for: tuple[str, ...],
@@ -62,7 +60,7 @@ def approve(
 
     if named and (also or except_for):
         raise click.UsageError("--also and --except cannot be combined with --assignment")
-    with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
+    with open_hit_study(location, changes=True) as hit_study:
         decided = {} if named or override else decided_by_reviewers(hit_study.store)
         if named or override:
             queue = named_to_approve(hit_study.store, named, override=override, now=time.time())
@@ -110,9 +108,7 @@ def approve(
 @except_option
 @yes_option
 def reject(
-    study: Path,
-    store: str | None,
-    endpoint_url: str | None,
+    location: StudyLocation,
     named: tuple[str, ...],
     reason: str | None,
     decided: bool,
@@ -130,7 +126,7 @@ def reject(
         raise click.UsageError("expected either --assignment with --reason, or --decided, optionally with --except")
     if reason is not None:
         check_reason(reason)
-    with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
+    with open_hit_study(location, changes=True) as hit_study:
         lines: list[str] = []
         facts: dict[str, Any] = {}
         if reason is None:
@@ -188,9 +184,7 @@ def _proposed(
 @click.option("--cap", metavar="DOLLARS", help="With --decided: limit on each bonus. [default: the reward]")
 @yes_option
 def bonus(
-    study: Path,
-    store: str | None,
-    endpoint_url: str | None,
+    location: StudyLocation,
     named: tuple[str, ...],
     amount: str | None,
     reason: str | None,
@@ -217,7 +211,7 @@ def bonus(
     if cap is not None and not decided:
         raise click.UsageError("--cap is for --decided")
     most = None if cap is None else parse_money(cap)
-    with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
+    with open_hit_study(location, changes=True) as hit_study:
         found = decided_works(hit_study.store, hit_study.endpoint) if decided else None
         if found is not None:
             bonuses = decided_bonuses(found.by_id)

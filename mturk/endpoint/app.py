@@ -23,6 +23,7 @@ from mturk.endpoint.service import MTurkService
 from mturk.endpoint.sigv4 import SignedRequest, unknown_key, verify
 from mturk.endpoint.transaction import Transaction
 from spa.errors import SpaError
+from spa.server.form_posts import read_body
 
 log = logging.getLogger("uvicorn.error")
 
@@ -80,17 +81,15 @@ async def _report_health() -> dict[str, str]:
 
 
 async def _received(request: Request) -> SignedRequest:
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > protocol.MOST_BYTES:
-            why = f"expected at most {protocol.MOST_BYTES} bytes"
-            raise MTurkRequestError("RequestEntityTooLarge", None, why, status=413)
+    body = await read_body(request, protocol.MOST_BYTES)
+    if body is None:
+        why = f"expected at most {protocol.MOST_BYTES} bytes"
+        raise MTurkRequestError("RequestEntityTooLarge", None, why, status=413)
     target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
     headers: dict[str, str] = {}
     for name, value in request.headers.items():
         headers[name] = f"{headers[name]},{value}" if name in headers else value
-    return SignedRequest(method=request.method, path=target, headers=headers, body=bytes(body))
+    return SignedRequest(method=request.method, path=target, headers=headers, body=body)
 
 
 def _execute(operation: str, key_id: str, given: dict[str, Any], tx: Transaction) -> Answer:

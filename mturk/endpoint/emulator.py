@@ -229,7 +229,12 @@ class Control:
             self._clock.freeze(bool(given["freeze"]))
         self._clock.move(float(given.get("advance", 0.0)))
         kept = f"{self._clock.ahead!r} {'' if self._clock.frozen_at is None else repr(self._clock.frozen_at)}"
-        self._endpoint.call(partial(_keep_clock, kept))
+
+        def keep(tx: Transaction) -> None:
+            tx.connection.execute(delete(meta).where(meta.c.name == CLOCK))
+            tx.insert(meta, name=CLOCK, value=kept)
+
+        self._endpoint.call(keep)
         return {"now": self._clock()}
 
     def set_rules(self, given: Given) -> Any:
@@ -249,18 +254,6 @@ def _add_workers(tx: Transaction, given: Given) -> Any:
     return {"worker_ids": [add_worker(tx, name, **given).worker_id for _ in range(count)]}
 
 
-def _show_offers(tx: Transaction, given: Given) -> Any:
-    return {"offers": [asdict(offer) for offer in offers(tx, given["worker_id"])]}
-
-
-def _accept(tx: Transaction, given: Given) -> Any:
-    return _assignment(accept(tx, given["worker_id"], given["hit_id"]))
-
-
-def _return(tx: Transaction, given: Given) -> Any:
-    return _assignment(return_assignment(tx, given["worker_id"], given["assignment_id"]))
-
-
 def _submit(tx: Transaction, given: Given) -> Any:
     """Let a worker submit: ``answer`` is XML, or ``fields`` are those of a form."""
     return _assignment(submit(tx, given["worker_id"], given["assignment_id"], _answer_of(given)))
@@ -276,18 +269,10 @@ def _work(tx: Transaction, given: Given) -> Any:
     return {"assignment_ids": made}
 
 
-def _request_qualification(tx: Transaction, given: Given) -> Any:
-    return {"request_id": request_qualification(tx, given["worker_id"], given["qualification_type_id"])}
-
-
 def _fund(tx: Transaction, given: Given) -> Any:
     """Change a requester's budget: ``{"name": "lab", "amount": "-20.00"}``."""
     fund(tx, given["name"], given["amount"], note="emulator")
     return {}
-
-
-def _show_ledger(tx: Transaction, given: Given) -> Any:
-    return {"entries": [asdict(entry) for entry in entries(tx)]}
 
 
 def _answer_of(given: Given) -> str:
@@ -300,20 +285,17 @@ def _assignment(work: HitAssignment) -> Given:
 
 STEPS: Mapping[str, Step] = {  # what workers and the host do, each in a transaction
     "workers": _add_workers,
-    "offers": _show_offers,
-    "accept": _accept,
-    "return": _return,
+    "offers": lambda tx, given: {"offers": [asdict(offer) for offer in offers(tx, given["worker_id"])]},
+    "accept": lambda tx, given: _assignment(accept(tx, given["worker_id"], given["hit_id"])),
+    "return": lambda tx, given: _assignment(return_assignment(tx, given["worker_id"], given["assignment_id"])),
     "submit": _submit,
     "work": _work,
-    "request-qualification": _request_qualification,
+    "request-qualification": lambda tx, given: {
+        "request_id": request_qualification(tx, given["worker_id"], given["qualification_type_id"])
+    },
     "fund": _fund,
-    "ledger": _show_ledger,
+    "ledger": lambda tx, given: {"entries": [asdict(entry) for entry in entries(tx)]},
 }
-
-
-def _keep_clock(kept: str, tx: Transaction) -> None:
-    tx.connection.execute(delete(meta).where(meta.c.name == CLOCK))
-    tx.insert(meta, name=CLOCK, value=kept)
 
 
 def emulator_key(endpoint: MTurkService, host_key: bytes, *, budget: int) -> IssuedKey:

@@ -87,12 +87,12 @@ def load_host_key(store: str, *, create: bool = False) -> bytes:
 
 def secret_access_key(host_key: bytes, access_key_id: str) -> str:
     """Return the secret that belongs to an access key id: 40 characters."""
-    return _derived(host_key, f"access key {access_key_id}", 30)
+    return _derived(host_key, f"access key {access_key_id}")
 
 
 def hook_secret(host_key: bytes, requester_id: str) -> str:
     """Return the secret with which events for a requester are signed."""
-    return _derived(host_key, f"hooks of {requester_id}", 30)
+    return _derived(host_key, f"hooks of {requester_id}")
 
 
 def issue(tx: Transaction, name: str, host_key: bytes, *, budget: int = 0) -> IssuedKey:
@@ -148,9 +148,9 @@ def grant(tx: Transaction, requester_id: str, cents: int, *, note: str) -> None:
     tx.update(requesters, requesters.c.requester_id == requester_id, granted=requesters.c.granted + cents)
 
 
-def _derived(host_key: bytes, purpose: str, length: int) -> str:
+def _derived(host_key: bytes, purpose: str) -> str:
     digest = hmac.new(host_key, purpose.encode(), hashlib.sha256).digest()
-    return base64.urlsafe_b64encode(digest[:length]).decode()
+    return base64.urlsafe_b64encode(digest[:30]).decode()
 
 
 def _parsed(text: str, where: str) -> bytes:

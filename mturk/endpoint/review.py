@@ -86,10 +86,10 @@ def budget_of(tx: Transaction, requester_id: str) -> tuple[int, int, int]:
     return granted, spent, held
 
 
-def _insufficient_funds(what: str, wanted: int, there: int) -> Exception:
+def _insufficient_funds(what: str, cost: int, available: int) -> Exception:
     return refused(
         "InsufficientFunds",
-        f"{what} costs {format_money(wanted)} US dollars with fees, and {format_money(there)} are available; "
+        f"{what} costs {format_money(cost)} US dollars with fees, and {format_money(available)} are available; "
         "the host of this endpoint grants more with `spa mturk fund`.",
     )
 

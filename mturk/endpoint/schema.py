@@ -32,7 +32,6 @@ metadata = MetaData()
 
 
 def _numbered(name: str, *parts: SchemaItem) -> Table:
-    """Return a table whose rows have a number."""
     return Table(name, metadata, Column("number", Integer, primary_key=True), *parts)
 
 

@@ -58,8 +58,8 @@ def verify(request: SignedRequest, *, secret_of: Callable[[str], str | None], no
     signed = parts["SignedHeaders"].split(";")
     _check_headers(request, signed)
     secret = secret_of(key_id)
-    wanted = _signature(request, signed, key_id, secret or "", region, service, stamp)
-    if not hmac.compare_digest(wanted.encode(), parts["Signature"].encode()) or secret is None:
+    expected = _signature(request, signed, key_id, secret or "", region, service, stamp)
+    if not hmac.compare_digest(expected.encode(), parts["Signature"].encode()) or secret is None:
         if secret is None:
             raise unknown_key()
         raise MTurkRequestError(

@@ -137,18 +137,17 @@ def _copy(future: Future[Any], done: Future[list[Any]]) -> None:
 
 
 @contextmanager
-def open_store(target: str | Path, *, create: bool = False, wait: float = LOCK_WAIT) -> Iterator[EndpointStore]:
+def open_store(target: str | Path, *, create: bool = False) -> Iterator[EndpointStore]:
     """Yield the store at a path or SQLAlchemy URL, made where it is absent if ``create``, migrated where it is old.
 
-    ``wait`` is how many seconds to wait for another process that is writing. Raise ResponseError if it is absent, of a
-    later version, or no store of an endpoint.
+    Raise ResponseError if it is absent, of a later version, or no store of an endpoint.
     """
     place = parse_target(target)
     if create and place.path is not None and not place.path.exists():
         _create_file(place.path)
-    engine = open_engine(place, read_only=False, wait=wait)
+    engine = open_engine(place, read_only=False, wait=LOCK_WAIT)
     try:
-        _check(engine, place, create, wait)
+        _check(engine, place, create)
         store = EndpointStore(engine, place.name)
         try:
             yield store
@@ -185,7 +184,7 @@ def _create_tables(engine: Engine) -> None:
         )
 
 
-def _check(engine: Engine, place: Target, create: bool, wait: float) -> None:
+def _check(engine: Engine, place: Target, create: bool) -> None:
     with database_errors(place.name):
         if not inspect(engine).has_table(meta.name):
             if not create or place.path is not None:
@@ -202,7 +201,7 @@ def _check(engine: Engine, place: Target, create: bool, wait: float) -> None:
             found = SCHEMA.version_of(connection)
     if not SCHEMA.is_current(found, place.name):
         engine.dispose()  # nobody else may have it open
-        migrate(place, SCHEMA, wait=wait)
+        migrate(place, SCHEMA, wait=LOCK_WAIT)
 
 
 def get_meta(connection: Connection, name: str) -> str | None:

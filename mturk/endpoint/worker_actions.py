@@ -17,7 +17,7 @@ from mturk.endpoint.requirements import Requirement
 from mturk.endpoint.review import approve_by_time
 from mturk.endpoint.schema import assignments, hit_types, hits, requesters
 from mturk.endpoint.transaction import Transaction, new_id
-from mturk.endpoint.workers import Worker, find_worker, may, unmet
+from mturk.endpoint.workers import Worker, find_worker, may_discover, unmet
 
 MAX_HELD = 25  # assignments that a worker may hold at once
 LAST_TURN = select(func.max(assignments.c.turn)).where(assignments.c.hit_id == bindparam("name"))
@@ -55,7 +55,7 @@ def offers(tx: Transaction, worker_id: str) -> Iterator[OpenHitGroup]:
     ).all()
     for group in groups:
         kind = repository.find_type(tx, group.hit_type_id)
-        if not may(worker, kind.requester_id, kind.requirements, "Discover"):
+        if not may_discover(worker, kind):
             continue
         first = tx.connection.scalar(select(hits.c.hit_id).where(hits.c.number == group.first))
         yield OpenHitGroup(
@@ -82,7 +82,7 @@ def preview(tx: Transaction, worker_id: str, hit_id: str) -> tuple[HostedHit, Hi
     hit = repository.find_hit(tx, hit_id)
     kind = repository.find_type(tx, hit.hit_type_id)
     worker = find_worker(tx, worker_id, requirements=kind.requirements)
-    if hit.status != ASSIGNABLE or not may(worker, hit.requester_id, kind.requirements, "Discover"):
+    if hit.status != ASSIGNABLE or not may_discover(worker, kind):
         raise does_not_exist("HIT", hit_id)
     _demand(worker, kind, unmet(worker, kind.requirements, "Preview"), "previewed")
     return hit, kind
@@ -93,7 +93,7 @@ def accept(tx: Transaction, worker_id: str, hit_id: str) -> HitAssignment:
     hit = repository.find_hit(tx, hit_id)
     kind = repository.find_type(tx, hit.hit_type_id)
     worker = find_worker(tx, worker_id, requirements=kind.requirements)
-    if not may(worker, hit.requester_id, kind.requirements, "Discover"):
+    if not may_discover(worker, kind):
         raise does_not_exist("HIT", hit_id)
     _demand(worker, kind, unmet(worker, kind.requirements, "Accept"), "accepted")
     _check_own(tx, worker_id, hit)

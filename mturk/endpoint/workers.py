@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -12,6 +11,7 @@ from sqlalchemy import Row, bindparam, func, select
 
 from mturk.endpoint.assignments import APPROVED, REJECTED, SUBMITTED
 from mturk.endpoint.errors import does_not_exist, refused
+from mturk.endpoint.hits import HitType
 from mturk.endpoint.requirements import (
     ADULT,
     ALL_MASTERS,
@@ -150,17 +150,17 @@ def _held_by(tx: Transaction, row: Row[Any]) -> dict[str, QualificationValue]:
     return held
 
 
-def unmet(worker: Worker, requirements: str | Iterable[Requirement], action: Action) -> tuple[Requirement, ...]:
-    """Return the requirements that keep a worker from an action, of a HIT type's JSON or as records."""
-    asked: Iterable[Any] = json.loads(requirements) if isinstance(requirements, str) else requirements
+def unmet(worker: Worker, requirements: str, action: Action) -> tuple[Requirement, ...]:
+    """Return those of a HIT type's requirements, JSON, that keep a worker from an action."""
+    asked = json.loads(requirements)
     return tuple(
         one for one in asked if guards(one, action) and not meets(one, worker.held.get(one["QualificationTypeId"]))
     )
 
 
-def may(worker: Worker, requester_id: str, requirements: str, action: Action) -> bool:
-    """Whether a worker may do something with HITs of a type; a block hides all HITs of its requester."""
-    return requester_id not in worker.blocked_by and not unmet(worker, requirements, action)
+def may_discover(worker: Worker, kind: HitType) -> bool:
+    """Whether a worker may see HITs of a type; a block hides all HITs of its requester."""
+    return kind.requester_id not in worker.blocked_by and not unmet(worker, kind.requirements, "Discover")
 
 
 def grant_qualification(tx: Transaction, type_id: str, worker_id: str, value: int | None) -> None:

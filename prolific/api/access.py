@@ -44,14 +44,7 @@ class Access:
 
 
 def find_access(endpoint_url: str | None, environment: Mapping[str, str]) -> Access:
-    """Return where the platform is and the token for it.
-
-    Parameters
-    ----------
-    endpoint_url : str or None
-        The address that was asked for; else ``PROLIFIC_API_URL``, else Prolific's own.
-    environment : mapping
-        The environment variables.
+    """Return where the platform is (``endpoint_url``, else ``PROLIFIC_API_URL``, else Prolific's own) and its token.
 
     Raises
     ------

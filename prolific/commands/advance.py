@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from prolific.commands.shared import announce, json_option, print_json, study_options, yes_option
-from spa.commands.options import every_option
+from spa.commands.options import StudyLocation, every_option
 
 if TYPE_CHECKING:
-    from prolific.advancing import Recruitment
+    from prolific.progress import Recruitment
     from prolific.prolific_study import ProlificStudy
 
 
@@ -21,15 +20,7 @@ if TYPE_CHECKING:
 @click.option("--stop", "stops", is_flag=True, help="With --yes: stop recruitment once nobody else is needed.")
 @yes_option("Open the next wave and reserve its money")
 @json_option
-def advance(
-    study: Path,
-    store: str | None,
-    endpoint_url: str | None,
-    every: float | None,
-    stops: bool,
-    yes: bool,
-    as_json: bool,
-) -> None:
+def advance(location: StudyLocation, every: float | None, stops: bool, yes: bool, as_json: bool) -> None:
     """Collect the submissions to STUDY and open the next wave of places while pairs are undecided.
 
     For studies that end when their pairs are decided. A wave is opened once all places are taken and at most half a
@@ -41,18 +32,18 @@ def advance(
     from spa.responses.run_lock import AlreadyRunning
 
     def look() -> bool:
-        with open_prolific_study(study, store, endpoint_url, alone=True, announce=announce) as prolific_study:
+        with open_prolific_study(location, alone=True, announce=announce) as prolific_study:
             return _advance(prolific_study, stops=stops, yes=yes, as_json=as_json)
 
     passing = (Unanswered, Unreachable, AlreadyRunning)
     over = look_until_over(look, every=every, passing=passing, announce=announce)
     if over and not as_json:
-        click.echo(f"Next: spa prolific approve {study}")
+        click.echo(f"Next: spa prolific approve {location.study}")
 
 
 def _advance(prolific_study: ProlificStudy, *, stops: bool, yes: bool, as_json: bool) -> bool:
     """Look once and do what follows; return whether the study has ended."""
-    from prolific.advancing import close, look, open_wave
+    from prolific.progress import close, look, open_wave
 
     found = look(prolific_study)
     if not as_json:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from prolific.commands.shared import public_url_option, study_options
+from spa.commands.options import StudyLocation
 
 
 @click.command(epilog="Example: spa prolific hooks my-study/study.toml --public-url https://survey.example.org")
@@ -14,21 +13,16 @@ from prolific.commands.shared import public_url_option, study_options
 @public_url_option
 @click.option("--remove", is_flag=True, help="End the subscriptions.")
 @click.option("--new-secret", is_flag=True, help="Replace the signing secret of all webhooks in the workspace.")
-def hooks(
-    study: Path, store: str | None, endpoint_url: str | None, public_url: str | None, remove: bool, new_secret: bool
-) -> None:
+def hooks(location: StudyLocation, public_url: str | None, remove: bool, new_secret: bool) -> None:
     """Subscribe the survey server of STUDY to Prolific's webhooks and confirm the subscriptions.
 
     Webhooks free abandoned places sooner; without them, `spa prolific collect` does so.
     """
     from prolific.prolific_study import open_prolific_study
-    from prolific.webhook_subscriptions import check_address, subscribe, unsubscribe
-    from spa.errors import StudyError
+    from prolific.webhooks import check_address, subscribe, unsubscribe
 
-    with open_prolific_study(study, store, endpoint_url, alone=True) as prolific_study:
-        address = public_url or prolific_study.table.public_url
-        if address is None:
-            raise StudyError(f"{study}: expected --public-url or [prolific] public_url, got neither")
+    with open_prolific_study(location, alone=True) as prolific_study:
+        address = prolific_study.survey_address(public_url)
         check_address(address)
         if remove:
             click.echo(f"subscriptions ended: {unsubscribe(prolific_study, address)}")

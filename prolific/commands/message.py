@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from prolific.commands.shared import announce, study_options, yes_option
+from spa.commands.options import StudyLocation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,9 +38,7 @@ ADDRESS = "{address}"
 )
 @yes_option("Send")
 def message(
-    study: Path,
-    store: str | None,
-    endpoint_url: str | None,
+    location: StudyLocation,
     recipients: tuple[str, ...],
     difference: str | None,
     decided: bool,
@@ -58,7 +56,7 @@ def message(
         raise click.UsageError("expected either --text with --to or --difference, or --decided alone")
     if ask_return and decided:
         raise click.UsageError("--ask-return is for --to and --difference")
-    with open_prolific_study(study, store, endpoint_url, alone=True, announce=announce) as prolific_study:
+    with open_prolific_study(location, alone=True, announce=announce) as prolific_study:
         collected = look_at_all(prolific_study)
         messages = (
             _decided(prolific_study, collected)
@@ -84,7 +82,6 @@ def message(
 def _named(
     collected: Sequence[SessionReconciliation], recipients: tuple[str, ...], difference: str | None
 ) -> list[tuple[int, str]]:
-    """Return session and submission of each recipient."""
     from spa.errors import StudyError
 
     found: dict[str, tuple[int, str]] = {}

@@ -10,20 +10,12 @@ import click
 
 from prolific.checklist import ChecklistItem
 from spa.commands.options import json_option as json_option
-from spa.commands.options import store_option, study_argument
+from spa.commands.options import platform_study_options
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def study_options(command: Command) -> Command:
-    """Add STUDY, --store and --endpoint-url."""
-    for add in (
-        click.option("--endpoint-url", metavar="URL", help="URL of the API. [default: $PROLIFIC_API_URL or Prolific]"),
-        store_option,
-        study_argument,
-    ):
-        command = add(command)
-    return command
+study_options = platform_study_options("URL of the API. [default: $PROLIFIC_API_URL or Prolific]")
 
 
 public_url_option = click.option(

@@ -122,12 +122,8 @@ def _project(tx: RequestTransaction, row: Row[Any]) -> dict[str, Any]:
     return {**_short(tx, row), "workspace": row.workspace_id}
 
 
-def _list_workspaces(tx: RequestTransaction, call: RouteRequest) -> Any:
-    return paginate(tx, call, tx.rows(schema.workspaces), lambda row: _short(tx, row))
-
-
 def _list_projects(tx: RequestTransaction, call: RouteRequest) -> Any:
-    return paginate(tx, call, _projects(tx, _own_workspace(tx, call)), lambda row: _short(tx, row))
+    return paginate(tx, call, _projects(tx, _own_workspace(tx, call)), _short)
 
 
 def _change_workspace(tx: RequestTransaction, call: RouteRequest) -> Any:
@@ -143,7 +139,7 @@ WORKSPACE = WORKSPACES + "{workspace_id}/"
 PROJECT = "/api/v1/projects/{project_id}/"
 ROUTES = (
     Route("GetUser", "GET", "/api/v1/users/me/", _user),
-    Route("GetWorkspaces", "GET", WORKSPACES, _list_workspaces),
+    Route("GetWorkspaces", "GET", WORKSPACES, lambda tx, call: paginate(tx, call, tx.rows(schema.workspaces), _short)),
     Route("CreateWorkspace", "POST", WORKSPACES, _create_workspace, 201),
     Route("GetWorkspace", "GET", WORKSPACE, lambda tx, call: _workspace(tx, _own_workspace(tx, call))),
     Route("UpdateWorkspace", "PATCH", WORKSPACE, _change_workspace),

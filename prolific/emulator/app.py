@@ -13,7 +13,7 @@ from sqlalchemy import Row, update
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
-from prolific.emulator import control_routes, participant_site, schema
+from prolific.emulator import control_routes, schema
 from prolific.emulator.contract import Contract
 from prolific.emulator.errors import EmulatorRequestError, error_body
 from prolific.emulator.faults import BEFORE, next_fault
@@ -36,7 +36,7 @@ def create_app(platform: Platform, contract: Contract | None = None) -> FastAPI:
     for route in API_ROUTES:
         endpoint = EmulatedOperation(platform, route, contract).answer
         app.add_api_route(route.path, endpoint, methods=[route.method], response_model=None)
-    for route in (*control_routes.ROUTES, *participant_site.ROUTES):
+    for route in control_routes.ROUTES:
         app.add_api_route(route.path, _control(platform, route), methods=[route.method], response_model=None)
     app.add_api_route("/emulator/clock/", _advancing(platform), methods=["POST"], response_model=None)
     app.add_exception_handler(HTTPException, _refuse_unknown)
@@ -111,8 +111,8 @@ class EmulatedOperation:
 
     def _check_token(self, request: Request) -> None:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        wanted = self.platform.token
-        if scheme != "Token" or not token or (wanted is not None and token != wanted):
+        expected = self.platform.token
+        if scheme != "Token" or not token or (expected is not None and token != expected):
             raise EmulatorRequestError(401, "Authentication credentials were not provided or are wrong.")
 
 

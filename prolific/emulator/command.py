@@ -42,8 +42,8 @@ def emulate(port: int, store: Path, project: str | None, currency: str, clock: s
     """
     from prolific.emulator.app import create_app
     from prolific.emulator.contract import Contract
-    from prolific.emulator.ids import PATTERN
     from prolific.emulator.platform import ClockMode, Platform
+    from prolific.emulator.request_transaction import PATTERN
     from prolific.emulator.webhook_delivery import deliver_webhooks
     from spa.server.http_server import listen, run
 

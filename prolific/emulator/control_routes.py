@@ -1,9 +1,11 @@
-"""Control routes under ``/emulator/``: participants' actions, clock, wallet, behaviour and faults."""
+"""Control routes under ``/emulator/``: participants' actions and pages, clock, wallet, behaviour and faults."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from html import escape
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from pydantic import Field, StrictFloat, StrictInt, StrictStr
 from sqlalchemy import Row, delete, select
@@ -12,10 +14,69 @@ from prolific.emulator import faults, participant_pool, schema, studies, submiss
 from prolific.emulator.account_routes import find_workspace
 from prolific.emulator.behaviour import Behaviour
 from prolific.emulator.errors import invalid
-from prolific.emulator.ids import PATTERN, iso_time
-from prolific.emulator.request_transaction import RequestTransaction, fields, save_setting
-from prolific.emulator.routing import Handler, Route, RouteRequest, json_object, read_body
+from prolific.emulator.operations import OPERATIONS
+from prolific.emulator.request_transaction import PATTERN, RequestTransaction, fields, iso_time, save_setting
+from prolific.emulator.routing import Handler, Route, RouteRequest, RouteResponse, json_object, read_body
 from prolific.emulator.study_body import RequestBody
+
+COOKIE = "emulated_submission"
+HTML = "text/html; charset=utf-8"
+STYLE = (
+    "body{font:1rem/1.5 system-ui,sans-serif;max-width:44rem;margin:2rem auto;padding:0 1rem;color:#1c2733}"
+    "h1{font-size:1.4rem}.note{background:#fff4d6;padding:.6rem .9rem;border-radius:.4rem}"
+    "li{margin:.5rem 0}a,button{color:#0b5cad}"
+)
+
+
+def _show_site(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
+    """Show the studies that are open, each with a way in for a new person."""
+    items = "".join(
+        f"<li>{escape(row.body['name'])}: {row.body['reward'] / 100:.2f}, about "
+        f"{row.body['estimated_completion_time']:g} minutes "
+        f'<a href="/emulator/studies/{quote(row.id)}/">take part</a></li>'
+        for row in tx.rows(schema.studies, schema.studies.c.status == "ACTIVE")
+    )
+    return _page("Open studies", f"<ul>{items}</ul>" if items else "<p>No study is open.</p>")
+
+
+def _walk_in(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
+    """Let somebody new take part: whoever fits the study's filters, with a cookie that says who they are."""
+    study = studies.find(tx, call.path["id"])
+    email = f"{tx.request}.{tx.now}@test" if study.test_of is not None else None
+    attributes = participant_pool.fitting(study.body["filters"] or [])
+    person = participant_pool.add_participant(tx, attributes, email=email)
+    return _open_study(tx, submissions.take(tx, study.id, person).id)
+
+
+def _open_study(tx: RequestTransaction, submission_id: str) -> RouteResponse:
+    """Send the browser of somebody who holds a place to the study, with a cookie by which it is known again."""
+    row = submissions.start(tx, submission_id)
+    cookie = f"{COOKIE}={row.id}; Path=/; HttpOnly; SameSite=Lax"
+    headers = {"Location": submissions.study_url(tx, row), "Set-Cookie": cookie}
+    return RouteResponse(status=303, text="", media_type=HTML, headers=headers)
+
+
+def _take_code(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
+    """Take the code that the browser brings back, as the platform's own page does."""
+    submission_id, code = call.cookies.get(COOKIE), call.query.get("cc")
+    if submission_id is None:
+        return _page("Who is this?", "<p>This browser did not come from a study of this platform.</p>", 400)
+    row = submissions.find(tx, submission_id)
+    if row.entered_code is None:
+        row = submissions.complete(tx, row.id, code)
+    shown = f"<p>Your submission is {escape(row.status)}; the code taken was {escape(row.entered_code or 'none')}.</p>"
+    return _page("Thank you", shown)
+
+
+def _page(title: str, content: str, status: int = 200) -> RouteResponse:
+    note = '<p class="note">Emulated Prolific on this machine. Nobody is paid here.</p>'
+    text = (
+        '<!doctype html><html lang="en"><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width"><title>Emulated Prolific</title>'
+        f"<style>{STYLE}</style>{note}<h1>{escape(title)}</h1>{content}</html>"
+    )
+    return RouteResponse(status=status, text=text, media_type=HTML)
+
 
 PersonId = Annotated[StrictStr, Field(pattern=PATTERN)]
 
@@ -69,13 +130,11 @@ def _list_people(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _offer_filter(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """See that a property can be asked for, and say what had to be added."""
     asked = call.read(FilterBody)
     return {"added": participant_pool.add_filter(tx, asked.names, asked.choices, asked.lowest, asked.highest)}
 
 
 def _study(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """Show how a study stands, without counting as a request to the API."""
     row = studies.find(tx, call.path["id"])
     return {
         "status": row.status,
@@ -113,7 +172,6 @@ def _change_behaviour(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _change_wallet(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """Pay money in, or leave just so much."""
     asked = call.read(WalletBody)
     row = find_workspace(tx, asked.workspace_id)
     paid_in = row.paid_in + (asked.pay_in or 0)
@@ -133,7 +191,6 @@ def _payments(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _requests(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """Show the requests to the API that came, of one operation where it is given."""
     operation = call.query.get("operation")
     conditions = [] if operation is None else [schema.requests.c.operation == operation]
     return _whole_rows(tx.rows(schema.requests, *conditions))
@@ -141,7 +198,9 @@ def _requests(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 def _plan_fault(tx: RequestTransaction, call: RouteRequest) -> Any:
     asked = call.read(faults.FaultBody)
-    faults.check_operation(asked.operation)
+    if asked.operation not in {*OPERATIONS, faults.ANY, faults.WEBHOOKS}:
+        expected = f"expected {faults.ANY}, {faults.WEBHOOKS} or its id"
+        raise invalid(operation=f"{asked.operation} is no operation; {expected}")
     row = tx.insert(
         schema.faults,
         **asked.model_dump(include={"operation", "kind", "skip"}),
@@ -160,7 +219,6 @@ def _whole_rows(rows: Iterable[Row[Any]]) -> Any:
 
 
 def _person_view(tx: RequestTransaction, row: Row[Any]) -> dict[str, Any]:
-    """Return a submission as its person sees it."""
     study = studies.find(tx, row.study_id)
     return {
         **fields(row, "id", "participant_id", "study_id", "status", "started_at", "completed_at", "entered_code"),
@@ -206,4 +264,8 @@ ROUTES = (
     Route("SeeFaults", "GET", FAULTS, lambda tx, call: _whole_rows(tx.rows(schema.faults))),
     Route("ForgetFaults", "DELETE", FAULTS, lambda tx, call: tx.connection.execute(delete(schema.faults)), 204),
     Route("SeeClock", "GET", "/emulator/clock/", _clock),
+    Route("ShowSite", "GET", "/emulator/", _show_site),
+    Route("ShowStudyDoor", "GET", "/emulator/studies/{id}/", _walk_in),
+    Route("GoToStudy", "GET", "/emulator/submissions/{id}/go/", lambda tx, call: _open_study(tx, call.path["id"])),
+    Route("TakeCode", "GET", "/submissions/complete", _take_code),
 )

@@ -8,7 +8,6 @@ from pydantic import Field, StrictStr
 from sqlalchemy import Row, update
 
 from prolific.emulator import schema
-from prolific.emulator.errors import invalid
 from prolific.emulator.request_transaction import RequestTransaction
 from prolific.emulator.study_body import RequestBody
 
@@ -39,14 +38,6 @@ class FaultBody(RequestBody):
     skip: Annotated[int, Field(ge=0)] = 0
     retry_after: Annotated[int | None, Field(ge=0)] = None
     seconds: Annotated[float, Field(ge=0, le=3600)] = 60.0  # of timeout_after_effect and slow
-
-
-def check_operation(operation: str) -> None:
-    """Refuse a fault of an operation that does not exist."""
-    from prolific.emulator.operations import OPERATIONS
-
-    if operation not in {*OPERATIONS, ANY, WEBHOOKS}:
-        raise invalid(operation=f"{operation} is no operation; expected {ANY}, {WEBHOOKS} or its id")
 
 
 def next_fault(tx: RequestTransaction, operation: str) -> Row[Any] | None:

@@ -14,8 +14,7 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 
 from prolific.emulator import schema
 from prolific.emulator.errors import EmulatorRequestError, invalid, not_found
-from prolific.emulator.ids import iso_time
-from prolific.emulator.request_transaction import RequestTransaction, save_setting, setting
+from prolific.emulator.request_transaction import RequestTransaction, iso_time, save_setting, setting
 
 STUDY_LISTS = ("previous_studies_allowlist", "previous_studies_blocklist")
 GROUP_LISTS = ("participant_group_allowlist", "participant_group_blocklist")
@@ -54,9 +53,9 @@ def add_filter(
     range, whose ends are ``lowest`` and ``highest`` where it is new.
     """
     known = offered(tx)
-    wanted = {name.casefold() for name in names}
+    folded = {name.casefold() for name in names}
     found = next(
-        (one for one in known.values() if {one["filter_id"].casefold(), one["title"].casefold()} & wanted), None
+        (one for one in known.values() if {one["filter_id"].casefold(), one["title"].casefold()} & folded), None
     )
     added = []
     if found is None:

@@ -43,7 +43,6 @@ class _ParticipantIdsBody(RequestBody):
 
 
 def _list_filters(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """List filters with what they offer."""
     detailed = bool(call.boolean("detailed"))
     tag = call.query.get("filter_tag")
     named = {
@@ -80,7 +79,6 @@ def _count_eligible(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _recommend_reward(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """Say what an hour should be paid, at least and better."""
     workspace, currency = call.query.get("workspace_id"), call.query.get("currency")
     if workspace is None or currency not in ("USD", "GBP"):
         raise invalid(currency="expected workspace_id, and currency as USD or GBP")
@@ -95,7 +93,6 @@ def _recommend_reward(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _list_groups(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """List the groups of a workspace."""
     c, conditions = schema.groups.c, []
     if "workspace_id" in call.query:
         conditions.append(c.workspace_id == find_workspace(tx, call.query["workspace_id"]).id)
@@ -104,7 +101,7 @@ def _list_groups(tx: RequestTransaction, call: RouteRequest) -> Any:
     active = call.boolean("active")
     if active is not None and not tx.behaviour.deleted_groups_look_alive:
         conditions.append(c.deleted == (0 if active else 1))
-    return paginate(tx, call, tx.rows(schema.groups, *conditions), lambda row: _group(tx, row))
+    return paginate(tx, call, tx.rows(schema.groups, *conditions), _group)
 
 
 def _create_group(tx: RequestTransaction, call: RouteRequest) -> Any:
@@ -118,7 +115,6 @@ def _create_group(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _change_group(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """Change what a group is called, or who is in it."""
     row, asked = _find(tx, call), call.read(_GroupChange)
     if asked.name is not None:
         row = tx.update(schema.groups, row.id, name=asked.name)

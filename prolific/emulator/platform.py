@@ -21,8 +21,7 @@ from sqlalchemy.pool import QueuePool
 
 from prolific.emulator import bonuses, schema, studies, submission_review, submissions
 from prolific.emulator.behaviour import Behaviour
-from prolific.emulator.ids import new_id
-from prolific.emulator.request_transaction import RequestTransaction, save_setting, setting
+from prolific.emulator.request_transaction import RequestTransaction, new_id, save_setting, setting
 from spa.errors import PlatformError
 
 ClockMode = Literal["manual", "real"]
@@ -95,9 +94,9 @@ class Platform:
     def projects(self) -> dict[str, str]:
         """Return the ids of all projects, each with the currency in which its workspace pays."""
         project, workspace = schema.projects.c, schema.workspaces.c
-        wanted = select(project.id, workspace.currency).where(project.workspace_id == workspace.id)
+        query = select(project.id, workspace.currency).where(project.workspace_id == workspace.id)
         with self._lock, self._begin() as connection:
-            return {row.id: row.currency for row in connection.execute(wanted)}
+            return {row.id: row.currency for row in connection.execute(query)}
 
     def close(self) -> None:
         """Let go of the store."""

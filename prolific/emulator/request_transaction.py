@@ -1,9 +1,11 @@
-"""The database transaction of one request, and the settings of the store."""
+"""The database transaction of one request, the settings of the store, and ids and times in the platform's format."""
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Table, insert, select, update
@@ -12,7 +14,24 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 from prolific.emulator import schema
 from prolific.emulator.behaviour import Behaviour
 from prolific.emulator.errors import not_found
-from prolific.emulator.ids import new_id
+
+PATTERN = r"^[a-f\d]{24}$"
+
+
+def new_id() -> str:
+    """Return a new id: 24 hexadecimal digits."""
+    return secrets.token_hex(12)
+
+
+def iso_time(seconds: float | None) -> str | None:
+    """Return a time as the platform writes it.
+
+    >>> iso_time(0.25)
+    '1970-01-01T00:00:00.250000Z'
+    """
+    if seconds is None:
+        return None
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

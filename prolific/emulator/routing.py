@@ -107,7 +107,9 @@ class Route:
         return result if isinstance(result, RouteResponse) else RouteResponse(status=self.status, body=result)
 
 
-def paginate(tx: RequestTransaction, call: RouteRequest, rows: Sequence[R], show: Callable[[R], Any]) -> Any:
+def paginate(
+    tx: RequestTransaction, call: RouteRequest, rows: Sequence[R], show: Callable[[RequestTransaction, R], Any]
+) -> Any:
     """Return the body of one page of a list, with the links to its neighbours.
 
     ``page`` and ``page_size``, or ``limit`` and ``offset``; asking past the end is not found.
@@ -139,5 +141,5 @@ def paginate(tx: RequestTransaction, call: RouteRequest, rows: Sequence[R], show
         "last": max(len(rows) - size, 0) if by_offset else max(len(rows) - 1, 0) // size * size,
     }
     links = {name: {"href": link(start), "title": name.capitalize()} for name, start in places.items()}
-    results = [show(row) for row in rows[first : first + size]]
+    results = [show(tx, row) for row in rows[first : first + size]]
     return {"results": results, "_links": links, "meta": {"count": len(rows)}}

@@ -15,12 +15,10 @@ def _numbered(name: str, *columns: Column[Any] | Index) -> Table:
 
 
 def _with_id(name: str, *columns: Column[Any] | Index) -> Table:
-    """Return a table of what has an id."""
     return _numbered(name, Column("id", Text, nullable=False, unique=True), *columns)
 
 
 def _of_workspace() -> Column[str]:
-    """Return the column of what belongs to a workspace."""
     return Column("workspace_id", Text, ForeignKey("workspaces.id"), nullable=False)
 
 

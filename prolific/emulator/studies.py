@@ -10,9 +10,8 @@ from sqlalchemy import Row, func, select
 
 from prolific.emulator import schema, wallet
 from prolific.emulator.errors import EmulatorRequestError, invalid
-from prolific.emulator.ids import iso_time
 from prolific.emulator.participant_pool import check_filters, excluded
-from prolific.emulator.request_transaction import RequestTransaction, fields
+from prolific.emulator.request_transaction import RequestTransaction, fields, iso_time
 from prolific.emulator.routing import read_body
 from prolific.emulator.study_body import OpenStudyBody, StudyBody, check_https
 from prolific.emulator.wallet import number

@@ -21,33 +21,14 @@ from pydantic import (
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 DAY = 24 * 60  # minutes
 LABELS = Literal[
-    "survey",
-    "writing_task",
-    "annotation",
-    "decision_making_task",
-    "interview",
-    "other",
-    "ai_annotation",
-    "ai_evaluation",
-    "ai_reasoning",
-    "ai_fact_checking",
-    "ai_safety",
-    "ai_data_creation_text",
-    "ai_data_creation_audio",
-    "ai_data_creation_video",
-    "ai_data_creation_images",
-    "ai_other",
-]
+    "survey", "writing_task", "annotation", "decision_making_task", "interview", "other", "ai_annotation",
+    "ai_evaluation", "ai_reasoning", "ai_fact_checking", "ai_safety", "ai_data_creation_text",
+    "ai_data_creation_audio", "ai_data_creation_video", "ai_data_creation_images", "ai_other",
+]  # fmt: skip
 CODE_TYPES = Literal[
-    "COMPLETED",
-    "FAILED_ATTENTION_CHECK",
-    "FOLLOW_UP_STUDY",
-    "GIVE_BONUS",
-    "INCOMPATIBLE_DEVICE",
-    "NO_CONSENT",
-    "OTHER",
-    "FIXED_SCREENOUT",
-]
+    "COMPLETED", "FAILED_ATTENTION_CHECK", "FOLLOW_UP_STUDY", "GIVE_BONUS", "INCOMPATIBLE_DEVICE", "NO_CONSENT",
+    "OTHER", "FIXED_SCREENOUT",
+]  # fmt: skip
 
 
 def _whole(value: Any) -> Any:
@@ -94,10 +75,10 @@ class Action(RequestBody):
 
     @model_validator(mode="after")
     def _complete(self) -> Action:
-        wanted = BESIDE.get(self.action, set())
+        required = BESIDE.get(self.action, set())
         given = {name for name, value in self if name != "action" and value is not None}
-        if given != wanted:
-            names = ", ".join(sorted(wanted)) or "nothing"
+        if given != required:
+            names = ", ".join(sorted(required)) or "nothing"
             raise ValueError(f"{self.action} wants {names} beside it, got {', '.join(sorted(given)) or 'nothing'}")
         return self
 

@@ -12,9 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
 from prolific.emulator import bonuses, schema, studies, submissions, wallet
 from prolific.emulator.account_routes import find_project, find_workspace
 from prolific.emulator.errors import EmulatorRequestError, invalid
-from prolific.emulator.ids import iso_time
 from prolific.emulator.participant_pool import add_participant, offered
-from prolific.emulator.request_transaction import RequestTransaction, fields
+from prolific.emulator.request_transaction import RequestTransaction, fields, iso_time
 from prolific.emulator.routing import Route, RouteRequest, RouteResponse, json_object, paginate
 from prolific.emulator.study_body import RequestBody, SelectedFilter, Whole
 from prolific.emulator.wallet import Cost, number, payment
@@ -55,19 +54,18 @@ def _find(tx: RequestTransaction, call: RouteRequest) -> studies.Study:
 
 
 def _list(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """List studies, of one state where it is given."""
     state, c = call.query.get("state"), schema.studies.c
     if state is not None and state not in STATES:
         raise invalid(state=f"{state} is not one of {', '.join(STATES)}")
     rows = tx.rows(schema.studies, *([] if state is None else [c.status == state]), newest_first=True)
-    return paginate(tx, call, rows, lambda row: studies.shown_short(tx, row))
+    return paginate(tx, call, rows, studies.shown_short)
 
 
 def _list_of_project(tx: RequestTransaction, call: RouteRequest) -> Any:
     c = schema.studies.c
     project = find_project(tx, call.path["project_id"])
     rows = tx.rows(schema.studies, c.project_id == project.id, c.test_of.is_(None), newest_first=True)
-    return paginate(tx, call, rows, lambda row: studies.shown_short(tx, row))
+    return paginate(tx, call, rows, studies.shown_short)
 
 
 def _change(tx: RequestTransaction, call: RouteRequest) -> Any:
@@ -84,7 +82,6 @@ def _clone(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _progress(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """Show how far each address of a study of several is."""
     row = _find(tx, call)
     if row.body.get("access_details") is None:
         raise EmulatorRequestError(404, "This study has a single address")
@@ -94,7 +91,6 @@ def _progress(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _cost(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """Show what a study has cost, or will have cost when all its places are paid."""
     row = _find(tx, call)
     spent = wallet.spent_rewards(tx, [row.id]).get(row.id, Cost())
     if call.boolean("is_projected"):
@@ -116,7 +112,7 @@ def _calculate_cost(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 def _list_submissions(tx: RequestTransaction, call: RouteRequest) -> Any:
     rows = [one for one in submissions.of_study(tx, _find(tx, call).id) if one.listed_from <= tx.request]
-    return paginate(tx, call, rows, lambda one: submissions.shown_short(tx, one))
+    return paginate(tx, call, rows, submissions.shown_short)
 
 
 def _count_submissions(tx: RequestTransaction, call: RouteRequest) -> Any:
@@ -125,7 +121,6 @@ def _count_submissions(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _test_participant(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """Make a test participant, whom nothing is paid."""
     email = call.read(_TestParticipantBody).email
     if tx.rows(schema.participants, schema.participants.c.email == email):
         raise invalid(email="there is a participant with this address")

@@ -11,8 +11,7 @@ from sqlalchemy import Row, select
 
 from prolific.emulator import bonuses, participant_pool, schema, studies, submission_review, submissions
 from prolific.emulator.errors import invalid
-from prolific.emulator.ids import iso_time
-from prolific.emulator.request_transaction import RequestTransaction, fields
+from prolific.emulator.request_transaction import RequestTransaction, fields, iso_time
 from prolific.emulator.routing import Route, RouteRequest, paginate
 from prolific.emulator.study_body import RequestBody
 
@@ -58,7 +57,6 @@ class _GroupMessageBody(RequestBody):
 
 
 def _list(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """List submissions of all studies, or of those that the query asks for."""
     c, asked = schema.submissions.c, call.query
     query = select(schema.submissions).where(c.listed_from <= tx.request)
     if "study" in asked:
@@ -68,15 +66,15 @@ def _list(tx: RequestTransaction, call: RouteRequest) -> Any:
             raise invalid(status=f"{asked['status']} is not one of {', '.join(STATUSES)}")
         query = query.where(c.status == STATUSES[asked["status"]])
     for name, among in SWITCHES.items():
-        wanted = call.boolean(name)
-        if wanted is not None:
-            query = query.where(c.status.in_(among) if wanted else c.status.not_in(among))
+        switched_on = call.boolean(name)
+        if switched_on is not None:
+            query = query.where(c.status.in_(among) if switched_on else c.status.not_in(among))
     if "submitted_from" in asked:
         query = query.where(c.completed_at >= _day(call, "submitted_from"))
     if "submitted_before" in asked:
         query = query.where(c.completed_at < _day(call, "submitted_before"))
     rows = tx.connection.execute(query.order_by(*_order(call))).all()
-    return paginate(tx, call, rows, lambda row: submissions.shown_short(tx, row))
+    return paginate(tx, call, rows, submissions.shown_short)
 
 
 def _order(call: RouteRequest) -> Sequence[Any]:
@@ -101,7 +99,6 @@ def _show(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _move(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """Approve, reject, complete or screen out."""
     asked = call.read(submission_review.SubmissionTransitionBody)
     return submissions.shown(tx, submission_review.transition(tx, call.path["id"], asked))
 
@@ -145,7 +142,6 @@ def _send_group_message(tx: RequestTransaction, call: RouteRequest) -> None:
 
 
 def _list_messages(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """List messages, of one person where it is asked for."""
     conditions = []
     if "user_id" in call.query:
         conditions.append(schema.messages.c.recipient_id == call.query["user_id"])

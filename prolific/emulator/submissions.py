@@ -9,9 +9,8 @@ from sqlalchemy import Row, func, select
 
 from prolific.emulator import schema, studies
 from prolific.emulator.errors import EmulatorRequestError, invalid
-from prolific.emulator.ids import iso_time
 from prolific.emulator.participant_pool import add_member, admits, remove_member, took_part
-from prolific.emulator.request_transaction import RequestTransaction, fields
+from prolific.emulator.request_transaction import RequestTransaction, fields, iso_time
 
 Submission = Row[Any]
 NO_CODE = "NOCODE"
@@ -19,16 +18,9 @@ MINUTE = 60.0
 DEVICES = ("desktop", "tablet", "mobile")
 OPEN = ("RESERVED", "ACTIVE")
 STATUSES = (
-    "RESERVED",
-    "ACTIVE",
-    "AWAITING REVIEW",
-    "APPROVED",
-    "PARTIALLY APPROVED",
-    "RETURNED",
-    "REJECTED",
-    "TIMED-OUT",
+    "RESERVED", "ACTIVE", "AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED", "RETURNED", "REJECTED", "TIMED-OUT",
     "SCREENED OUT",
-)
+)  # fmt: skip
 
 
 def find(tx: RequestTransaction, submission_id: str) -> Submission:

@@ -18,9 +18,8 @@ from sqlalchemy import Row, select, update
 
 from prolific.emulator import schema
 from prolific.emulator.faults import WEBHOOKS, next_fault
-from prolific.emulator.ids import iso_time
 from prolific.emulator.platform import Platform
-from prolific.emulator.request_transaction import RequestTransaction
+from prolific.emulator.request_transaction import RequestTransaction, iso_time
 
 RETRIES = 11
 FIRST_WAIT = 42.0  # seconds; doubled eleven times it adds up to a day

@@ -12,8 +12,7 @@ from sqlalchemy import Row, delete, select
 from prolific.emulator import schema
 from prolific.emulator.account_routes import find_workspace
 from prolific.emulator.errors import REQUIRED, EmulatorRequestError, invalid
-from prolific.emulator.ids import iso_time
-from prolific.emulator.request_transaction import RequestTransaction, fields
+from prolific.emulator.request_transaction import RequestTransaction, fields, iso_time
 from prolific.emulator.routing import Route, RouteRequest, RouteResponse
 from prolific.emulator.study_body import RequestBody, check_https
 
@@ -69,7 +68,6 @@ def _create_secret(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _list_subscriptions(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """List subscriptions; those that are enabled where nothing else is asked for."""
     c = schema.subscriptions.c
     conditions = [c.enabled == (0 if call.boolean("is_enabled") is False else 1)]
     if "workspace_id" in call.query:
@@ -110,7 +108,6 @@ def _change(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _unsubscribe(tx: RequestTransaction, call: RouteRequest) -> None:
-    """Forget a subscription and its events."""
     row = _find(tx, call)
     e, d = schema.events.c, schema.deliveries.c
     own = select(e.id).where(e.subscription_id == row.id)
@@ -120,7 +117,6 @@ def _unsubscribe(tx: RequestTransaction, call: RouteRequest) -> None:
 
 
 def _list_events(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """List the events of a subscription and what became of each."""
     row, c = _find(tx, call), schema.events.c
     conditions = [c.subscription_id == row.id]
     if "status" in call.query:

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from prolific.rehearse.emulator_control import ActionRefused
-from prolific.rehearse.environment import RehearsalEnvironment
+from prolific.rehearse.environment import ActionRefused, RehearsalEnvironment
 from prolific.rehearse.http_client import VisitResult, visit_survey
 from prolific.rehearse.participants import ParticipantPlan, SimulatedParticipant, person
 from spa.errors import ResponseError
@@ -66,8 +65,7 @@ class ParticipantTraffic:
     def give_back(self, submission_ids: list[str]) -> None:
         """Let people return their places who were asked to."""
         for submission_id in submission_ids:
-            if self.stage.people.see(submission_id)["status"] == "AWAITING REVIEW":
-                self.stage.people.give_back(submission_id)
+            self._return_if_asked(submission_id)
 
     def _at(self, moment: float, act: Act) -> None:
         heapq.heappush(self._queue, (moment, next(self._order), act))
@@ -95,7 +93,6 @@ class ParticipantTraffic:
         return next((one for one in drawn if self.among is None or one.participant_id in self.among), None)
 
     def _admit_next(self) -> None:
-        """Let the next person come, where there is a place."""
         study = self.stage.people.study(self.study_id)
         if study["status"] != "ACTIVE":
             return
@@ -128,7 +125,6 @@ class ParticipantTraffic:
     # What each does
 
     def _schedule(self, one: SimulatedParticipant, seen: Mapping[str, Any]) -> None:
-        """Plan what somebody does from where they are."""
         self.met[one.participant_id] = one
         submission_id, status = str(seen["id"]), seen["status"]
         now = self.stage.people.now()
@@ -149,7 +145,6 @@ class ParticipantTraffic:
             self._return_if_asked(submission_id)
 
     def _start_survey(self, one: SimulatedParticipant, url: str) -> None:
-        """Open the study and do some of it."""
         if one.scenario not in ("no answers", "never opens"):
             leaves = one.scenario in ("drops out", "returns", "second device")
             self._visit(one, url, share=one.patience if leaves else 0.0)

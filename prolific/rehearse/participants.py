@@ -135,7 +135,7 @@ def plan_participants(
     answering = _answer_source(stage.workspace, truth, seed)
     in_browser: Callable[[SimulatedParticipant, str], None] | None = None
     if browsers:
-        from prolific.rehearse.browser_client import visit_in_browser
+        from prolific.rehearse.http_client import visit_in_browser
 
         def in_browser(one: SimulatedParticipant, submission_id: str) -> None:
             visit_in_browser(submission_id, answering(one), stage.platform_url)

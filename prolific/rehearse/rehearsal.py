@@ -6,22 +6,19 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import click
 
 from prolific.emulator.contract import Contract
-from prolific.rehearse.command_runner import CommandRunner
-from prolific.rehearse.environment import TOKEN, RehearsalEnvironment, free_port, run_emulator, run_survey_server
-from prolific.rehearse.invoice import Invoice, fetch_invoice
+from prolific.rehearse.environment import RehearsalEnvironment, free_port, run_emulator, run_survey_server
 from prolific.rehearse.participants import plan_participants
-from prolific.rehearse.report_page import report_content, write_page
-from prolific.rehearse.scenario_runner import ScenarioRunner
+from prolific.rehearse.report_page import fetch_invoice, report_content, write_page
+from prolific.rehearse.scenario_runner import CommandRunner, ScenarioRunner
 from prolific.rehearse.study_copy import StudyCopy, copy_study
 from spa.errors import StudyError
-from spa.files import written_whole
+from spa.files import write_text
 from spa.study.load import load_study
 
 STATE = "rehearsal.json"
@@ -62,14 +59,14 @@ class RehearsalOptions:
         return self.out / "study.toml"
 
 
-def run_rehearsal(wanted: RehearsalOptions, *, show_progress: bool) -> dict[str, Any]:
+def run_rehearsal(settings: RehearsalOptions, *, show_progress: bool) -> dict[str, Any]:
     """Run or resume a rehearsal; write its report and return the content."""
-    copy = copy_study(wanted.study, annotators=wanted.annotators, seed=wanted.seed)
-    state, script = _load_state(wanted, copy), CommandRunner()
-    if not wanted.study_file.with_suffix(".sqlite").exists():
-        script.run("check", wanted.study_file)
-        script.run("build", wanted.study_file)
-    study = load_study(wanted.study_file)
+    copy = copy_study(settings.study, annotators=settings.annotators, seed=settings.seed)
+    state, script = _load_state(settings, copy), CommandRunner()
+    if not settings.study_file.with_suffix(".sqlite").exists():
+        script.run("check", settings.study_file)
+        script.run("build", settings.study_file)
+    study = load_study(settings.study_file)
     places = study.people.annotators * study.people.sessions
     bar = click.progressbar(length=places, label="places", hidden=not show_progress)
 
@@ -77,31 +74,31 @@ def run_rehearsal(wanted: RehearsalOptions, *, show_progress: bool) -> dict[str,
         bar.label = text
         bar.render_progress()
 
-    with _run_servers(wanted, copy, state) as stage, bar:
+    with _run_servers(settings, copy, state) as stage, bar:
         rehearsal = ScenarioRunner(
-            study=wanted.study_file,
-            out=wanted.out,
+            study=settings.study_file,
+            out=settings.out,
             stage=stage,
             script=script,
-            plan=plan_participants(stage, wanted.shares, browsers=wanted.browsers, seed=wanted.seed),
-            bonus=wanted.bonus,
+            plan=plan_participants(stage, settings.shares, browsers=settings.browsers, seed=settings.seed),
+            bonus=settings.bonus,
             say=say,
             progress=lambda taken, places: bar.update(taken - bar.pos),
         )
         rehearsal.play()
         content = report_content(
-            rehearsal, _fetch_invoice(rehearsal), title=study.title, original=wanted.study, filled_in=copy.filled_in
+            rehearsal, fetch_invoice(rehearsal), title=study.title, original=settings.study, filled_in=copy.filled_in
         )
-        write_page(wanted.out / "rehearsal.html", content)
+        write_page(settings.out / "rehearsal.html", content)
         bar.update(bar.length - bar.pos if bar.length else 0)
     return content
 
 
-def _load_state(wanted: RehearsalOptions, copy: StudyCopy) -> dict[str, Any]:
+def _load_state(settings: RehearsalOptions, copy: StudyCopy) -> dict[str, Any]:
     """Return the saved options and ports; a folder holds one rehearsal."""
-    out, path = wanted.out, wanted.out / STATE
+    out, path = settings.out, settings.out / STATE
     names = ("seed", "shares", "faults", "bonus", "browsers")
-    options = {"study": copy.digest, **{name: getattr(wanted, name) for name in names}}
+    options = {"study": copy.digest, **{name: getattr(settings, name) for name in names}}
     if path.is_file():
         state = json.loads(path.read_text("utf-8"))
         if state["options"] != options:
@@ -113,41 +110,25 @@ def _load_state(wanted: RehearsalOptions, copy: StudyCopy) -> dict[str, Any]:
     if out.exists() and any(out.iterdir()):
         raise StudyError(f"{out}: expected an empty folder for the rehearsal, got one with other files; name another")
     out.mkdir(parents=True, exist_ok=True)
-    wanted.study_file.write_text(copy.text, encoding="utf-8")
+    settings.study_file.write_text(copy.text, encoding="utf-8")
     ports = {"platform_port": free_port(), "survey_port": free_port()}
-    state = {"options": options, "original": str(wanted.study), **ports}
-    with written_whole(path) as temporary:
-        temporary.write_text(json.dumps(state, indent=2), encoding="utf-8")
+    state = {"options": options, "original": str(settings.study), **ports}
+    write_text(path, json.dumps(state, indent=2))
     return state
 
 
 @contextmanager
-def _run_servers(wanted: RehearsalOptions, copy: StudyCopy, state: Mapping[str, Any]) -> Iterator[RehearsalEnvironment]:
+def _run_servers(
+    settings: RehearsalOptions, copy: StudyCopy, state: Mapping[str, Any]
+) -> Iterator[RehearsalEnvironment]:
     """Run the platform and the survey server, with faults planned where they are asked for and not yet there."""
-    contract = None if wanted.openapi is None else Contract(wanted.openapi)
-    store, port = wanted.out / "platform.sqlite", state["platform_port"]
+    contract = None if settings.openapi is None else Contract(settings.openapi)
+    store, port = settings.out / "platform.sqlite", state["platform_port"]
     with (
         run_emulator(store, port, project=copy.project, contract=contract, currency=copy.currency) as (url, platform),
-        run_survey_server(wanted.study_file, url, state["survey_port"], clock=platform.time) as stage,
+        run_survey_server(settings.study_file, url, state["survey_port"], clock=platform.time) as stage,
     ):
-        if wanted.faults and not stage.people.faults():
+        if settings.faults and not stage.people.faults():
             for operation, kind, details in FAULTS:
                 stage.people.plan_fault(operation, kind, **details)
         yield stage
-
-
-def _fetch_invoice(rehearsal: ScenarioRunner) -> Invoice:
-    """Ask the platform what was paid, beside what was estimated at first."""
-    stage, estimate = rehearsal.stage, rehearsal.estimates[0]
-    total, at_most = estimate["total_amount"], estimate["most_total_amount"]
-    studies = [crowd.study_id for crowd in rehearsal.crowds]
-    return fetch_invoice(
-        stage.platform_url,
-        TOKEN,
-        studies,
-        estimate=None if total is None else int(Decimal(total) * 100),
-        fixed=None if at_most is None else int(Decimal(at_most) * 100),
-        most=rehearsal.most,
-        currency=estimate["currency"],
-        places=sum(int(stage.people.study(study_id)["places"]) for study_id in studies),
-    )

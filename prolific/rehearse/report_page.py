@@ -9,11 +9,102 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from prolific.rehearse.invoice import Invoice
+import httpx2
+
+from prolific.rehearse.environment import TOKEN
 from prolific.rehearse.participants import STORIES
 from prolific.rehearse.scenario_runner import ScenarioRunner
 from prolific.study_ids import SOURCE
-from spa.files import written_whole
+from spa.errors import PlatformError
+from spa.files import write_text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invoice:
+    """Amounts in cents, with fractions where the platform charges some."""
+
+    currency: str
+    estimate: int | None  # the platform's calculator, before anything was published; of a live study its first wave
+    fixed: int | None  # the same for all places that there may be
+    most: int | None  # so many, of a live study
+    rewards: Decimal
+    fees: Decimal
+    tax: Decimal
+    bonuses: Decimal  # with their fees and tax
+    studies: int  # one a session
+    places: int  # of all studies
+    paid: int  # submissions
+
+    @property
+    def total(self) -> Decimal:
+        """Return what rewards cost in all, without bonuses."""
+        return self.rewards + self.fees + self.tax
+
+    @property
+    def difference(self) -> Decimal | None:
+        """Return by how much the bill is above the estimate, in whole cents."""
+        return None if self.estimate is None else (self.total - self.estimate).quantize(Decimal(1))
+
+    @property
+    def as_estimated(self) -> bool:
+        """Whether the bill is the estimate, which is rounded to whole cents once a study; at most, of a live study."""
+        if self.most is not None:
+            return self.fixed is not None and self.total < self.fixed + 1
+        return self.paid == self.places and self.difference is not None and abs(self.difference) < self.studies
+
+    @property
+    def explained(self) -> str:
+        """Return why bill and estimate are as they are to one another."""
+        if self.most is not None and self.fixed is not None:
+            saved = (self.fixed - self.total).quantize(Decimal(1)) / 100
+            less = f"{saved:.2f} {self.currency} below" if saved > 0 else "at the cost of"
+            return f"it ended after {self.paid} of at most {self.most} places, {less} a study of fixed size"
+        if self.estimate is None:
+            return "there was no estimate to compare it with"
+        if self.as_estimated:
+            return "the bill is the estimate"
+        if self.paid > self.places:
+            return f"{self.paid - self.places} more were paid than places planned: people who came late"
+        if self.paid < self.places:
+            return f"{self.places - self.paid} places were not filled"
+        return "some were paid another amount, as those screened out for a fixed sum"
+
+
+def fetch_invoice(rehearsal: ScenarioRunner) -> Invoice:
+    """Ask the platform what studies have cost, beside what was estimated at first."""
+    stage, estimate = rehearsal.stage, rehearsal.estimates[0]
+    total, at_most = estimate["total_amount"], estimate["most_total_amount"]
+    studies = [crowd.study_id for crowd in rehearsal.crowds]
+    parts = {"rewards": Decimal(0), "fees": Decimal(0), "tax": Decimal(0)}
+    bonuses, paid = Decimal(0), 0
+    headers = {"Authorization": f"Token {TOKEN}"}
+    with httpx2.Client(base_url=stage.platform_url, headers=headers, timeout=60, trust_env=False) as client:
+        for study_id in studies:
+            cost = _get(client, f"/api/v1/studies/{study_id}/cost/")
+            counts = _get(client, f"/api/v1/studies/{study_id}/submissions/counts/")
+            paid += int(counts["APPROVED"]) + int(counts["PARTIALLY APPROVED"])
+            for name in parts:
+                parts[name] += Decimal(str(cost["rewards"][name]["amount"]))
+                bonuses += Decimal(str(cost["bonuses"][name]["amount"]))
+    return Invoice(
+        currency=estimate["currency"],
+        estimate=None if total is None else int(Decimal(total) * 100),
+        fixed=None if at_most is None else int(Decimal(at_most) * 100),
+        most=rehearsal.most,
+        bonuses=bonuses,
+        places=sum(int(stage.people.study(study_id)["places"]) for study_id in studies),
+        paid=paid,
+        studies=len(studies),
+        **parts,
+    )
+
+
+def _get(client: httpx2.Client, path: str) -> Any:
+    for _ in range(5):
+        response = client.get(path)
+        if response.status_code == 200:
+            return response.json()
+    raise PlatformError(f"{path}: expected the emulated platform's figures, got status {response.status_code}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +149,7 @@ def write_page(path: Path, content: dict[str, Any]) -> None:
     loader = PackageLoader("prolific.rehearse", "templates")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
     text = environment.get_template("rehearsal.html.j2").render(**content, money=_money)
-    with written_whole(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    write_text(path, text)
 
 
 def left_to_do(rehearsal: ScenarioRunner, *, original: Path, filled_in: Sequence[str]) -> list[RemainingTask]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -57,6 +59,29 @@ host_option = click.option(
 draw_seed_option = click.option(
     "--seed", type=click.IntRange(min=0), help="Seed of the random draw. [default: the study's]"
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyLocation:
+    """A study file, its store where that is not beside it, and the address of a platform's API where it is given."""
+
+    study: Path
+    store: str | None = None
+    endpoint_url: str | None = None
+
+
+def platform_study_options(endpoint_help: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return what adds STUDY, ``--store`` and ``--endpoint-url`` to a command, which gets them as ``location``."""
+
+    def add(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def run(study: Path, store: str | None, endpoint_url: str | None, **options: Any) -> None:
+            command(StudyLocation(study=study, store=store, endpoint_url=endpoint_url), **options)
+
+        endpoint_option = click.option("--endpoint-url", metavar="URL", help=endpoint_help)
+        return study_argument(store_option(endpoint_option(run)))
+
+    return add
 
 
 def port_option(default: int) -> Callable[[Command], Command]:

@@ -96,7 +96,7 @@ def rate(**given: Any) -> None:
     from spa.commands.rating_cluster import print_waiting
     from spa.commands.workspace import open_workspace
     from spa.raters.budget import load_prices
-    from spa.raters.cluster.coordinator import begin_run
+    from spa.raters.cluster.runs import begin_run
     from spa.raters.prompt_messages import PromptWriter
     from spa.raters.summary import stop_if_unfinished
     from spa.raters.visits import rater_visits
@@ -174,7 +174,7 @@ def rate_open_visits(
 
     with (
         configured_rater(workspace, rater, options) as changed,
-        opened_cluster(options.cluster, workspace, changed, simulate=options.simulate) as client,
+        opened_cluster(options.cluster, workspace, changed, store=options.store, simulate=options.simulate) as client,
     ):
         variants = choose_variants(changed, options.variants)
         visits = rater_visits(workspace.store, variants, limit=options.limit, only=options.only)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -11,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
+from spa.errors import StudyError
 
 if TYPE_CHECKING:
     import distributed
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from spa.raters.stopping import RaterStopping
     from spa.raters.summary import Progress, RatingSummary
     from spa.raters.visits import RaterVisit
+    from spa.responses.store import Store
     from spa.study.raters import Rater
 
 
@@ -31,21 +33,46 @@ def print_waiting(line: str) -> None:
 
 @contextmanager
 def opened_cluster(
-    where: str | None, workspace: Workspace, rater: Rater, *, simulate: bool
+    where: str | None, workspace: Workspace, rater: Rater, *, store: str | None, simulate: bool
 ) -> Iterator[distributed.Client | None]:
     """Yield a client of the cluster that is asked for, or ``None``."""
     if where is None:
         yield None
         return
     from spa.cluster import is_local, open_cluster
-    from spa.raters.cluster.coordinator import refuse_unfit
 
     local = is_local(where)
-    refuse_unfit(workspace.store, rater.provider, local=local, simulate=simulate)
+    refuse_unfit(workspace.store, store, rater.provider, local=local, simulate=simulate)
     with ExitStack() as stack:
         with ignored_interrupts() if local else ExitStack():
             client = stack.enter_context(open_cluster(where))
         yield client
+
+
+def refuse_unfit(opened: Store, store: str | None, provider: str, *, local: bool, simulate: bool) -> None:
+    """Refuse what cannot be rated on a cluster.
+
+    Raises
+    ------
+    StudyError
+        For batch files; away from this machine also for a store or endpoint on it, or a password in ``store``.
+    """
+    from sqlalchemy import make_url
+
+    if provider == "batch":
+        raise StudyError('--cluster: expected provider = "chat", "responses" or "local", got "batch"; rate without it')
+    if opened.is_file and not local:
+        raise StudyError(
+            f"--cluster: expected a store that all machines reach, got the SQLite file {opened.name}; build into "
+            "PostgreSQL (--store postgresql://HOST/NAME), or use --cluster local"
+        )
+    if store is not None and not local and make_url(store).password:
+        raise StudyError(
+            "--cluster: expected --store without a password, which would be sent to all workers, got one; write it "
+            "into ~/.pgpass, or the environment variable PGPASSWORD, of every machine"
+        )
+    if simulate and not local:
+        raise StudyError('--cluster: expected "local" with --simulate, whose endpoint is on this machine; name it')
 
 
 @contextmanager
@@ -75,7 +102,8 @@ def run_on_cluster(
     """Have the workers of a cluster answer the visits."""
     from spa.commands.rating import open_endpoint
     from spa.commands.workspace import default_store
-    from spa.raters.cluster.coordinator import begin_run, rate_on_cluster
+    from spa.raters.cluster.coordinator import rate_on_cluster
+    from spa.raters.cluster.runs import begin_run, new_run
     from spa.raters.cluster.worker import WorkerSetup
     from spa.raters.prompt_messages import PromptWriter
     from spa.responses.database import parse_target
@@ -83,7 +111,7 @@ def run_on_cluster(
     study, rater = study.resolve(), visits[0].asked.rater
     file = parse_target(store or default_store(study)).path
     setup = WorkerSetup(
-        run=secrets.token_hex(8),
+        run=new_run(),
         fingerprint=workspace.store.fingerprint,
         rater=rater,
         price=price,

@@ -99,14 +99,9 @@ def decision_name(decision: Decision) -> str:
 
 
 def decided_bonuses(decided: Iterable[tuple[str, VisitDecisions]], *, session: int = 1) -> list[Bonus]:
-    """Return the bonuses that reviewers decided on; each decision is a purpose of its own, its note the reason.
+    """Return the bonuses that reviewers decided on for a platform's submissions in a session.
 
-    Parameters
-    ----------
-    decided : iterable of (str, VisitDecisions)
-        The platform's submissions and what stands of the decisions on their visits.
-    session : int
-        Whose submissions these are.
+    Each decision is a purpose of its own, its note the reason.
     """
     return [
         Bonus(

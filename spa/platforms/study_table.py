@@ -16,20 +16,7 @@ Table = TypeVar("Table", bound=BaseModel)
 
 
 def read_study_table(record: type[Table], raw: Mapping[str, Any], *, name: str, file: Path | str, keys: str) -> Table:
-    """Check the table of one platform.
-
-    Parameters
-    ----------
-    record : type
-        What the table is checked by.
-    raw : mapping
-        The table as it stands in the study file.
-    name : str
-        Its name there.
-    file : Path or str
-        The study file, for messages.
-    keys : str
-        Where the keys of the table are listed, for messages.
+    """Check a platform's table ``name`` of the study file; ``keys`` tells in messages where its keys are listed.
 
     Raises
     ------

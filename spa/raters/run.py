@@ -117,7 +117,7 @@ class RatingRun:
     rng: np.random.Generator
     progress: Progress | None
     stopping: RaterStopping | None = None
-    rate: float | None = None  # requests a second, where the endpoint has said "too many"; changes with what it says
+    limiter: RateLimiter | None = None  # a new one, unless something is known of the endpoint
     _failed_visits: int = 0
     _answered: int = 0  # requests of this run
     _stopped: bool = False
@@ -129,7 +129,7 @@ class RatingRun:
     async def run(self, visits: Sequence[RaterVisit]) -> RatingSummary:
         """Answer the visits."""
         self.summary = RatingSummary(rater=self.rater.id, visits=len(visits))
-        self._limiter = RateLimiter(self.most, rate=self.rate, sleep=self.sleep)
+        self._limiter = self.limiter or RateLimiter(self.most, sleep=self.sleep)
         self._writer = writer_of(self.forms.store, self.most)
         self._began = time.monotonic()
         waiting = group_repeats(visit_states(self.forms.store, visits, self.forms.expect), self.samples)
@@ -154,7 +154,6 @@ class RatingRun:
                     ends = await asyncio.gather(*(work(waiting) for _ in range(self.most)), return_exceptions=True)
             finally:
                 await asyncio.gather(*self._saving, return_exceptions=True)
-                self.rate = self._limiter.rate
             if self.stopping is not None:
                 self.summary.notes += self.stopping.notes()
             if self.summary.unfinished["budget"]:  # reported when all requests in progress are paid

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from hashlib import sha256
@@ -15,6 +16,12 @@ from spa.errors import ResponseError
 from spa.responses.database import parse_target
 
 Connect = Callable[[], AbstractContextManager[Connection]]
+HOLDERS = """
+    SELECT application_name || ' since ' || to_char(query_start AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') || ' UTC'
+    FROM pg_locks JOIN pg_stat_activity USING (pid)
+    WHERE locktype = 'advisory' AND granted AND (classid::bigint << 32 | objid::bigint) = :number
+    ORDER BY query_start
+"""
 
 
 class AlreadyRunning(ResponseError):
@@ -44,6 +51,16 @@ def shared_run(store_name: str, name: str, connect: Connect, *, what: str = "rat
     """Hold a lock beside others that share it; see :func:`exclusive_run`, which gets it when all have ended."""
     with _lock(store_name, name, connect, what, shared=True):
         yield
+
+
+def lock_holders(store_name: str, name: str, connect: Connect, *, what: str = "rater") -> list[str]:
+    """Return which processes hold a lock and since when; PostgreSQL knows, a lock file does not."""
+    if parse_target(store_name).path is not None:
+        return []
+    with connect() as connection:
+        if connection.dialect.name != "postgresql":
+            return []
+        return list(connection.scalars(text(HOLDERS), {"number": _lock_number(name, what)}))
 
 
 @contextmanager
@@ -78,8 +95,9 @@ def _advisory_lock(store_name: str, name: str, connect: Connect | None, what: st
         if connection.dialect.name != "postgresql":
             yield
             return
-        number = int.from_bytes(sha256(f"spa {what} {name}".encode()).digest()[:8], "big", signed=True)
+        number = _lock_number(name, what)
         end = "_shared" if shared else ""
+        connection.execute(text("SELECT set_config('application_name', :holder, false)"), {"holder": _this_process()})
         got = connection.scalar(text(f"SELECT pg_try_advisory_lock{end}(:number)"), {"number": number})
         connection.commit()  # the lock is the session's; no transaction stays open beside it
         if not got:
@@ -90,6 +108,14 @@ def _advisory_lock(store_name: str, name: str, connect: Connect | None, what: st
             with suppress(OperationalError, InterfaceError):  # the database has restarted, which frees the lock
                 connection.execute(text(f"SELECT pg_advisory_unlock{end}(:number)"), {"number": number})
                 connection.commit()
+
+
+def _lock_number(name: str, what: str) -> int:
+    return int.from_bytes(sha256(f"spa {what} {name}".encode()).digest()[:8], "big", signed=True)
+
+
+def _this_process() -> str:
+    return f"process {os.getpid()} on {socket.gethostname()}"
 
 
 def _running(store_name: str, name: str, what: str) -> AlreadyRunning:

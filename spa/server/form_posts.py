@@ -14,6 +14,16 @@ MOST_FIELDS = 2_000
 FORM_TYPE = "application/x-www-form-urlencoded"
 
 
+async def read_body(request: Request, most: int) -> bytes | None:
+    """Return the body of a request; ``None`` for one of more than ``most`` bytes, of which no more is read."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > most:
+            return None
+    return bytes(body)
+
+
 async def read_fields(request: Request) -> dict[str, str]:
     """Return the fields of a form post.
 
@@ -25,15 +35,13 @@ async def read_fields(request: Request) -> dict[str, str]:
     """
     if request.headers.get("content-type", FORM_TYPE).partition(";")[0].strip().lower() != FORM_TYPE:
         raise HTTPException(415)
-    body = bytearray()
     try:
         async with asyncio.timeout(SLOWEST_BODY):
-            async for chunk in request.stream():
-                body += chunk
-                if len(body) > LARGEST_BODY:
-                    raise HTTPException(413)
+            body = await read_body(request, LARGEST_BODY)
     except TimeoutError:
         raise HTTPException(408) from None
+    if body is None:
+        raise HTTPException(413)
     try:
         pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
     except ValueError as error:

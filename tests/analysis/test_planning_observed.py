@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,12 +13,104 @@ from scipy.special import stdtrit
 from statsmodels.stats.power import TTestPower
 
 from analysis import Plan
-from analysis.planning.observed import TABLE_1_LIKERT, TABLE_1_SPA, observed_power
+from analysis.planning.observed import FIGURE_ALPHA
 from analysis.planning.plan import DEFAULTS
 from analysis.planning.power import t_power
 from analysis.report.markdown import render_markdown
 from analysis.results.files import from_plain
 from tests.analysis.answers import analyse, build_document, check, preferences, ratings, render_report
+
+LEVELS = {"***": (0.0, 0.01), "**": (0.01, 0.05), "*": (0.05, 0.10), "": (0.10, 1.0)}  # adjusted p of its stars
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedTest:
+    """A row of Table 1: mean difference from the null value, and its stars (Holm, five tests)."""
+
+    system_x: str
+    system_y: str
+    difference: float
+    stars: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedPower:
+    """What stars and mean together allow: bounds of the SD and of the observed power.
+
+    A bound is ``None`` where the stars set none.
+    """
+
+    test: PublishedTest
+    n: int
+    alpha: float
+    sd_low: float | None
+    sd_high: float | None
+    power_low: float
+    power_high: float
+
+
+_PAIRS = (("ada", "human"), ("babbage", "ada"), ("curie", "babbage"), ("davinci", "curie"), ("human", "davinci"))
+
+
+def _table(rows: Sequence[tuple[float, str]]) -> tuple[PublishedTest, ...]:
+    return tuple(
+        PublishedTest(system_x=x, system_y=y, difference=difference, stars=stars)
+        for (x, y), (difference, stars) in zip(_PAIRS, rows, strict=True)
+    )
+
+
+TABLE_1_SPA = _table([(-0.080, "*"), (0.188, "***"), (0.130, "***"), (0.075, "***"), (0.044, "")])
+TABLE_1_LIKERT = _table([(-0.822, "***"), (0.644, "***"), (0.322, ""), (0.244, ""), (-0.389, "*")])
+
+
+def observed_power(
+    family: Sequence[PublishedTest], *, n: int = 90, alpha: float = FIGURE_ALPHA
+) -> tuple[ObservedPower, ...]:
+    """Bound SDs and observed power of a Holm family of which only means and stars are known.
+
+    The tests of one star level hold the ranks a..b of the k p-values. Their raw p-values lie
+    between low / (k - a + 1) and high / (k - b + 1), with the level's bounds of the adjusted
+    p-value; t follows from p, the SD from t, mean and n, and the power from t alone.
+
+    Parameters
+    ----------
+    family : sequence of PublishedTest
+        All tests that were corrected together.
+    n : int
+        Annotators tested: 90 after exclusions (its section 6.3).
+    alpha : float
+        Level at which power is computed.
+
+    References
+    ----------
+    Hoenig, J. M. and Heisey, D. M. (2001). The abuse of power. The American Statistician, 55(1), 19-24.
+    """
+    k = len(family)
+    rows = []
+    for test in family:
+        low, high = LEVELS[test.stars]
+        first = 1 + sum(LEVELS[other.stars][0] < low for other in family)
+        last = sum(LEVELS[other.stars][0] <= low for other in family)
+        p_low, p_high = low / (k - first + 1), min(1.0, high / (k - last + 1))
+        t_high = math.inf if p_low == 0 else -float(stdtrit(n - 1, p_low / 2))
+        t_low = 0.0 if p_high == 1 else -float(stdtrit(n - 1, p_high / 2))
+        scaled = abs(test.difference) * math.sqrt(n)
+        rows.append(
+            ObservedPower(
+                test=test,
+                n=n,
+                alpha=alpha,
+                sd_low=None if math.isinf(t_high) else scaled / t_high,
+                sd_high=None if t_low == 0 else scaled / t_low,
+                power_low=_power(t_low, n, alpha),
+                power_high=1.0 if math.isinf(t_high) else _power(t_high, n, alpha),
+            )
+        )
+    return tuple(rows)
+
+
+def _power(t: float, n: int, alpha: float) -> float:
+    return float(t_power(t / math.sqrt(n), n, alpha=alpha))
 
 
 def test_the_stars_bound_the_sds_of_table_1():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analysis.report.orientation import oriented
-from analysis.report.raters_compared import raters_compared
+from analysis.report.raters import raters_compared
 from analysis.results.files import from_plain
 from analysis.results.words import Names
 from tests.analysis.answers import ratings, run

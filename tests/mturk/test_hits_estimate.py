@@ -10,8 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from mturk.eligibility import MASTERS
-from mturk.estimate import estimate, split
-from mturk.fees import assignment_fee
+from mturk.fees import assignment_fee, estimate, split
 from tests.mturk.emulated import HIT, Emulator
 
 MOST = 12  # annotators of one example

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from mturk import records
-from mturk.receipts import RECEIPT_FIELD, make_receipt
+from mturk.records import RECEIPT_FIELD, make_receipt
 from mturk.routes import mount
 from spa.cli import main
 from spa.responses.admission import SecondVisit

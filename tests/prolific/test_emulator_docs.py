@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import get_args
 
-from prolific.emulator import control_routes, participant_site
+from prolific.emulator import control_routes
 from prolific.emulator.behaviour import Behaviour
 from prolific.emulator.faults import Kind
 from prolific.emulator.operations import API_ROUTES, OPERATIONS
@@ -45,7 +45,7 @@ def test_every_fault_names_a_test_that_exists() -> None:
 
 def test_the_other_side_can_never_be_taken_for_the_api() -> None:
     """Only the page that takes codes is outside ``/emulator/``; nothing of the other side is under ``/api/``."""
-    paths = {route.path for route in (*control_routes.ROUTES, *participant_site.ROUTES)}
+    paths = {route.path for route in control_routes.ROUTES}
     assert {path for path in paths if not path.startswith("/emulator/")} == {"/submissions/complete"}
     assert all(route.path.startswith("/api/v1/") for route in API_ROUTES)
 

@@ -14,7 +14,7 @@ import pytest
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
-from prolific.webhook_signature import is_recent, is_signed
+from prolific.webhooks import is_recent, is_signed
 from spa.server.http_server import serve_on_loopback
 from tests.prolific.conftest import Emulator
 from tests.prolific.drafts import published

@@ -12,7 +12,7 @@ import pytest
 
 from prolific.api.problems import ProlificError
 from prolific.api.records import ParticipantFilter
-from prolific.description import description_problems
+from prolific.checklist import description_problems
 from prolific.offer import least_maximum
 from prolific.screening import requirements_of, resolve
 from prolific.settings import read_table

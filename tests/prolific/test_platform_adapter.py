@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from prolific.verification import last_found
-from prolific.webhook_signature import signature
+from prolific.webhooks import signature
 from spa.cli import main
 from spa.journal import Journal
 from tests.prolific.conftest import running

@@ -96,7 +96,7 @@ def test_the_token_reaches_the_platform_and_no_message() -> None:
     echo = http({"error": {"title": "Bad", "detail": f"Token {TOKEN} is unknown"}}, status=401)
     with scripted(after([echo], {})) as served, client(served) as prolific:
         with pytest.raises(ProlificRequestRefused) as refusal:
-            prolific.account()
+            prolific.workspace_of(STUDY)
         assert served.headers[0]["authorization"] == f"Token {TOKEN}"
         assert served.headers[0]["user-agent"].startswith("spa-eval/")
         assert served.headers[0]["referer"].startswith("https://")

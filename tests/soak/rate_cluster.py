@@ -1,7 +1,8 @@
 """Kill workers and clients of ``spa rate --cluster`` at random: ``python -m tests.soak.rate_cluster``.
 
 Each trial rates further forms of one study while processes are killed, starts the command again where it was the
-client, with its scheduler, and compares the server's count of requests with the journal.
+client, with its scheduler, and compares the server's count of requests with the journal. At last PostgreSQL is stopped
+for ten seconds in the middle of a run.
 """
 
 from __future__ import annotations
@@ -18,22 +19,24 @@ from pathlib import Path
 
 import psutil
 
+from tests import postgres
 from tests.spa.cluster_bench import check_asked_once
-from tests.spa.rehearsed import built_example
+from tests.spa.rehearsed import built_example, spa
 from tests.spa.scripted_server import Served, scripted
 from tests.spa.test_rater_exactly_once import CONCURRENCY, judge, slow
 
 FORMS = 24  # of a run
 KILLS = 4  # of workers in a run, at most
 WORKERS = 2
+AWAY_FORMS = 60
 
 
-def start(study: Path, rater: Path, limit: int) -> subprocess.Popen[str]:
+def start(study: Path, rater: Path, limit: int, *more: str) -> subprocess.Popen[str]:
     """Start the command."""
     script = [sys.executable, "-c", "from spa.cli import main; main()"]
     command = ["rate", str(study), "--rater", str(rater), "--no-probe", "--cluster", f"local:{WORKERS}"]
     return subprocess.Popen(
-        [*script, *command, "--limit", str(limit)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [*script, *command, "--limit", str(limit), *more], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
 
 
@@ -59,20 +62,42 @@ def trial(study: Path, rater: Path, served: Served, limit: int, rng: random.Rand
                 killed[victim] += process.poll() is None
                 one.kill()
     output, _ = process.communicate(timeout=300)
+    if process.returncode != 0 and not killed["client"]:
+        raise RuntimeError(f"expected the run to go on without a worker, got {output}")
     if process.returncode != 0:
-        if not killed["client"]:
-            raise RuntimeError(f"expected the run to go on without a worker, got {output}")
-        process = start(study, rater, limit)
-        output, _ = process.communicate(timeout=300)
-    if process.returncode != 0:
-        raise RuntimeError(f"expected the run to end when started again, got {output}")
+        finish(start(study, rater, limit))
     return killed
+
+
+def finish(process: subprocess.Popen[str]) -> None:
+    """Wait for the end of a run in which all is answered."""
+    output, _ = process.communicate(timeout=300)
+    if process.returncode != 0:
+        raise RuntimeError(f"expected the run to end, got {output}")
+
+
+def stop_database(folder: Path, seconds: float) -> int:
+    """Stop PostgreSQL for so long while forms are rated, and return how many were asked again."""
+    with postgres.cluster(synced=True) as running, scripted(slow(0.2)) as served:
+        running.run("CREATE DATABASE study")
+        store = running.url("study")
+        study = built_example(folder, annotators=1)
+        spa("build", study, "--store", store, "--annotators", AWAY_FORMS)
+        process = start(study, judge(folder, served.url), AWAY_FORMS, "--store", store)
+        while len(served.asked) < AWAY_FORMS // 4 and process.poll() is None:
+            time.sleep(0.005)
+        postgres.halt(running)
+        time.sleep(seconds)
+        postgres.resume(running)
+        finish(process)
+        return check_asked_once(study, served, AWAY_FORMS, store)
 
 
 def main() -> None:
     """Run the trials and say what was seen."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--kills", type=int, default=200)
+    options.add_argument("--away", type=float, default=10.0, help="seconds without PostgreSQL")
     options.add_argument("--seed", type=int, default=1)
     given = options.parse_args()
     rng = random.Random(given.seed)
@@ -89,6 +114,11 @@ def main() -> None:
                 raise RuntimeError(f"expected what was under way to be asked twice at most, got {more} repeats")
             sys.stdout.write(f"killed {dict(killed)}, {limit} forms, {len(served.asked)} requests, {more} repeats\n")
             sys.stdout.flush()
+    with tempfile.TemporaryDirectory() as folder:
+        more = stop_database(Path(folder), given.away)
+    if more > 2 * CONCURRENCY:
+        raise RuntimeError(f"expected what was under way to be asked twice at most, got {more} repeats")
+    sys.stdout.write(f"PostgreSQL away for {given.away:g} s: {AWAY_FORMS} forms, {more} repeats\n")
 
 
 if __name__ == "__main__":

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import random
-import signal
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +23,6 @@ from tests.spa.scripted_server import Served
 from tests.spa.test_rater_exactly_once import hashed
 
 PRICES = "[models]\nm = {input = 1000, output = 10000}\nsimulated-rater = {input = 1, output = 10}\n"
-
-
-def pid(dask_worker: Any) -> int:
-    """Return the process of a worker."""
-    return os.getpid()
 
 
 def ready() -> None:
@@ -69,28 +60,6 @@ def rate(study: Path, *arguments: object, cluster: bool = True, code: int = 0) -
     where = ("--cluster", "local:2") if cluster else ()
     done = spa("rate", study, "--json", "--no-probe", *where, *arguments, code=code)
     return json.loads(done.stdout[done.stdout.index("{") : done.stdout.rindex("}") + 1])
-
-
-@contextmanager
-def killed_at_random(client: Any, rng: random.Random, times: int, least: float = 0.3) -> Iterator[None]:
-    """Kill a worker now and then while a block runs."""
-    over = threading.Event()
-
-    def kill() -> None:
-        for _ in range(times):
-            if over.wait(least + rng.expovariate(2)):
-                return
-            with suppress(OSError, RuntimeError, TimeoutError):
-                for process in sorted(client.run(pid, on_error="ignore").values())[:: rng.choice((1, -1))][:1]:
-                    os.kill(process, signal.SIGKILL)
-
-    thread = threading.Thread(target=kill)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
 
 
 def check_asked_once(study: Path, served: Served, assignments: int, store: str | None = None) -> int:

@@ -126,12 +126,12 @@ def certificate(folder: Path, name: str) -> dict[str, str]:
 def test_processes_of_this_machine_serve_and_end() -> None:
     with open_cluster("local:2") as client:
         pids = client.run(os.getpid)
-        workers = client.scheduler_info(n_workers=-1)["workers"]
+        threads = client.nthreads()
         assert client.submit(sum, [1, 2]).result() == 3
         with pytest.raises(ValueError, match="No global client"):
             distributed.get_client()
     assert len({*pids.values(), os.getpid()}) == 3
-    assert {worker["nthreads"] for worker in workers.values()} == {1}
+    assert set(threads.values()) == {1}
     assert all(address.startswith("tls://127.0.0.1:") for address in pids)  # other users of the machine stay out
     assert ends(lambda: any(map(runs, pids.values())))
 
@@ -297,7 +297,7 @@ def test_slurm_jobs_serve_and_are_cancelled(slurm: Path, tmp_path: Path) -> None
     with open_cluster(f"slurm:{tmp_path / 'slurm.toml'}") as client:
         client.wait_for_workers(2, timeout=20)
         pids = client.run(os.getpid)
-        threads = {worker["nthreads"] for worker in client.scheduler_info(n_workers=-1)["workers"].values()}
+        threads = set(client.nthreads().values())
         assert client.submit(sum, [1, 2]).result() == 3
     jobs = [int(file.read_text()) for file in slurm.glob("*.pid")]
     assert (len(jobs), len(pids), threads) == (1, 2, {1})

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
+import re
 import shutil
+import socket
 import threading
+import time
 from dataclasses import replace
 from functools import partial
+from itertools import cycle, groupby
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +20,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import make_url
 
 from spa.cli import main
 from spa.commands.rating import open_endpoint
@@ -22,10 +28,10 @@ from spa.commands.rating_cluster import open_study
 from spa.commands.workspace import open_workspace
 from spa.errors import PlatformError
 from spa.raters.budget import Price, RaterBudget
-from spa.raters.cluster.batches import OpenBatches, VisitBatch, add_summary
-from spa.raters.cluster.coordinator import begin_run
+from spa.raters.cluster.batches import OpenBatches, VisitBatch, add_summary, first_item
 from spa.raters.cluster.grants import BudgetGrants
-from spa.raters.cluster.worker import HandedOut, WorkerSetup, rate_batch, worker_id, workers_of
+from spa.raters.cluster.runs import begin_run, new_run, workers_of
+from spa.raters.cluster.worker import HandedOut, WorkerSetup, rate_batch, worker_id
 from spa.raters.summary import RatingSummary
 from spa.raters.visits import RaterVisit, rater_visits
 from spa.responses.export import export_tables
@@ -33,14 +39,16 @@ from spa.responses.run_lock import shared_run
 from spa.study.raters import Rater, rater_variants
 from tests.postgres import postgres_cluster as postgres_cluster
 from tests.postgres import postgres_url as postgres_url
-from tests.spa.cluster_bench import PRICES, check_asked_once, killed_at_random, rate, ready
+from tests.spa.cluster_bench import PRICES, check_asked_once, rate, ready
 from tests.spa.cluster_bench import two_workers as two_workers
 from tests.spa.cluster_bench import workers as workers
 from tests.spa.rehearsed import built_example, spa
-from tests.spa.scripted_server import Asked, Said, http, middle, scripted
+from tests.spa.scripted_server import Asked, Said, chat, http, middle, scripted
+from tests.spa.small_study import STUDY, write_study
 from tests.spa.test_rater_exactly_once import judge, slow
 
 BUDGETS = 5
+COUNTS = ("visits", "finished", "answered", "shared", "missing", "requests", "prompt_tokens", "completion_tokens")
 VISIT = RaterVisit(assignment_id="a1", asked=rater_variants(Rater(id="judge", model="m"))[0], repeat=1)
 FORM_COSTS = 16.0
 
@@ -70,13 +78,81 @@ def test_answers_are_those_of_a_run_without_a_cluster(
         store = ("--store", request.getfixturevalue("postgres_url"))
         spa("build", study, *store)
     here, there = (rate(alone / "study.toml", "--simulate", cluster=False), rate(study, "--simulate", *store))
-    counts = ("visits", "finished", "answered", "missing", "requests", "prompt_tokens", "completion_tokens")
     if where == "sqlite":
-        assert {name: here[name] for name in counts} == {name: there[name] for name in counts}
+        assert {name: here[name] for name in COUNTS} == {name: there[name] for name in COUNTS}
         assert exported(study) == exported(alone / "study.toml")
     assert there["finished"] == there["visits"]
     again = rate(study, "--simulate", *store)
     assert (again["requests"], again["finished_before"]) == (0, there["visits"])
+
+
+def test_a_live_study_asks_no_more_than_a_wave_of_what_is_decided(workers: Any, tmp_path: Path) -> None:
+    wave = 8
+    text = STUDY.replace("annotators = 6", "annotators = 48")
+    study = write_study(tmp_path, f'{text}\n[stopping]\nrule = "when_decided"\nleast = 4\nwave = {wave}\n')
+    spa("build", study)
+    shutil.copytree(tmp_path, tmp_path / "alone")
+    alone = tmp_path / "alone" / study.name
+    better = ("--utility", "alpha=0", "--utility", "beta=3", "--utility", "gamma=6")
+    here, there = rate(alone, "--simulate", *better, cluster=False), rate(study, "--simulate", *better)
+    assert here["not_needed"] > 0
+    for each in (here, there):
+        assert each["finished"] + each["not_needed"] == 48
+        assert each["requests"] == each["finished"] <= 4 * wave
+    assert "2 of 2 comparisons are decided" in there["notes"][0]
+    again = rate(study, "--simulate", *better)
+    assert (again["requests"], again["finished_before"]) == (0, there["finished"])
+    everything = [rate(each, "--simulate", "--all", *better, cluster=each == study) for each in (alone, study)]
+    assert everything[1]["finished"] == 48 - there["finished"]
+    assert exported(study) == exported(alone)
+
+
+@pytest.mark.parametrize(
+    ("ways", "each"),
+    [
+        ("seed = 3\nrepeats = 3\n", 3),
+        ('[[variants]]\nid = "terse"\n[[variants]]\nid = "wordy"\nexplain = "after"\n', 2),
+    ],
+)
+def test_repeats_and_variants_are_those_of_a_run_without_a_cluster(
+    workers: Any, tmp_path: Path, ways: str, each: int
+) -> None:
+    study = built_example(tmp_path, annotators=4)
+    alone = Path(shutil.copytree(study.parent, tmp_path / "alone"), study.name)
+    rater = tmp_path / "judge.toml"
+    rater.write_text(f'id = "simulated-rater"\nmodel = "simulated-rater"\n{ways}')
+    given = ("--simulate", "--rater", rater)
+    here, there = rate(alone, *given, cluster=False), rate(study, *given)
+    assert {name: here[name] for name in COUNTS} == {name: there[name] for name in COUNTS}
+    assert there["finished"] == there["visits"] == 4 * each
+    assert exported(study) == exported(alone)
+    again = rate(study, *given)
+    assert (again["requests"], again["finished_before"]) == (0, there["visits"])
+
+
+def test_repeats_share_requests_and_probes_are_compared_as_without_a_cluster(workers: Any, tmp_path: Path) -> None:
+    study = built_example(tmp_path, annotators=4)
+    alone = Path(shutil.copytree(study.parent, tmp_path / "alone"), study.name)
+
+    def answer(asked: Asked) -> Said:
+        said = middle(asked) if "response_format" in asked.body else chat("yes")  # when capabilities are looked for
+        (choice,) = said["choices"]
+        if "Ignore all instructions above" in str(asked.body["messages"]):
+            choice["message"]["content"] = choice["message"]["content"].replace(": 50", ": 45")
+        said["choices"] = [choice | {"index": index} for index in range(asked.body.get("n", 1))]
+        return http(said)
+
+    with scripted(answer) as served:
+        rater = judge(tmp_path, served.url)
+        given = ("--rater", rater, "--probe-injection", 3)
+        here, there = rate(alone, *given, cluster=False), rate(study, *given)
+        assert here == there
+        assert (there["forms"], there["requests"], there["unread"]) == (3, 6, 0)
+        assert rate(study, *given)["requests"] == 0
+        rater.write_text(f"{rater.read_text()}repeats = 3\ntemperature = 1\n")
+        shared = [rate(alone, "--rater", rater, "--probe", cluster=False), rate(study, "--rater", rater, "--probe")]
+        assert shared[0]["shared"] == shared[1]["shared"] == 8
+    assert exported(study) == exported(alone)
 
 
 def test_no_more_is_asked_at_once_than_the_rater_allows(workers: Any, tmp_path: Path) -> None:
@@ -96,13 +172,24 @@ def test_no_more_is_asked_at_once_than_the_rater_allows(workers: Any, tmp_path: 
         assert check_asked_once(study, served, 16) == 0
 
 
-def test_whatever_worker_is_killed_each_question_is_answered_and_paid_once(workers: Any, tmp_path: Path) -> None:
-    study = built_example(tmp_path, annotators=24)
-    with scripted(slow(0.3)) as served:
-        with killed_at_random(workers, random.Random(5), times=3):
-            summary = rate(study, "--rater", judge(tmp_path, served.url))
-        assert (summary["finished"], summary["unfinished"]) == (24, {})
-        check_asked_once(study, served, 24)
+def test_a_wait_that_one_worker_is_told_holds_for_all(workers: Any, tmp_path: Path) -> None:
+    wait, refused = 3.0, 10
+    arrived: list[float] = []
+
+    async def answer(asked: Asked) -> Said:
+        arrived.append(time.monotonic())
+        if asked.number == refused:
+            return http({"error": {"message": "slow down"}}, status=429, retry_after=str(int(wait)))
+        await asyncio.sleep(0.2)
+        return http(middle(asked))
+
+    study = built_example(tmp_path, annotators=32)
+    with scripted(answer) as served:
+        summary = rate(study, "--rater", judge(tmp_path, served.url))
+    assert (summary["finished"], summary["outcomes"]["http_429"]) == (32, 1)
+    since = [moment - arrived[refused - 1] for moment in arrived[refused:]]
+    assert not [moment for moment in since if 0.6 * wait < moment < 0.99 * wait]
+    assert max(since) > wait
 
 
 def test_two_workers_with_the_same_forms_do_not_both_ask(workers: Any, tmp_path: Path) -> None:
@@ -123,7 +210,7 @@ def test_two_workers_with_the_same_forms_do_not_both_ask(workers: Any, tmp_path:
         batch = VisitBatch(number=1, visits=tuple(visits))
         workers.run(ready)
         handed = [
-            (address, HandedOut(batch=batch, worker_id=name, budget=None, concurrency=2, rate=None))
+            (address, HandedOut(batch=batch, worker_id=name, budget=None, concurrency=2))
             for address, name in workers.run(worker_id).items()
         ]
         futures = [workers.submit(rate_batch, setup, each, workers=[address], pure=False) for address, each in handed]
@@ -216,6 +303,35 @@ def test_what_a_cluster_cannot_do_is_a_line(tmp_path: Path, arguments: tuple[str
     assert line in " ".join(said.split())
 
 
+def test_a_password_is_not_sent_to_workers(postgres_url: str, tmp_path: Path) -> None:
+    study = built_example(tmp_path, annotators=1)
+    url = make_url(postgres_url).set(password="very secret").render_as_string(hide_password=False)  # of no use here
+    spa("build", study, "--store", url)
+    said = spa(
+        "rate", study, "--rater", judge(tmp_path, "http://h/v1"), "--store", url, "--cluster", "tcp://h:1", code=1
+    )
+    assert "expected --store without a password, which would be sent to all workers" in said.output
+    assert "~/.pgpass" in said.output
+    assert "secret" not in said.output
+
+
+def test_workers_of_an_earlier_run_are_named_with_machine_process_and_time(postgres_url: str, tmp_path: Path) -> None:
+    study = built_example(tmp_path, annotators=1)
+    spa("build", study, "--store", postgres_url)
+    said: list[str] = []
+    with open_workspace(study, postgres_url) as workspace:
+        store = workspace.store
+        begin_run(store, "judge", new_run(), say=said.append)
+        with shared_run(store.name, workers_of("judge"), store.reading), pytest.raises(PlatformError) as caught:
+            begin_run(store, "judge", say=said.append, wait=0.0)
+    process = f"process {os.getpid()} on {socket.gethostname()}"
+    when = r"\d{4}-\d\d-\d\d \d\d:\d\d"
+    for line in (*said, str(caught.value)):
+        assert re.search(rf"run \w{{8}} of {process}, begun {when} UTC; {process} since {when}:\d\d UTC", line)
+        assert len(line) < 500
+    assert str(caught.value).endswith("or the SLURM jobs or dask workers of that run, and start again")
+
+
 def test_a_key_that_a_worker_lacks_is_named_with_the_worker(workers: Any, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setenv("KEY_OF_JUDGE", "sk-very-secret-1234")  # here alone
     study = built_example(tmp_path, annotators=1)
@@ -226,21 +342,28 @@ def test_a_key_that_a_worker_lacks_is_named_with_the_worker(workers: Any, tmp_pa
     assert "environment variable KEY_OF_JUDGE" in " ".join(said.split())
 
 
-def test_assignments_that_begin_with_the_same_item_are_neighbours(tmp_path: Path) -> None:
-    study = built_example(tmp_path, annotators=12)
+def test_a_worker_gets_assignments_that_begin_with_the_same_item(tmp_path: Path) -> None:
+    study = built_example(tmp_path, annotators=40)
     with open_workspace(study) as workspace:
         rater = Rater(id="judge", model="m", repeats=2)
         visits = rater_visits(workspace.store, rater_variants(rater))
         opened = OpenBatches(workspace.store, visits, RatingSummary(rater="judge"), None)
-        batches = []
-        while batch := opened.take(4):
-            batches.append(batch.visits)
         drawn = workspace.store.assignments.draws([visit.assignment_id for visit in visits], "llm")
-    taken = [visit for batch in batches for visit in batch]
-    assert sorted(visit.submission_id for visit in taken) == sorted(visit.submission_id for visit in visits)
-    assert all(len({visit.assignment_id for visit in batch}) == len(batch) / 2 for batch in batches)
-    firsts = [drawn[visit.assignment_id][0].blocks[0].shown[0].item_id for visit in taken]
-    assert firsts == sorted(firsts)
+        taken: dict[str, list[RaterVisit]] = {"a": [], "b": []}
+        for worker in cycle(taken):
+            if (batch := opened.take(4, worker)) is None:
+                break
+            assert len({visit.assignment_id for visit in batch.visits}) == len(batch.visits) / 2
+            taken[worker] += batch.visits
+    both = [visit.submission_id for visits in taken.values() for visit in visits]
+    assert sorted(both) == sorted(visit.submission_id for visit in visits)
+    items = {
+        worker: [item for item, _ in groupby(first_item(drawn[visit.assignment_id][0]) for visit in visits)]
+        for worker, visits in taken.items()
+    }
+    assert all(len(each) == len(set(each)) for each in items.values())  # who leaves an item never comes back to it
+    assert len({*items["a"]} & {*items["b"]}) <= 1  # the last one
+    assert len({*items["a"], *items["b"]}) > 3
 
 
 def test_what_a_batch_finished_is_counted_once_however_often_it_is_handed_out() -> None:

@@ -14,6 +14,7 @@ from spa.raters.endpoints.rate_limiter import RateLimiter
 from tests.spa.virtual_time import run_in_no_time
 
 OK = LLMReply(outcome="answered")
+TOLD = 0.1  # seconds until what one process has learned reaches the others
 
 
 @dataclass
@@ -65,14 +66,21 @@ def window(rate: float, seconds: float, wait: bool) -> Callable[[float], LLMRepl
     return answer
 
 
-async def drive(answer: Callable[[float], LLMReply], *, most: int, latency: float, until: float) -> Counted:
-    """Send as much as the limiter lets through; a request that is refused comes back after a second."""
-    clock = asyncio.get_running_loop().time
-    limiter = RateLimiter(most, clock=clock)
+async def drive(
+    answer: Callable[[float], LLMReply], *, most: int, latency: float, until: float, processes: int = 1
+) -> Counted:
+    """Send as much as the limiter lets through; a request that is refused comes back after a second.
+
+    Of several processes each has a limiter and its share of the places; what one learns the others know soon.
+    """
+    loop = asyncio.get_running_loop()
+    clock = loop.time
+    limiters = [RateLimiter(most // processes, clock=clock) for _ in range(processes)]
     counted = Counted()
 
-    async def work() -> None:
+    async def work(limiter: RateLimiter) -> None:
         while clock() < until:
+            complaints = limiter.complaints
             async with limiter.slot() as slot:
                 counted.under_way += 1
                 counted.most = max(counted.most, counted.under_way)
@@ -81,10 +89,13 @@ async def drive(answer: Callable[[float], LLMReply], *, most: int, latency: floa
                 await asyncio.sleep(latency)
                 counted.under_way -= 1
                 slot.reply = reply
+            if limiter.complaints > complaints:
+                for other in limiters:
+                    loop.call_later(TOLD, other.learn, limiter.rate, limiter.pause)
             if not reply.model_replied and reply.retry_after is None:
                 await asyncio.sleep(1.0)
 
-    await asyncio.gather(*(work() for _ in range(most)))
+    await asyncio.gather(*(work(limiters[place % processes]) for place in range(most)))
     return counted
 
 
@@ -105,6 +116,17 @@ def test_the_allowance_is_used_up_and_hardly_exceeded(kind: str, rate: float, la
     assert counted.rate(warm, until) >= 0.9 * possible
     assert counted.share("http_429", warm, until) < 0.05
     assert counted.most <= most
+
+
+@pytest.mark.parametrize("kind", ["bucket", "bucket waits", "window", "window waits"])
+@pytest.mark.parametrize("processes", [2, 8])
+def test_several_processes_use_the_allowance_up_together(kind: str, processes: int) -> None:
+    waits = "waits" in kind
+    answer = bucket(20, 20, 1.0 if waits else None) if kind.startswith("bucket") else window(20, 1.0, waits)
+    counted = run_in_no_time(drive(answer, most=32, latency=0.2, until=150, processes=processes))
+    assert counted.rate(30, 150) >= 0.9 * 20
+    assert counted.share("http_429", 30, 150) < 0.05
+    assert counted.most <= 32
 
 
 def test_without_a_bound_every_place_is_used() -> None:

@@ -53,9 +53,7 @@ def test_a_worker_waits_while_others_have_more_than_is_theirs() -> None:
 def test_a_scheduler_that_was_killed_is_told() -> None:
     class ClosedClient:
         status = "closed"
-
-        def scheduler_info(self) -> dict[str, Any]:
-            return {"type": "Scheduler", "id": None}  # as a client does that cannot reach its scheduler
+        scheduler = None
 
     pool = WorkerPool(ClosedClient(), Rater(id="judge", model="m"), [])  # type: ignore[arg-type]
     with pytest.raises(PlatformError, match=r"the scheduler of the cluster is lost .* run the command again"):

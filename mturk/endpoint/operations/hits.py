@@ -257,7 +257,7 @@ def _type_of(call: OperationCall) -> HitType:
     given = call.given
     requirements: list[dict[str, Any]] = given.get("QualificationRequirements", [])
     check_requirements(requirements)
-    wanted = HitType(
+    kind = HitType(
         hit_type_id="",
         group_id="",
         requester_id=call.requester_id,
@@ -270,18 +270,18 @@ def _type_of(call: OperationCall) -> HitType:
         requirements=json.dumps(requirements, sort_keys=True),
     )
     properties = ("title", "description", "keywords", "reward", "duration", "auto_approval_delay", "requirements")
-    parts = [getattr(wanted, name) for name in properties]
+    parts = [getattr(kind, name) for name in properties]
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
     known = call.tx.connection.scalar(SAME_TYPE, {"requester": call.requester_id, "sum": digest})
     if known is not None:
         return _own_type(call, known)
     _check_types_exist(call, requirements)
-    wanted = replace(wanted, hit_type_id=new_id(), group_id=new_id())
-    values = {name: getattr(wanted, name) for name in repository.TYPE_FIELDS}
+    kind = replace(kind, hit_type_id=new_id(), group_id=new_id())
+    values = {name: getattr(kind, name) for name in repository.TYPE_FIELDS}
     call.tx.insert(hit_types, **values, digest=digest, created_at=call.now)
     for type_id in sorted({one["QualificationTypeId"] for one in requirements}):
-        call.tx.insert(requirement_types, hit_type_id=wanted.hit_type_id, qualification_type_id=type_id)
-    return wanted
+        call.tx.insert(requirement_types, hit_type_id=kind.hit_type_id, qualification_type_id=type_id)
+    return kind
 
 
 def _check_types_exist(call: OperationCall, requirements: list[dict[str, Any]]) -> None:

@@ -81,7 +81,6 @@ def reject_request(call: OperationCall) -> Answer:
 
 
 def _find(call: OperationCall) -> Row[Any]:
-    """Return the worker's qualification that the request names."""
     type_id, worker_id = _named_type(call).qualification_type_id, call.given["WorkerId"]
     own = (qualifications.c.qualification_type_id == type_id, qualifications.c.worker_id == worker_id)
     row = call.tx.first(select(qualifications).where(*own))
@@ -211,10 +210,10 @@ def list_types(call: OperationCall) -> Answer:
     given, c = call.given, qualification_types.c
     own = (c.requester_id == call.requester_id, c.deleted_at.is_(None), c.created_at <= call.visible_until)
     query = select(qualification_types).where(*own)
-    wanted = given.get("Query", "").strip().casefold()
-    if wanted:
+    query_text = given.get("Query", "").strip().casefold()
+    if query_text:
         texts = (c.name, c.description, c.keywords)
-        query = query.where(or_(*(func.lower(text).contains(wanted, autoescape=True) for text in texts)))
+        query = query.where(or_(*(func.lower(text).contains(query_text, autoescape=True) for text in texts)))
     if given["MustBeRequestable"]:
         query = query.where(c.status == "Active")
     answer = one_page(call, "QualificationTypes", query, c.number, _write_type)
@@ -223,7 +222,7 @@ def list_types(call: OperationCall) -> Answer:
         answer["QualificationTypes"] += [
             _write_system(type_id)
             for type_id, known in SYSTEM_TYPES.items()
-            if wanted in f"{known.name} {known.description}".casefold()
+            if query_text in f"{known.name} {known.description}".casefold()
         ]
         answer["NumResults"] = len(answer["QualificationTypes"])
     return answer

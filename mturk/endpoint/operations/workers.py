@@ -55,18 +55,18 @@ def list_blocks(call: OperationCall) -> Answer:
 def notify_workers(call: OperationCall) -> Answer:
     """Leave a message on the site of each worker whose work this requester has approved or rejected."""
     given = call.given
-    wanted = list(dict.fromkeys(given["WorkerIds"]))
-    if not 1 <= len(wanted) <= MOST_TOLD:
-        raise invalid("WorkerIds", f"expected 1 to {MOST_TOLD} workers, got {len(wanted)}")
+    worker_ids = list(dict.fromkeys(given["WorkerIds"]))
+    if not 1 <= len(worker_ids) <= MOST_TOLD:
+        raise invalid("WorkerIds", f"expected 1 to {MOST_TOLD} workers, got {len(worker_ids)}")
     c = assignments.c
-    reviewed = (c.requester_id == call.requester_id, c.worker_id.in_(wanted), c.status.in_((APPROVED, REJECTED)))
+    reviewed = (c.requester_id == call.requester_id, c.worker_id.in_(worker_ids), c.status.in_((APPROVED, REJECTED)))
     known = set(call.tx.connection.scalars(select(c.worker_id).where(*reviewed).distinct()))
     failure = {
         "NotifyWorkersFailureCode": "HardFailure",
         "NotifyWorkersFailureMessage": "You have neither approved nor rejected work of this worker.",
     }
     failures = []
-    for worker_id in wanted:
+    for worker_id in worker_ids:
         if worker_id in known:
             leave_message(call, worker_id, given["Subject"], given["MessageText"])
         else:

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mturk.endpoint.errors import MTurkRequestError
 from mturk.endpoint.service import MTurkService
-from mturk.endpoint.site import history, tasks
+from mturk.endpoint.site import tasks
 from mturk.endpoint.site.handlers import Answer, Visit, redirect
 from mturk.endpoint.site.rendering import send_asset
 from mturk.endpoint.site.security import SITE_HEADERS
@@ -37,11 +37,11 @@ PAGES: tuple[tuple[str, str, Callable[[Visit], Answer]], ...] = (  # for whoever
     ("/work/{assignment}/done", "GET", tasks.show_done),
     ("/work/{assignment}/return", "GET", tasks.ask_return),
     ("/work/{assignment}/return", "POST", tasks.return_hit),
-    ("/history", "GET", history.show_history),
-    ("/earnings", "GET", history.show_earnings),
-    ("/messages", "GET", history.show_messages),
-    ("/qualifications", "GET", history.show_qualifications),
-    ("/qualifications/{type}/request", "POST", history.ask_qualification),
+    ("/history", "GET", tasks.show_history),
+    ("/earnings", "GET", tasks.show_earnings),
+    ("/messages", "GET", tasks.show_messages),
+    ("/qualifications", "GET", tasks.show_qualifications),
+    ("/qualifications/{type}/request", "POST", tasks.ask_qualification),
 )
 
 

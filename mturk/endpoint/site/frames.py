@@ -31,6 +31,7 @@ from mturk.endpoint.store import secret_of
 from mturk.endpoint.transaction import Transaction
 from mturk.endpoint.worker_actions import submit
 from mturk.questions import HTMLQuestion, QuestionRefused, XMLRefused, read_question
+from spa.server.form_posts import read_body
 from spa.server.security_headers import HEADERS, SecurityHeaders
 
 EMBEDDED = ("iframe", "frame")  # as what a browser says that it wants the page
@@ -170,13 +171,11 @@ async def read_pairs(request: Request) -> list[tuple[str, str]]:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in (PLAIN, PARTS):
         raise SubmissionRefused("refused")
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > LARGEST_BODY:
-            raise SubmissionRefused("large")
+    body = await read_body(request, LARGEST_BODY)
+    if body is None:
+        raise SubmissionRefused("large")
     if kind == PARTS:
-        return await _read_parts(request.headers, bytes(body))
+        return await _read_parts(request.headers, body)
     try:
         return parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS + 10)
     except ValueError as error:

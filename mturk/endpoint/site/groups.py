@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from mturk.endpoint.schema import hit_types, hits, qualification_types, requeste
 from mturk.endpoint.site.records import PER_PAGE
 from mturk.endpoint.transaction import Transaction
 from mturk.endpoint.worker_actions import OpenHitGroup, next_hit, not_taken, offers
-from mturk.endpoint.workers import Worker, find_worker, may, unmet
+from mturk.endpoint.workers import Worker, find_worker, may_discover, unmet
 
 KNOWN_NAMES: Mapping[str, str] = {
     LOCALE: "locale",
@@ -95,7 +95,7 @@ def find_group(
     if row is None:
         return None
     kind = find_type(tx, row.hit_type_id)
-    if not may(worker, kind.requester_id, kind.requirements, "Discover"):
+    if not may_discover(worker, kind):
         return None
     open_hits = (hits.c.hit_type_id == kind.hit_type_id, hits.c.status == ASSIGNABLE, not_taken(worker_id))
     count, expiry = tx.connection.execute(select(func.count(), func.max(hits.c.expires_at)).where(*open_hits)).one()
@@ -134,13 +134,12 @@ def check_each_requirement(tx: Transaction, worker: Worker, requirements: str) -
     )
 
 
-def type_names(tx: Transaction, type_ids: Iterable[str]) -> dict[str, str]:
+def type_names(tx: Transaction, type_ids: set[str]) -> dict[str, str]:
     """Return the names of qualification types."""
-    wanted = list(type_ids)
-    if not wanted:
+    if not type_ids:
         return {}
     c = qualification_types.c
-    query = select(c.qualification_type_id, c.name).where(c.qualification_type_id.in_(wanted))
+    query = select(c.qualification_type_id, c.name).where(c.qualification_type_id.in_(type_ids))
     return {type_id: name for type_id, name in tx.connection.execute(query)}
 
 

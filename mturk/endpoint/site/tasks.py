@@ -1,7 +1,8 @@
-"""Finding a HIT, looking at it, accepting, working on it, giving it back."""
+"""A worker's pages: finding a HIT, working on it, giving it back; history, earnings, messages and qualifications."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from urllib.parse import urlencode
 
 from starlette.requests import Request
@@ -14,10 +15,23 @@ from mturk.endpoint.repository import find_hit, find_type
 from mturk.endpoint.site.frame_pages import Frame, FrameRefused, frame_for
 from mturk.endpoint.site.groups import ORDERS, find_group, find_groups
 from mturk.endpoint.site.handlers import Answer, SitePage, Visit, not_found, page_number, redirect
-from mturk.endpoint.site.records import held_assignment, in_hand
+from mturk.endpoint.site.records import (
+    Rows,
+    entries,
+    held_assignment,
+    held_by,
+    history,
+    in_hand,
+    offered_to,
+    read_messages,
+    record,
+    sums,
+)
 from mturk.endpoint.site.texts import SiteTexts
 from mturk.endpoint.store import secret_of
+from mturk.endpoint.transaction import Transaction
 from mturk.endpoint.worker_actions import MAX_HELD, accept, find_held, next_hit, preview, return_assignment
+from mturk.endpoint.workers import request_qualification
 from mturk.questions import QuestionRefused, XMLRefused, read_question
 
 LONGEST_QUERY = 100  # characters
@@ -199,8 +213,8 @@ def _frame(visit: Visit, hit: HostedHit, held: HitAssignment | None) -> tuple[Fr
 
 
 def _in_hand(visit: Visit, *, notice: str | None) -> Answer:
-    entries = in_hand(visit.tx, visit.worker_id)
-    return SitePage(template="in_hand.html", here="/work", context={"entries": entries, "notice": notice})
+    context = {"entries": in_hand(visit.tx, visit.worker_id), "notice": notice}
+    return SitePage(template="in_hand.html", here="/work", context=context)
 
 
 def _gone(texts: SiteTexts) -> Answer:
@@ -222,3 +236,43 @@ BECAME = {
     REJECTED: ("work.submitted_title", "history.Rejected"),
     RETURNED: ("work.returned_title", "work.returned_text"),
 }
+
+
+def show_history(visit: Visit) -> Answer:
+    """Show submitted work."""
+    return _one_page(visit, "history", history)
+
+
+def show_earnings(visit: Visit) -> Answer:
+    """Show what the ledger owes."""
+    return _one_page(visit, "earnings", entries, sums=sums(visit.tx, visit.worker_id))
+
+
+def show_messages(visit: Visit) -> Answer:
+    """Show messages; they count as read afterwards."""
+    return _one_page(visit, "messages", read_messages)
+
+
+def show_qualifications(visit: Visit) -> Answer:
+    """Show qualifications held and offered."""
+    own = (visit.tx, visit.worker_id)
+    found = {"record": record(*own), "held": held_by(*own), "offered": offered_to(*own)}
+    return SitePage(template="qualifications.html", here="/qualifications", context=found)
+
+
+def ask_qualification(visit: Visit) -> Answer:
+    """Ask for a qualification that is offered."""
+    type_id = visit.path["type"]
+    if type_id not in {one.qualification_type_id for one in offered_to(visit.tx, visit.worker_id)}:
+        raise not_found()
+    request_qualification(visit.tx, visit.worker_id, type_id)
+    return redirect("/qualifications")
+
+
+def _one_page(
+    visit: Visit, name: str, find: Callable[[Transaction, str, int], tuple[Rows, int]], **context: object
+) -> Answer:
+    page = page_number(visit.request)
+    rows, pages = find(visit.tx, visit.worker_id, page)
+    paging = {"entries": rows, "page": page, "pages": pages, "address": lambda number: f"/{name}?page={number}"}
+    return SitePage(template=f"{name}.html", here=f"/{name}", context={**paging, **context})

@@ -86,13 +86,13 @@ def load_texts(language: str) -> SiteTexts:
 
     Raise TextsIncomplete if its keys or placeholders are not those of English.
     """
-    entries, wanted = _read(language), _read("en")
-    problems = [f"{key} is missing" for key in wanted if key not in entries]
-    problems += [f"{key} is not used" for key in entries if key not in wanted]
+    entries, english = _read(language), _read("en")
+    problems = [f"{key} is missing" for key in english if key not in entries]
+    problems += [f"{key} is not used" for key in entries if key not in english]
     problems += [
-        f"{key} wants the placeholders {sorted(placeholders(wanted[key]))}"
-        for key in entries.keys() & wanted.keys()
-        if placeholders(entries[key]) != placeholders(wanted[key])
+        f"{key} wants the placeholders {sorted(placeholders(english[key]))}"
+        for key in entries.keys() & english.keys()
+        if placeholders(entries[key]) != placeholders(english[key])
     ]
     problems += [f"{key} is empty" for key, text in entries.items() if not text.strip()]
     if problems:

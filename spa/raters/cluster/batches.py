@@ -34,7 +34,8 @@ class VisitBatch:
 class OpenBatches:
     """Batches of the visits that are open, made when they are wanted; those put back come first.
 
-    Visits that are completed, or not needed in a live study, are counted in ``summary``.
+    A worker gets assignments that begin with the item of its last ones, whose prompts a model has in its cache; in a
+    live study all come in the order of the draw. Visits that are completed, or not needed, are counted in ``summary``.
     """
 
     def __init__(
@@ -42,21 +43,23 @@ class OpenBatches:
     ) -> None:
         self._store, self._visits, self._summary, self._stopping = store, visits, summary, stopping
         self._place = 0  # of the first visit that was not looked at
-        self._window: deque[list[RaterVisit]] = deque()  # open visits, assignment by assignment
+        self._window: dict[str, deque[list[RaterVisit]]] = {}  # open visits by assignment, by its first item
+        self._items: dict[str, str] = {}  # where each worker is
         self._returned: deque[VisitBatch] = deque()
         self._batches = 0
 
     @property
     def left(self) -> int:
         """Visits that were not handed out, at most."""
-        waiting = sum(map(len, self._window)) + sum(len(batch.visits) for batch in self._returned)
+        waiting = sum(len(visits) for group in self._window.values() for visits in group)
+        waiting += sum(len(batch.visits) for batch in self._returned)
         return len(self._visits) - self._place + waiting
 
     def put_back(self, batch: VisitBatch) -> None:
         """Have a batch handed out again."""
         self._returned.append(batch)
 
-    def take(self, most: int) -> VisitBatch | None:
+    def take(self, most: int, worker: str) -> VisitBatch | None:
         """Return a batch of about ``most`` visits, one assignment at least; ``None`` where nothing is open."""
         while self._returned:
             batch = self._returned.popleft()
@@ -66,9 +69,13 @@ class OpenBatches:
         while len(taken) < most:
             if not self._window and not self._fill():
                 break
-            if taken and len(taken) + len(self._window[0]) > most:
+            item = self._item_for(worker)
+            group = self._window[item]
+            if taken and len(taken) + len(group[0]) > most:
                 break
-            taken += self._needed(self._window.popleft())
+            taken += self._needed(group.popleft())
+            if not group:
+                del self._window[item]
         if not taken:
             return None
         self._batches += 1
@@ -78,6 +85,14 @@ class OpenBatches:
         """Count what was handed out and came back, and leave it for a rerun."""
         while self._returned:
             self._summary.unfinished[outcome] += len(self._returned.popleft().visits)
+
+    def _item_for(self, worker: str) -> str:
+        """Return the item that a worker is at, else one that no other is at, if there is any."""
+        if (item := self._items.get(worker)) not in self._window:
+            others = set(self._items.values())
+            item = next((each for each in self._window if each not in others), next(iter(self._window)))
+            self._items[worker] = item
+        return str(item)
 
     def _needed(self, visits: Sequence[RaterVisit]) -> list[RaterVisit]:
         """Return the visits that a live study still needs, else all."""
@@ -99,8 +114,9 @@ class OpenBatches:
                     opened.setdefault(state.visit.assignment_id, []).append(state.visit)
                 finished += not state.open
             drawn = self._store.assignments.draws(list(opened), "llm") if self._stopping is None else {}
-            first = {name: first_item(drawn[name][0]) for name in opened if name in drawn}
-            self._window.extend(opened[name] for name in sorted(opened, key=lambda name: first.get(name, "")))
+            for name, visits in opened.items():
+                first = first_item(drawn[name][0]) if name in drawn else ""
+                self._window.setdefault(first, deque()).append(visits)
             self._place += len(chunk)  # all at once: a store that goes away meanwhile is read again
             self._summary.finished_before += finished
         return bool(self._window)

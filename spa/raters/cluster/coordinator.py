@@ -6,33 +6,35 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from spa.errors import PlatformError, ResponseError, StudyError, expected_got
+from spa.errors import PlatformError, ResponseError
 from spa.journal import Journal
 from spa.raters.budget import RaterBudget, budget_message
 from spa.raters.cluster.batches import OpenBatches, VisitBatch, add_summary
 from spa.raters.cluster.grants import BudgetGrants
+from spa.raters.cluster.progress import ClusterProgress
+from spa.raters.cluster.runs import ORPHANS, begin_run, run_fact
 from spa.raters.cluster.worker import (
     BatchEnd,
+    EndpointLimit,
     HandedOut,
     WorkerSetup,
     ended_by,
+    heed,
     rate_batch,
-    run_fact,
     stop_batch,
-    workers_of,
 )
-from spa.raters.cluster.worker_pool import AWAY, WorkerPool
+from spa.raters.cluster.worker_pool import AWAY, LOST, WorkerPool
 from spa.raters.estimate import estimate, spent_before
 from spa.raters.prompt_messages import PromptWriter
 from spa.raters.run import MAX_FAILED_VISITS, Forms
 from spa.raters.stopping import RaterStopping
 from spa.raters.summary import Progress, RatingSummary
 from spa.raters.visits import KIND, RaterVisit
-from spa.responses.run_lock import AlreadyRunning, exclusive_run
 from spa.responses.store import Store
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 POLL = 0.05  # seconds between looks at what has ended
 LOOK = 1.0  # seconds between looks at which workers there are
+FETCH = 10.0  # seconds in which a result comes, unless its worker is gone
 BATCH = 20.0  # seconds that a batch is to take
 SHORTER = 8  # times, at most, near the end: each batch opens a connection
 GROWTH = 4  # times the visits of the last batch, at most
@@ -48,35 +51,6 @@ MOST_VISITS = 2000  # in a batch
 AHEAD = 1  # batches that wait at a worker, beside the one it is at
 MOST_LOST = 5  # times that a batch is lost before it is taken to be the reason
 SAMPLE = 40  # visits whose cost is estimated
-ORPHANS = 60.0  # seconds that workers of an earlier run may finish in
-
-
-def begin_run(
-    store: Store, rater_id: str, run: str = "", *, say: Callable[[str], object], wait: float = ORPHANS
-) -> None:
-    """Wait until no worker of an earlier run is at work, and note which run hands out batches from now on.
-
-    Raises
-    ------
-    PlatformError
-        If one still is after ``wait`` seconds.
-    """
-    until, waiting = time.monotonic() + wait, False
-    while True:
-        try:
-            with exclusive_run(store.name, workers_of(rater_id), store.reading):
-                if run or store.meta(run_fact(rater_id)):
-                    store.set_meta(run_fact(rater_id), run)
-                return
-        except AlreadyRunning as error:
-            if time.monotonic() > until:
-                place = f"{store.name}: rater {rater_id!r}"
-                do = "end the workers of the earlier --cluster, such as its SLURM jobs, and start again"
-                raise PlatformError(expected_got(place, "no worker of an earlier run", "one at work", do)) from error
-        if not waiting:
-            say(f"waiting for workers of an earlier run of {rater_id!r} to finish")
-        waiting = True
-        time.sleep(0.5)
 
 
 def rate_on_cluster(
@@ -136,7 +110,7 @@ class ClusterRun:
     ) -> None:
         self._client: Any = client
         self._store, self._setup = store, setup
-        self._budget, self._progress, self._stopping = rater_budget, progress, stopping
+        self._budget, self._stopping = rater_budget, stopping
         self._rater = setup.rater
         self.summary = RatingSummary(rater=self._rater.id, visits=len(visits))
         self._open = OpenBatches(store, visits, self.summary, stopping)
@@ -144,17 +118,34 @@ class ClusterRun:
         self._pool = WorkerPool(client, self._rater, self.summary.notes)
         self._tasks: dict[int, BatchTask] = {}
         self._later: list[tuple[float, VisitBatch]] = []  # when a batch is put back
-        self._partial: dict[int, Mapping[str, Any]] = {}  # counts of batches under way
+        self._progress = ClusterProgress(self.summary, progress)
         self._size = 1  # visits of the next batch
-        self._rate: float | None = None  # requests a second, of all workers
+        self._limit: EndpointLimit | None = None  # what the endpoint let a worker know last
+        self._limit_at = 0.0  # when it was known
+        self._limit_is_new = False  # to the other workers
         self._too_little = 0.0  # a share of the budget with which nothing could be asked
         self._failed = 0  # visits in a row that nobody answered
         self._stopped = False
         self._free = setup.price is None or setup.price.input + setup.price.output == 0
-        self._began, self._began_at = time.monotonic(), time.time()
+        self._began_at = time.time()
 
     def run(self) -> RatingSummary:
         """Have all visits answered."""
+        from distributed.client import ClosedClientError
+
+        try:
+            self._hand_out_all()
+        except ClosedClientError as error:
+            raise PlatformError(LOST.format("it does not answer")) from error
+        if self._grants.lost and not self._stopped:
+            self._reclaim(wait=0.0)
+        if self._stopping is not None:
+            self.summary.notes += self._stopping.notes()
+        self.summary.cost = self._budget.spent_now if self._budget.counts else None
+        self._report()
+        return self.summary
+
+    def _hand_out_all(self) -> None:
         self._client.subscribe_topic(self._setup.topic, self._heard)
         try:
             with self._stop_on_interrupt():
@@ -168,13 +159,6 @@ class ClusterRun:
             self._client.unsubscribe_topic(self._setup.topic)
             for task in self._tasks.values():
                 task.future.cancel()
-        if self._grants.lost and not self._stopped:
-            self._reclaim(wait=0.0)
-        if self._stopping is not None:
-            self.summary.notes += self._stopping.notes()
-        self.summary.cost = self._budget.spent_now if self._budget.counts else None
-        self._report()
-        return self.summary
 
     def _is_over(self) -> bool:
         """Do what there is to do now; tell whether nothing more is."""
@@ -185,6 +169,9 @@ class ClusterRun:
             if task.future.status != "pending" or self._pool.ids.get(task.worker) != task.handed.worker_id:
                 del self._tasks[number]
                 self._collect(task)
+        if self._limit_is_new:  # at once, but not with each of a hundred replies
+            self._limit_is_new = False
+            self._on_workers(heed, self._limit_now())
         now = time.monotonic()
         for due, batch in [one for one in self._later if one[0] <= now or self._stopped]:
             self._later.remove((due, batch))
@@ -204,7 +191,7 @@ class ClusterRun:
                 share = self._pool.share(worker, at_work)
                 if share < 1:
                     continue
-                batch = self._while_store_is_away(lambda: self._open.take(self._visits_of_a_batch()))
+                batch = self._while_store_is_away(partial(self._open.take, self._visits_of_a_batch(), worker))
                 if batch is None:
                     return False
                 if not self._submit(batch, worker, share):
@@ -225,7 +212,7 @@ class ClusterRun:
             worker_id=self._pool.ids[worker],
             budget=self._grants.grant(batch, least=2 * self._too_little),
             concurrency=share,
-            rate=None if self._rate is None else self._rate / len(self._pool.used),
+            limit=self._limit_now(),
         )
         resources = {"GPU": 1} if self._pool.gpus else None
         future = self._client.submit(
@@ -239,7 +226,7 @@ class ClusterRun:
     def _collect(self, task: BatchTask) -> None:
         """Count a batch that has ended, or have it handed out again."""
         batch = task.handed.batch
-        self._partial.pop(batch.number, None)
+        self._progress.forget(batch.number)
         end = result_of(task.future)
         if end is None or (end.ended == "overtaken" and not end.seconds):
             task.future.cancel()
@@ -249,13 +236,14 @@ class ClusterRun:
             return
         part = end.summary
         self._grants.settle(batch, end.cost, finished=part.finished)
+        finished = self.summary.finished
         batch = add_summary(self.summary, part, batch)
         self.summary.cost = self._budget.spent_now if self._budget.counts else None
         if self._stopping is not None:
-            for _ in range(part.finished):
+            for _ in range(self.summary.finished - finished):
                 self._stopping.count_visit()
-        if end.rate is not None:
-            self._rate = end.rate * max(1, len(self._pool.used))
+        if end.limit is not None and end.limit.rate is not None:
+            self._limit, self._limit_at = end.limit, time.monotonic()
         if end.ended == "refused":
             raise PlatformError(str(end.problem))
         if end.ended in ("overtaken", "store away"):
@@ -335,29 +323,38 @@ class ClusterRun:
         return True
 
     def _heard(self, event: tuple[float, Mapping[str, Any]]) -> None:
-        """Note how far a batch is; called by the client's own thread."""
+        """Note how far a batch is, and what the endpoint asks for; called by the client's own thread."""
         counts = event[1]
         if counts["batch"] in self._tasks:
-            self._partial[counts["batch"]] = counts
+            self._progress.note(counts)
+        if "limit" in counts:
+            rate, pause = counts["limit"]
+            self._limit = EndpointLimit(run=self._setup.run, rate=rate, pause=pause)
+            self._limit_at, self._limit_is_new = time.monotonic(), True
+
+    def _limit_now(self) -> EndpointLimit | None:
+        """Return what is known of the endpoint, with what is left of its pause."""
+        if (limit := self._limit) is None:
+            return None
+        return replace(limit, pause=max(0.0, limit.pause - (time.monotonic() - self._limit_at)))
 
     def _report(self) -> None:
-        self.summary.workers = len(self._pool.ids)
-        self.summary.seconds = time.monotonic() - self._began
-        if self._progress is None:
-            return
-        partial = list(self._partial.values())
-        now = replace(self.summary, outcomes=self.summary.outcomes.copy())
-        for name in ("finished", "answered", "shared", "prompt_tokens", "completion_tokens"):
-            setattr(now, name, getattr(now, name) + sum(counts[name] for counts in partial))
-        now.outcomes["ok"] += sum(counts["outcomes"] for counts in partial)
-        if now.cost is not None:
-            now.cost += sum(counts["cost"] or 0.0 for counts in partial)
-        self._progress(now)
+        self._progress.report(len(self._pool.ids))
+
+    def _on_workers(self, work: Callable[..., None], *arguments: object) -> None:
+        """Have the workers at work do something at once, without waiting for one that does not hear."""
+        from distributed.client import ClosedClientError
+
+        workers = list({task.worker for task in list(self._tasks.values())})
+
+        def run() -> None:
+            with suppress(OSError, RuntimeError, ClosedClientError):  # the next look says that the cluster is gone
+                self._client.run(work, *arguments, workers=workers, on_error="ignore")
+
+        threading.Thread(target=run, daemon=True).start()
 
     def _stop_workers(self) -> None:
-        """Have the workers end their batches, without waiting for one that does not hear."""
-        arguments = {"on_error": "ignore", "workers": list({task.worker for task in self._tasks.values()})}
-        threading.Thread(target=self._client.run, args=(stop_batch,), kwargs=arguments, daemon=True).start()
+        self._on_workers(stop_batch)
 
     @contextmanager
     def _stop_on_interrupt(self) -> Iterator[None]:
@@ -386,29 +383,10 @@ def result_of(future: Any) -> BatchEnd | None:
 
     if future.status == "finished":
         try:
-            end: BatchEnd = future.result(timeout=LOOK * 10)
+            end: BatchEnd = future.result(timeout=FETCH)
         except (OSError, TimeoutError):  # the result was on a worker that is gone
             return None
         return end
     if future.status == "error" and not isinstance(error := future.exception(), KilledWorker | OSError):
         raise error
     return None
-
-
-def refuse_unfit(store: Store, provider: str, *, local: bool, simulate: bool) -> None:
-    """Refuse what cannot be rated on a cluster.
-
-    Raises
-    ------
-    StudyError
-        For batch files, and away from this machine for a store or an endpoint that is on it.
-    """
-    if provider == "batch":
-        raise StudyError('--cluster: expected provider = "chat", "responses" or "local", got "batch"; rate without it')
-    if store.is_file and not local:
-        raise StudyError(
-            f"--cluster: expected a store that all machines reach, got the SQLite file {store.name}; build into "
-            "PostgreSQL (--store postgresql://HOST/NAME), or use --cluster local"
-        )
-    if simulate and not local:
-        raise StudyError('--cluster: expected "local" with --simulate, whose endpoint is on this machine; name it')

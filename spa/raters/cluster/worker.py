@@ -14,7 +14,10 @@ import numpy as np
 from spa.errors import SpaError
 from spa.raters.budget import Price, RaterBudget
 from spa.raters.cluster.batches import VisitBatch
+from spa.raters.cluster.progress import COUNTED
+from spa.raters.cluster.runs import run_fact, workers_of
 from spa.raters.endpoints.endpoint import LLMEndpoint
+from spa.raters.endpoints.rate_limiter import RateLimiter
 from spa.raters.prompt_messages import PromptWriter
 from spa.raters.run import MAX_SAMPLES, Forms, RatingRun
 from spa.raters.summary import RatingSummary
@@ -51,7 +54,20 @@ class WorkerSetup:
     @property
     def topic(self) -> str:
         """Where workers report how far they are."""
-        return f"spa-rate-{self.run}"
+        return f"spa-rate-{self.run.split()[0]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointLimit:
+    """What the endpoint of a run has let one worker know, for all of them.
+
+    ``rate`` is in requests a second for each request at once that a worker may have; for ``pause`` seconds nothing is
+    to be sent.
+    """
+
+    run: str
+    rate: float | None
+    pause: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +78,7 @@ class HandedOut:
     worker_id: str  # a process; another one at the same address leaves it alone
     budget: float | None
     concurrency: int
-    rate: float | None  # requests a second that the endpoint has been seen to let through
+    limit: EndpointLimit | None = None  # for a worker that knows of none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +93,7 @@ class BatchEnd:
     summary: RatingSummary
     cost: float = 0.0
     seconds: float = 0.0
-    rate: float | None = None
+    limit: EndpointLimit | None = None
     problem: str | None = None
 
 
@@ -93,16 +109,7 @@ class OpenedStudy:
 
 _opened: list[OpenedStudy] = []  # one at most
 _under_way: list[RatingRun] = []
-
-
-def run_fact(rater_id: str) -> str:
-    """Return the name of the fact that tells which run of a rater hands out batches."""
-    return f"cluster run of rater {rater_id}"
-
-
-def workers_of(rater_id: str) -> str:
-    """Return the name of the lock that workers share."""
-    return f"{rater_id} on a cluster"
+_limiters: dict[str, RateLimiter] = {}  # of the batch under way or the last one, by its run
 
 
 def worker_id(dask_worker: Any) -> str:
@@ -114,6 +121,29 @@ def stop_batch() -> None:
     """End the batch under way once its requests are answered."""
     for run in _under_way:
         run.stop()
+
+
+def heed(limit: EndpointLimit) -> None:
+    """Take over what the endpoint has let another worker know."""
+    limiter = _limiters.get(limit.run) or new_limiter(limit.run, 1)
+    limiter.learn(None if limit.rate is None else limit.rate * limiter.most, limit.pause)
+
+
+def new_limiter(run: str, most: int, known: EndpointLimit | None = None) -> RateLimiter:
+    """Return the limiter of a batch, which begins with what this process knows of the endpoint, else ``known``."""
+    limiter = RateLimiter(most)
+    if (known := limit_of(run) or known) is not None:
+        limiter.learn(None if known.rate is None else known.rate * most, known.pause)
+    _limiters[run] = limiter
+    return limiter
+
+
+def limit_of(run: str) -> EndpointLimit | None:
+    """Return what this process knows of the endpoint of a run."""
+    if (limiter := _limiters.get(run)) is None:
+        return None
+    rate = None if limiter.rate is None else limiter.rate / limiter.most
+    return EndpointLimit(run=run, rate=rate, pause=limiter.pause)
 
 
 def rate_batch(setup: WorkerSetup, handed: HandedOut) -> BatchEnd:
@@ -155,7 +185,7 @@ def rate_batch(setup: WorkerSetup, handed: HandedOut) -> BatchEnd:
         summary=summary,
         cost=rater_budget.spent_now + rater_budget.reserved,
         seconds=time.monotonic() - began,
-        rate=None if run is None else run.rate,
+        limit=limit_of(setup.run),
         problem=problem,
     )
 
@@ -165,6 +195,7 @@ def study_of(setup: WorkerSetup) -> OpenedStudy:
     if _opened and _opened[0].run == setup.run:
         return _opened[0]
     while _opened:
+        _limiters.pop(_opened[0].run, None)
         _opened.pop().forms.close()
     forms, prompts = setup.open_study()
     if forms.store.fingerprint != setup.fingerprint:
@@ -182,6 +213,7 @@ def rating_run(setup: WorkerSetup, handed: HandedOut, opened: OpenedStudy, rater
     local = rater.provider == "local"
     endpoint = opened.endpoint or setup.open_endpoint(rater)
     opened.endpoint = endpoint if local else None
+    most = 1 if local else min(handed.concurrency, len(handed.batch.visits))
     return RatingRun(
         forms=opened.forms,
         prompts=opened.prompts,
@@ -189,11 +221,11 @@ def rating_run(setup: WorkerSetup, handed: HandedOut, opened: OpenedStudy, rater
         rater_budget=rater_budget,
         rater=rater,
         samples=MAX_SAMPLES if setup.several and rater.provider == "chat" else 1,
-        most=1 if local else min(handed.concurrency, len(handed.batch.visits)),
+        most=most,
         sleep=asyncio.sleep,
         rng=np.random.default_rng(),
         progress=None,
-        rate=handed.rate,
+        limiter=new_limiter(setup.run, most, handed.limit),
     )
 
 
@@ -208,13 +240,15 @@ class ProgressReports:
     key: str = ""
     abandoned: bool = False
     _last: float = 0.0
+    _complaints: int = 0  # of the endpoint, that were sent on
 
     def __post_init__(self) -> None:
         self.key = self.worker.get_current_task()
 
     def report(self, summary: RatingSummary) -> None:
-        """Send the counts so far, a second after the last ones at the earliest."""
-        if (now := time.monotonic()) - self._last < REPORT_SECONDS:
+        """Send the counts so far, a second after the last ones at the earliest; what the endpoint asks for at once."""
+        now, complaints = time.monotonic(), _limiters[self.setup.run].complaints
+        if complaints == self._complaints and now - self._last < REPORT_SECONDS:
             return
         self._last = now
         task = self.worker.state.tasks.get(self.key)
@@ -222,9 +256,11 @@ class ProgressReports:
             self.abandoned = True
             self.run.stop()
             return
-        names = ("finished", "answered", "shared", "prompt_tokens", "completion_tokens")
-        counts = {name: getattr(summary, name) for name in names}
+        counts: dict[str, Any] = {name: getattr(summary, name) for name in COUNTED}
         counts |= {"outcomes": sum(summary.outcomes.values()), "cost": summary.cost}
+        if complaints > self._complaints and (limit := limit_of(self.setup.run)) is not None:
+            self._complaints = complaints
+            counts["limit"] = (limit.rate, limit.pause)
         self.worker.log_event(self.setup.topic, {"batch": self.handed.batch.number, **counts})
 
 

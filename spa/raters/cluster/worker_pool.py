@@ -14,6 +14,7 @@ from spa.study.raters import Rater
 if TYPE_CHECKING:
     import distributed
 
+LOST = "the scheduler of the cluster is lost ({}); run the command again, what is answered is kept"
 AWAY = 300.0  # seconds that a store may be away, or a cluster without workers
 
 
@@ -31,7 +32,8 @@ class WorkerPool:
     """
 
     def __init__(self, client: distributed.Client, rater: Rater, notes: list[str]) -> None:
-        self._client, self._rater, self._notes = client, rater, notes
+        self._client: Any = client
+        self._rater, self._notes = rater, notes
         self._unfit: set[str] = set()
         self._looks = 0
         self.ids: dict[str, str] = {}
@@ -68,9 +70,10 @@ class WorkerPool:
         """
         self.looked = time.monotonic()
         try:
-            found: Mapping[str, Any] | None = self._client.scheduler_info().get("workers")
-            if found is None:  # of a scheduler that does not answer only this much is known
+            if self._client.scheduler is None:  # it did not answer for a while
                 raise OSError("it does not answer")
+            # scheduler_info() may return what the client asks for itself now and then, which names no workers
+            found: Mapping[str, Any] = self._client.sync(self._client.scheduler.identity)["workers"]
             self.gpus = self._rater.provider == "local" and any("GPU" in one["resources"] for one in found.values())
             there = [name for name, one in found.items() if not self.gpus or "GPU" in one["resources"]]
             new = [name for name in there if name not in self.ids and name not in self._unfit]
@@ -79,9 +82,7 @@ class WorkerPool:
             ids: Mapping[str, str] = self._client.run(worker_id, workers=new, on_error="ignore") if new else {}
         except (OSError, RuntimeError, TimeoutError) as error:  # of Dask: CommClosedError, a client that is closed
             if self._client.status in ("closing", "closed") or self.looked - self._seen > AWAY:
-                raise PlatformError(
-                    f"the scheduler of the cluster is lost ({error}); run the command again, what is answered is kept"
-                ) from error
+                raise PlatformError(LOST.format(error)) from error
             return
         self._looks += 1
         self.ids = {name: known for name in there if (known := self.ids.get(name) or ids.get(name))}

@@ -52,6 +52,7 @@ class RateLimiter:
         self.most = most
         self.concurrency = float(most)
         self.rate = rate  # requests a second; None until the endpoint says "too many"
+        self.complaints = 0  # replies that said "too many", or how long to wait
         self._clock = clock
         self._sleep = sleep
         self._under_way = 0
@@ -81,6 +82,21 @@ class RateLimiter:
                 self._under_way -= 1
                 self._slots.notify(2)  # one in its place, and one more where the number grows
 
+    @property
+    def pause(self) -> float:
+        """How many seconds nothing is to be sent."""
+        return max(0.0, self._paused_until - self._clock())
+
+    def learn(self, rate: float | None, pause: float) -> None:
+        """Take over what the endpoint told another process: requests a second, and how long to send nothing.
+
+        Any thread may call it.
+        """
+        now = self._clock()
+        self._paused_until = max(self._paused_until, now + pause)
+        if self.rate is None and rate is not None:  # else what this process has found is nearer to its share
+            self.rate, self._since, self._grown = rate, now, now
+
     async def _turn(self) -> None:
         """Wait until no pause is on and the rate allows one more request; one after the other."""
         async with self._turns:
@@ -97,6 +113,7 @@ class RateLimiter:
             wait = max(wait or 0.0, min(reply.hint.reset, USED_UP))
         if wait is not None:
             self._paused_until = max(self._paused_until, now + min(wait, LONGEST_PAUSE))
+        self.complaints += reply.outcome == "http_429" or reply.retry_after is not None
         if reply.outcome == "http_429":
             self._too_many(began, now, wait or 0.0)
         elif reply.outcome in OVERLOADED:

@@ -1,26 +1,30 @@
-"""``spa prolific collect`` and ``reconcile``: compare Prolific's submissions with the store."""
+"""``spa prolific collect``, ``reconcile`` and ``journal``."""
 
 from __future__ import annotations
 
+import datetime
+import json
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from prolific.commands.shared import json_option, print_json, study_options
-from spa.commands.options import every_option
+from spa.commands.options import StudyLocation, every_option, store_option, study_argument
 
 if TYPE_CHECKING:
     from prolific.collecting import SessionReconciliation
+    from spa.journal import JournalEntry
 
 
 @click.command(epilog="Example: spa prolific collect my-study/study.toml --every 60")
 @study_options
 @every_option("the study is completed")
 @json_option
-def collect(study: Path, store: str | None, endpoint_url: str | None, every: float | None, as_json: bool) -> None:
+def collect(location: StudyLocation, every: float | None, as_json: bool) -> None:
     """Update STUDY from Prolific: verify participants, free abandoned places and compare submissions.
 
     Answers are already in the store; this determines which of them count. Participants are excluded from later studies
@@ -29,7 +33,7 @@ def collect(study: Path, store: str | None, endpoint_url: str | None, every: flo
     from prolific.collecting import collect as bring_together
     from prolific.prolific_study import open_prolific_study
 
-    with open_prolific_study(study, store, endpoint_url) as prolific_study:
+    with open_prolific_study(location) as prolific_study:
         prolific_study.need_study(1)
         while True:
             found = [bring_together(prolific_study, session) for session in prolific_study.created()]
@@ -39,18 +43,18 @@ def collect(study: Path, store: str | None, endpoint_url: str | None, every: flo
                 break
             prolific_study.sleep(every)
     if not as_json:
-        click.echo(f"Next: spa prolific reconcile {study}; spa prolific approve {study}")
+        click.echo(f"Next: spa prolific reconcile {location.study}; spa prolific approve {location.study}")
 
 
 @click.command(epilog="Example: spa prolific reconcile my-study/study.toml")
 @study_options
 @json_option
-def reconcile(study: Path, store: str | None, endpoint_url: str | None, as_json: bool) -> None:
+def reconcile(location: StudyLocation, as_json: bool) -> None:
     """List the differences between Prolific's submissions to STUDY and the store, each with a remedy."""
     from prolific.collecting import look_at_all
     from prolific.prolific_study import open_prolific_study
 
-    with open_prolific_study(study, store, endpoint_url) as prolific_study:
+    with open_prolific_study(location) as prolific_study:
         found = look_at_all(prolific_study)
     if as_json:
         print_json(
@@ -103,3 +107,72 @@ def _print_collected(found: list[SessionReconciliation], *, as_json: bool) -> No
         kinds = Counter(each.kind for each in one.differences)
         if kinds:
             click.echo("  differences: " + ", ".join(f"{kind} {n}" for kind, n in sorted(kinds.items())))
+
+
+FACTS = {"amount": "bonuses_amount", "fees": "fees_amount", "vat": "vat_amount", "total": "total_amount"}
+
+
+@click.command(epilog="Example: spa prolific journal my-study/study.toml --open")
+@study_argument
+@store_option
+@click.option("--open", "only_open", is_flag=True, help="Only calls whose outcome is unknown.")
+@json_option
+def journal(study: Path, store: str | None, only_open: bool, as_json: bool) -> None:
+    """List the calls for STUDY that created, changed or paid something on Prolific, with their outcomes.
+
+    No token is needed. A call marked "started" got no answer; run its command again to resolve it.
+    """
+    from prolific.idempotent_calls import KIND
+    from spa.commands.workspace import open_workspace
+    from spa.journal import STARTED, Journal
+
+    with open_workspace(study, store, read_only=True) as workspace:
+        calls = [call for call in Journal(workspace.store).every(KIND) if not only_open or call.outcome == STARTED]
+    if as_json:
+        print_json(
+            [
+                {
+                    "key": call.key,
+                    "attempt": call.attempt,
+                    "begun_at": call.begun_at,
+                    "outcome": call.outcome,
+                    "request": json.loads(call.request),
+                    "facts": dict(call.facts),
+                    "response": call.response,
+                    **_amounts(call, workspace.study.people.currency),
+                }
+                for call in calls
+            ]
+        )
+        return
+    for call in calls:
+        begun = datetime.datetime.fromtimestamp(call.begun_at, datetime.UTC).strftime("%Y-%m-%d %H:%M:%S")
+        click.echo(f"{begun}  {call.outcome:<10} {call.key} (attempt {call.attempt})")
+        if call.response:
+            click.echo(f"    {call.response}")
+    if not calls:
+        click.echo("no such calls")
+
+
+def _amounts(call: JournalEntry, currency: str) -> dict[str, Any]:
+    """Return the amounts of a call in major units with their currency; ``request`` and ``facts`` have cents."""
+    from prolific.api.money import json_amount
+
+    request: dict[str, Any] = json.loads(call.request)
+    bonuses = request.get("amounts") or {line["name"]: line["amount"] for line in request.get("bonuses", ())}
+    amounts: dict[str, Any] = {key: json_amount(call.facts[name]) for name, key in FACTS.items() if name in call.facts}
+    if "reward" in request:
+        amounts["reward_amount"] = json_amount(request["reward"])
+    if bonuses:
+        amounts["bonus_amounts"] = {name: json_amount(amount) for name, amount in bonuses.items()}
+    if screened_out := dict(_screened_out(request)):
+        amounts["screened_out_amounts"] = {code: json_amount(amount) for code, amount in screened_out.items()}
+    return {"currency": currency, **amounts} if amounts else {}
+
+
+def _screened_out(request: dict[str, Any]) -> Iterator[tuple[str, int]]:
+    """Yield the codes of a study that pay those screened out, and how many cents."""
+    for entry in request.get("completion_codes", ()):
+        for action in entry["actions"]:
+            if "fixed_screen_out_reward" in action:
+                yield entry["code"], action["fixed_screen_out_reward"]

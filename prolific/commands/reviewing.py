@@ -1,0 +1,261 @@
+"""``spa prolific approve``, ``reject`` and ``bonus``."""
+
+from __future__ import annotations
+
+import sys
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from prolific.commands.shared import announce, json_option, print_json, study_options, yes_option
+from spa.commands.options import StudyLocation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prolific.api.records import SubmissionRecord
+    from prolific.bonuses import ProlificBonusPayer
+    from prolific.prolific_study import ProlificStudy
+    from spa.platforms.bonuses import Bonus
+    from spa.platforms.review import ReviewQueue
+
+
+@click.command(epilog="Example: spa prolific approve my-study/study.toml --yes")
+@study_options
+@click.option("--also", metavar="SUBMISSION", multiple=True, help="Approve this one too, in any case; repeatable.")
+@click.option("--except", "except_for", metavar="SUBMISSION", multiple=True, help="Skip this submission; repeatable.")
+@yes_option("Approve and pay")
+@json_option
+def approve(
+    location: StudyLocation, also: tuple[str, ...], except_for: tuple[str, ...], yes: bool, as_json: bool
+) -> None:
+    """Approve the submissions to STUDY whose answers are complete, whatever code was entered.
+
+    Participants excluded from the analysis are still paid. Submissions that need a decision are listed with the
+    reason. Where two reviewers decide, only what both or a third approved.
+    """
+    from prolific.api.money import json_amount, money
+    from prolific.approving import sort_out
+    from prolific.collecting import collect
+    from prolific.prolific_study import open_prolific_study
+    from spa.platforms.review import decided_by_reviewers, lines_to_look_at
+
+    sessions = []
+    with open_prolific_study(location, alone=True, announce=announce) as prolific_study:
+        prolific_study.need_study(1)
+        decided = decided_by_reviewers(prolific_study.store)
+        for session in prolific_study.created():
+            queue = sort_out(collect(prolific_study, session), decided, also=also, except_for=except_for)
+            number = len(queue.approve)
+            rewards = number * prolific_study.platform.studies.fetch(prolific_study.need_study(session)).reward
+            if not as_json:
+                click.echo(
+                    f"session {session}: {number} to approve, rewards {money(rewards, prolific_study.offer.currency)} "
+                    f"(reserved at publication; fees extra); {len(queue.look_at)} need a decision"
+                )
+                looked_at = (
+                    (f"{record.submission_id} of {record.participant_id}", reason) for record, reason in queue.look_at
+                )
+                for line in lines_to_look_at(looked_at):
+                    click.echo(f"  {line}")
+            done, waiting = (
+                (0, ()) if not yes or not number else _approve(prolific_study, session, queue, hidden=as_json)
+            )
+            sessions.append(
+                {
+                    "session": session,
+                    "to_approve": [one.submission_id for one in queue.approve],
+                    "currency": prolific_study.offer.currency,
+                    "rewards_amount": json_amount(rewards),
+                    "approved": done,
+                    "still_waiting": list(waiting),
+                    "to_look_at": {record.submission_id: reason for record, reason in queue.look_at},
+                }
+            )
+            if yes and number and not as_json:
+                click.echo(f"  approved: {done}" + (f"; still being approved: {len(waiting)}" if waiting else ""))
+    if as_json:
+        print_json(sessions)
+    elif not yes:
+        click.echo("Nothing was approved; add --yes to approve and pay.")
+
+
+def _approve(
+    prolific_study: ProlificStudy, session: int, queue: ReviewQueue[SubmissionRecord], *, hidden: bool
+) -> tuple[int, tuple[str, ...]]:
+    """Approve while a progress bar follows the platform."""
+    from prolific.approving import approve_all
+
+    if hidden:
+        return approve_all(prolific_study, session, queue.approve)
+    with click.progressbar(length=len(queue.approve), label="approving", file=sys.stderr) as bar:
+        return approve_all(prolific_study, session, queue.approve, lambda done: bar.update(done - bar.pos))
+
+
+@click.command(
+    epilog="Examples: spa prolific reject my-study/study.toml --propose rejections.toml; "
+    "spa prolific reject my-study/study.toml --from rejections.toml --yes"
+)
+@study_options
+@click.option(
+    "--propose", type=click.Path(path_type=Path, dir_okay=False), help="Write possible rejections to this TOML file."
+)
+@click.option(
+    "--from",
+    "decided",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Reject the submissions that this file marks with reject = true.",
+)
+@yes_option("Reject and withhold pay")
+def reject(location: StudyLocation, propose: Path | None, decided: Path | None, yes: bool) -> None:
+    """Reject submissions to STUDY within Prolific's rules.
+
+    --propose writes the possible rejections to a file for you to decide; --from checks and sends them. Exclusion from
+    the analysis is no reason to reject. Often it is enough to ask for a return: spa prolific message --ask-return.
+    """
+    from prolific import rejecting
+    from prolific.collecting import look_at_all
+    from prolific.prolific_study import open_prolific_study
+    from spa.platforms.review import decided_by_reviewers
+    from spa.responses.two_reviewers import two_decide
+
+    if (propose is None) == (decided is None):
+        raise click.UsageError("expected either --propose or --from")
+    with open_prolific_study(location, alone=True, announce=announce) as prolific_study:
+        known = {
+            submission_id: (one.session, facts)
+            for one in look_at_all(prolific_study)
+            for submission_id, facts in rejecting.gather_facts(prolific_study, one).items()
+        }
+        standing = decided_by_reviewers(prolific_study.store)
+        if propose is not None:
+            found = rejecting.propose([facts for _, facts in known.values()], standing)
+            rejecting.write_proposals(propose, found)
+            click.echo(
+                f"{len(found)} possible rejections in {propose}; decide on each there, then use --from {propose}"
+            )
+            return
+        assert decided is not None
+        with prolific_study.store.reading() as connection:
+            by_two = standing if two_decide(connection) else None
+        cases = rejecting.check_cases(decided, rejecting.read_proposals(decided), known, by_two)
+        for case in cases:
+            click.echo(f"{case.proposal.submission}: {case.proposal.category}: {case.proposal.message}")
+        if not yes:
+            click.echo(f"Nothing was rejected; {len(cases)} comply with the rules; add --yes to reject.")
+            return
+        for case in cases:
+            record = rejecting.reject(prolific_study, case)
+            click.echo(f"  {record.submission_id}: {record.status}")
+
+
+@click.command(epilog="Example: spa prolific bonus my-study/study.toml --from bonuses.csv --yes")
+@study_options
+@click.option(
+    "--from",
+    "listed",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="CSV file with recipient (submission or participant id), amount (such as 1.50) and reason.",
+)
+@click.option("--completion", is_flag=True, help="Pay the study's completion bonus to those approved in all sessions.")
+@click.option("--decided", is_flag=True, help="Pay the bonuses that reviewers decided on in the dashboard.")
+@click.option("--cap", metavar="AMOUNT", help="Limit on each bonus, such as 1.50. [default: the reward]")
+@click.option(
+    "--settle",
+    "settlement",
+    type=click.Choice(["paid", "unpaid"]),
+    help="Outcome seen on the platform for a payment without an answer.",
+)
+@yes_option("Pay")
+def bonus(
+    location: StudyLocation,
+    listed: Path | None,
+    completion: bool,
+    decided: bool,
+    cap: str | None,
+    settlement: Literal["paid", "unpaid"] | None,
+    yes: bool,
+) -> None:
+    """Pay bonuses to participants of STUDY, after printing their cost with fees.
+
+    Each submission gets at most one bonus per reason, however often the command is run.
+    """
+    from prolific.api.money import cents, major, money
+    from prolific.bonuses import (
+        ProlificBonusPayer,
+        bonuses_of_reviewers,
+        check_bonuses,
+        completion_bonuses,
+        read_bonuses,
+    )
+    from prolific.collecting import look_at_all
+    from prolific.prolific_study import open_prolific_study
+
+    if [listed is not None, completion, decided].count(True) != 1:
+        raise click.UsageError("expected one of --from, --completion and --decided")
+    with open_prolific_study(location, alone=True, announce=announce) as prolific_study:
+        prolific_study.need_study(1)
+        payer, currency = ProlificBonusPayer(prolific_study), prolific_study.offer.currency
+        payer.settle(settlement)
+        collected = look_at_all(prolific_study)
+        if listed is not None:
+            bonuses = read_bonuses(listed, collected)
+        else:
+            bonuses = (completion_bonuses if completion else bonuses_of_reviewers)(prolific_study, collected)
+        most = prolific_study.table.bonus_cap or major(prolific_study.offer.reward)
+        if completion:
+            most = max([most, *(one.amount for one in bonuses)])
+        check_bonuses(bonuses, cap=most if cap is None else _amount(cap), currency=currency)
+        paid, unpaid = payer.paid(), payer.unpaid(bonuses)
+        click.echo(f"{len(bonuses)} bonuses, {len(bonuses) - len(unpaid)} already paid, {len(unpaid)} to pay")
+        for one in bonuses:
+            before = paid.get(payer.name(one), one.amount)
+            if before != one.amount:
+                click.echo(_corrected(one, before, currency))
+        for one in unpaid:
+            click.echo(f"  {one.submission_id}: {money(cents(one.amount), currency)} for {one.purpose}")
+        for group in payer.groups(unpaid):
+            _pay(payer, group, currency, yes=yes)
+    if unpaid and not yes:
+        click.echo("Nothing was paid; add --yes to pay.")
+
+
+def _pay(payer: ProlificBonusPayer, group: Sequence[Bonus], currency: str, *, yes: bool) -> None:
+    from prolific.api.money import money
+
+    batch = payer.set_up(group)
+    click.echo(
+        f"session {group[0].session}: bonuses {money(batch.amount, currency)}, fees {money(batch.fees, currency)}, "
+        f"taxes {money(batch.vat, currency)}, total {money(batch.total, currency)} (as quoted by Prolific)"
+    )
+    if not yes:
+        return
+    number = len(list(payer.pay(group)))
+    *_, payment = payer.payments()
+    unseen = payer.count_unseen(payment.entry)
+    click.echo(f"  paid: {number}" + (f"; not yet shown by Prolific: {unseen}" if unseen else ""))
+
+
+def _corrected(one: Bonus, paid: Decimal, currency: str) -> str:
+    """Explain an amount that differs from the one paid for the same reason."""
+    from prolific.api.money import cents, money
+
+    was, now = money(cents(paid), currency), money(cents(one.amount), currency)
+    line = f"  {one.submission_id}: expected {was} for {one.purpose}, as paid, got {now}: "
+    if one.amount < paid:
+        return line + "a payment cannot be reduced"
+    return line + (
+        f"the difference of {money(cents(one.amount - paid), currency)} is not paid; list it with another reason, "
+        f"such as {one.purpose} (correction)"
+    )
+
+
+def _amount(text: str) -> Decimal:
+    from prolific.api.money import cents, major
+
+    try:
+        return major(cents(Decimal(text)))
+    except (InvalidOperation, ValueError) as error:
+        raise click.BadParameter(f"expected an amount such as 1.50, got {text!r}", param_hint="--cap") from error

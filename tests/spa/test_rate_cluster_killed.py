@@ -1,0 +1,173 @@
+"""Workers, schedulers and clients are killed at random times: no form is lost, and none asked anew but those under way.
+
+The processes are forks of one that has imported everything, so that ten kills take seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import random
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+import distributed
+
+from spa import cluster
+from spa.cli import main
+from spa.raters.cluster import coordinator
+from tests.postgres import postgres_cluster as postgres_cluster
+from tests.postgres import postgres_url as postgres_url
+from tests.spa.cluster_bench import check_asked_once
+from tests.spa.rehearsed import spa
+from tests.spa.scripted_server import Served, scripted
+from tests.spa.small_study import write_study
+from tests.spa.test_rater_exactly_once import CONCURRENCY, judge, slow
+
+FORKS = multiprocessing.get_context("forkserver")
+IMPORTED = [
+    "spa.raters.endpoints.http_endpoint", "spa.commands.rate", "spa.commands.workspace", "spa.raters.run",
+    "sqlalchemy.dialects.postgresql.psycopg", "spa.forms.build", "numpy.random", "rich.progress", __name__,
+]  # fmt: skip
+KILLED = ["worker"] * 6 + ["scheduler"] * 2 + ["client"] * 2
+FORMS = 64
+WORKERS = 2
+
+
+def serve(kind: type[Any], output: Path, **arguments: Any) -> None:
+    """Run a scheduler or a worker until it ends."""
+    silence(output)
+
+    async def run() -> None:
+        async with kind(host="127.0.0.1", **arguments) as server:
+            await server.finished()
+
+    asyncio.run(run())
+
+
+def rate(output: Path, *words: object) -> None:
+    """Run ``spa rate`` with short batches."""
+    silence(output)
+    coordinator.BATCH, coordinator.LOOK = 0.5, 0.2
+    cluster.CONNECT_SECONDS = 3
+    main(["rate", *map(str, words)])
+
+
+def silence(output: Path) -> None:
+    """Write what this process says to a file."""
+    with output.open("a") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    sys.stdout, sys.stderr = os.fdopen(1, "w", buffering=1), os.fdopen(2, "w", buffering=1)
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+    """Wait for something to become true."""
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "it does not come"
+        time.sleep(0.01)
+
+
+class KillableRun:
+    """A scheduler, its workers and a client; who is killed is replaced."""
+
+    def __init__(self, folder: Path, words: list[object]) -> None:
+        self.folder, self.words = folder, words
+        self.started: list[BaseProcess] = []
+        self.schedulers = 0
+        self.start_all()
+
+    def start(self, work: Callable[..., None], *words: object, **arguments: object) -> BaseProcess:
+        """Start a process."""
+        process = FORKS.Process(target=work, args=words, kwargs=arguments, daemon=True)
+        process.start()
+        self.started.append(process)
+        return process
+
+    def start_all(self) -> None:
+        """Start a scheduler with workers, and the command."""
+        self.schedulers += 1
+        self.file = self.folder / f"scheduler-{self.schedulers}.json"
+        log, file = self.folder / "dask.log", str(self.file)
+        self.scheduler = self.start(
+            serve, distributed.Scheduler, log, port=0, scheduler_file=file, **cluster.NO_DASHBOARD
+        )
+        wait_until(self.file.exists)
+        self.workers = [self.start_worker() for _ in range(WORKERS)]
+        self.start_client()
+
+    def start_worker(self) -> BaseProcess:
+        """Start a worker of the scheduler."""
+        given = {"scheduler_file": str(self.file), "nthreads": 1, "memory_limit": 0, "dashboard": False}
+        return self.start(serve, distributed.Worker, self.folder / "dask.log", **given)
+
+    def start_client(self) -> None:
+        """Start the command."""
+        self.output = self.folder / f"client-{len(self.started)}.log"
+        self.client = self.start(rate, self.output, *self.words, "--cluster", f"file:{self.file}")
+
+    def kill(self, victim: str, rng: random.Random) -> None:
+        """Kill one process, and do what a user does then."""
+        assert self.client.is_alive(), self.output.read_text()
+        if victim == "worker":
+            self.workers.pop(rng.randrange(WORKERS)).kill()
+            self.workers.append(self.start_worker())
+        elif victim == "client":
+            self.client.kill()
+            self.start_client()
+        else:
+            self.scheduler.kill()
+            self.client.join(60)
+            assert self.client.exitcode == 1
+            *_, line = self.output.read_text().split("spa: ")
+            assert re.match("the scheduler of the cluster is lost|cluster .* expected a Dask scheduler", line), line
+            self.start_all()
+
+    def end(self) -> None:
+        """Kill what is left."""
+        for process in self.started:
+            process.kill()
+            process.join()
+
+
+@contextmanager
+def killable_run(folder: Path, words: list[object]) -> Iterator[KillableRun]:
+    """Have a run end with a block."""
+    FORKS.set_forkserver_preload(IMPORTED)
+    running = KillableRun(folder, words)
+    try:
+        yield running
+    finally:
+        running.end()
+
+
+def kill_at_random(running: KillableRun, served: Served, rng: random.Random) -> None:
+    """Kill ten processes, each after some further requests."""
+    for victim in rng.sample(KILLED, len(KILLED)):
+        enough = len(served.asked) + rng.randint(1, 3)
+        wait_until(lambda enough=enough: len(served.asked) >= enough)  # type: ignore[misc]
+        time.sleep(rng.uniform(0, 0.1))
+        running.kill(victim, rng)
+
+
+def test_whatever_is_killed_each_form_is_answered_and_only_what_was_under_way_is_asked_again(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    study = write_study(tmp_path)
+    spa("build", study, "--store", postgres_url, "--annotators", FORMS)
+    with scripted(slow(0.4)) as served:
+        rater = judge(tmp_path, served.url)
+        words = [study, "--store", postgres_url, "--rater", rater, "--no-probe", "--limit", FORMS]
+        with killable_run(tmp_path, words) as running:
+            kill_at_random(running, served, random.Random(1))
+            running.client.join(60)
+            assert running.client.exitcode == 0, running.output.read_text()
+        assert check_asked_once(study, served, FORMS, postgres_url) <= CONCURRENCY * len(KILLED)
