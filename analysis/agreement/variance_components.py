@@ -14,7 +14,6 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dposv
-from scipy.optimize import brentq, minimize_scalar
 from scipy.special import gammaincinv
 
 from analysis.agreement.data import ReliabilityData
@@ -114,6 +113,8 @@ def fit_share(sums: SufficientSums, annotators: Annotators, *, confidence: float
     Patterson, H. D. and Thompson, R. (1971). Recovery of inter-block information when block sizes are unequal.
     Biometrika, 58(3), 545-554. Harville, D. A. (1977). JASA, 72(358), 320-338.
     """
+    from scipy.optimize import brentq, minimize_scalar  # slow to load, and balanced tables need none of it
+
     fixed = len(sums.answers) if annotators == "fixed" else 1
     if sums.n - fixed < 2:
         return UnitShare(annotators=annotators, reason="too few answers for a mixed model")
@@ -154,6 +155,8 @@ def _deviance(sums: SufficientSums, annotators: Annotators) -> Callable[[float],
         return lambda share: _one_way(sums, share / (1 - share))
     if annotators == "fixed":
         return lambda share: _fixed(sums, share / (1 - share))
+
+    from scipy.optimize import minimize_scalar
 
     def profile(share: float) -> float:
         def of_annotators(part: float) -> float:

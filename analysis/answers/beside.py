@@ -52,6 +52,14 @@ def read_beside(path: Path) -> FileBeside:
         raise AnalysisError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
+def metric_files(metrics: Path | None) -> dict[str, Path]:
+    """Return a table of metrics with that of whole systems beside it, where ``spa metrics`` wrote one."""
+    if metrics is None:
+        return {}
+    corpus = metrics.with_name(f"corpus_{metrics.name}")
+    return {"metrics": metrics} | ({"corpus_metrics": corpus} if corpus.exists() else {})
+
+
 def record_text(record: Record) -> str:
     """Return what :func:`read_record` reads."""
     from pydantic_core import to_json

@@ -13,6 +13,7 @@ from analysis.answers.beside import (
     EXPLANATIONS,
     METRICS,
     file_beside,
+    metric_files,
     path_beside,
     paths_beside,
     read_beside,
@@ -95,14 +96,6 @@ def answers_of(workspace: Workspace, *, with_reading: bool = False, metrics: Pat
     reading = exported.reading if with_reading else None
     tables = check_frames(frames, Reading(), files=metric_files(metrics or path_beside(workspace.study, METRICS)))
     return StudyAnswers(tables=tables, plan=plan, facts=facts, reading=reading)
-
-
-def metric_files(metrics: Path | None) -> dict[str, Path]:
-    """Return a table of metrics with that of whole systems beside it, where ``spa metrics`` wrote one."""
-    if metrics is None:
-        return {}
-    corpus = metrics.with_name(f"corpus_{metrics.name}")
-    return {"metrics": metrics} | ({"corpus_metrics": corpus} if corpus.exists() else {})
 
 
 def _interview(study: Study, annotators: pl.DataFrame) -> Iterator[InterviewAnswer]:

@@ -26,6 +26,7 @@ LARGE: tuple[LargeKind, ...] = ("preferences", "ratings", "choices")  # tables t
 TABLES = (*ANSWERS, "metrics", "identical_pairs", "annotators", "reading", "exclusions")
 RANKINGS_SHOWN = 24
 GARBAGE = 100_000  # objects between two searches for garbage: results stay, and looking at them anew takes a tenth
+UNUSED = ("f2py", "testing")  # modules that SciPy's `from numpy import *` would load: a twentieth of a small report
 PLAN = (
     "fwer",
     "confidence",
@@ -203,6 +204,11 @@ def report(
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # for small matrices threads mostly wait for each other
     gc.set_threshold(GARBAGE)
+    import lazy_loader
+    import numpy as np
+
+    for name in UNUSED:
+        setattr(np, name, lazy_loader.load(f"numpy.{name}", suppress_warning=True))
     from analysis.results.analyse import analyse
     from analysis.results.files import to_json
 
@@ -271,7 +277,7 @@ def _of_tables(
     scratch: Path | None,
 ) -> Results:
     """Analyse tables collected elsewhere: one of them in parts, or all as they are in memory."""
-    from analysis.answers.study_answers import metric_files
+    from analysis.answers.beside import metric_files
     from analysis.answers.tables import Reading, read_tables
     from analysis.results.analyse import analyse
 

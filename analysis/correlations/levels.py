@@ -20,7 +20,7 @@ from analysis.correlations.coefficients import (
 from analysis.correlations.intervals import CorrelationInterval, correlation_interval
 from analysis.statistics.checks import check_one_of
 from analysis.statistics.coding import Floats, Ints, fold
-from analysis.statistics.t_tests import one_sample
+from analysis.statistics.t_tests import exact_mean, one_sample
 
 Level = Literal["overall", "system", "per_item", "within_system"]
 LEVELS: tuple[Level, ...] = get_args(Level)
@@ -280,7 +280,7 @@ def _rows_sorted(a: Floats, b: Floats, both: npt.NDArray[np.bool_]) -> RowCorrel
 
 def correlate_each(
     several: Sequence[PairedScores], levels: tuple[Level, ...] = LEVELS
-) -> dict[tuple[Level, str], Floats]:
+) -> dict[tuple[Level, Method], Floats]:
     """Correlate each of several pairs of measures, all at once: the values of :func:`correlate_levels` alone.
 
     Parameters
@@ -298,7 +298,7 @@ def correlate_each(
     part = np.repeat(np.arange(len(several)), [len(own.a) for own in several])
     item, system = (np.concatenate([getattr(own, name) for own in several]) for name in ("item", "system"))
     sides = [np.concatenate([getattr(own, name) for own in several]) for name in ("a", "b")]
-    found: dict[tuple[Level, str], Floats] = {}
+    found: dict[tuple[Level, Method], Floats] = {}
     for level in levels:
         row, column, (a, b) = part, item, sides
         if level == "overall":
@@ -377,10 +377,10 @@ def _averaged(level: Level, a: Floats, b: Floats, confidence: float) -> list[Lev
             names = ("item", "systems") if level == "per_item" else ("system", "items")
             rows.append(replace(row, reason=NONE_DEFINED.format(row=names[0], entries=names[1])))
             continue
-        test = one_sample(defined, against=0.0, confidence=confidence)
         if level == "within_system":
-            rows.append(replace(row, value=test.mean, reason=SHARED_ITEMS))
+            rows.append(replace(row, value=exact_mean(defined.tolist()), reason=SHARED_ITEMS))
             continue
+        test = one_sample(defined, against=0.0, confidence=confidence)
         row = replace(row, value=test.mean, p_value=test.p_value, reason=test.reason)
         if test.ci_low is not None and test.ci_high is not None:
             row = replace(row, ci_low=max(test.ci_low, -1.0), ci_high=min(test.ci_high, 1.0), interval=OVER_ITEMS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from analysis.answers.order import Order
 from analysis.answers.plan import Plan
 from analysis.answers.tables import answered_rows
 from analysis.comparisons.ratings import RatingCells, rating_cells
-from analysis.correlations.coefficients import correlate_series, prepare
+from analysis.correlations.coefficients import Method, correlate_series, prepare
 from analysis.correlations.compared import ComparisonRow, compare_measures
 from analysis.correlations.levels import (
     LEVELS,
@@ -248,16 +248,21 @@ def _upper_bounds(cells: RatingCells, name: str, ids: Sequence[str], confidence:
         if not against:
             continue
         paired = [_paired(one, len(cells.systems)) for one in against]
-        shown = 1 if several or included else len(paired)  # of the others the values are enough
-        rows = [
-            [*_rows(f"ratings:{ids[one.annotator]}", name, cells.criterion, found, upper_bound=True)]
-            for one, own in zip(against[:shown], paired[:shown], strict=True)
-            for found in [correlate_levels(own, levels, confidence=confidence)]
-        ]
-        kept += [] if several or included else [row for own in rows for row in own]
-        values = correlate_each(paired, levels)
+        if several or included:  # the values are enough
+            values = correlate_each(paired, levels)
+        else:
+            found = [correlate_levels(own, levels, confidence=confidence) for own in paired]
+            for one, own in zip(against, found, strict=True):
+                kept += _rows(f"ratings:{ids[one.annotator]}", name, cells.criterion, own, upper_bound=True)
+            values = {
+                (of[0].level, of[0].method): np.array([row.value for row in of], dtype=np.float64)
+                for of in zip(*found, strict=True)
+            }
+        averages = [_average(level, method, of, paired[0]) for (level, method), of in values.items()]
+        rows = _rows(name, name, cells.criterion, averages, upper_bound=True)
         kept += [
-            replace(_average(row, values[row.level, row.method], name), person_included=included) for row in rows[0]
+            replace_fields(row, person_included=included, n_annotators=own.n)
+            for row, own in zip(rows, averages, strict=True)
         ]
     return kept
 
@@ -266,19 +271,19 @@ def _paired(one: OneAgainstOthers, n_systems: int) -> PairedScores:
     return PairedScores(item=one.output // n_systems, system=one.output % n_systems, a=one.own, b=one.others)
 
 
-def _average(first: CorrelationRow, values: Floats, name: str) -> CorrelationRow:
-    """Return the mean of the people's values in place of the first person's."""
+def _average(level: Level, method: Method, values: Floats, first: PairedScores) -> LevelCorrelation:
+    """Return the mean of the people's values, with the first one's reason where there is none."""
     defined = values[~np.isnan(values)]
-    return replace(
-        first,
-        a=name,
+    return LevelCorrelation(
+        level=level,
+        method=method,
         value=float(defined.mean()) if len(defined) else None,
         p_value=None,
-        ci_low=None,
-        ci_high=None,
-        interval=None,
         n=len(defined),
         n_undefined=len(values) - len(defined),
-        n_annotators=len(defined),
-        reason=AVERAGED if len(defined) else first.reason,
+        reason=AVERAGED if len(defined) else _reason(first, level, method),
     )
+
+
+def _reason(paired: PairedScores, level: Level, method: Method) -> str | None:
+    return next(row.reason for row in correlate_levels(paired, (level,)) if row.method == method)

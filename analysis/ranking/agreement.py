@@ -72,10 +72,11 @@ def agreement_of_rankings(
     for ranking in rankings:
         left.setdefault(ranking.criterion, deque()).append(ranking)
     same = {criterion: [_key(ranking) for ranking in listed] for criterion, listed in left.items()}
+    places = {_key(ranking): ranks(ranking.order) for ranking in rankings}
     rows, pairs = [], []
     for one in rankings:
         left[one.criterion].popleft()
-        rows += [_row(one, two) for two in left[one.criterion]]
+        rows += [_row(one, two, places) for two in left[one.criterion]]
         pairs += [(_key(one), _key(two)) for two in left[one.criterion]]
     taus = {pair: row.kendall_tau for pair, row in zip(pairs, rows, strict=True)}
     bounds: dict[tuple[Key, Key], Bounds] = {}
@@ -94,8 +95,8 @@ def _key(ranking: Ranking) -> Key:
     return (ranking.source, ranking.group, ranking.criterion)
 
 
-def _row(one: Ranking, two: Ranking) -> RankingAgreement:
-    ranks_one, ranks_two = ranks(one.order), ranks(two.order)
+def _row(one: Ranking, two: Ranking, places: Mapping[Key, Mapping[str, int]]) -> RankingAgreement:
+    ranks_one, ranks_two = places[_key(one)], places[_key(two)]
     common = [system for system in ranks_one if system in ranks_two]
     first = np.array([ranks_one[system] for system in common], dtype=np.float64)
     second = np.array([ranks_two[system] for system in common], dtype=np.float64)

@@ -155,7 +155,7 @@ def join_keys(*columns: Ints) -> Ints:
             continue
         if len(key) and (int(key.max()) + 1) * width > 2**62:
             key = np.unique(key, return_inverse=True)[1]
-        key = key * width
+        key = np.multiply(key, width, out=None if key is columns[0] else key)
         key += column
     return key
 

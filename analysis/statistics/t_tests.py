@@ -73,7 +73,7 @@ def one_sample(values: Floats, *, against: float, confidence: float) -> TTest:
     """
     listed = values.tolist()
     n = len(listed)
-    mean = _mean(listed)
+    mean = exact_mean(listed)
     if n == 1:
         return no_test(n, mean, None, ONE_UNIT)
     if min(listed) == max(listed):
@@ -121,7 +121,7 @@ def welch(values_x: Floats, values_y: Floats, *, confidence: float) -> TTest:
     """
     x, y = values_x.tolist(), values_y.tolist()
     n = len(x) + len(y)
-    mean_x, mean_y = _mean(x), _mean(y)
+    mean_x, mean_y = exact_mean(x), exact_mean(y)
     if min(len(x), len(y)) < 2:
         return no_test(n, mean_x - mean_y, None, "one value only on one side: no spread to test against")
     if min(x) == max(x) and min(y) == max(y):
@@ -149,7 +149,8 @@ def sign_test(wins: int, losses: int) -> float | None:
     return min(1.0, 2 * float(bdtr(min(wins, losses), untied, 0.5)))
 
 
-def _mean(values: list[float]) -> float:
+def exact_mean(values: list[float]) -> float:
+    """Return the mean of an exactly rounded sum."""
     return math.fsum(values) / len(values)
 
 

@@ -189,8 +189,10 @@ def _spectral(wins: Floats) -> Floats | None:
 
 
 def _parts(table: Floats, kept: Ints, connection: Literal["weak", "strong"]) -> list[Ints]:
-    own = csr_array((table[np.ix_(kept, kept)] > 0).astype(np.float64))
-    n_parts, of = connected_components(own, directed=True, connection=connection)
+    won = table[np.ix_(kept, kept)] > 0
+    if (won | np.eye(len(kept), dtype=bool)).all():
+        return [kept]
+    n_parts, of = connected_components(csr_array(won.astype(np.float64)), directed=True, connection=connection)
     return [kept[of == part] for part in range(n_parts)]
 
 
