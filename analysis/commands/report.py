@@ -26,7 +26,6 @@ LARGE: tuple[LargeKind, ...] = ("preferences", "ratings", "choices")  # tables t
 TABLES = (*ANSWERS, "metrics", "identical_pairs", "annotators", "reading", "exclusions")
 RANKINGS_SHOWN = 24
 GARBAGE = 100_000  # objects between two searches for garbage: results stay, and looking at them anew takes a tenth
-UNUSED = ("f2py", "testing")  # modules that SciPy's `from numpy import *` would load: a twentieth of a small report
 PLAN = (
     "fwer",
     "confidence",
@@ -204,11 +203,6 @@ def report(
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # for small matrices threads mostly wait for each other
     gc.set_threshold(GARBAGE)
-    import lazy_loader
-    import numpy as np
-
-    for name in UNUSED:
-        setattr(np, name, lazy_loader.load(f"numpy.{name}", suppress_warning=True))
     from analysis.results.analyse import analyse
     from analysis.results.files import to_json
 
