@@ -6,6 +6,7 @@ import json
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import pytest
 from click.testing import CliRunner
+from starlette.responses import PlainTextResponse
 
 from spa.cli import main
 from spa.commands.workspace import open_workspace
@@ -32,6 +34,7 @@ from tests.spa.web_forms import small_form
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
     from playwright.sync_api import Page as Tab
+    from starlette.types import Receive, Scope, Send
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 UNSENT = "Not sent yet: no connection. Your answers are kept."
@@ -146,22 +149,29 @@ def test_a_server_that_was_killed_gets_everything_when_it_is_back(browser: Brows
     assert json.loads(payload.body) == {question.question_id: "40" for question in page.questions}
 
 
-def test_a_browser_that_is_closed_offline_has_the_answers_still(browser: Browser, made: HandMade) -> None:
-    with serve_on_loopback(create_app(made)) as url, open_context(browser, viewport=DESK) as context:
+def test_a_browser_that_is_closed_in_an_outage_has_the_answers_still(browser: Browser, made: HandMade) -> None:
+    away, app = threading.Event(), create_app(made)
+
+    async def broken(scope: Scope, receive: Receive, send: Send) -> None:
+        refused = scope["type"] == "http" and scope["method"] == "POST" and away.is_set()
+        await (PlainTextResponse("", 503) if refused else app)(scope, receive, send)
+
+    with serve_on_loopback(broken) as url, open_context(browser, viewport=DESK) as context:
         tab = context.new_page()
         address = f"{url}/a/{made.store.tokens()[0]}"
         to_comparison(tab, address)
-        context.set_offline(True)
+        away.set()
         tab.fill("#q3", "70")
         tab.click(".next")
         expect(tab.locator(".connection")).to_have_text(UNSENT)
         tab.close()
-        context.set_offline(False)
         tab = context.new_page()
         tab.goto(address)
-        expect(tab.locator(".connection")).to_have_text("Saved")
+        expect(tab.locator(".connection")).to_have_text(UNSENT)
         assert tab.input_value("#q3") == "70"
         assert tab.locator(".slider").first.input_value() == "70"
+        away.clear()
+        expect(tab.locator(".connection")).to_have_text("Saved")
     assert dict(sent(made))["p4"]["q3"] == "70"
 
 
