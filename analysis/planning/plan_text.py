@@ -111,8 +111,8 @@ def print_plan(plan: PowerPlan, console: Console) -> None:
     console.print(f"[bold]{NAMES[assumptions.kind]}[/bold]: {escape(_design(assumptions))}", soft_wrap=True)
     table = Table(box=None, pad_edge=False)
     cost = f"cost, {assumptions.currency}" if assumptions.pay else "cost"
-    titles = ["to find", "power", "annotators", "reached", cost, "lone test"]
-    for title in titles + (["check: alone", "all differ"] if drawn else []):
+    titles = ["to find", "power", "annotators", "reached", cost, "lone\ntest"]
+    for title in titles + (["check:\nalone", "all\ndiffer"] if drawn else []):
         table.add_column(title, justify="right", header_style="dim", no_wrap=True)
     for row in plan.rows:
         table.add_row(*(escape(cell) for cell in _cells(row, assumptions, drawn)))
