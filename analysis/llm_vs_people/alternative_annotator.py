@@ -18,6 +18,7 @@ from analysis.statistics.record import Count, Probability, Record
 
 Truths = np.ndarray[Any, np.dtype[np.bool_]]
 Scoring = Literal["accuracy", "neg_rmse"]
+UnitSource = Literal["ratings", "choices"]
 ENOUGH_UNITS = 30
 ENOUGH_ANNOTATORS = 3
 MAJORITY = 0.5
@@ -69,6 +70,7 @@ class AlternativeAnnotatorRow(Record):
     people: PeopleKind
     group: str
     criterion: str
+    source: UnitSource = "ratings"
     scoring: Scoring | None = None
     epsilon: Probability | None
     fdr: Probability | None

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from analysis.answers.order import Order
+from analysis.answers.order import Order, turned
 from analysis.answers.plan import Plan
 from analysis.comparisons.ratings import RatingMean
 from analysis.comparisons.sides import PeopleKind, Sides, by_group, sides_of
 from analysis.llm_vs_people.alternative_annotator import (
     AlternativeAnnotatorRow,
     LongAnswers,
+    UnitSource,
     compare_with_each_annotator,
 )
 from analysis.llm_vs_people.bias_rows import BiasRow, bias_rows
@@ -31,7 +32,10 @@ from analysis.llm_vs_people.rank_tables import LLMRanks, RankTable, RankTableRow
 from analysis.statistics.coding import code, fold, scale_of, snap
 from analysis.statistics.record import Count, Record, fields_of
 
-OUTPUT = ("item_id", "sample", "system")
+JUDGED: dict[UnitSource, tuple[str, ...]] = {  # what was judged; a choice is turned to the direction listed first
+    "ratings": ("item_id", "sample", "system"),
+    "choices": ("item_id", "sample", "sample_first", "sample_second", "x", "y"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,10 +104,15 @@ def llm_vs_people(
     if sides is not None:
         found = _rated(sides, orders["ratings"], means, plan)
         powered += found.powered
-    if "choices" in kept:
-        powered += powered_choices(kept["choices"], orders["choices"], plan)
+    alternative = found.alternative
+    chosen = sides_of(kept.get("choices"))
+    if chosen is not None:
+        order = orders["choices"]
+        people, llms = (turned(side, order) for side in (chosen.people, chosen.llms))
+        alternative += _alternatives(replace(chosen, people=people, llms=llms), "choices", order, plan)
+        powered += powered_choices(kept["choices"], order, plan)
     return LLMsAndPeople(
-        alternative_annotator=tuple(found.alternative),
+        alternative_annotator=tuple(alternative),
         prediction_powered=tuple(powered),
         rank_tables=tuple(found.ranks),
         llm_only=tuple(found.llm_only),
@@ -123,33 +132,50 @@ class _Rated:
 
 
 def _rated(sides: Sides, order: Order, means: Sequence[RatingMean], plan: Plan) -> _Rated:
-    found = _Rated()
-    people, llms = (
-        side.group_by(*columns, "criterion", *OUTPUT).agg(pl.col("value").mean()).sort(pl.exclude("value"))
-        for side, columns in ((sides.people, ("annotator_id",)), (sides.llms, ("group",)))
-    )
+    found = _Rated(alternative=list(_alternatives(sides, "ratings", order, plan)))
+    people, llms = _means(sides, "ratings")
     for criterion in order.criteria:
         rated = people.filter(pl.col("criterion") == criterion)
         if rated.is_empty():
             continue
         for group, own in by_group(llms.filter(pl.col("criterion") == criterion), order):
-            place: dict[str, Any] = {"people": sides.kind, "group": group, "criterion": criterion}
-            both = rated.join(own.rename({"value": "llm"}), on=OUTPUT, how="inner", nulls_equal=True)
-            if not both.is_empty():
-                found.alternative.append(_alternative(both, plan, place))
-            found.powered += powered_ratings(rated, own, order.systems, plan, **place)
+            found.powered += powered_ratings(
+                rated, own, order.systems, plan, people=sides.kind, group=group, criterion=criterion
+            )
         found.ranks += _ranks(sides.kind, criterion, rated, llms, order, plan)
     found.llm_only = _llm_only(people, llms, means)
     return found
 
 
-def _alternative(both: pl.DataFrame, plan: Plan, place: dict[str, Any]) -> AlternativeAnnotatorRow:
+def _means(sides: Sides, source: UnitSource) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the mean answer of each person and of each LLM to what each judged."""
+    people, llms = (
+        side.group_by(who, "criterion", *JUDGED[source]).agg(pl.col("value").mean()).sort(pl.exclude("value"))
+        for side, who in ((sides.people, "annotator_id"), (sides.llms, "group"))
+    )
+    return people, llms
+
+
+def _alternatives(sides: Sides, source: UnitSource, order: Order, plan: Plan) -> Iterator[AlternativeAnnotatorRow]:
+    """Test each LLM on each criterion by what people judged, too; a choice is 1, a tie 0.5, the other choice 0."""
+    people, llms = _means(sides, source)
+    both = people.join(
+        llms.rename({"value": "llm"}), on=("criterion", *JUDGED[source]), nulls_equal=True, maintain_order="left"
+    )
+    parts = both.partition_by("criterion", "group", as_dict=True, maintain_order=True)
+    for criterion in order.criteria:
+        for group in order.groups:
+            if (criterion, group) in parts:
+                place = {"people": sides.kind, "group": group, "criterion": criterion, "source": source}
+                yield _alternative(parts[criterion, group], source, plan, place)
+
+
+def _alternative(both: pl.DataFrame, source: UnitSource, plan: Plan, place: dict[str, Any]) -> AlternativeAnnotatorRow:
     who = code(both["annotator_id"])
-    item, sample, system = (code(both[name]).of for name in OUTPUT)
     rows = LongAnswers(
-        unit=fold(item, sample, system).of,
+        unit=fold(*(code(both[name]).of for name in JUDGED[source])).of,
         annotator=who.of,
-        cluster=item,
+        cluster=code(both["item_id"]).of,
         value=both["value"].to_numpy(),
         llm=both["llm"].to_numpy(),
         annotator_ids=who.ids,

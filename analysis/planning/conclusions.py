@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.llm_vs_people.alternative_annotator import ENOUGH_ANNOTATORS as STAND_IN_ANNOTATORS
@@ -44,6 +44,8 @@ class PlannedAnswers:
     ----------
     rated : mapping of str to list of sets
         By rating section: outputs (item, sample, system) rated.
+    chosen : list of sets
+        Outputs that an annotator chooses between: (item, and each with its sample and system).
     compared : list of sets
         Items on which an annotator chooses between both systems of a pair, or ranks both: (system, system, item).
     paired : list of sets
@@ -51,6 +53,7 @@ class PlannedAnswers:
     """
 
     rated: Mapping[str, Sequence[set[Unit]]]
+    chosen: Sequence[set[tuple[str, ...]]]
     compared: Sequence[set[tuple[str, str, str]]]
     paired: Sequence[set[tuple[str, str, str]]]
 
@@ -78,6 +81,7 @@ def planned_answers(study: Study, outputs: Outputs) -> PlannedAnswers:
     rated: dict[str, list[set[Unit]]] = {
         table: [set() for _ in range(number)] for table in RATED_BY.values() if getattr(study, table) is not None
     }
+    chosen: list[set[tuple[str, ...]]] = [set() for _ in range(number)]
     compared: list[set[tuple[str, str, str]]] = [set() for _ in range(number)]
     paired: list[set[tuple[str, str, str]]] = [set() for _ in range(number)]
     count = people.assignments_for(number)
@@ -90,7 +94,10 @@ def planned_answers(study: Study, outputs: Outputs) -> PlannedAnswers:
                 system = key.systems[output.label]
                 rated[table][person].add((output.item_id, output.sample, system))
                 judged[output.item_id, table].add(system)
-            choices = ((choice.output_x, choice.output_y) for choice in assignment.choices)
+            choices = [(choice.output_x, choice.output_y) for choice in assignment.choices]
+            for pair in choices:
+                sides = sorted((key.systems[one.label], str(one.sample)) for one in pair)
+                chosen[person].add((pair[0].item_id, *sides[0], *sides[1]))
             pairs = {
                 (x, y, shown[0].item_id)
                 for shown in (*choices, *assignment.rankings)
@@ -100,7 +107,7 @@ def planned_answers(study: Study, outputs: Outputs) -> PlannedAnswers:
             paired[person] |= pairs
             for (item_id, _), systems in judged.items():
                 paired[person] |= {(x, y, item_id) for x, y in combinations(sorted(systems), 2)}
-    return PlannedAnswers(rated=rated, compared=compared, paired=paired)
+    return PlannedAnswers(rated=rated, chosen=chosen, compared=compared, paired=paired)
 
 
 def _difference(study: Study, design: Assumptions, *, paired: bool) -> Conclusion:
@@ -212,22 +219,24 @@ def _crossed(planned: PlannedAnswers) -> Conclusion:
 
 
 def _stand_in(study: Study, planned: PlannedAnswers) -> Conclusion:
-    """Tell whether enough people share enough rated items with others, by the rating section that has most."""
+    """Tell whether enough people share enough rated items with others, by the way of asking that has most."""
     question = "whether an LLM may stand in for a person"
-    needed = f"{STAND_IN_ANNOTATORS} annotators who each rate {STAND_IN_ITEMS} items that others rate too"
+    verb = "rate" if planned.rated else "compare"
+    needed = f"{STAND_IN_ANNOTATORS} annotators who each {verb} {STAND_IN_ITEMS} items that others {verb} too"
     most, enough = 0, 0
-    for people in planned.rated.values():
+    judged: list[Sequence[set[tuple[Any, ...]]]] = [*planned.rated.values(), planned.chosen]
+    for people in judged:
         raters = _raters_of(people)
         items = [len({unit[0] for unit in own if raters[unit] > 1}) for own in people]
         most, enough = max(most, *items), max(enough, sum(count >= STAND_IN_ITEMS for count in items))
     answerable = enough >= STAND_IN_ANNOTATORS and bool(study.raters)
     changes = [] if enough >= STAND_IN_ANNOTATORS else [needed]
     changes += [] if study.raters else ["an LLM in [[raters]]"]
-    reason = f"{enough} annotators share {STAND_IN_ITEMS} rated items or more with others (at most {most})"
+    reason = f"{enough} annotators share {STAND_IN_ITEMS} {verb}d items or more with others (at most {most})"
     return Conclusion(
         question=question,
         answerable=answerable,
-        reason=reason if planned.rated else "no output is rated",
+        reason=reason if planned.rated or any(planned.chosen) else "no output is rated or compared",
         change=", and ".join(changes) or None,
     )
 

@@ -64,21 +64,21 @@ def _stand_in(rows: Sequence[AlternativeAnnotatorRow], names: Names) -> list[Blo
         reasons = list(dict.fromkeys(sentence(str(row.reason)) for row in rows))
         text = f"This cannot be determined from these answers. {listed(reasons[:3])}."
         return [*blocks, Paragraph(text=text)]
-    epsilon = tested[0].epsilon
+    epsilon, judged = tested[0].epsilon, _judged(tested)
     blocks.append(
         Paragraph(
-            text=f"Each of the {people} is left out in turn: on which outputs does this one agree better with the "
+            text=f"Each of the {people} is left out in turn: on which {judged} does this one agree better with the "
             "others, and on which does the LLM? The LLM wins if the first are shown to exceed the second by less than "
-            f"epsilon, here {percent(epsilon)} of all outputs: a head start, as it costs less. It passes if it wins "
+            f"epsilon, here {percent(epsilon)} of all {judged}: a head start, as it costs less. It passes if it wins "
             "against at least half of them (Calderon, Reichart and Dror, 2025)."
         )
     )
     blocks.append(Bullets(items=tuple(_sentences(tested, names, people))))
     blocks.append(
         Paragraph(
-            text="A pass says that on outputs and criteria like these the LLM agrees with the group as well as one of "
-            "its members does; not that it is right, or may replace all of them. A fail does not show that it is "
-            "worse: few outputs rarely allow a win. Epsilon is set in the plan, before answers are seen; the authors "
+            text=f"A pass says that on {judged} and criteria like these the LLM agrees with the group as well as one "
+            "of its members does; not that it is right, or may replace all of them. A fail does not show that it is "
+            f"worse: few {judged} rarely allow a win. Epsilon is set in the plan, before answers are seen; the authors "
             f"suggest {SUGGESTED}. Where several people share an id, the LLM was compared with a mixture of them."
         )
     )
@@ -90,8 +90,8 @@ def _sentences(rows: Sequence[AlternativeAnnotatorRow], names: Names, people: st
     lines = []
     for group in dict.fromkeys(row.group for row in rows):
         own = [row for row in rows if row.group == group]
-        passed = [names.criterion(row.criterion) for row in own if row.passes]
-        failed = [names.criterion(row.criterion) for row in own if not row.passes]
+        passed = [names.criterion_asked(row, rows) for row in own if row.passes]
+        failed = [names.criterion_asked(row, rows) for row in own if not row.passes]
         who = names.group(group)  # a model's name keeps its letters at the start of a sentence too
         if not failed:
             text = f"{who} passes on {listed(passed)}."
@@ -104,10 +104,15 @@ def _sentences(rows: Sequence[AlternativeAnnotatorRow], names: Names, people: st
     return lines
 
 
+def _judged(rows: Sequence[AlternativeAnnotatorRow]) -> str:
+    words = {"ratings": "outputs", "choices": "pairs of outputs"}
+    return " or ".join(word for source, word in words.items() if any(row.source == source for row in rows))
+
+
 def _table(rows: Sequence[AlternativeAnnotatorRow], names: Names) -> Table:
     fields: list[Field[AlternativeAnnotatorRow]] = [
         text_column("LLM", lambda row: shown_name(row.group)),
-        text_column("Criterion", lambda row: names.criterion(row.criterion)),
+        text_column("Criterion", lambda row: names.criterion_asked(row, rows)),
         text_column(
             "Wins against",
             _wins,
@@ -116,10 +121,10 @@ def _table(rows: Sequence[AlternativeAnnotatorRow], names: Names) -> Table:
         number_column(
             "As good or better",
             lambda row: percent(row.advantage_probability),
-            "share of outputs on which the LLM agrees with the others at least as well as the one left "
+            f"share of {_judged(rows)} on which the LLM agrees with the others at least as well as the one left "
             "out, averaged over people; best suited to compare LLMs",
         ),
-        number_column("Outputs", lambda row: count(row.n_units)),
+        number_column(sentence(_judged(rows)), lambda row: count(row.n_units)),
         text_column("Verdict", _verdict),
     ]
     return tabulate(

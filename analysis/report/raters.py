@@ -256,9 +256,9 @@ def _mean_of(values: Iterable[float | None]) -> float | None:
 
 
 def _stand_in_cell(results: Results, source: str, group: str) -> Cell:
-    rows = [row for row in results.llm_vs_people.alternative_annotator if row.group == group and row.passes is not None]
-    tested = "ratings" if results.ratings.means else "choices"
-    if not rows or source != tested:
+    tested = [row for row in results.llm_vs_people.alternative_annotator if row.passes is not None]
+    rows = [row for row in tested if (row.source, row.group) == (source, group)]
+    if not rows:
         return cell(NONE)
     passed = sum(bool(row.passes) for row in rows)
     share = percent(_mean_of(row.advantage_probability for row in rows))

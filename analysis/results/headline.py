@@ -299,7 +299,7 @@ def _stand_in(results: Results, names: Names) -> str:
     tested: dict[str, list[list[str]]] = {}  # criteria passed and failed
     for row in rows:
         if row.passes is not None:
-            tested.setdefault(row.group, [[], []])[not row.passes].append(names.criterion(row.criterion))
+            tested.setdefault(row.group, [[], []])[not row.passes].append(names.criterion_asked(row, rows))
     if tested:
         people = "" if rows[0].people == "human" else " (compared with simulated annotators)"
         if len(tested) > MOST_CLAIMS:

@@ -11,6 +11,7 @@ from analysis.figures.plain_text import NONE as NONE
 from analysis.figures.plain_text import number as number
 from analysis.figures.plain_text import percent as percent
 from analysis.figures.plain_text import shown_name
+from analysis.llm_vs_people.alternative_annotator import AlternativeAnnotatorRow
 from analysis.results.records import Results
 
 SPACE = "\u00a0"  # where a line must not break
@@ -160,6 +161,11 @@ class Names:
     def criterion(self, criterion_id: str) -> str:
         """Return the shown name of a criterion."""
         return shown_name(self._criteria.get(criterion_id, criterion_id))
+
+    def criterion_asked(self, row: AlternativeAnnotatorRow, rows: Sequence[AlternativeAnnotatorRow]) -> str:
+        """Return the criterion of a row, with its way of asking where the rows have several."""
+        several = len({one.source for one in rows}) > 1
+        return self.criterion(row.criterion) + (f" ({self.source(row.source)})" if several else "")
 
     def direction(self, criterion_id: str) -> str:
         """Return which ratings are good: "lower is better", or "higher is better", which may be assumed."""

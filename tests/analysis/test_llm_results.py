@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from analysis import Plan, StudyFacts, results_schema
-from analysis.llm_vs_people import prediction_powered_mean
+from analysis.llm_vs_people import alternative_annotator_test, prediction_powered_mean
 from spa.cli import main
 from tests.analysis.answers import Results, choices, preferences, ratings, render_report, run
 
@@ -249,3 +249,50 @@ def test_the_report_says_what_was_found_and_no_more(results: Results) -> None:
     said = render_report(few)["report.md"]
     assert "This cannot be determined from these answers." in said
     assert "passes on" not in said
+
+
+def judged(error: float, *, turned: bool = False) -> pl.DataFrame:
+    """Let four people and an LLM choose between x and y on 60 items; the LLM errs with probability ``error``."""
+    rng, asked = np.random.default_rng(7), np.random.default_rng(8)
+    better = rng.random(60) < 0.5
+    answers: list[tuple[str, str, str, str, str]] = []
+    for who, wrong in (*((f"p{number}", 0.2) for number in range(4)), ("gpt", error)):
+        for item, first in enumerate(better):
+            pair = ("y", "x") if turned and asked.random() < 0.5 else ("x", "y")
+            winner = "x" if (first != (rng.random() < wrong)) == (pair[0] == "x") else "y"  # x: the first of the pair
+            answers.append((who, f"i{item}", *pair, winner))
+    return choices(answers)
+
+
+@pytest.mark.parametrize(("error", "passes"), [(0.05, True), (0.5, False)])
+def test_an_llm_that_chooses_better_than_people_passes_and_a_coin_does_not(error: float, passes: bool) -> None:
+    results = run(choices=judged(error), llms=("gpt",))
+    jsonschema.validate(results, results_schema())
+    (found,) = results["llm_vs_people"]["alternative_annotator"]
+    assert (found["source"], found["n_units"], found["n_annotators"], found["passes"]) == ("choices", 60, 4, passes)
+    assert f"{'yes' if passes else 'no'} on overall" in results["headline"]["stand_in"]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_choices_without_ties_agree_or_do_not_in_whichever_order_they_are_asked(turned: bool) -> None:
+    wide = judged(0.3).pivot("annotator_id", index="item_id", values="winner")
+    people = wide.select(f"p{number}" for number in range(4)).to_numpy()
+    plain = alternative_annotator_test(people, wide["gpt"].to_numpy(), scoring="accuracy", epsilon=0.1)
+    results = run(choices=judged(0.3, turned=turned), llms=("gpt",))
+    (found,) = results["llm_vs_people"]["alternative_annotator"]
+    assert found["advantage_probability"] == pytest.approx(plain.advantage_probability)
+    p_values = [one.p_value for one in plain.annotators]
+    assert [one["p_value"] for one in found["annotators"]] == pytest.approx(p_values)
+
+
+def test_ratings_and_choices_are_told_apart() -> None:
+    asked = ratings(
+        [(who, item, one, 1 + (one == best)) for who, item, *pair, best in judged(0.05).rows() for one in pair]
+    )
+    results = run(choices=judged(0.5), ratings=asked, llms=("gpt",))
+    found = {row["source"]: row["passes"] for row in results["llm_vs_people"]["alternative_annotator"]}
+    assert found == {"ratings": True, "choices": False}
+    assert results["headline"]["stand_in"].endswith("yes on overall (ratings), no on overall (choices).")
+    page = render_report(results)["report.md"]
+    assert "passes on overall (ratings), but not on overall (choices)" in page
+    assert "on which outputs or pairs of outputs does this one agree better" in page

@@ -177,6 +177,7 @@ def test_whether_an_llm_may_stand_in(passes: list[bool | None], reason: str | No
     row = {
         "people": "human",
         "group": "gpt-4",
+        "source": "ratings",
         "epsilon": 0.1,
         "fdr": 0.05,
         "n_annotators": 3,
