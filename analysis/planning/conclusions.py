@@ -33,6 +33,7 @@ TESTED = {  # what is not planned
 }
 EQUALLY = {"spa": "preferred", "likert": "rated", "ranking": "ranked", "choices": "chosen"}
 Unit = tuple[str, int, str]  # item, sample, system
+Pair = tuple[str, str, int, str, int]
 Key = TypeVar("Key")
 
 
@@ -45,7 +46,7 @@ class PlannedAnswers:
     rated : mapping of str to list of sets
         By rating section: outputs (item, sample, system) rated.
     chosen : list of sets
-        Outputs that an annotator chooses between: (item, and each with its sample and system).
+        Two outputs that an annotator chooses between, or ranks: (item, system, sample, system, sample).
     compared : list of sets
         Items on which an annotator chooses between both systems of a pair, or ranks both: (system, system, item).
     paired : list of sets
@@ -53,7 +54,7 @@ class PlannedAnswers:
     """
 
     rated: Mapping[str, Sequence[set[Unit]]]
-    chosen: Sequence[set[tuple[str, ...]]]
+    chosen: Sequence[set[Pair]]
     compared: Sequence[set[tuple[str, str, str]]]
     paired: Sequence[set[tuple[str, str, str]]]
 
@@ -81,7 +82,7 @@ def planned_answers(study: Study, outputs: Outputs) -> PlannedAnswers:
     rated: dict[str, list[set[Unit]]] = {
         table: [set() for _ in range(number)] for table in RATED_BY.values() if getattr(study, table) is not None
     }
-    chosen: list[set[tuple[str, ...]]] = [set() for _ in range(number)]
+    chosen: list[set[Pair]] = [set() for _ in range(number)]
     compared: list[set[tuple[str, str, str]]] = [set() for _ in range(number)]
     paired: list[set[tuple[str, str, str]]] = [set() for _ in range(number)]
     count = people.assignments_for(number)
@@ -94,17 +95,15 @@ def planned_answers(study: Study, outputs: Outputs) -> PlannedAnswers:
                 system = key.systems[output.label]
                 rated[table][person].add((output.item_id, output.sample, system))
                 judged[output.item_id, table].add(system)
-            choices = [(choice.output_x, choice.output_y) for choice in assignment.choices]
-            for pair in choices:
-                sides = sorted((key.systems[one.label], str(one.sample)) for one in pair)
-                chosen[person].add((pair[0].item_id, *sides[0], *sides[1]))
+            choices = ((choice.output_x, choice.output_y) for choice in assignment.choices)
             pairs = {
-                (x, y, shown[0].item_id)
+                (shown[0].item_id, *one, *other)
                 for shown in (*choices, *assignment.rankings)
-                for x, y in combinations(sorted(key.systems[one.label] for one in shown), 2)
+                for one, other in combinations(sorted((key.systems[one.label], one.sample) for one in shown), 2)
             }
-            compared[person] |= pairs
-            paired[person] |= pairs
+            chosen[person] |= pairs
+            compared[person] |= {(x, y, item_id) for item_id, x, _, y, _ in pairs}
+            paired[person] |= compared[person]
             for (item_id, _), systems in judged.items():
                 paired[person] |= {(x, y, item_id) for x, y in combinations(sorted(systems), 2)}
     return PlannedAnswers(rated=rated, chosen=chosen, compared=compared, paired=paired)

@@ -312,7 +312,10 @@ def _stand_in(results: Results, names: Names) -> str:
             for group, answers in ((group, zip(("yes", "no"), own, strict=True)) for group, own in tested.items())
         ]
         return f"{'; '.join(parts)}{people}."
-    why = next((row.reason for row in rows if row.reason), "no people rated or chose the items that the LLM did")
+    nobody = "no people rated or chose the items that the LLM did"
+    if not (results.ratings.pairs or results.choices.pairs):
+        nobody = "single outputs were neither rated nor compared"
+    why = next((row.reason for row in rows if row.reason), nobody)
     if any(row.kind == "summed" for row in results.warning_rows):
         why = "it needs single answers, and the table was read in parts"
     return f"Cannot be determined: {why.rstrip('.')}."

@@ -192,9 +192,11 @@ def test_whether_an_llm_may_stand_in(passes: list[bool | None], reason: str | No
     assert lines_of(results)["May an LLM stand in"] == expected
 
 
-def test_an_llm_without_people_cannot_be_judged():
+def test_an_llm_without_people_or_without_answers_to_single_outputs_cannot_be_judged():
     kind = {**full_results()["groups"][0], "group": "gpt-4", "annotator_kind": "llm"}
     line = lines_of({**pair_results(), "groups": [kind]})["May an LLM stand in"]
+    assert line == "Cannot be determined: single outputs were neither rated nor compared."
+    line = lines_of({**rated(0.001, 0.01, "annotator"), "groups": [kind]})["May an LLM stand in"]
     assert line == "Cannot be determined: no people rated or chose the items that the LLM did."
 
 
