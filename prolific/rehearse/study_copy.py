@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from spa.errors import StudyError
+from spa.files import quoted
 from spa.study.load import load_study
 
 DESCRIPTION = "<p>You read texts and say which you prefer.</p>"
@@ -104,25 +104,20 @@ def toml_text(document: Mapping[str, Any]) -> str:
     "people" = {"pay" = 2.5, "groups" = [{"name" = "x"}]}
     <BLANKLINE>
     """
-    return "".join(f"{_text(name)} = {_value(value)}\n" for name, value in document.items())
+    return "".join(f"{quoted(name)} = {_value(value)}\n" for name, value in document.items())
 
 
 def _value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return _text(value)
+        return quoted(value)
     if isinstance(value, int | float):
         return repr(value)
     if isinstance(value, datetime.date | datetime.time):  # a datetime is a date
         return value.isoformat()
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_text(name)} = {_value(inner)}" for name, inner in value.items()) + "}"
+        return "{" + ", ".join(f"{quoted(name)} = {_value(inner)}" for name, inner in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_value(inner) for inner in value) + "]"
     raise TypeError(f"TOML has no {type(value).__name__}")
-
-
-def _text(text: str) -> str:
-    """Quote a text; JSON and TOML quote alike, but for the delete character and surrogate pairs."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
