@@ -65,15 +65,6 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise StudyError(f"{path}: expected TOML, got lists or tables nested too deeply") from error
 
 
-def quoted(text: str) -> str:
-    r"""Quote a text for TOML; JSON quotes alike, but for the delete character and surrogate pairs.
-
-    >>> print(quoted('a "b"\n'))
-    "a \"b\"\n"
-    """
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
 def csv_mistake(lines: Iterable[str]) -> str | None:
     """Say what is wrong with the first line of a CSV file that has other values than its header; ``None`` if all fit.
 

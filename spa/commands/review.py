@@ -15,7 +15,6 @@ import click
 
 from spa.commands.options import draw_seed_option, out_folder_option, store_option, study_argument
 from spa.errors import StudyError
-from spa.files import quoted
 
 if TYPE_CHECKING:
     from spa.commands.workspace import Workspace
@@ -270,6 +269,15 @@ def _criterion(name: str, words: Words, *options: tuple[str, int], more: str) ->
         f"\n[[criteria]]\nid = {quoted(name)}\nname = {quoted(words[name])}\n"
         f"question = {quoted(words[f'{name}_asked'])}\n{more}options = [{offered}]"
     )
+
+
+def quoted(text: str) -> str:
+    r"""Quote a text for TOML; JSON quotes alike, but for the delete character and surrogate pairs.
+
+    >>> print(quoted('a "b"\n'))
+    "a \"b\"\n"
+    """
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def write_study(folder: Path, text: str, rows: Sequence[Mapping[str, object]]) -> None:
