@@ -175,8 +175,10 @@ def _verdict(claim: HeadlineClaim, names: Names, source: Source, group: str) -> 
     verb, most = f"{VERBS[source]}{s}", "best" if source == "ratings" else "most"
     before = ""
     if claim.unbeaten:
-        won = listed([names.system(system) for system in claim.unbeaten])
-        before = f"{won} won every comparison, which leaves no place to give; of the others, "
+        won = f"{listed([names.system(system) for system in claim.unbeaten])} won every comparison"
+        if claim.reason:
+            return f"{won} by {who}, but no test could be run ({claim.reason})"
+        before = f"{won}, which leaves no place to give; of the others, "
     match claim.strength:
         case "clear":
             return f"{before}{who} {verb} {best} {most}, clearly ahead of {other}"
