@@ -24,9 +24,7 @@ from spa.responses.store import Store
 from spa.study.stopping import planned_places
 
 if TYPE_CHECKING:
-    from mturk.endpoints import MTurkEndpoint
     from spa.commands.workspace import Workspace
-    from spa.responses.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

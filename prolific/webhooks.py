@@ -13,7 +13,7 @@ import json
 import logging
 import threading
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.responses import Response
@@ -26,6 +26,7 @@ from prolific.prolific_study import ProlificStudy
 from prolific.reconcile import release_gone
 from prolific.study_body import ENTRY_PATH
 from spa.journal import STARTED, Journal, begin
+from spa.responses.payloads import fields_of
 from spa.server.form_posts import read_body
 from spa.server.survey_context import SurveyContext
 
@@ -140,13 +141,13 @@ class WebhookReceiver:
 
     def _without_names(self, body: bytes) -> str:
         """Return what is kept of an event: that it came, and of what; nobody's id."""
-        event = _read(body)
+        event = fields_of(body)
         facts = {"event_type": event.get("event_type"), "status": event.get("status")}
         return json.dumps({**facts, "resource": self._context.store.keyed(str(event.get("resource_id", "")))})
 
     def _act(self, body: bytes) -> str:
         """Look at the submission that an event names, and say what came of it."""
-        event = _read(body)
+        event = fields_of(body)
         if event.get("event_type") != SUBMISSION_CHANGED:
             return "noted"
         submission_id = str(event.get("resource_id", ""))
@@ -158,15 +159,6 @@ class WebhookReceiver:
             log.error("%s", error)
             return "left to collect"
         return "released" if release_gone(self._context.store, record, now=self._context.clock()) else "noted"
-
-
-def _read(body: bytes) -> dict[str, Any]:
-    """Return a signed event; one that cannot be read says nothing."""
-    try:
-        event = json.loads(body)
-    except ValueError:
-        return {}
-    return event if isinstance(event, dict) else {}
 
 
 EVENTS = (SUBMISSION_CHANGED, "study.status.change")

@@ -37,7 +37,7 @@ class ReviewEntry:
     def minutes(self) -> float | None:
         """Minutes from taking the form to handing it in."""
         ended = self.visit.completed_at
-        return None if ended is None else (ended - self.visit.leased_at) / 60
+        return None if ended is None else self.visit.seconds_until(ended) / 60
 
     @property
     def status(self) -> str:

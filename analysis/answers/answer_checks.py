@@ -96,6 +96,9 @@ def _absent(place: str, absent: Sequence[str], columns: Sequence[str]) -> str:
         before=line + "name yours with ",
         in_python="=" + repr({"YOURS": absent[0]}),
         in_command=f" YOURS={absent[0]}",
+        after=", or make a row of each score where each system has a column (spa import csv)"
+        if {"system", "score"} <= {*absent}
+        else "",
     )
 
 

@@ -163,7 +163,7 @@ class Check:
             translate(texts, read) if self.coded(column) else read(texts) for read in (_numbers, _no_number)
         )
         if unread.any():
-            self.refuse(unread, column, f"{column} must be a number with a decimal point")
+            self.refuse(unread, column, f"{column} must be a number with a decimal point or empty")
         finite = value.is_finite()
         if not finite.all():
             self.refuse(value.is_infinite(), column, f"{column} must be finite")

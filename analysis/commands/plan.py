@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spa.commands.options import Finite, json_option, out_folder_option
+from spa.commands.options import Finite, json_option, out_folder_option, print_json
 
 if TYPE_CHECKING:
     from analysis.planning.plan import Assumptions, Kind, PowerPlan
@@ -267,15 +267,15 @@ def _annotators(design: Assumptions, annotators: int | None, budget: Decimal | N
 def _print_json(
     plans: tuple[PowerPlan, ...], seed: int, conclusions: tuple[Conclusion, ...], written: list[Path]
 ) -> None:
-    import json
     from dataclasses import asdict
 
     from analysis.planning.plan_text import plan_json
 
-    given_values = {
-        "seed": seed,
-        "plans": [plan_json(one) for one in plans],
-        "conclusions": [asdict(one) for one in conclusions],
-        "written": [str(path) for path in written],
-    }
-    click.echo(json.dumps(given_values, ensure_ascii=False, indent=2, allow_nan=False))
+    print_json(
+        {
+            "seed": seed,
+            "plans": [plan_json(one) for one in plans],
+            "conclusions": [asdict(one) for one in conclusions],
+            "written": written,
+        }
+    )

@@ -7,7 +7,7 @@ take as many lines as they need.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -255,13 +255,12 @@ def lines_plot(
     for point in points:
         lines.setdefault(point.line, []).append(point)
     dashes = dict(zip(lines, cycle(DASHES, list(lines)), strict=True))
-    width, top, marks = 2.0 * PLOT_WIDTH, 0.0, []
-    for name, own in lines.items():
-        words = wrap_text(clean(name), width - 38)
-        marks.append(path(f"M0,{top + LINE / 2:g}h30", colour=own[0].colour, dash=dashes[name]))
-        marks += stacked(words, 38, top + LINE * len(words) / 2)
-        top += LINE * len(words) + 2
-    top += 12
+    width = 2.0 * PLOT_WIDTH
+
+    def dashed(name: str, y: float) -> str:
+        return path(f"M0,{y:g}h30", colour=lines[name][0].colour, dash=dashes[name])
+
+    marks, top = _key(lines, dashed, 38, width)
     ends = min(point.x for point in points), max(point.x for point in points)
     across, up = scale(*ends, 0, width), scale(0, 1, top + PLOT_WIDTH, top)
     marks += [rule(0, up(y), width, up(y), width=1, opacity=0.5) for y in references]
@@ -296,20 +295,28 @@ def scatter_plot(points: Sequence[tuple[str, float, float]], *, alternative: str
     if not points:
         return ""
     kinds = list(dict.fromkeys(kind for kind, _, _ in points))
-    looks = {kind: (cycle(SHAPES, kinds)[at], cycle(COLOURS, kinds)[at]) for at, kind in enumerate(kinds)}
-    width, top, marks = 2.0 * PLOT_WIDTH, 0.0, []
-    for kind, (shape, colour) in looks.items():
-        words = wrap_text(clean(kind), width - 16)
-        marks.append(moved([path(shape, colour=colour, width=0, fill=colour)], 4, top + LINE / 2))
-        marks += stacked(words, 16, top + LINE * len(words) / 2)
-        top += LINE * len(words) + 2
-    top += 12
+    looks = {
+        kind: path(shape, colour=colour, width=0, fill=colour)
+        for kind, shape, colour in zip(kinds, cycle(SHAPES, kinds), cycle(COLOURS, kinds), strict=True)
+    }
+    width = 2.0 * PLOT_WIDTH
+    marks, top = _key(looks, lambda kind, y: moved([looks[kind]], 4, y), 16, width)
     _, rights, ups = zip(*points, strict=True)
     across, up = scale(min(rights), max(rights), 0, width), scale(min(ups), max(ups), top + 1.5 * PLOT_WIDTH, top)
     for kind, x, y in points:
-        shape, colour = looks[kind]
-        marks.append(moved([path(shape, colour=colour, width=0, fill=colour)], across(x), up(y)))
+        marks.append(moved([looks[kind]], across(x), up(y)))
     return figure(marks, width, top + 1.5 * PLOT_WIDTH + LINE, alternative)
+
+
+def _key(names: Iterable[str], sign: Callable[[str, float], str], left: float, width: float) -> tuple[list[str], float]:
+    """Return each name with its sign before it, and the height below them; ``sign`` gets a name and its height."""
+    marks, top = [], 0.0
+    for name in names:
+        words = wrap_text(clean(name), width - left)
+        marks.append(sign(name, top + LINE / 2))
+        marks += stacked(words, left, top + LINE * len(words) / 2)
+        top += LINE * len(words) + 2
+    return marks, top + 12
 
 
 def _panel(dots: Sequence[Dot], axis: Axis, shapes: Mapping[str, str]) -> tuple[list[str], float]:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from analysis.llm_vs_people.clustered import cluster_codes, smallest_count, variance_of_mean
 from analysis.statistics.checks import check_level
 from analysis.statistics.coding import Floats, Ints, snap
 from analysis.statistics.record import Count, Probability, Record
 from analysis.statistics.t_tests import ONE_UNIT, t_bound
+from analysis.statistics.wilson import wilson
 
 NO_ANSWERS = "no answers"
 BINS = 10
@@ -220,17 +220,9 @@ def _bin(place: int, n_bins: int, n: int, sum_p: float, sum_y: float, confidence
     low, high = place / n_bins, (place + 1) / n_bins
     if not n:
         return ReliabilityBin(low=low, high=high, n=0, mean_stated=None, mean_outcome=None, ci_low=None, ci_high=None)
-    share, z = sum_y / n, float(ndtri((1 + confidence) / 2))
-    middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    ci_low, ci_high = wilson(sum_y, n, confidence)
     return ReliabilityBin(
-        low=low,
-        high=high,
-        n=n,
-        mean_stated=sum_p / n,
-        mean_outcome=share,
-        ci_low=max(0.0, float(middle - half)),
-        ci_high=min(1.0, float(middle + half)),
+        low=low, high=high, n=n, mean_stated=sum_p / n, mean_outcome=sum_y / n, ci_low=ci_low, ci_high=ci_high
     )
 
 

@@ -80,7 +80,8 @@ def oriented(results: Results) -> Results:
     all. Within a group and criterion, systems stand as their ranking has them, pairs by the places of their two.
     """
     ratings, powered = results.ratings, results.llm_vs_people.prediction_powered
-    lower, places = Names(results).lower_is_better, _places(results)
+    lower = Names(results).lower_is_better
+    places = _places(results, lower)
     tests: dict[str, Sequence[PairTest]] = {
         "preferences": results.preferences,
         "ratings": ratings.pairs,
@@ -148,12 +149,16 @@ def stars(p_adjusted: float | None) -> Stars:
     return MARKS[sum(p_adjusted < level for level in STAR_LEVELS if p_adjusted is not None)]
 
 
-def _places(results: Results) -> dict[Key, dict[str, int]]:
-    """Return the place of each system by source, group and criterion; who won everything stands first."""
+def _places(results: Results, lower: Collection[str]) -> dict[Key, dict[str, int]]:
+    """Return the place of each system by source, group and criterion; who won everything stands first.
+
+    Where low ratings are good, a system that was always rated higher won every comparison and stands last.
+    """
     places = {}
     for entry in results.rankings:
         place = rank_of(entry.order)
-        place |= {one.system: 0 if one.reason.startswith(WON_ALL) else len(place) + 1 for one in entry.unranked}
+        best = "lost every" if entry.source == "ratings_bt" and entry.criterion in lower else WON_ALL
+        place |= {one.system: 0 if one.reason.startswith(best) else len(place) + 1 for one in entry.unranked}
         places[entry.source, entry.group, entry.criterion] = place
     return places
 

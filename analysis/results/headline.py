@@ -79,7 +79,7 @@ def _claim(
     best, against = leader(results, source, group, criterion, run)
     if best is None and run and len({frozenset((row.x, row.y)) for row in tested}) == 1:  # two systems need no ranking
         against = max(run, key=lambda row: row.exposure or 0)
-        best = against.winner or (against.x if (against.value or 0.0) >= _even(against) else against.y)
+        best = against.winner or (against.y if _y_ahead(against, names) else against.x)
     decided = None
     strength: Strength = "untested" if against is None and (best is not None or not run) else "no_leader"
     if against is not None:
@@ -175,8 +175,10 @@ def _verdict(claim: HeadlineClaim, names: Names, source: Source, group: str) -> 
     verb, most = f"{VERBS[source]}{s}", "best" if source == "ratings" else "most"
     before = ""
     if claim.unbeaten:
-        won = listed([names.system(system) for system in claim.unbeaten])
-        before = f"{won} won every comparison, which leaves no place to give; of the others, "
+        won = f"{listed([names.system(system) for system in claim.unbeaten])} won every comparison"
+        if claim.reason:
+            return f"{won} by {who}, but no test could be run ({claim.reason})"
+        before = f"{won}, which leaves no place to give; of the others, "
     match claim.strength:
         case "clear":
             return f"{before}{who} {verb} {best} {most}, clearly ahead of {other}"
@@ -234,13 +236,13 @@ def _evidence(against: PairResult | None, names: Names) -> str:
     if against is None or against.value is None:
         return "Cannot be determined: no test of the first place could be run."
     test, low, high = against.test, against.test.ci_low, against.test.ci_high
-    turned = against.value < _even(against)
+    turned = _y_ahead(against, names)
     best = against.y if turned else against.x
     if against.source == "ratings":
         shown = f"{names.system(best)} is {number(abs(against.value))} points ahead"
         if low is not None and high is not None:
-            ends = sorted(abs(end) for end in (low, high)) if low * high > 0 else [low, high]
-            shown += f" ({against.confidence} interval {number(ends[0])} to {number(ends[1])})"
+            low, high = (low, high) if against.value >= 0 else (-high, -low)
+            shown += f" ({against.confidence} interval {number(low)} to {number(high)})"
     else:
         share = 1 - against.value if turned else against.value
         what = "Mean chance that {0} is better" if against.source == "preferences" else "Choices won by {0}"
@@ -257,8 +259,12 @@ def _unit(row: PairResult) -> str:
     return unit if row.test.n == 1 else f"{unit}s"
 
 
-def _even(row: PairResult) -> float:
-    return 0.0 if row.source == "ratings" else 0.5
+def _y_ahead(row: PairResult, names: Names) -> bool:
+    """Tell whether the answers of the pair, tested or not, are in favour of y."""
+    if row.source == "ratings":
+        sign = -1 if row.test.criterion in names.lower_is_better else 1
+        return sign * (row.value or 0.0) < 0
+    return (row.value or 0.0) < 0.5
 
 
 def _p(value: float | None) -> str:

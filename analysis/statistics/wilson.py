@@ -7,7 +7,7 @@ import math
 from scipy.special import ndtri
 
 
-def wilson(count: int, n: int, confidence: float) -> tuple[float, float]:
+def wilson(count: float, n: int, confidence: float) -> tuple[float, float]:
     """Return the score interval of a share.
 
     References

@@ -8,7 +8,7 @@ import click
 
 from mturk.commands.collecting import collect_submissions
 from mturk.commands.hit_study import in_progress, open_hit_study, print_result, study_options
-from spa.commands.options import StudyLocation, every_option, yes_option
+from spa.commands.options import StudyLocation, announce, every_option, yes_option
 
 if TYPE_CHECKING:
     from mturk.commands.hit_study import HitStudy
@@ -34,9 +34,6 @@ def advance(location: StudyLocation, every: float | None, stops: bool, yes: bool
     def look() -> bool:
         with open_hit_study(location, changes=True) as hit_study:
             return _advance(hit_study, stops=stops, yes=yes, as_json=as_json)
-
-    def announce(text: str) -> None:
-        click.echo(text, err=True)
 
     over = look_until_over(look, every=every, passing=(PlatformError, AlreadyRunning), announce=announce)
     if over and not as_json:

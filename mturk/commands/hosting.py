@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spa.commands.options import Aliased, json_option, out_file_option, yes_option
+from spa.commands.options import Aliased, json_option, out_file_option, print_json, yes_option
 from spa.errors import PlatformError
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def ledger(store: str, kind: str, since: datetime | None) -> None:
     for row in rows:
         row["at"] = datetime.fromtimestamp(row["at"], UTC).isoformat(timespec="seconds")
     if kind == "json":
-        click.echo(json.dumps([row | {"currency": "USD"} for row in rows], ensure_ascii=False, indent=1))
+        print_json([row | {"currency": "USD"} for row in rows])
         return
     text = io.StringIO()
     writer = csv.DictWriter(text, [field.name for field in fields(LedgerEntry)])

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from prolific.commands.shared import announce, json_option, print_json, study_options, yes_option
-from spa.commands.options import StudyLocation, every_option
+from prolific.commands.shared import study_options, yes_option
+from spa.commands.options import StudyLocation, announce, every_option, json_option, print_json
 
 if TYPE_CHECKING:
     from prolific.progress import Recruitment

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from prolific.commands.shared import json_option, print_json, study_options
-from spa.commands.options import StudyLocation, every_option, store_option, study_argument
+from prolific.commands.shared import study_options
+from spa.commands.options import StudyLocation, every_option, json_option, print_json, store_option, study_argument
 
 if TYPE_CHECKING:
     from prolific.collecting import SessionReconciliation

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prolific.commands.shared import announce, study_options, yes_option
-from spa.commands.options import StudyLocation
+from prolific.commands.shared import study_options, yes_option
+from spa.commands.options import StudyLocation, announce
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

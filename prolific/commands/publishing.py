@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from prolific.commands.shared import (
-    announce,
-    json_option,
     print_checklist,
-    print_json,
     print_lines,
     public_url_option,
     session_option,
     study_options,
     yes_option,
 )
-from spa.commands.options import StudyLocation
+from spa.commands.options import StudyLocation, announce, json_option, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from prolific.commands.shared import announce, json_option, print_json, study_options, yes_option
-from spa.commands.options import StudyLocation
+from prolific.commands.shared import study_options, yes_option
+from spa.commands.options import StudyLocation, announce, json_option, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
 
 from prolific.checklist import ChecklistItem
-from spa.commands.options import json_option as json_option
 from spa.commands.options import platform_study_options
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -33,16 +31,6 @@ session_option = click.option(
 def yes_option(what: str) -> Callable[[Command], Command]:
     """Add ``--yes``; ``what`` says what it does."""
     return click.option("--yes", is_flag=True, help=f"{what}; the default is a dry run.")
-
-
-def announce(text: str) -> None:
-    """Print a progress message to stderr."""
-    click.echo(text, err=True)
-
-
-def print_json(value: Any) -> None:
-    """Print a value as JSON."""
-    click.echo(json.dumps(value, indent=2, default=str))
 
 
 def print_lines(title: str, lines: Iterable[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import click
 
 from prolific.api.money import json_amount
-from spa.commands.options import json_option, seed_option, study_argument
+from spa.commands.options import json_option, print_json, seed_option, study_argument
 
 
 def parse_shares(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
@@ -73,7 +72,7 @@ def rehearse(*, out: Path, as_json: bool, **options: Any) -> None:
 
     content = run_rehearsal(RehearsalOptions(out=out, **options), show_progress=not as_json)
     if as_json:
-        click.echo(json.dumps(_summary(content), indent=2, ensure_ascii=False, default=str))
+        print_json(_summary(content))
         return
     bill = content["bill"]
     click.echo(f"{content['came']} participants, {bill.paid} submissions paid; {bill.explained}")

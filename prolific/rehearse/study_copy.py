@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import datetime
 import hashlib
-import json
 import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import tomlkit
 
 from spa.errors import StudyError
 from spa.study.load import load_study
@@ -76,7 +75,7 @@ def copy_study(study_path: Path, *, annotators: int | None, seed: int) -> StudyC
         filled_in.append(f"[people] minutes: the study says nothing; rehearsed with {MINUTES:g}")
         people["minutes"] = MINUTES
     return StudyCopy(
-        text=toml_text(document),
+        text=tomlkit.dumps(document),
         project=str(prolific["project"]),
         currency=study.people.currency,
         filled_in=tuple(filled_in),
@@ -94,35 +93,3 @@ def _name_files(value: Any, folder: Path) -> None:
     elif isinstance(value, list):
         for inner in value:
             _name_files(inner, folder)
-
-
-def toml_text(document: Mapping[str, Any]) -> str:
-    """Return a document with each of its top-level values on a line of its own.
-
-    >>> print(toml_text({"id": "a", "people": {"pay": 2.5, "groups": [{"name": "x"}]}}))
-    "id" = "a"
-    "people" = {"pay" = 2.5, "groups" = [{"name" = "x"}]}
-    <BLANKLINE>
-    """
-    return "".join(f"{_text(name)} = {_value(value)}\n" for name, value in document.items())
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return _text(value)
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, datetime.date | datetime.time):  # a datetime is a date
-        return value.isoformat()
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_text(name)} = {_value(inner)}" for name, inner in value.items()) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(_value(inner) for inner in value) + "]"
-    raise TypeError(f"TOML has no {type(value).__name__}")
-
-
-def _text(text: str) -> str:
-    """Quote a text; JSON and TOML quote alike, but for the delete character and surrogate pairs."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

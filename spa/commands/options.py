@@ -87,7 +87,12 @@ def platform_study_options(endpoint_help: str) -> Callable[[Callable[..., None]]
 
 def print_json(facts: object) -> None:
     """Print a result as ``--json`` asks for it."""
-    click.echo(json.dumps(facts, ensure_ascii=False, indent=2))
+    click.echo(json.dumps(facts, ensure_ascii=False, indent=2, default=str))
+
+
+def announce(text: str) -> None:
+    """Print a progress message to stderr."""
+    click.echo(text, err=True)
 
 
 def port_option(default: int) -> Callable[[Command], Command]:

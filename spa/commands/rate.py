@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spa.commands.options import Finite, json_option, store_option, study_argument
+from spa.commands.options import Finite, announce, json_option, store_option, study_argument
 from spa.commands.simulation import check_url, choose_truth, simulation_options
 from spa.commands.workspace import with_store
 
@@ -91,7 +91,6 @@ def rate(**given: Any) -> None:
     and --seed are for --simulate.
     """
     from spa.commands.rating import choose_rater, choose_variants, print_estimate, print_injection, print_summary
-    from spa.commands.rating_cluster import print_waiting
     from spa.commands.workspace import open_workspace
     from spa.raters.budget import load_prices
     from spa.raters.cluster.runs import begin_run
@@ -113,7 +112,7 @@ def rate(**given: Any) -> None:
             print_estimate(workspace, visits, PromptWriter(workspace.texts), prices, as_json=options.as_json)
             return
         with exclusive_run(workspace.store.name, rater.id, workspace.store.reading):
-            begin_run(workspace.store, rater.id, say=print_waiting)
+            begin_run(workspace.store, rater.id, say=announce)
             visits, summary = rate_open_visits(workspace, rater, prices, options)
         if options.probe_injection is not None:
             print_injection(workspace, visits, summary, as_json=options.as_json)

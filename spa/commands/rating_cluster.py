@@ -9,8 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
+from spa.commands.options import announce
 from spa.errors import StudyError
 
 if TYPE_CHECKING:
@@ -24,11 +23,6 @@ if TYPE_CHECKING:
     from spa.raters.visits import RaterVisit
     from spa.responses.store import Store
     from spa.study.raters import Rater
-
-
-def print_waiting(line: str) -> None:
-    """Say what is waited for."""
-    click.echo(line, err=True)
 
 
 @contextmanager
@@ -119,7 +113,7 @@ def run_on_cluster(
         open_study=partial(open_study, study, str(store if file is None else file.resolve())),
         open_endpoint=partial(open_endpoint, timeout=timeout, folder=study.parent, keep=True),
     )
-    begin_run(workspace.store, rater.id, setup.run, say=print_waiting)
+    begin_run(workspace.store, rater.id, setup.run, say=announce)
     return rate_on_cluster(
         client,
         workspace,

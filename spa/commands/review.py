@@ -233,45 +233,48 @@ def study_text(
     items = number if reviewers else min(ITEMS, number)
     readers = len(reviewers) or readers
     parts = [
-        f"# Made by spa review-explanations from the study {toml(workspace.study.id)}. Change what you like before",
+        f"# Made by spa review-explanations from the study {quoted(workspace.study.id)}. Change what you like before",
         "# spa build; the kinds of errors are those of Chhun et al. (2024), the agreement that of Chiang & Lee (2023).",
-        f"id = {toml(f'{workspace.study.id[:50]}-review')}",
-        f"title = {toml(words['title'])}",
-        f"language = {toml(workspace.study.language)}",
+        f"id = {quoted(f'{workspace.study.id[:50]}-review')}",
+        f"title = {quoted(words['title'])}",
+        f"language = {quoted(workspace.study.language)}",
         f"seed = {workspace.study.seed}",
         '\n[outputs]\nfiles = ["outputs.jsonl"]\nitem_text = "text"',
-        *(f"\n[[systems]]                    # never named on a form\nid = {toml(name)}" for name in names),
+        *(f"\n[[systems]]                    # never named on a form\nid = {quoted(name)}" for name in names),
         *(_criterion(name, words, ("yes", 1), ("no", 0), more="lower_is_better = true\n") for name in ERRORS),
         _criterion("agreement", words, *AGREEMENT.items(), more="reason = true\n"),
-        *(f'\n[[interview]]\nid = "{name}"\nquestion = {toml(words[f"{name}_asked"])}\nfirst = true' for name in first),
-        f'\n[[interview]]\nid = "overall"\nquestion = {toml(words["overall_asked"])}',
-        f"\n[debriefing]\ntext = {toml(words['debriefing'])}",
+        *(
+            f'\n[[interview]]\nid = "{name}"\nquestion = {quoted(words[f"{name}_asked"])}\nfirst = true'
+            for name in first
+        ),
+        f'\n[[interview]]\nid = "overall"\nquestion = {quoted(words["overall_asked"])}',
+        f"\n[debriefing]\ntext = {quoted(words['debriefing'])}",
         '\n[categories]\noutputs = "all"',
         f"\n[design]\nitems = {items}                      # that one reader is shown",
-        f"\n[instructions]\ntext = {toml(words['instructions'])}",
-        f'\n[texts]\n"form.system_label" = {toml(words["label"])}\n"form.item_caption" = {toml(words["item"])}'
-        f'\n"form.rating_title" = {toml(words["page"])}',
+        f"\n[instructions]\ntext = {quoted(words['instructions'])}",
+        f'\n[texts]\n"form.system_label" = {quoted(words["label"])}\n"form.item_caption" = {quoted(words["item"])}'
+        f'\n"form.rating_title" = {quoted(words["page"])}',
         f"\n[people]\nannotators = {-(-readers * number // items)}               # {readers} for each explanation",
         *(
-            f'\n[[people.groups]]\nname = {toml(name)}\nplaces = 1\nparameter = "{REVIEWER}"\nvalues = [{toml(name)}]'
-            for name in reviewers
+            f'\n[[people.groups]]\nname = {name}\nplaces = 1\nparameter = "{REVIEWER}"\nvalues = [{name}]'
+            for name in map(quoted, reviewers)
         ),
     ]
     return "\n".join(parts) + "\n"
 
 
 def _criterion(name: str, words: Words, *options: tuple[str, int], more: str) -> str:
-    offered = ", ".join(f"{{ text = {toml(words[key])}, score = {score} }}" for key, score in options)
+    offered = ", ".join(f"{{ text = {quoted(words[key])}, score = {score} }}" for key, score in options)
     return (
-        f"\n[[criteria]]\nid = {toml(name)}\nname = {toml(words[name])}\n"
-        f"question = {toml(words[f'{name}_asked'])}\n{more}options = [{offered}]"
+        f"\n[[criteria]]\nid = {quoted(name)}\nname = {quoted(words[name])}\n"
+        f"question = {quoted(words[f'{name}_asked'])}\n{more}options = [{offered}]"
     )
 
 
-def toml(text: str) -> str:
-    r"""Return a text as a TOML string.
+def quoted(text: str) -> str:
+    r"""Quote a text for TOML; JSON quotes alike, but for the delete character and surrogate pairs.
 
-    >>> print(toml('a "b"\n'))
+    >>> print(quoted('a "b"\n'))
     "a \"b\"\n"
     """
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

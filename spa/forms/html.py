@@ -211,16 +211,9 @@ def render_whole(
     )
 
 
-def render_notice(
-    name: Literal["start", "done", "notice"],
-    texts: Texts,
-    *,
-    asset: Callable[[str], str] | None = None,
-    **values: object,
-) -> str:
+def render_notice(name: Literal["start", "done", "notice"], texts: Texts, **values: object) -> str:
     """Render a page that is no part of a form: the start, the thank-you, a polite refusal."""
-    addresses = Addresses() if asset is None else Addresses(asset=asset)
-    return _document(f"{name}.html", texts, addresses=addresses, **values)
+    return _document(f"{name}.html", texts, addresses=Addresses(), **values)
 
 
 def sections(page: Page) -> list[TextBlock | Question | PageRegion]:

@@ -85,6 +85,10 @@ class Lease:
             people_group=self.people_group,
         )
 
+    def seconds_until(self, at: float) -> float:
+        """Return how long the visit took until ``at``: 0 where the clock was set back meanwhile."""
+        return max(0.0, at - self.leased_at)
+
     @property
     def standing_by(self) -> bool:
         """Whether the visit is open without a place of its own, beside somebody who may not finish."""

@@ -21,7 +21,7 @@ class Payload:
     received_at: float  # seconds since 1970
 
 
-def fields_of(body: str) -> dict[str, Any]:
+def fields_of(body: str | bytes) -> dict[str, Any]:
     """Return the fields of a page; none of what a platform sent in a shape of its own."""
     try:
         read = json.loads(body)

@@ -53,14 +53,14 @@ def shared_run(store_name: str, name: str, connect: Connect, *, what: str = "rat
         yield
 
 
-def lock_holders(store_name: str, name: str, connect: Connect, *, what: str = "rater") -> list[str]:
+def lock_holders(store_name: str, name: str, connect: Connect) -> list[str]:
     """Return which processes hold a lock and since when; PostgreSQL knows, a lock file does not."""
     if parse_target(store_name).path is not None:
         return []
     with connect() as connection:
         if connection.dialect.name != "postgresql":
             return []
-        return list(connection.scalars(text(HOLDERS), {"number": _lock_number(name, what)}))
+        return list(connection.scalars(text(HOLDERS), {"number": _lock_number(name, "rater")}))
 
 
 @contextmanager

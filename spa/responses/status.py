@@ -94,7 +94,7 @@ def summarise_visits(visits: Iterable[PersonVisit], *, assignments: int, people:
         line["begun"] += 1
         line[_state(visit, now)] += 1
         if visit.completed and visit.completed_at is not None and visit.annotator_kind in timed:
-            minutes.append((visit.completed_at - visit.leased_at) / 60)
+            minutes.append(visit.seconds_until(visit.completed_at) / 60)
             if not visit.extra:
                 ends.append(visit.completed_at)
     in_groups = {group.name: group.places for group in people.groups}
@@ -185,7 +185,7 @@ def pace_of(visits: Iterable[PersonVisit], pay: Decimal | None) -> list[PacePoin
     kinds = timed_kinds(visits)
     earned = pay if "human" in kinds else None
     done = sorted(
-        (visit.completed_at, visit.completed_at - visit.leased_at)
+        (visit.completed_at, visit.seconds_until(visit.completed_at))
         for visit in visits
         if visit.completed and visit.completed_at is not None and not visit.extra and visit.annotator_kind in kinds
     )

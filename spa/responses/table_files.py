@@ -277,12 +277,8 @@ def _check_header(path: Path, header: list[str]) -> None:
         raise ResponseError(f"{path}, line 1: expected UTF-8, got a NUL byte; save the file as UTF-8")
     if any("\r" in name for name in header):
         raise ResponseError(f"{path}: expected lines that end in LF, got CR only; save the file with LF or CRLF")
-    found = next((name for sign, name in SEPARATORS.items() if sign in header[0]), None)
-    if len(header) == 1 and found is not None:
-        raise ResponseError(
-            f"{path}: columns must be separated by commas, this file has {found}: {shortened(repr(header[0]))}; "
-            "save it again as comma-separated"
-        )
+    if len(header) == 1:
+        _refuse_separator(path, header[0])
     doubled = sorted(name for name, times in Counter(header).items() if name and times > 1)
     if doubled:
         raise ResponseError(
@@ -290,10 +286,20 @@ def _check_header(path: Path, header: list[str]) -> None:
         )
 
 
+def _refuse_separator(path: Path, header: str) -> None:
+    found = next((name for sign, name in SEPARATORS.items() if sign in header), None)
+    if found is not None:
+        raise ResponseError(
+            f"{path}: columns must be separated by commas, this file has {found}: {shortened(repr(header))}; "
+            "save it again as comma-separated"
+        )
+
+
 def _refuse_uneven(path: Path) -> None:
     """Name the first line that has other values than the header, or a quote that is out of place."""
-    for _ in utf8_lines(path):
-        pass
+    for number, line in utf8_lines(path):
+        if number == 1 and "," not in line:
+            _refuse_separator(path, line.strip())
     with path.open(encoding="utf-8-sig", newline="") as stream:
         mistake = csv_mistake(stream)
     if mistake is not None:

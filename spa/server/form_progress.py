@@ -271,5 +271,5 @@ class FormProgress:
                 replace(answer, reason=reason) if isinstance(answer, Missing) and answer.raw is None else answer
                 for answer in answers
             ]
-        seconds = round(now - self.lease.leased_at, 3)
+        seconds = round(self.lease.seconds_until(now), 3)
         return replace(self.lease.submission(tuple(answers), seconds), outcome=outcome)

@@ -194,7 +194,7 @@ def test_bounds_that_make_no_rule_are_refused(name: str, value: float, message: 
         ("seconds", "-1", "reading table, rows 1, 2, 3, 4, 5 and 5 more: seconds must be 0 or more, got -1.0"),
         ("scrolled", "1.5", "at most 1, got 1.5"),
         ("words", "many", "words must be a whole number, got 'many'"),
-        ("page_seconds", "long", "page_seconds must be a number with a decimal point, got 'long'"),
+        ("page_seconds", "long", "page_seconds must be a number with a decimal point or empty, got 'long'"),
         ("annotator_id", "", "annotator_id must not be empty, got nothing"),
     ],
 )

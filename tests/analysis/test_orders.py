@@ -250,7 +250,7 @@ def test_rows_in_another_order_give_the_same_results() -> None:
     [
         (pl.lit(0), "rank must be a whole number from 1, the best, got '0'"),
         (pl.lit(1.5), "rank must be a whole number from 1, the best, got '1.5'"),
-        (pl.lit("first"), "rank must be a number with a decimal point, got 'first'"),
+        (pl.lit("first"), "rank must be a number with a decimal point or empty, got 'first'"),
     ],
 )
 def test_ranks_that_are_none_are_refused(change: pl.Expr, problem: str) -> None:

@@ -18,7 +18,8 @@ from analysis.report.orientation import aligned, oriented, turned
 from analysis.results.files import from_plain
 from analysis.results.records import Results
 from analysis.statistics.record import rounded
-from tests.analysis.sample_results import full_results, many_results, preference, rating_pair
+from analysis.strengths.fit import LOST_ALL, WON_ALL
+from tests.analysis.sample_results import empty_results, full_results, many_results, preference, rating_pair
 
 
 def shown(**changes: Any) -> Results:
@@ -106,6 +107,18 @@ def test_the_best_system_stands_first_and_the_best_pair():
     rows = [preference("human", x, y, 0.7) for x, y in ("AB", "CB", "CA")]
     found = shown(preferences=rows, rankings=[ranking]).preferences
     assert [row.system_x + row.system_y for row in found] == ["CA", "CB", "AB"]
+
+
+@pytest.mark.parametrize(("lower", "order"), [([], "BCA"), (["overall"], "ACB")])
+def test_who_won_or_lost_everything_stands_where_good_ratings_put_it(lower: list[str], order: str):
+    about = {"source": "ratings_bt", "group": "human", "criterion": "overall"}
+    left = [{"system": "A", "reason": LOST_ALL}, {"system": "B", "reason": WON_ALL}]
+    none = dict.fromkeys(("strength", "ci_low", "ci_high", "interval", "rank", "rank_low", "rank_high"))
+    strengths = [{**about, **none, "system": system, "reason": "none"} for system in "ABC"]
+    results = {**empty_results(), "bradley_terry": strengths}
+    results["rankings"] = [{**about, "order": [["C"]], "unranked": left}]
+    results["settings"] = {**results["settings"], "lower_is_better": lower}
+    assert "".join(row.system for row in oriented(from_plain(results)).bradley_terry) == order
 
 
 def test_stars_of_what_is_shown_are_stricter_than_those_of_the_paper():

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from analysis.figures.plain_text import number
 from analysis.llm_vs_people.rows import LLMsAndPeople
 from analysis.report.document import Bullets, Fold, Paragraph, Table, Terms
 from analysis.report.headline import headline
@@ -241,6 +242,20 @@ def test_ratings_speak_in_points():
     assert lines_of(results)["How sure"].startswith("B is 0.40 points ahead, adjusted p = .001")
 
 
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize(("difference", "ends"), [(-0.4, (-0.9, 0.1)), (-0.4, (-0.7, -0.1)), (0.4, (-0.1, 0.9))])
+def test_the_interval_is_that_of_the_system_ahead(difference: float, ends: tuple[float, float], lower: bool):
+    """Whichever system the pair names first, and whichever ratings are good, the mean lies within its interval."""
+    pair = {**rating_pair("human", "A", "B", difference, 0.2), "ci_low": ends[0], "ci_high": ends[1]}
+    results = {**empty_results(), "ratings": {"means": [], "pairs": [pair]}}
+    results["settings"] = {**results["settings"], "lower_is_better": ["overall"] if lower else []}
+    best = "A" if (difference > 0) != lower else "B"
+    low, high = ends if difference > 0 else (-ends[1], -ends[0])
+    said = lines_of(results)["How sure"]
+    assert winner(results).startswith(f"People rate {best} best")
+    assert said.startswith(f"{best} is 0.40 points ahead (95% interval {number(low)} to {number(high)})")
+
+
 def test_criteria_are_told_apart_where_there_is_no_overall_question():
     text = winner(many_results(3))
     assert text.startswith("Coherence: ")
@@ -338,4 +353,6 @@ def test_a_system_that_won_everything_is_named_before_the_first_of_the_others():
         "C won every comparison, which leaves no place to give; of the others, people prefer A"
     )
     results["preferences"] = results["preferences"][1:]
-    assert "cannot be determined from the answers of people (no variation: every value is the same)" in winner(results)
+    assert winner(results) == (
+        "C won every comparison by people, but no test could be run (no variation: every value is the same)."
+    )

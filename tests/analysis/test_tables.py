@@ -143,6 +143,11 @@ BROKEN: dict[str, tuple[str, str | bytes, str]] = {
     "blank lines": ("t.csv", "\n\n", "line 1: expected the names of columns, got a blank line"),
     "a blank line first": ("t.csv", "\n" + HEADER + ROW, "line 1: expected the names of columns"),
     "semicolons": ("t.csv", (HEADER + ROW).replace(",", ";"), "separated by commas, this file has semicolons"),
+    "semicolons and decimal commas": (
+        "t.csv",
+        "\ufeff" + HEADER.replace(",", ";") + "a;x;y;0,7\r\n",
+        "separated by commas, this file has semicolons: 'annotator_id;",
+    ),
     "tabs": ("t.csv", (HEADER + ROW).replace(",", "\t"), "separated by commas, this file has tabs"),
     "bars": ("t.csv", (HEADER + ROW).replace(",", "|"), "separated by commas, this file has bars"),
     "spaces": (
@@ -162,8 +167,16 @@ BROKEN: dict[str, tuple[str, str | bytes, str]] = {
     "too large": ("t.csv", HEADER + "a,x,y,1e400\n", "row 2: preference must be finite, got '1e400'"),
     "too negative": ("t.csv", HEADER + "a,x,y,-1e400\n", "row 2: preference must be finite"),
     "a large exposure": ("t.csv", HEADER.strip() + ",exposure\na,x,y,1,1e400\n", "exposure must be a whole number"),
-    "a comma for a point": ("t.csv", HEADER + 'a,x,y,"0,7"\n', "must be a number with a decimal point, got '0,7'"),
-    "a date": ("t.csv", HEADER + "a,x,y,2026-11-23\n", "must be a number with a decimal point, got '2026-11-23'"),
+    "a comma for a point": (
+        "t.csv",
+        HEADER + 'a,x,y,"0,7"\n',
+        "must be a number with a decimal point or empty, got '0,7'",
+    ),
+    "a date": (
+        "t.csv",
+        HEADER + "a,x,y,2026-11-23\n",
+        "must be a number with a decimal point or empty, got '2026-11-23'",
+    ),
     "a NUL in a number": ("t.csv", HEADER + "a,x,y,0\0.5\n", "row 2: preference must be a number"),
     "too many values": (
         "t.csv",
@@ -510,3 +523,13 @@ def test_spaces_around_the_names_of_columns_are_seen(tmp_path: Path) -> None:
     told = refusal(tmp_path, "annotator_id, item_id, system, score\na, i, X, 1\n", "ratings")
     assert "columns item_id, system, score are missing (there are: annotator_id, ' item_id', ' system'" in told
     assert told.endswith("take out the spaces around names and values, such as those after a comma")
+
+
+def test_a_table_with_a_column_per_system_is_told_what_makes_it_long(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    path.write_text("annotator_id,item_id,alpha,beta\na,i,1,2\n", encoding="utf-8")
+    done = CliRunner().invoke(main, ["report", "--ratings", str(path), "--out", str(tmp_path / "report")])
+    assert done.exit_code == 1
+    assert "columns system, score are missing (there are: annotator_id, item_id, alpha, beta)" in done.output
+    assert "--map YOURS=system, or make a row of each score" in done.output
+    assert "spa import csv" in done.output

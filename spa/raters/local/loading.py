@@ -114,6 +114,9 @@ def _load(source: Mapping[str, Any], fingerprint: str | None, *, double: bool) -
     kind: Kind = "causal"
     processor = None
     if "gguf_file" in source:
+        from transformers import modeling_gguf_pytorch_utils
+
+        modeling_gguf_pytorch_utils.tqdm = transformers.utils.logging.tqdm  # heeds disable_progress_bar
         loader: Any = transformers.AutoModelForCausalLM
     else:
         config = transformers.AutoConfig.from_pretrained(**source)
