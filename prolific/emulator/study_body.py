@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
@@ -16,8 +17,6 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-
-from prolific.offer import least_maximum
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 DAY = 24 * 60  # minutes
@@ -230,6 +229,15 @@ class OpenStudyBody(RequestBody):
     access_details: list[AccessDetail] | None = None
     submissions_config: SubmissionsConfig | None = None
     reward: Annotated[Whole | None, Field(ge=0)] = None
+
+
+def least_maximum(estimated_minutes: float) -> float:
+    """Return the least time allowed, in minutes, for an estimated time.
+
+    >>> round(least_maximum(10), 1)
+    28.3
+    """
+    return 2 + 2 * estimated_minutes + 2 * math.sqrt(estimated_minutes)
 
 
 def check_https(url: str, *, loopback: bool = True) -> None:

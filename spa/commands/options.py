@@ -87,7 +87,7 @@ def platform_study_options(endpoint_help: str) -> Callable[[Callable[..., None]]
 
 def print_json(facts: object) -> None:
     """Print a result as ``--json`` asks for it."""
-    click.echo(json.dumps(facts, ensure_ascii=False, indent=2, default=str))
+    click.echo(json.dumps(facts, ensure_ascii=False, indent=2, default=str, allow_nan=False))
 
 
 def announce(text: str) -> None:
