@@ -57,6 +57,18 @@ def test_where_statsmodels_disagrees_ours_has_the_higher_restricted_likelihood()
     assert ours < theirs
 
 
+def test_the_interval_holds_every_share_that_the_likelihood_allows_where_it_has_two_maxima() -> None:
+    """At a share of 0.1 it has one where annotators have no part of the rest, and a higher one where nearly all."""
+    rng = np.random.default_rng(11)
+    table = rng.normal(0, 3, (20, 1)) + rng.normal(0, 0.5, (1, 2)) + rng.normal(0, 1, (20, 2))
+    table[rng.random(table.shape) < 0.3] = np.nan
+    found = icc(table, form="icc2")
+    parts, scales = np.linspace(0, 0.995, 200), np.geomspace(1, 200, 100)
+    least = best_at(table, found.value, parts, scales)
+    assert best_at(table, 0.1, parts, scales) - least < 3.841
+    assert found.ci_low < 0.1
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_no_other_share_has_a_higher_restricted_likelihood(seed: int) -> None:
     rng = np.random.default_rng(seed)
