@@ -10,7 +10,7 @@ import atexit
 import gc
 import os
 import sys
-from importlib.metadata import EntryPoint, entry_points, version
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 import click
@@ -75,7 +75,7 @@ class CommandsByEntryPoint(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Example: spa demo --out demo-out",
 )
-@click.version_option(version("spa-eval"), prog_name="spa")
+@click.version_option(package_name="spa-eval", prog_name="spa")
 def main() -> None:
     """Find out which text or image generator people prefer, and whether an LLM may say it for them.
 

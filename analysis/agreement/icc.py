@@ -93,7 +93,7 @@ def every_icc(data: ReliabilityData, *, confidence: float, forms: Sequence[Form]
     if len(data.value) == data.n_units * data.n_annotators:
         squares = mean_squares(data.matrix())
         return tuple(_complete(data, form, squares, confidence) for form in forms)
-    # scipy.optimize takes a fifth of a second to load
+    # complete tables, the usual case, need none of it
     from analysis.agreement.variance_components import fit_share, sufficient_sums
 
     models = {MODELS[form[3]] for form in forms if form[3] == "1" or data.n_annotators <= MOST_ANNOTATORS}

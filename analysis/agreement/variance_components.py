@@ -8,20 +8,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import cho_factor, cho_solve
-from scipy.linalg.lapack import dposv
 from scipy.special import gammaincinv
 
 from analysis.agreement.data import ReliabilityData
 from analysis.statistics.coding import Floats
 
 Annotators = Literal["absent", "random", "fixed"]
+Deviance = tuple[float, float]  # -2 log restricted likelihood, and its slope
 NEARLY = 1 - 1e-9  # largest share of variance tried
-TOLERANCE = 1e-10
+GRID = (0, 0.3, 0.6, 0.9, 0.99, 0.999, 1)  # where slopes are looked at first: a likelihood may have two maxima
+FLAT = 1e-9  # a slope this small is rounding
+TOLERANCE = 1e-8  # relative step after which a root is taken: its error is far smaller
+STEPS = 60
 NOISE = 1e-14  # a sum of squares this small beside the answers' own is rounding
 EXHAUSTED = 1e-12  # the same for what is left of a fit
 NO_ERROR = "units and annotators explain every answer: no error is left to estimate"
@@ -42,49 +46,43 @@ class UnitShare:
 class SufficientSums:
     """Sufficient statistics: y are the answers minus their mean, N the units x annotators table of who answered.
 
-    ``size`` (s,) are the numbers of answers that units have; for each: how many ``units``, ``met`` = N'N,
-    ``sums`` = N' (y of the unit), ``squares`` = sum of (y of the unit)^2, ``total`` = sum of y.
+    ``size`` (s,) are the numbers of answers that units have, and ``units`` (s,) how many have each. ``by_size``
+    (s, k² + k + 3) holds for each N'N, N' (y of the unit) and the sums over units of (y of the unit)², size (y of the
+    unit) and size²; ``whole`` the same of all ``n`` answers one by one: how many each of k annotators gave (as a
+    diagonal), their sums, y'y, the sum of y, and n.
     """
 
     size: Floats
     units: Floats
-    met: Floats
-    sums: Floats
-    squares: Floats
-    total: Floats
-    by_annotator: Floats
-    answers: Floats
-    n: float
-    square: float
+    by_size: Floats
+    whole: Floats
+    n: int
+    k: int
 
 
 def sufficient_sums(data: ReliabilityData) -> SufficientSums:
     """Add up what the likelihood needs, in O(answers x answers a unit)."""
     value = data.value - data.value.mean()
     value = value / np.abs(value).max()
-    k = data.n_annotators
-    sizes = data.sizes
+    n, k = len(value), data.n_annotators
     of_unit = np.bincount(data.unit, weights=value, minlength=data.n_units)
-    there = sp.csr_array(sp.coo_array((np.ones(len(value)), (data.unit, data.annotator)), shape=(data.n_units, k)))
-    listed = np.unique(sizes)
-    met, sums = np.zeros((len(listed), k, k)), np.zeros((len(listed), k))
-    for place, size in enumerate(listed.tolist()):
-        rows = np.flatnonzero(sizes == size)
-        own = there[rows]
-        met[place] = (own.T @ own).toarray()
-        sums[place] = own.T @ of_unit[rows]
-    number = np.searchsorted(listed, sizes)
+    there = sp.csr_array(sp.coo_array((np.ones(n), (data.unit, data.annotator)), shape=(data.n_units, k)))
+    listed = np.unique(data.sizes)
+    by_size = []
+    for size in listed.tolist():
+        rows = np.flatnonzero(data.sizes == size)
+        own, answers = there[rows], of_unit[rows]
+        sums = (answers @ answers, size * answers.sum(), size**2 * len(rows))
+        by_size.append(np.concatenate([(own.T @ own).toarray().ravel(), own.T @ answers, sums]))
+    by_annotator = np.bincount(data.annotator, weights=value, minlength=k)
+    given = np.diag(np.bincount(data.annotator, minlength=k)).ravel()
     return SufficientSums(
         size=listed.astype(np.float64),
-        units=np.bincount(number).astype(np.float64),
-        met=met,
-        sums=sums,
-        squares=np.bincount(number, weights=of_unit**2).astype(np.float64),
-        total=np.bincount(number, weights=of_unit).astype(np.float64),
-        by_annotator=np.bincount(data.annotator, weights=value, minlength=k).astype(np.float64),
-        answers=np.bincount(data.annotator, minlength=k).astype(np.float64),
-        n=float(len(value)),
-        square=float(value @ value),
+        units=np.array([np.sum(data.sizes == size) for size in listed], dtype=np.float64),
+        by_size=np.array(by_size),
+        whole=np.concatenate([given, by_annotator, (value @ value, of_unit.sum(), n)]),
+        n=n,
+        k=k,
     )
 
 
@@ -113,109 +111,160 @@ def fit_share(sums: SufficientSums, annotators: Annotators, *, confidence: float
     Patterson, H. D. and Thompson, R. (1971). Recovery of inter-block information when block sizes are unequal.
     Biometrika, 58(3), 545-554. Harville, D. A. (1977). JASA, 72(358), 320-338.
     """
-    from scipy.optimize import brentq, minimize_scalar  # slow to load, and balanced tables need none of it
-
-    fixed = len(sums.answers) if annotators == "fixed" else 1
-    if sums.n - fixed < 2:
+    if sums.n - (sums.k if annotators == "fixed" else 1) < 2:
         return UnitShare(annotators=annotators, reason="too few answers for a mixed model")
-    left = sums.square - float(np.sum(sums.by_annotator**2 / sums.answers))
-    if annotators != "absent" and left <= NOISE * sums.square:
+    table, right, square = _normal_equations(sums, sums.whole)
+    left = square - float(np.sum(right**2 / table.diagonal()))
+    if annotators != "absent" and left <= NOISE * square:
         return UnitShare(annotators=annotators, reason="each annotator gave one answer only: no variation is left")
     if _exhausted(sums, annotators):  # the likelihood grows without bound as the error goes to 0
         return UnitShare(annotators=annotators, reason=NO_ERROR)
-    deviance = _deviance(sums, annotators)
+    profile = _profile(sums, annotators)
     try:
-        best = minimize_scalar(deviance, bounds=(0, NEARLY), method="bounded", options={"xatol": TOLERANCE})
-        value, least = (float(best.x), float(best.fun))
-        at_zero = deviance(0.0)
-        value, least = (0.0, at_zero) if at_zero <= least else (value, least)
-        bound = least + 2 * float(gammaincinv(0.5, confidence))
-        low = 0.0 if at_zero <= bound else float(brentq(lambda share: deviance(share) - bound, 0.0, value))
-        high = float(brentq(lambda share: deviance(share) - bound, value, NEARLY))
+        if all(abs(profile(share)[1]) < FLAT for share in GRID[:-1]):
+            raise ValueError("the likelihood is the same everywhere")
+        value = _least(profile, NEARLY)
+        bound = profile(value)[0] + 2 * float(gammaincinv(0.5, confidence))
+        low = 0.0 if profile(0.0)[0] <= bound else _root(lambda share: profile(share)[0] - bound, 0.0, value)
+        high = _root(lambda share: profile(share)[0] - bound, value, NEARLY)
     except (ValueError, np.linalg.LinAlgError):
         return UnitShare(annotators=annotators, reason="the mixed model has no maximum within (0, 1)")
     return UnitShare(annotators=annotators, value=value, low=low, high=high)
 
 
+def _least(function: Callable[[float], Deviance], most: float) -> float:
+    """Return where from 0 to ``most`` a function is least, of its ends and where its slope rises through 0."""
+    grid = [most * part for part in GRID]
+    dips = [(low, high) for low, high in pairwise(grid) if function(low)[1] < 0 <= function(high)[1]]
+    places = [0.0, most, *(_root(lambda place: function(place)[1], low, high) for low, high in dips)]
+    return min(places, key=lambda place: function(place)[0])
+
+
+def _root(function: Callable[[float], float], low: float, high: float) -> float:
+    """Find where a function changes its sign, by the method of Ridders (1979): scipy.optimize takes 0.1 s to load."""
+    at_low, at_high, found = function(low), function(high), math.inf
+    if at_low * at_high > 0:
+        raise ValueError("the signs at both ends are the same")
+    for _ in range(STEPS):
+        middle, before = (low + high) / 2, found
+        at_middle = function(middle)
+        if at_middle == 0:
+            return middle
+        step = (middle - low) * at_middle / math.sqrt(at_middle**2 - at_low * at_high)
+        found = middle + (step if at_low > at_high else -step)
+        if abs(found - before) <= TOLERANCE * found:
+            break
+        at_found = function(found)
+        for place, at in sorted([(middle, at_middle), (found, at_found)]):
+            if at * at_low > 0:
+                low, at_low = place, at
+            else:
+                high, at_high = place, at
+                break
+    return found
+
+
 def _exhausted(sums: SufficientSums, annotators: Annotators) -> bool:
     """Say whether units (and annotators), taken as fixed, leave answers over but no variation."""
-    table, right, rest = _normal_equations(sums, 1 / sums.size)
+    table, right, rest = _normal_equations(sums, sums.whole - (1 / sums.size) @ sums.by_size)
     rank = 0
     if annotators != "absent":
         effects, _, found, _ = np.linalg.lstsq(table, right, rcond=1e-10)
         rank = int(found)
         rest -= float(right @ effects)
     over = int(sums.n - sums.units.sum()) - rank
-    return over > 0 and rest <= EXHAUSTED * sums.square
+    return over > 0 and rest <= EXHAUSTED * float(sums.whole[-3])
 
 
-def _deviance(sums: SufficientSums, annotators: Annotators) -> Callable[[float], float]:
-    """Return -2 log restricted likelihood as a function of the share (least over the annotators' variance)."""
-    if annotators == "absent":
-        return lambda share: _one_way(sums, share / (1 - share))
-    if annotators == "fixed":
-        return lambda share: _fixed(sums, share / (1 - share))
+def _profile(sums: SufficientSums, annotators: Annotators) -> Callable[[float], Deviance]:
+    """Return -2 log restricted likelihood by the share (least over the annotators' variance), with its slope.
 
-    from scipy.optimize import minimize_scalar
+    Slopes are by -log(1 - share), which keeps them finite.
+    """
+    if annotators != "random":
+        model = _one_way if annotators == "absent" else _fixed
 
-    def profile(share: float) -> float:
-        def of_annotators(part: float) -> float:
-            rest = (1 - share) * (1 - part)
-            return _crossed(sums, share / rest, part / (1 - part))
+        @cache
+        def alone(share: float) -> Deviance:
+            value, by_ratio = model(sums, share / (1 - share))
+            return value, by_ratio / (1 - share)
 
-        found = minimize_scalar(of_annotators, bounds=(0, 1 - 1e-6), method="bounded", options={"xatol": 1e-9})
-        return min(float(found.fun), of_annotators(0.0))
+        return alone
+
+    @cache
+    def profile(share: float) -> Deviance:
+        odds = share / (1 - share)
+
+        @cache
+        def crossed(part: float) -> tuple[float, float, float]:
+            value, by_ratio, by_spread = _crossed(sums, odds / (1 - part), part / (1 - part))
+            return value, (by_spread + odds * by_ratio) / (1 - part), by_ratio / ((1 - share) * (1 - part))
+
+        value, _, slope = crossed(_least(lambda part: crossed(part)[:2], 1 - 1e-6))
+        return value, slope
 
     return profile
 
 
-def _weights(sums: SufficientSums, ratio: float) -> tuple[Floats, float]:
-    """Return var(unit) / (var(error) + size var(unit)) by size, and log |V| without annotators."""
-    weights: Floats = ratio / (1 + ratio * sums.size)
-    return weights, float(sums.units @ np.log1p(ratio * sums.size))
+def _weighted(sums: SufficientSums, ratio: float, first: int = 0) -> tuple[Floats, Floats, float, float]:
+    """Return the sums (from the ``first``) weighted by units' inverse covariances, log |V| of units, and slopes."""
+    rest = 1 + ratio * sums.size
+    weighted, slopes = np.array([ratio / rest, -(rest**-2)]) @ sums.by_size[:, first:]
+    log_size, by_log_size = float(sums.units @ np.log(rest)), float(sums.units @ (sums.size / rest))
+    return sums.whole[first:] - weighted, slopes, log_size, by_log_size
 
 
-def _one_way(sums: SufficientSums, ratio: float) -> float:
-    weights, log_size = _weights(sums, ratio)
-    n = sums.n
-    xx = n - float(weights @ (sums.size**2 * sums.units))
-    xy = float(sums.total.sum()) - float(weights @ (sums.size * sums.total))
-    yy = sums.square - float(weights @ sums.squares)
-    return _restricted(n - 1, yy - xy**2 / xx, log_size + math.log(xx))
+def _normal_equations(sums: SufficientSums, weighted: Floats) -> tuple[Floats, Floats, float]:
+    k = sums.k
+    return weighted[: k * k].reshape(k, k), weighted[k * k : -3], float(weighted[-3])
 
 
-def _normal_equations(sums: SufficientSums, weights: Floats) -> tuple[Floats, Floats, float]:
-    table = -(weights @ sums.met.reshape(len(weights), -1)).reshape(sums.met.shape[1:])
-    table.flat[:: len(table) + 1] += sums.answers
-    return table, sums.by_annotator - weights @ sums.sums, sums.square - float(weights @ sums.squares)
+def _one_way(sums: SufficientSums, ratio: float) -> Deviance:
+    weighted, slopes, log_size, by_log_size = _weighted(sums, ratio, -3)
+    return _restricted(sums.n - 1, weighted, log_size, slopes, by_log_size)
 
 
-def _fixed(sums: SufficientSums, ratio: float) -> float:
-    weights, log_size = _weights(sums, ratio)
-    table, right, yy = _normal_equations(sums, weights)
-    factor = cho_factor(table)
-    log_table = 2 * float(np.log(np.diag(factor[0])).sum())
-    n = sums.n
-    return _restricted(n - len(right), yy - float(right @ cho_solve(factor, right)), log_size + log_table)
+def _fixed(sums: SufficientSums, ratio: float) -> Deviance:
+    weighted, slopes, log_size, by_log_size = _weighted(sums, ratio)
+    table, right, yy = _normal_equations(sums, weighted)
+    by_table, by_right, by_yy = _normal_equations(sums, slopes)
+    log_size += 2 * float(np.log(np.linalg.cholesky(table).diagonal()).sum())
+    inverse = np.linalg.inv(table)
+    effects = inverse @ right
+    rest = max(yy - float(right @ effects), 1e-300)
+    by_rest = by_yy - float(effects @ (2 * by_right - by_table @ effects))
+    df = sums.n - sums.k
+    return df * math.log(rest) + log_size, df * by_rest / rest + by_log_size + float(np.vdot(inverse, by_table))
 
 
-def _crossed(sums: SufficientSums, ratio: float, spread: float) -> float:
-    """Add random annotators by Woodbury's identity; ``spread`` is var(annotator) / var(error)."""
-    weights, log_size = _weights(sums, ratio)
-    table, right, yy = _normal_equations(sums, weights)
-    rows = table.sum(axis=1)
+def _crossed(sums: SufficientSums, ratio: float, spread: float) -> tuple[float, float, float]:
+    """Return the deviance with random annotators, and its slopes by ``ratio`` and ``spread``, by Woodbury's identity.
+
+    ``spread`` is var(annotator) / var(error).
+    """
+    weighted, slopes, log_size, by_log_size = _weighted(sums, ratio)
+    table, right, yy = _normal_equations(sums, weighted)
+    by_table, by_right, by_yy = _normal_equations(sums, slopes)
     scaled = spread * table
-    scaled.flat[:: len(table) + 1] += 1
-    factor, both, info = dposv(scaled, np.array([right, rows]).T)
-    if info:
-        raise np.linalg.LinAlgError("the annotators' equations are singular")
-    log_size += 2 * float(np.log(factor.diagonal()).sum())
-    both *= spread
-    xx = float(rows.sum() - rows @ both[:, 1])
-    xy = float(right.sum() - rows @ both[:, 0])
-    yy -= float(right @ both[:, 0])
-    return _restricted(sums.n - 1, yy - xy**2 / xx, log_size + math.log(xx))
+    scaled.flat[:: sums.k + 1] += 1
+    log_size += 2 * float(np.log(np.linalg.cholesky(scaled).diagonal()).sum())
+    inverse = np.linalg.inv(scaled)
+    effects, shares = inverse @ right, inverse @ table.sum(axis=1)
+    kept = 1 - spread * shares
+    turned = by_right - spread * (by_table @ effects)
+    products = np.array([yy - spread * (right @ effects), effects.sum(), shares.sum()])
+    by_ratio = np.array([by_yy - spread * (effects @ (by_right + turned)), kept @ turned, kept @ by_table @ kept])
+    by_spread = -np.array([effects @ effects, shares @ effects, shares @ shares])
+    log_slopes = by_log_size + spread * float(np.vdot(inverse, by_table)), float(np.vdot(inverse, table))
+    value, first = _restricted(sums.n - 1, products, log_size, by_ratio, log_slopes[0])
+    return value, first, _restricted(sums.n - 1, products, log_size, by_spread, log_slopes[1])[1]
 
 
-def _restricted(df: float, rest: float, log_size: float) -> float:
-    return df * math.log(max(rest, 1e-300)) + log_size
+def _restricted(df: int, sums: Floats, log_size: float, slopes: Floats, by_log_size: float) -> Deviance:
+    """Return the deviance and its slope from y'V⁻¹y, 1'V⁻¹y, 1'V⁻¹1 and log |V| and their slopes."""
+    yy, xy, xx = sums.tolist()
+    by_yy, by_xy, by_xx = slopes.tolist()
+    mean = xy / xx
+    rest = max(yy - mean * xy, 1e-300)
+    by_rest = by_yy - mean * (2 * by_xy - mean * by_xx)
+    return df * math.log(rest) + log_size + math.log(xx), df * by_rest / rest + by_log_size + by_xx / xx

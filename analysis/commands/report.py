@@ -25,7 +25,7 @@ ANSWERS = ("preferences", "ratings", "choices", "orders", "spans")
 LARGE: tuple[LargeKind, ...] = ("preferences", "ratings", "choices")  # tables that may be read in parts
 TABLES = (*ANSWERS, "metrics", "identical_pairs", "annotators", "reading", "exclusions")
 RANKINGS_SHOWN = 24
-GARBAGE = 100_000  # objects between two searches for garbage: results stay, and looking at them anew takes a tenth
+GARBAGE = 1_000_000  # objects between two searches for garbage: modules and results stay, so a search finds little
 PLAN = (
     "fwer",
     "confidence",

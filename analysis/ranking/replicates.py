@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from analysis.answers.plan import Plan
 from analysis.answers.tables import answered_rows
@@ -263,12 +262,12 @@ def _weights(n_units: int, replicates: int, rng: np.random.Generator) -> Floats:
 
 def pools(rankings: Sequence[ReplicateSums]) -> list[list[int]]:
     """Group the rankings that share units, directly or through others, in their order."""
-    units: dict[tuple[str, str], int] = {}
-    of = [units.setdefault((ranking.unit, name), len(units)) for ranking in rankings for name in ranking.names]
-    place = np.repeat(np.arange(len(rankings)), [len(ranking.names) for ranking in rankings])
-    size = len(rankings) + len(units)
-    shared = csr_array((np.ones(len(of)), (place, len(rankings) + np.array(of, dtype=np.int64))), shape=(size, size))
-    found: dict[int, list[int]] = {}
-    for number, pool in enumerate(connected_components(shared, directed=False)[1][: len(rankings)].tolist()):
-        found.setdefault(pool, []).append(number)
-    return list(found.values())
+    found: list[tuple[set[tuple[str, str]], list[int]]] = []
+    for number, ranking in enumerate(rankings):
+        units, pool = {(ranking.unit, name) for name in ranking.names}, [number]
+        for others in [others for others in found if not units.isdisjoint(others[0])]:
+            units |= others[0]
+            pool += others[1]
+            found.remove(others)
+        found.append((units, sorted(pool)))
+    return sorted(pool for _, pool in found)

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 from scipy.special import expit, logit
 
 from analysis.statistics.coding import Floats, Ints, fold
@@ -179,8 +178,11 @@ def _parts(table: Floats) -> Ints:
     low = np.argmax(table > 0, axis=1)
     high = table.shape[1] - 1 - np.argmax(table[:, ::-1] > 0, axis=1)
     linked = (low[:, None] < high[None, :]) & (low[None, :] < high[:, None]) & seen[:, None] & seen[None, :]
+    if linked[np.ix_(seen, seen)].all():
+        return np.where(seen, 0, -1)
+    from scipy.sparse.csgraph import connected_components  # 0.1 s to load
+
     _, number = connected_components(sp.csr_array(linked), directed=False)
-    number = np.where(seen, number, -1)
     _, first, renumbered = np.unique(number[seen], return_index=True, return_inverse=True)
     order = np.argsort(np.argsort(first))
     part = np.full(len(seen), -1, dtype=np.int64)

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from analysis.statistics.coding import Floats, Ints
 
@@ -192,6 +190,9 @@ def _parts(table: Floats, kept: Ints, connection: Literal["weak", "strong"]) -> 
     won = table[np.ix_(kept, kept)] > 0
     if (won | np.eye(len(kept), dtype=bool)).all():
         return [kept]
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components  # 0.1 s to load
+
     n_parts, of = connected_components(csr_array(won.astype(np.float64)), directed=True, connection=connection)
     return [kept[of == part] for part in range(n_parts)]
 

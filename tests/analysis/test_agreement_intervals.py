@@ -71,7 +71,7 @@ def test_without_a_missing_cell_the_model_gives_the_mean_squares(monkeypatch: py
     for form, annotators in (("icc1", "absent"), ("icc2", "random"), ("icc3", "fixed")):
         exact = icc(table, form=form)  # type: ignore[arg-type]
         found = fit_share(sufficient_sums(reliability_data(table)), annotators, confidence=0.95)  # type: ignore[arg-type]
-        assert found.value == pytest.approx(exact.value, abs=1e-6)
+        assert found.value == pytest.approx(exact.value, abs=1e-10)
 
 
 @pytest.mark.parametrize("form", FORMS)

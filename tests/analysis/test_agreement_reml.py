@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -55,6 +57,29 @@ def test_where_statsmodels_disagrees_ours_has_the_higher_restricted_likelihood()
     assert ours == pytest.approx(21.953, abs=2e-3)
     assert theirs == pytest.approx(22.571, abs=2e-3)
     assert ours < theirs
+
+
+def test_the_interval_holds_every_share_that_the_likelihood_allows_where_it_has_two_maxima() -> None:
+    """At a share of 0.1 it has one where annotators have no part of the rest, and a higher one where nearly all."""
+    rng = np.random.default_rng(11)
+    table = rng.normal(0, 3, (20, 1)) + rng.normal(0, 0.5, (1, 2)) + rng.normal(0, 1, (20, 2))
+    table[rng.random(table.shape) < 0.3] = np.nan
+    found = icc(table, form="icc2")
+    parts, scales = np.linspace(0, 0.995, 200), np.geomspace(1, 200, 100)
+    least = best_at(table, found.value, parts, scales)
+    assert best_at(table, 0.1, parts, scales) - least < 3.841
+    assert found.ci_low < 0.1
+
+
+@pytest.mark.parametrize("form", ["icc1", "icc2", "icc3"])
+def test_the_order_of_units_and_annotators_does_not_show_in_nine_digits(form: Any) -> None:
+    """A search by values of the likelihood alone leaves the last eight digits to rounding: it is flat at its top."""
+    rng = np.random.default_rng(9)
+    for _ in range(5):
+        table = rng.normal(0, 1, (40, 1)) + rng.normal(0, 0.5, (1, 6)) + rng.normal(0, 1, (40, 6))
+        table[rng.random(table.shape) < 0.2] = np.nan
+        found, again = icc(table, form=form), icc(table[rng.permutation(40)][:, rng.permutation(6)], form=form)
+        assert again.value == pytest.approx(found.value, rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(4))
