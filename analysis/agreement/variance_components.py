@@ -24,8 +24,7 @@ Deviance = tuple[float, float]  # -2 log restricted likelihood, and its slope
 NEARLY = 1 - 1e-9  # largest share of variance tried
 GRID = (0, 0.3, 0.6, 0.9, 0.99, 0.999, 1)  # where slopes are looked at first: a likelihood may have two maxima
 FLAT = 1e-9  # a slope this small is rounding
-TOLERANCE = 1e-8  # relative step after which a root is taken: its error is far smaller
-STEPS = 60
+TOLERANCE = 1e-13
 NOISE = 1e-14  # a sum of squares this small beside the answers' own is rounding
 EXHAUSTED = 1e-12  # the same for what is left of a fit
 NO_ERROR = "units and annotators explain every answer: no error is left to estimate"
@@ -141,27 +140,9 @@ def _least(function: Callable[[float], Deviance], most: float) -> float:
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Find where a function changes its sign, by the method of Ridders (1979): scipy.optimize takes 0.1 s to load."""
-    at_low, at_high, found = function(low), function(high), math.inf
-    if at_low * at_high > 0:
-        raise ValueError("the signs at both ends are the same")
-    for _ in range(STEPS):
-        middle, before = (low + high) / 2, found
-        at_middle = function(middle)
-        if at_middle == 0:
-            return middle
-        step = (middle - low) * at_middle / math.sqrt(at_middle**2 - at_low * at_high)
-        found = middle + (step if at_low > at_high else -step)
-        if abs(found - before) <= TOLERANCE * found:
-            break
-        at_found = function(found)
-        for place, at in sorted([(middle, at_middle), (found, at_found)]):
-            if at * at_low > 0:
-                low, at_low = place, at
-            else:
-                high, at_high = place, at
-                break
-    return found
+    from scipy.optimize import brentq  # 0.1 s to load, and balanced tables need none of it
+
+    return float(brentq(function, low, high, xtol=TOLERANCE))
 
 
 def _exhausted(sums: SufficientSums, annotators: Annotators) -> bool:
