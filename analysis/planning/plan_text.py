@@ -64,9 +64,10 @@ def notes(plan: PowerPlan) -> tuple[str, ...]:
             "share won, ties need fewer annotators."
         )
     if assumptions.kind == "spans":
+        shape = "normal" if assumptions.own_items else "negative binomial"
         lines.append(
             f"Points are the weights of errors, summed up an output: {assumptions.errors:g} are assumed, mean of two "
-            "systems (--errors), and a negative binomial distribution."
+            f"systems (--errors), and a {shape} distribution."
         )
     if assumptions.meets < 1:
         met = f"{100 * assumptions.meets:.3g} %"
