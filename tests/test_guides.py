@@ -289,3 +289,4 @@ def test_error_spans(tmp_path: Path) -> None:
         found = json.loads((tmp_path / report / "results.json").read_text())
         assert {row["measure"] for row in found["spans"]["agreement"]} >= {"span_f1", "alpha_u"}
         assert len(order(tmp_path / report, "ratings", "weighted errors")) == 3
+    assert "| Error spans | overall | fewer are better |" in (tmp_path / "report" / "report.md").read_text()

@@ -111,7 +111,7 @@ def _load(study: Study, model: str, folder: Path, *, double: bool) -> LoadedMode
 
     rater = next((one for one in study.raters if one.id == model and one.provider == "local"), None)
     base = Path() if rater is None else folder
-    loaded = load_model(rater or Rater(id="contamination", model=model, provider="local"), base, double=double)
+    loaded = load_model(rater or Rater(id="--model", model=model, provider="local"), base, double=double)
     import torch
 
     torch.set_num_threads(choose_threads())

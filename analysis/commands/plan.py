@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from spa.study.conclusions import Conclusion
 
 SHARES = (55.0, 60.0, 65.0)
-USUAL = {"likert": (0.2, 0.3, 0.5)}  # differences, as a reader says them; else SHARES
+USUAL = {"likert": (0.2, 0.3, 0.5), "spans": (1.0, 1.5, 2.0)}  # differences, as a reader says them; else SHARES
 SHARE = Finite(0, 1, min_open=True, max_open=True)
 SD = Finite(0, 1000)
 
@@ -39,7 +39,7 @@ def _money(ctx: click.Context, param: click.Parameter, value: str | None) -> Dec
 @click.argument("study", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--elicitation",
-    type=click.Choice(["spa", "likert", "ranking", "choices"]),
+    type=click.Choice(["spa", "likert", "spans", "ranking", "choices"]),
     help="Plan only this elicitation. [default without STUDY: spa]",
 )
 @click.option("--pairs", type=click.IntRange(1, 10_000), help="Without STUDY: number of tests in the family.")
@@ -49,7 +49,8 @@ def _money(ctx: click.Context, param: click.Parameter, value: str | None) -> Dec
     "--difference",
     multiple=True,
     type=float,
-    help="Difference to detect: Likert in points (0.3), all others in percent (60); repeatable.",
+    help="Difference to detect: Likert in points (0.3), spans in weighted errors (1.5), others in percent (60)."
+    " Repeatable.",
 )
 @click.option("--power", multiple=True, type=SHARE, help="Power; repeatable.  [default: 0.8, 0.9]")
 @click.option("--sd", type=SD, help="SD between annotators; if given alone, their total SD.")
@@ -57,6 +58,9 @@ def _money(ctx: click.Context, param: click.Parameter, value: str | None) -> Dec
 @click.option("--residual-sd", type=SD, help="SD between items within an annotator.")
 @click.option("--answer-sd", type=SD, help="SD between answers to one question; both directions halve its variance.")
 @click.option("--ties", type=Finite(0, 1, max_open=True), help="Choices: expected share of ties.  [default: 0]")
+@click.option(
+    "--errors", type=Finite(0, 1000, min_open=True), help="Spans: expected weighted errors an output.  [default: 4]"
+)
 @click.option(
     "--exclusion-rate",
     type=Finite(0, 1, max_open=True),
@@ -147,7 +151,7 @@ def estimate_plans(
         seed = study.seed if seed is None else seed
         annotators = annotators or (None if options["budget"] else study.people.annotators)
     if len(designs) > 1:
-        own = ("difference", "sd", "item_sd", "residual_sd", "answer_sd", "ties")
+        own = ("difference", "sd", "item_sd", "residual_sd", "answer_sd", "ties", "errors")
         named = " or ".join(f"--elicitation {design.kind}" for design in designs)
         _refuse(options, own, f"its unit depends on what is planned; add {named}")
     designs = tuple(_with_options(design, options) for design in designs)
@@ -199,11 +203,13 @@ def _with_options(design: Assumptions, options: dict[str, Any]) -> Assumptions:
     from analysis.planning.variance import Components
     from spa.errors import AnalysisError
 
-    changes = {name: options[name] for name in ("exclusion_rate", "fwer", "pay") if options[name] is not None}
+    changes = {name: options[name] for name in ("exclusion_rate", "fwer", "pay", "errors") if options[name] is not None}
     shares = design.kind in ("ranking", "choices")
     ties = options["ties"] or 0.0
     if ties and design.kind != "choices":
         raise AnalysisError("--ties: expected choices, got another elicitation; add --elicitation choices")
+    if options["errors"] and design.kind != "spans":
+        raise AnalysisError("--errors: expected error spans, got another elicitation; add --elicitation spans")
     if ties:
         changes |= {"components": share_components(design.components.annotator_sd, ties), "ties": ties}
     names = ("sd", "item_sd", "residual_sd", "answer_sd")
@@ -219,8 +225,8 @@ def _with_options(design: Assumptions, options: dict[str, Any]) -> Assumptions:
         components = share_components(sd, ties) if shares else Components(**sds)
         changes |= {"components": components, "source": "given as option"}
     changed = replace(design, **changes)
-    if changed.sd > changed.largest:
-        unit = "in points" if design.kind == "likert" else "in shares of 1, such as 0.3"
+    if changed.sd > changed.largest and changed.kind != "spans":
+        unit = f"in {'points' if design.in_points else 'shares of 1, such as 0.3'}"
         raise AnalysisError(f"--sd: expected an SD of at most {changed.largest:g} ({unit}), got {changed.sd:g}")
     return changed
 
@@ -231,12 +237,12 @@ def _differences(design: Assumptions, given: tuple[float, ...]) -> list[float]:
     found = []
     highest = 50 + 50 * (1 - design.ties)
     for given_values in given or USUAL.get(design.kind, SHARES):
-        difference = round(given_values / 100 - 0.5, 12) if design.kind != "likert" else given_values
-        if design.kind != "likert" and not 50 < given_values < highest:
+        difference = given_values if design.in_points else round(given_values / 100 - 0.5, 12)
+        if not design.in_points and not 50 < given_values < highest:
             expected = f"a preference in percent above 50 and below {highest:g}, such as 60"
             raise AnalysisError(f"--difference: expected {expected}, got {given_values:g}")
         if not 0 < difference < design.largest:
-            expected = f"a difference of ratings above 0 and below {design.largest:g} points"
+            expected = f"a difference above 0 and below {design.largest:g} points"
             raise AnalysisError(f"--difference: expected {expected}, got {given_values:g}")
         found.append(difference)
     return list(dict.fromkeys(found))

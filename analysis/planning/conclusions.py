@@ -23,15 +23,32 @@ from spa.study.study import Elicitation, Study
 
 POWER = 0.8
 MOST = 1000  # annotators whose assignments are drawn: more share no less
-USUAL = {"spa": 0.1, "likert": 0.3, "ranking": 0.1, "choices": 0.1}  # differences whose number of annotators is told
-BETTER = {"spa": "preferred", "likert": "rated higher", "ranking": "ranked higher", "choices": "chosen more often"}
+USUAL = {
+    "spa": 0.1,
+    "likert": 0.3,
+    "spans": 1.0,
+    "ranking": 0.1,
+    "choices": 0.1,
+}  # differences whose number of annotators is told
+BETTER = {
+    "spa": "is preferred",
+    "likert": "is rated higher",
+    "spans": "has fewer or lighter errors",
+    "ranking": "is ranked higher",
+    "choices": "is chosen more often",
+}
 TESTED = {  # what is not planned
     "continuous": "is rated higher",
     "categories": "is rated higher",
-    "spans": "has fewer or lighter errors",
-    "choices": "is chosen more often",
+    "choices": BETTER["choices"],
 }
-EQUALLY = {"spa": "preferred", "likert": "rated", "ranking": "ranked", "choices": "chosen"}
+EQUALLY = {
+    "spa": "are equally preferred",
+    "likert": "are equally rated",
+    "spans": "have equally many errors",
+    "ranking": "are equally ranked",
+    "choices": "are equally chosen",
+}
 Unit = tuple[str, int, str]  # item, sample, system
 Pair = tuple[str, str, int, str, int]
 Key = TypeVar("Key")
@@ -112,7 +129,7 @@ def planned_answers(study: Study, outputs: Outputs) -> PlannedAnswers:
 def _difference(study: Study, design: Assumptions, *, paired: bool) -> Conclusion:
     """Tell the difference that each pair's test finds."""
     annotators, stated = study.people.annotators, design.kind == "spa"
-    question = f"which system is {BETTER[design.kind]}"
+    question = f"which system {BETTER[design.kind]}"
     if not stated and paired and _too_few(study):
         return _only_these(study, question)
     found = detectable(design, annotators, POWER)
@@ -149,9 +166,9 @@ def _only_these(study: Study, question: str) -> Conclusion:
 
 
 def _equivalence(study: Study, design: Assumptions) -> Conclusion:
-    plan, stated = study.analysis, design.kind != "likert"
+    plan, stated = study.analysis, not design.in_points
     key = "equivalence_margin" if stated else "equivalence_margin_ratings"
-    question = f"that two systems are equally {EQUALLY[design.kind]}"
+    question = f"that two systems {EQUALLY[design.kind]}"
     margin = plan.equivalence_margin if stated else plan.equivalence_margin_ratings
     if margin is None:
         reason = "no margin: a difference that is not found is not shown to be absent"

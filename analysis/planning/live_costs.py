@@ -53,10 +53,10 @@ def live_costs(
     Returns
     -------
     tuple of LiveCost
-        Empty where nothing pairs, pairs are dealt, the answers cannot be drawn, take too long to simulate, or never
-        reach the power.
+        Empty for counts, which bets cannot decide, and where nothing pairs, pairs are dealt, the answers cannot be
+        drawn, take too long to simulate, or never reach the power.
     """
-    if assumptions.own_items is not None or assumptions.meets < 1:
+    if assumptions.kind == "spans" or assumptions.own_items is not None or assumptions.meets < 1:
         return ()
     longest = math.ceil(LONGEST * units * (1 - assumptions.exclusion_rate))
     studies = min(STUDIES, CELLS // (longest * assumptions.n_tests))

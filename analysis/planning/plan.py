@@ -15,15 +15,15 @@ import numpy as np
 from analysis.planning.power import expected_power
 from analysis.planning.ranked import share_answers, share_components
 from analysis.planning.scale_power import ScaleTest, smallest_need
-from analysis.planning.simulate import FamilySimulation, scale_answers, simulate_family
+from analysis.planning.simulate import FamilySimulation, count_answers, scale_answers, simulate_family
 from analysis.planning.solve import Detectable, Need, annotators_needed, detectable_difference
 from analysis.planning.unpaired import OwnItems, UnpairedTest, unpaired_detectable, unpaired_need
 from analysis.planning.variance import Components
 from analysis.statistics.coding import Floats
 
-Kind = Literal["spa", "likert", "ranking", "choices"]
+Kind = Literal["spa", "likert", "spans", "ranking", "choices"]
 Truth = Literal["all differ", "unequal", "one differs"]
-CHANCE = {"spa": 0.5, "likert": 0.0, "ranking": 0.5, "choices": 0.5}
+CHANCE = {"spa": 0.5, "likert": 0.0, "spans": 0.0, "ranking": 0.5, "choices": 0.5}
 CURVE_POINTS = 40
 FINEST = 80  # steps of the scale of drawn Likert answers
 HALVINGS = 20  # of the scale, in search of the smallest difference that is found
@@ -35,14 +35,15 @@ class Assumptions:
 
     Attributes
     ----------
-    kind : {"spa", "likert", "ranking", "choices"}
-        SPA: the mean preference against 0.5; Likert: the mean difference of two systems against 0; ranking: the share
-        of orders in which one stands before the other against 0.5; choices: the share that one wins.
+    kind : {"spa", "likert", "spans", "ranking", "choices"}
+        SPA: the mean preference against 0.5; Likert, spans: the mean difference of two systems' scores, or of their
+        weighted errors an output, against 0; ranking: the share of orders in which one stands before the other against
+        0.5; choices: the share that one wins.
     components : Components
         Why contributions differ; ``source`` says where the numbers come from.
     n_items : int
-        SPA: outputs of each system read (exposure); Likert: outputs of each system rated; ranking: orders with both;
-        choices: choices between both.
+        SPA: outputs of each system read (exposure); Likert, spans: outputs of each system rated; ranking: orders with
+        both; choices: choices between both.
     directions : int
         Directions of SPA that are asked, 1 or 2.
     n_tests : int
@@ -52,9 +53,11 @@ class Assumptions:
     points : int
         Points of the Likert scale.
     own_items : OwnItems or None
-        Likert: how items are dealt where annotators rate other items of each system, so that nothing pairs.
+        Likert, spans: how items are dealt where annotators rate other items of each system, so that nothing pairs.
     ties : float
         Choices: share of ties, each half a win.
+    errors : float
+        Spans: weighted errors that one annotator marks in one output, mean of two systems.
     meets : float
         Ranking, choices: share of annotators who judge a pair at all, where pairs are dealt.
     pay : Decimal or None
@@ -73,6 +76,7 @@ class Assumptions:
     points: int = 5
     own_items: OwnItems | None = None
     ties: float = 0.0
+    errors: float = 4.0
     meets: float = 1.0
     pay: Decimal | None = None
     currency: str = "USD"
@@ -89,8 +93,13 @@ class Assumptions:
 
     @property
     def largest(self) -> float:
-        """Largest difference that the scale allows."""
-        return self.points - 1.0 if self.kind == "likert" else 0.5
+        """Largest difference that the scale allows; of errors the one where a system has none."""
+        return {"likert": self.points - 1.0, "spans": 2 * self.errors}.get(self.kind, 0.5)
+
+    @property
+    def in_points(self) -> bool:
+        """Whether differences are points, of ratings or of errors' weights, and not shares."""
+        return CHANCE[self.kind] == 0
 
     @property
     def absent(self) -> float:
@@ -103,7 +112,7 @@ class Assumptions:
         >>> assumed("spa").shown(0.1)
         '60 %'
         """
-        return f"{difference:.3g} points" if self.kind == "likert" else f"{100 * (0.5 + difference):.4g} %"
+        return f"{difference:.3g} points" if self.in_points else f"{100 * (0.5 + difference):.4g} %"
 
     def cost(self, annotators: int | None) -> Decimal | None:
         """Pay for so many annotators, without a platform's fee."""
@@ -120,6 +129,10 @@ DEFAULTS: dict[Kind, tuple[Components, str]] = {
         Components(annotator_sd=0.5, item_sd=0.8, residual_sd=1.25),
         "Table 1 of Ethayarajh & Jurafsky (2022) allows about 1.5 to 1.7 for one output; split as in the "
         "ratings of Sottana et al. (2023)",
+    ),
+    "spans": (
+        Components(annotator_sd=2.2, item_sd=3.6, residual_sd=5.6),
+        "one annotator of Kocmi et al. (2024) has a mean of 4.2 and an SD of 5.7 an output; split as ratings",
     ),
     "ranking": (share_components(0.1), "ratings of Sottana et al. (2023), read as orders, have 0.07"),
     "choices": (share_components(0.1), "ratings of Sottana et al. (2023), read as choices, have 0.07"),
@@ -244,7 +257,7 @@ def make_plan(
     assumptions : Assumptions
         What is taken for granted.
     differences : sequence of float
-        SPA and ranking: mean preference minus 0.5; Likert: points.
+        Share minus 0.5; Likert: points; spans: weighted errors an output.
     powers : sequence of float
         Powers: chances to find a difference.
     annotators : int, optional
@@ -373,10 +386,12 @@ def answers(assumptions: Assumptions, difference: float) -> tuple[Floats, Floats
     """Return the contributions that the check draws: on the scale, in the steps in which people answer.
 
     SPA: 5 % steps, 2.5 % where two directions are averaged; Likert: whole points over the items rated; ranking: orders;
-    choices: wins and ties.
+    choices: wins and ties; spans: weighted errors over the outputs marked.
     """
     if assumptions.kind in ("ranking", "choices"):
         return share_answers(assumptions.components, assumptions.n_items, difference, assumptions.ties)
+    if assumptions.kind == "spans":
+        return count_answers(assumptions.n_items, mean=assumptions.errors, difference=difference, sd=assumptions.sd)
     mean = CHANCE[assumptions.kind] + difference
     if assumptions.kind == "spa":
         return scale_answers(0.0, 1.0, 20 * assumptions.directions, mean=mean, sd=assumptions.sd)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from analysis.planning.plan import Assumptions, LiveCost, NeedRow, PowerPlan
 
-NAMES = {"spa": "SPA", "likert": "Likert", "ranking": "Rankings", "choices": "Choices"}
+NAMES = {"spa": "SPA", "likert": "Likert", "spans": "Error spans", "ranking": "Rankings", "choices": "Choices"}
 PAIRED = (
     '"Reached" is the power of so many annotators whose answers lie on the scale with this mean and SD; one fewer '
     "reaches less than asked for."
@@ -63,6 +63,12 @@ def notes(plan: PowerPlan) -> tuple[str, ...]:
             f"{100 * assumptions.ties:g} % of choices are assumed to be ties (--ties), each half a win. For the same "
             "share won, ties need fewer annotators."
         )
+    if assumptions.kind == "spans":
+        shape = "normal" if assumptions.own_items else "negative binomial"
+        lines.append(
+            f"Points are the weights of errors, summed up an output: {assumptions.errors:g} are assumed, mean of two "
+            f"systems (--errors), and a {shape} distribution."
+        )
     if assumptions.meets < 1:
         met = f"{100 * assumptions.meets:.3g} %"
         lines.append(f"A pair is judged by {met} of the annotators, as no annotator is dealt all pairs.")
@@ -86,7 +92,7 @@ def notes(plan: PowerPlan) -> tuple[str, ...]:
         lines.append("A difference of averaged ratings need not be a preference, however many annotators give them.")
     needed = [row.need.annotators for row in plan.rows if row.need.annotators is not None]
     few = bool(needed) and min(needed) * (1 - assumptions.absent) < FEWEST
-    if few and assumptions.kind in ("likert", "choices"):
+    if few and assumptions.kind in ("likert", "spans", "choices"):
         lines.append(f"Below {FEWEST} annotators the report tests items instead of annotators: recruit more than that.")
     return tuple(lines)
 
@@ -110,8 +116,8 @@ def print_plan(plan: PowerPlan, console: Console) -> None:
     drawn = any(row.alone for row in plan.rows)
     console.print(f"[bold]{NAMES[assumptions.kind]}[/bold]: {escape(_design(assumptions))}", soft_wrap=True)
     table = Table(box=None, pad_edge=False)
-    cost = f"cost, {assumptions.currency}" if assumptions.pay else "cost"
-    titles = ["to find", "power", "annotators", "reached", cost, "lone\ntest"]
+    cost = [f"cost, {assumptions.currency}"] if assumptions.pay else []
+    titles = ["to find", "power", "annotators", "reached", *cost, "lone\ntest"]
     for title in titles + (["check:\nalone", "all\ndiffer"] if drawn else []):
         table.add_column(title, justify="right", header_style="dim", no_wrap=True)
     for row in plan.rows:
@@ -130,7 +136,7 @@ def _cells(row: NeedRow, assumptions: Assumptions, drawn: bool) -> list[str]:
         f"{100 * need.power:g} %",
         "none" if need.annotators is None else f"{need.annotators:,}",
         "" if need.reached is None else f"{100 * need.reached:.1f} %",
-        "no pay set" if row.cost is None else f"{row.cost:,.2f}",
+        *([f"{row.cost:,.2f}" if row.cost else ""] if assumptions.pay else []),
         "" if row.lone.annotators is None else f"{row.lone.annotators:,}",
     ]
     if drawn and row.alone and row.together:
@@ -144,7 +150,7 @@ def _cells(row: NeedRow, assumptions: Assumptions, drawn: bool) -> list[str]:
 def _design(assumptions: Assumptions) -> str:
     tests = f"{assumptions.n_tests} test{'' if assumptions.n_tests == 1 else 's'}"
     outputs = f"{assumptions.n_items} output{'' if assumptions.n_items == 1 else 's'} of each system"
-    if assumptions.kind == "likert":
+    if assumptions.in_points:
         return f"{tests}, {outputs} rated by each annotator, SD {assumptions.sd:.3g} of the difference"
     if assumptions.kind in JUDGED:
         judged = f"{assumptions.n_items} {JUDGED[assumptions.kind]}{'' if assumptions.n_items == 1 else 's'}"
@@ -219,6 +225,7 @@ def curve_svg(plan: PowerPlan) -> str:
     lines = {
         "spa": "preferred by {}",
         "likert": "a difference of {}",
+        "spans": "a difference of {}",
         "ranking": "ranked higher by {}",
         "choices": "chosen in {}",
     }

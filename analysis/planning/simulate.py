@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 from scipy.optimize import root
 from scipy.special import softmax, stdtr
+from scipy.stats import nbinom
 
 from analysis.statistics.coding import Floats, Ints
+
+RAREST = 1e-9  # chance of higher counts, which are not drawn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +90,41 @@ def scale_answers(low: float, high: float, steps: int, *, mean: float, sd: float
     if not np.abs(gradient(found.x)).max() < 1e-9:
         raise ValueError(f"no answers between {low:g} and {high:g} in {steps} steps have mean {mean:g} and SD {sd:g}")
     return points, chances
+
+
+def count_answers(n_items: int, *, mean: float, difference: float, sd: float) -> tuple[Floats, Floats]:
+    """Return differences of the mean counts of errors in two systems' outputs, and their chances.
+
+    Each system's sum over its outputs is negative binomial, both with the same ratio of variance to mean.
+
+    Parameters
+    ----------
+    n_items : int
+        Outputs of each system that an annotator reads.
+    mean, difference : float
+        Of an output's count: over both systems, and of the first less the second.
+    sd : float
+        Of the difference of an annotator's mean counts.
+
+    Raises
+    ------
+    ValueError
+        When no such counts have that mean, difference and SD.
+
+    References
+    ----------
+    Anscombe, F. J. (1949). The statistical analysis of insect counts based on the negative binomial distribution.
+    Biometrics, 5(2), 165-173.
+    """
+    ratio = n_items * sd**2 / (2 * mean)
+    if not (ratio > 1 and difference < 2 * mean):
+        raise ValueError(f"no counts have mean {mean:g}, difference {difference:g} and SD {sd:.3g}")
+    x, y = (
+        nbinom.pmf(np.arange(nbinom.isf(RAREST, size, 1 / ratio) + 1), size, 1 / ratio)
+        for size in (n_items * (mean + half) / (ratio - 1) for half in (difference / 2, -difference / 2))
+    )
+    chances = np.convolve(x, y[::-1])
+    return np.arange(1 - len(y), len(x)) / n_items, chances / chances.sum()
 
 
 def simulate_family(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from statistics import fmean
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -34,7 +34,7 @@ def study_assumptions(path: Path, kind: Kind | None = None) -> tuple[Study, Outp
     ----------
     path : Path
         The study file.
-    kind : {"spa", "likert", "ranking", "choices"}, optional
+    kind : {"spa", "likert", "spans", "ranking", "choices"}, optional
         Only this one.
 
     Raises
@@ -48,7 +48,7 @@ def study_assumptions(path: Path, kind: Kind | None = None) -> tuple[Study, Outp
     outputs = load_outputs(study)
     asked = [one for one in planned_kinds(study) if kind in (None, one)]
     if not asked:
-        expected = f"[{kind}]" if kind else "[spa], [likert], [ranking] or [choices]"
+        expected = f"[{kind}]" if kind else "[spa], [likert], [spans], [ranking] or [choices]"
         found = ", ".join(f"[{one}]" for one in get_args(Elicitation) if study.criteria_of(one))
         found += " to rank all systems" if ranks_systems(study) else ""
         raise AnalysisError(
@@ -75,10 +75,12 @@ def study_design(study: Study, kind: Kind, *, pool: int) -> Assumptions:
 
 
 def _family(study: Study, kind: Kind, pool: int) -> dict[str, Any]:
-    if kind in ("ranking", "choices"):
-        found = ranking_design(study) if kind == "ranking" else choice_design(study)
-        return {**found, "n_tests": found["n_tests"] * _criteria(study, kind)}
-    return _spa(study) if kind == "spa" else _likert(study, pool)
+    if kind == "spa":
+        return _spa(study)
+    if kind == "likert" or kind == "spans":
+        return _rated(study, kind, pool)
+    found = ranking_design(study) if kind == "ranking" else choice_design(study)
+    return {**found, "n_tests": found["n_tests"] * _criteria(study, kind)}
 
 
 def form_minutes(study: Study, outputs: Outputs) -> float:
@@ -127,23 +129,26 @@ def _spa(study: Study) -> dict[str, Any]:
     }
 
 
-def _likert(study: Study, pool: int) -> dict[str, Any]:
-    if study.likert is None:
-        raise ValueError("the study has no [likert]")
+def _rated(study: Study, kind: Literal["likert", "spans"], pool: int) -> dict[str, Any]:
+    points = {} if study.likert is None else {"points": study.likert.points}
     own = study.spa is not None and not study.spa.same_items  # items of each system
     rated = {"first": 1, "all": study.items_per_annotator // (len(study.compared) if own else 1)}
-    shown = "all" if study.single_outputs else getattr(study, study.page_table("likert")).outputs
+    shown = "all" if study.single_outputs else getattr(study, study.page_table(kind)).outputs
     compared = len(study.compared)
     pairs = {frozenset(pair) for pair in (*study.pairs, *study.choice_pairs)}  # as the report corrects them
     n_items = shown if isinstance(shown, int) else rated[shown]
     dealt = OwnItems(n_items=n_items, dealt=study.items_per_annotator, pool=pool) if own else None
     return {
-        "n_tests": (len(pairs) or compared * (compared - 1) // 2) * _criteria(study, "likert"),
+        "n_tests": (len(pairs) or compared * (compared - 1) // 2) * _criteria(study, kind),
         "n_items": n_items,
-        "points": study.likert.points,
+        **points,
         "own_items": dealt,
     }
 
 
 def _criteria(study: Study, kind: Kind) -> int:
-    return len(study.criteria_of(kind)) if study.analysis.family == "all" else 1
+    """Return how many criteria share a family: of marked errors also their number and the score after them."""
+    asked = len(study.criteria_of(kind)) if study.analysis.family == "all" else 1
+    if kind == "spans" and study.spans is not None and study.analysis.family == "all":
+        return asked * (3 if study.spans.score else 2)
+    return asked

@@ -102,7 +102,12 @@ def _questions(study: StudyReport, names: Names) -> Table | None:
     fields: list[Field[StudyQuestion]] = [
         text_column("Way of asking", lambda question: SHORT.get(question.elicitation, question.elicitation)),
         text_column("Criterion", lambda question: names.criterion(question.criterion)),
-        text_column("Scale", lambda question: names.direction(question.criterion)),
+        text_column(
+            "Scale",
+            lambda question: (
+                "fewer are better" if question.elicitation == "spans" else names.direction(question.criterion)
+            ),
+        ),
         text_column("Question", lambda question: cell(" ".join(question.text.split()), quoted=True)),
     ]
     constant = ("Scale",) if not names.lower_is_better else ()

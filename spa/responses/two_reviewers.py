@@ -204,6 +204,8 @@ def decide(connection: Connection, decision: Decision) -> int:
         Where two reviewers decide: if it would undo somebody else's decision, or a third decides where no two differ.
     """
     if two_decide(connection):
+        visit = select(submissions.c.number).where(submissions.c.submission_id == decision.submission_id)
+        connection.execute(visit.with_for_update())  # who decides on it at the same moment waits
         _check_role(decision, read_decisions(connection, decision.submission_id))
     return add_decision(connection, decision)
 

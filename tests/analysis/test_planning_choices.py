@@ -157,7 +157,9 @@ def test_pairs_of_many_systems_are_planned_unless_only_the_best_are_looked_for(t
     assert detectable(few, 200, 0.8).reason == "no difference is large enough: too often fewer than 2 annotators stay"
     live = '\n[stopping]\nrule = "when_decided"\ntop = 1\n'
     path = write_study(tmp_path, STUDY + "per_annotator = 1" + live)
-    expected = "expected a study that asks [spa], [likert], [ranking] or [choices], got [choices] to rank all systems"
+    expected = (
+        "expected a study that asks [spa], [likert], [spans], [ranking] or [choices], got [choices] to rank all systems"
+    )
     assert expected in plan(path).stderr
     checked = CliRunner().invoke(main, ["check", str(path), "--json"])
     conclusions = json.loads(checked.stdout)["conclusions"]

@@ -82,14 +82,18 @@ def test_only_the_sd_between_annotators_is_asked_of_rankings(sds: tuple[str, ...
     assert "--sd: expected, of rankings, only an SD between annotators above 0 and below 0.5" in result.stderr
 
 
-def test_marked_errors_are_not_planned_but_check_says_what_they_answer(tmp_path: Path) -> None:
+def test_scores_of_100_are_not_planned_but_check_says_what_they_answer(tmp_path: Path) -> None:
     write_example(tmp_path, "spans")
     path = tmp_path / "study.toml"
+    lines = path.read_text().replace("[spans]", "[continuous]").splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if not line.startswith(("severities", "categories"))))
     result = CliRunner().invoke(main, ["plan", str(path)])
     assert result.exit_code == 1
-    assert "expected a study that asks [spa], [likert], [ranking] or [choices], got [spans]" in result.stderr
+    assert (
+        "expected a study that asks [spa], [likert], [spans], [ranking] or [choices], got [continuous]" in result.stderr
+    )
     for annotators, answerable in ((12, True), (6, False)):
         path.write_text(path.read_text().replace("annotators = 12", f"annotators = {annotators}"))
         checked = json.loads(CliRunner().invoke(main, ["check", str(path), "--json"]).stdout)["conclusions"]
-        assert checked[0]["question"] == "which system has fewer or lighter errors"
+        assert checked[0]["question"] == "which system is rated higher"
         assert checked[0]["answerable"] == answerable

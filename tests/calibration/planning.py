@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,17 +23,21 @@ from analysis.planning.solve import annotators_needed
 from analysis.planning.unpaired import OwnItems, unpaired_need
 from analysis.planning.variance import Components
 from analysis.statistics.clustered_difference import SystemClusters, clustered_t
+from analysis.statistics.coding import Floats
 from spa.study.balanced_draws import Deck
 
 TOLERATED = 0.005  # of power: below the one asked for, and from the one printed
 BATCH = 2_000_000  # answers in memory
+POPULATION = 400_000  # annotators of error spans, from whom studies are drawn
+RECALL = PRECISION = 0.8  # of their marks
 INTRODUCTION = """# Power of planned studies
 
 Whether `spa plan` keeps its promise (`make calibrate`): each design is planned, and {runs:,} studies with as many
 annotators, and with one fewer, are drawn answer by answer with another seed. "Formula" is the number of annotators
 that the non-central t distribution alone would say. Alone, a pair that differs is tested at the level of the first
 step of Holm. "Own items": annotators rate other items of each system, dealt as assignments are, so nothing pairs;
-scores are normal and tested by the report's `clustered_t`, and "formula" takes them for pairs.
+scores are normal and tested by the report's `clustered_t`, and "formula" takes them for pairs. Error spans: annotators
+mark true errors of an output, and other words, with severities of different weight; a plan knows mean and SD alone.
 Of {number} designs, {kept} keep the promise: simulated power is at most {tolerated:g} points below the one asked for
 and at most {tolerated:g} points from the one reached.
 
@@ -49,6 +53,7 @@ class PlannedDesign:
     assumptions: Assumptions
     difference: float
     power: float
+    answers: Floats | None = None  # from which studies draw, where not from those that are planned with
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +127,32 @@ def choice_designs() -> Iterator[PlannedDesign]:
         yield PlannedDesign(assumptions=design, difference=difference, power=power)
 
 
+def span_designs() -> Iterator[PlannedDesign]:
+    """Yield designs of error spans: of severities that count 1 and 5, one output or several, rare errors and many."""
+    rng = np.random.default_rng(7)
+    for n_items, rates, weights, power, n_tests in (
+        (1, (0.08, 0.05), (1, 5), 0.8, 3),
+        (4, (0.06, 0.04), (1, 5), 0.9, 3),
+        (1, (0.02, 0.01), (1, 5), 0.8, 1),
+        (1, (0.03, 0.015), (1,), 0.9, 1),
+    ):
+        x, y = (marked_weights(rate, n_items, weights, rng) for rate in rates)
+        mean, difference = float((x + y).mean()) / 2, float((x - y).mean())
+        components = Components(annotator_sd=float((x - y).std()))
+        design = assumed("spans", components=components, errors=mean, n_items=n_items, n_tests=n_tests)
+        yield PlannedDesign(assumptions=design, difference=difference, power=power, answers=x - y)
+
+
+def marked_weights(rate: float, n_items: int, weights: Sequence[int], rng: np.random.Generator) -> Floats:
+    """Return the mean weight of errors that annotators mark in outputs of 25 words, as simulated annotators do."""
+    shape = (POPULATION, n_items)
+    true = rng.binomial(25, np.minimum(1, rate * rng.lognormal(-0.18, 0.6, shape)))
+    of_weight = rng.multinomial(true, [1 / len(weights)] * len(weights))
+    marked = rng.binomial(of_weight, RECALL) @ np.array(weights)
+    other = rng.poisson(RECALL * true * (1 - PRECISION) / PRECISION)
+    return np.asarray((marked + other * weights[0]).mean(axis=1))
+
+
 def simulated_unpaired_power(design: PlannedDesign, annotators: int, *, runs: int, rng: np.random.Generator) -> Share:
     """Deal items, draw every score and count the studies whose clustered t-test finds x above y."""
     made, items = design.assumptions, design.assumptions.own_items
@@ -144,12 +175,17 @@ def simulated_unpaired_power(design: PlannedDesign, annotators: int, *, runs: in
     return Share(value=value_found, standard_error=math.sqrt(value_found * (1 - value_found) / runs))
 
 
-def simulated_power(test: ScaleTest, annotators: int, *, runs: int, rng: np.random.Generator) -> Share:
+def simulated_power(
+    test: ScaleTest, annotators: int, *, runs: int, rng: np.random.Generator, population: Floats | None = None
+) -> Share:
     """Draw every annotator's answer and count the studies whose t-test finds the mean above the null value."""
     found, left = 0, runs
     while left:
         number = min(left, max(1, BATCH // annotators))
-        values = rng.choice(test.points, p=test.chances, size=(number, annotators))
+        size = (number, annotators)
+        values = (
+            rng.choice(test.points, p=test.chances, size=size) if population is None else rng.choice(population, size)
+        )
         values[rng.random(values.shape) < test.exclusion_rate] = np.nan
         n = np.count_nonzero(~np.isnan(values), axis=1)
         values = values[n >= 2]
@@ -186,7 +222,7 @@ def check_plan(design: PlannedDesign, *, runs: int, rng: np.random.Generator) ->
     simulated, fewer = (
         simulated_unpaired_power(design, need.annotators - less, runs=runs, rng=rng)
         if test is None
-        else simulated_power(test, need.annotators - less, runs=runs, rng=rng)
+        else simulated_power(test, need.annotators - less, runs=runs, rng=rng, population=design.answers)
         for less in (0, 1)
     )
     return PlannedLine(
@@ -211,6 +247,10 @@ def write(runs: int, seed: int) -> str:
         check_plan(design, runs=runs, rng=np.random.default_rng([seed, 100 + place]))
         for place, design in enumerate(choice_designs())
     ]
+    lines += [
+        check_plan(design, runs=runs, rng=np.random.default_rng([seed, 200 + place]))
+        for place, design in enumerate(span_designs())
+    ]
     kept = sum(line.promise_kept for line in lines)
     head = INTRODUCTION.format(runs=runs, number=len(lines), kept=kept, tolerated=100 * TOLERATED)
     return head + "".join(f"{_row(line)}\n" for line in lines)
@@ -224,6 +264,8 @@ def _row(line: PlannedLine) -> str:
         what = f"Likert, {made.points} points, {made.n_items} output{'' if made.n_items == 1 else 's'}"
     if made.kind == "choices":
         what = f"Choices, {made.n_items} a pair, {100 * made.ties:g} % ties"
+    if made.kind == "spans":
+        what = f"Error spans, {made.errors:.1f} points in {made.n_items} output{'' if made.n_items == 1 else 's'}"
     if made.own_items is not None:
         what += f", own items of {made.own_items.pool}"
     cells = (

@@ -41,7 +41,7 @@ from tests.spa.test_store import draws, submission_of
 HIDDEN = {"A": "poor", "B": "good"}
 
 
-def build_by_hand(path: Path, *, count: int = 1) -> Store:
+def build_by_hand(path: Path | str, *, count: int = 1) -> Store:
     """Build a store with assignments of two labels, whose columns stand B, A."""
     store = Store.create(path)
 

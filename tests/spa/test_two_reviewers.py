@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 
 from spa.errors import ResponseError
 from spa.platforms.review import decided_by_reviewers, is_approved, reason_to_look
-from spa.responses.decisions import PROGRAM, Decision, visit_decisions
+from spa.responses.decisions import PROGRAM, Decision, read_decisions, visit_decisions
 from spa.responses.export import export_tables
 from spa.responses.store import Store
 from spa.responses.two_reviewers import (
@@ -166,6 +168,29 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def keep(store: Store, **given: object) -> int:
     with store.transaction() as connection:
         return decide(connection, entry(**given))  # type: ignore[arg-type]
+
+
+def test_of_three_at_the_same_moment_two_are_reviewers_and_no_decision_is_lost(database: str) -> None:
+    start = Barrier(3)
+
+    def come(name: str) -> str:
+        with Store.open(database) as own:
+            start.wait()
+            try:
+                keep(own, submission_id=visit, reviewer=name, note="one key")
+            except ResponseError as error:
+                return str(error).rpartition("; ")[2]
+            return "kept"
+
+    with build_by_hand(database) as built, ThreadPoolExecutor(3) as pool:
+        hand_in(built, "a person", answered(PREFERENCE, 0.8))
+        visit = next(iter(built.submissions())).submission_id
+        with built.transaction() as connection:
+            let_decide(connection, 2)
+        assert sorted(pool.map(come, NAMES[:3])) == ["a third decides only where two differ", "kept", "kept"]
+        with built.reading() as connection:
+            assert len(read_decisions(connection)) == 2
+            assert read_visit_decisions(connection)[visit].exclusion is not None
 
 
 def test_roles_are_kept_in_the_store(store: Store) -> None:
