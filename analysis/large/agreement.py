@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from analysis.agreement.counts import Profiles, profiles_of_counts
-from analysis.agreement.krippendorff import Level, alpha_of_statistic, alpha_statistic, interval_statistic
+from analysis.agreement.gwet import chance_corrected, share_alike
+from analysis.agreement.krippendorff import (
+    Level,
+    alpha_of_statistic,
+    alpha_statistic,
+    interval_statistic,
+    profiles_agree,
+)
 from analysis.agreement.measures import LEVELS
 from analysis.agreement.resampling import Statistic
 from analysis.agreement.rows import JUDGED, AgreementRow, agreement_row, level_of
@@ -22,11 +30,11 @@ MOST_PROFILES = 100_000  # outputs with different sums up to which they are resa
 NO_INTERVAL = f"no interval: more than {MOST_PROFILES:,} outputs with different sums"
 
 
-def alphas(totals: AnswerTotals, plan: Plan) -> list[AgreementRow]:
-    """Return Krippendorff's alpha of each group of people and criterion.
+def agreement_of_sums(totals: AnswerTotals, plan: Plan) -> list[AgreementRow]:
+    """Return the coefficients of agreement of each group of people and criterion that follow from sums.
 
-    Of a unit it needs how often each answer was given (at the interval level: the number of its answers, their sum,
-    and that of their squares, which is all that is known of scales with many steps). There is none where somebody
+    They need how often each answer was given to a unit (alpha at the interval level: the number of its answers, their
+    sum, and that of their squares, which is all that is known of scales with many steps). There are none where somebody
     answered more than once about one output, where several samples of outputs were shown, and of LLMs, whose raters are
     their repeats.
     """
@@ -50,9 +58,7 @@ def _of_choices(part: CriterionSums, plan: Plan) -> Iterator[AgreementRow]:
     counts[backward] = counts[backward, ::-1]
     seed = [plan.seed, zlib.crc32(f"choices\n{part.group}\n{part.criterion}".encode())]
     level = JUDGED["choices"]
-    profiles = _profiles(np.array([0.0, 0.5, 1.0]), counts)
-    if profiles is not None:
-        yield _row(part, level, level, alpha_statistic(profiles, level), profiles.units, plan, seed)
+    yield from _of_counts(part, np.array([0.0, 0.5, 1.0]), counts, {level: seed}, level, plan)
 
 
 def _of_ratings(part: CriterionSums, plan: Plan) -> Iterator[AgreementRow]:
@@ -68,17 +74,40 @@ def _of_ratings(part: CriterionSums, plan: Plan) -> Iterator[AgreementRow]:
         if len(units):
             yield _row(part, "interval", fitting, statistic, units, plan, [*seed, LEVELS.index("interval")])
         return
-    profiles = _profiles(part.options, counts)
-    for place, level in enumerate(LEVELS if profiles is not None else ()):
-        assert profiles is not None
-        yield _row(part, level, fitting, alpha_statistic(profiles, level), profiles.units, plan, [*seed, place])
+    seeds = {level: [*seed, place] for place, level in enumerate(LEVELS)}
+    yield from _of_counts(part, part.options, counts, seeds, fitting, plan)
 
 
-def _profiles(values: Floats, counts: Ints) -> Profiles | None:
-    """Fold the units with two answers or more; ``None`` where there are fewer than two, or one answer everywhere."""
-    counts = counts[counts.sum(axis=1) > 1]
+def _of_counts(
+    part: CriterionSums,
+    values: Floats,
+    counts: Ints,
+    seeds: Mapping[Level, Sequence[int]],
+    fitting: Level,
+    plan: Plan,
+) -> Iterator[AgreementRow]:
+    """Yield all that follows from how often each value was given to each unit, as for a table read whole."""
+    pairable = counts[counts.sum(axis=1) > 1]
+    if len(pairable) < 2 or pairable.any(axis=0).sum() < 2:
+        return
+    paired = _profiles(values, pairable)
+    for level, seed in seeds.items():
+        yield _row(part, level, fitting, alpha_statistic(paired, level), paired.units, plan, seed)
+    given: dict[str, Any] = {"n_annotators": part.n_annotators, "confidence": plan.confidence}
+    found = [share_alike(int(paired.units[profiles_agree(paired)].sum()), len(pairable), **given)]
+    profiles = paired if len(pairable) == len(counts) else _profiles(values, counts)
+    if fitting != "interval":
+        found.append(chance_corrected("gwet_ac1", profiles, profiles.values, weights="identity", **given))
+    if part.kind == "choices":
+        found.append(chance_corrected("fleiss_kappa", profiles, profiles.values, **given))
+    for one in found:
+        yield agreement_row(one, part.kind, part.group, part.criterion, fitting)
+
+
+def _profiles(values: Floats, counts: Ints) -> Profiles:
+    """Fold units; values that nobody gave are left out."""
     given = counts.any(axis=0)
-    return profiles_of_counts(values[given], counts[:, given]) if len(counts) > 1 and given.sum() > 1 else None
+    return profiles_of_counts(values[given], counts[:, given])
 
 
 def _interval(own: Columns, scale: float) -> tuple[Statistic, Ints]:

@@ -20,7 +20,7 @@ from analysis.correlations.rows import correlate_scores
 from analysis.descriptives.category_shares import share_rows
 from analysis.descriptives.rating_counts import count_rows
 from analysis.large.adding import OPTIONS
-from analysis.large.agreement import alphas
+from analysis.large.agreement import agreement_of_sums
 from analysis.large.comparing import compare_sums
 from analysis.large.rating_sums import MOST_OUTPUTS, SINGLE, has_too_many_outputs, mean_scores
 from analysis.large.totals import AnswerTotals, TableTotals
@@ -84,7 +84,7 @@ def analyse_totals(totals: AnswerTotals, plan: Plan, *, exclusions: Sequence[Exc
         category_shares=tuple(share_rows(category, totals.order, None)),
         choices=ChoiceResults(pairs=tuple(tests.choices)),
         families=(*families_of("ratings", tests.ratings, plan), *families_of("choices", tests.choices, plan)),
-        agreement=tuple(alphas(totals, plan)),
+        agreement=tuple(agreement_of_sums(totals, plan)),
         correlations=tuple(correlations),
         comparisons_of_correlations=tuple(compared),
         correlations_by_system=tuple(by_system),
@@ -213,9 +213,9 @@ def _agreement_left_out(totals: AnswerTotals, results: Results) -> str:
         measured[row.group, row.criterion] = measured.get((row.group, row.criterion), 0) + 1
     if not measured:
         return "agreement between annotators"
-    text = "agreement other than Krippendorff's alpha"
+    text = "Cohen's kappa" if totals.kind == "choices" else "ICC, Kendall's W and mean tau"
     if len(measured) < totals.layout.height:
-        text += " of people who answered once about each output"
-    if totals.kind == "ratings" and 1 in measured.values():
-        text += f", alpha but for intervals where there are more than {OPTIONS} different scores"
+        text += ", agreement but of people who answered once about each output"
+    if 1 in measured.values():
+        text += f", agreement but alpha for intervals where there are more than {OPTIONS} different scores"
     return text
