@@ -19,11 +19,17 @@ from analysis.agreement.krippendorff import (
     profiles_agree,
 )
 from analysis.agreement.measures import LEVELS
+from analysis.agreement.pairwise import FEW_ANNOTATORS
 from analysis.agreement.resampling import Statistic
+from analysis.agreement.result import CONSTANT, too_few
 from analysis.agreement.rows import JUDGED, AgreementRow, agreement_row, level_of
 from analysis.answers.plan import Plan
+from analysis.comparisons.ratings import RatingMean
+from analysis.descriptives.rating_breakdowns import MANY_RATERS, ONE_RATER, SystemBreakdown, system_breakdown
 from analysis.large.criterion_sums import PAIR, Columns, CriterionSums, by_criterion, option_counts
+from analysis.large.rating_sums import SINGLE
 from analysis.large.totals import AnswerTotals
+from analysis.rating_checks.many_tests import Flags
 from analysis.statistics.coding import Floats, Ints, snap
 
 MOST_PROFILES = 100_000  # outputs with different sums up to which they are resampled
@@ -40,12 +46,76 @@ def agreement_of_sums(totals: AnswerTotals, plan: Plan) -> list[AgreementRow]:
     """
     rows: list[AgreementRow] = []
     for part in by_criterion(totals):
-        own = part.scores or part.pairs
-        once = part.blocks == part.clusters and own["clusters"]["clusters"].sum() == own["overall"]["n"].sum()
-        if part.llm or part.n_annotators < 2 or not once or part.sampled:
-            continue
-        rows += _of_choices(part, plan) if part.kind == "choices" else _of_ratings(part, plan)
+        if part.n_annotators > 1 and _answered_once(part):
+            rows += _of_choices(part, plan) if part.kind == "choices" else _of_ratings(part, plan)
     return rows
+
+
+def _answered_once(part: CriterionSums) -> bool:
+    """Say whether raters are people who answered once about each unit."""
+    own = part.scores or part.pairs
+    once = part.blocks == part.clusters and own["clusters"]["clusters"].sum() == own["overall"]["n"].sum()
+    return bool(once) and not part.llm and not part.sampled
+
+
+def breakdowns_of_sums(totals: AnswerTotals, means: Sequence[RatingMean]) -> list[SystemBreakdown]:
+    """Return mean, spread and agreement of each system, but for the mean tau of few raters."""
+    found: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for part in by_criterion(totals) if means else ():
+        for system, measured in _by_system(part):
+            found[part.group, part.criterion, part.systems[system]] = measured
+    places = [(row, (row.group, row.criterion, row.system)) for row in means]
+    return [system_breakdown(row, **{"sd_answers": row.sd, **found[place]}) for row, place in places]
+
+
+def _by_system(part: CriterionSums) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Measure the agreement on each system alone, on the scale level of all systems together."""
+    own, overall = part.scores["item"], part.scores["overall"]
+    repeated: dict[str, Any] = {} if part.answers == overall["n"].sum() else {"sd_answers": None}
+    raters = np.bincount(part.scores["annotator"]["system"], minlength=len(part.systems))
+    counts, level = option_counts(part, "item"), _fitting(part)
+    if counts is not None:
+        level = level_of(part.options[counts[raters[own["system"]] > 1].any(axis=0)])
+    follows = _answered_once(part) and (counts is not None or level == "interval")
+    for system in overall["system"].tolist():
+        rows = (own["system"] == system) & (own["n"] > 1)
+        if raters[system] < 2 and not part.llm:
+            found: dict[str, Any] = {"reason": ONE_RATER}
+        elif follows:
+            found = _of_system(part, rows, None if counts is None else counts[rows], level, int(raters[system]))
+        else:
+            found = {"reason": SINGLE}
+        yield system, found | repeated
+
+
+def _of_system(part: CriterionSums, rows: Flags, counts: Ints | None, level: Level, raters: int) -> dict[str, Any]:
+    """Return what units with two answers or more say, ``rows`` of the sums, and how often each option was given."""
+    n = int(rows.sum())
+    reason, alpha, exact = too_few(raters, n), None, None
+    if counts is not None and n > 1:
+        exact = float(np.mean(counts.max(axis=1) == counts.sum(axis=1)))
+    if reason is None and counts is not None and counts.any(axis=0).sum() == 1:
+        reason = CONSTANT
+    elif reason is None:
+        if counts is None:
+            own = {name: part.scores["item"][name][rows] for name in ("n", "total", "squares")}
+            statistic, units = _interval(own, part.scale)
+            reason = f"no share of outputs that all rated alike: {SINGLE}"
+        else:
+            profiles = _profiles(part.options, counts)
+            statistic, units = alpha_statistic(profiles, level), profiles.units
+        alpha = float(statistic(units[None, :].astype(np.float64))[0])
+        if np.isnan(alpha):
+            alpha, reason = None, CONSTANT
+    reasons = [reason, MANY_RATERS if raters > FEW_ANNOTATORS else f"no mean tau: {SINGLE}"]
+    return {
+        "n_items": n,
+        "n_annotators": raters,
+        "alpha": alpha,
+        "alpha_measure": f"krippendorff_alpha_{level}",
+        "exact_agreement": exact,
+        "reason": "; ".join(filter(None, reasons)),
+    }
 
 
 def _of_choices(part: CriterionSums, plan: Plan) -> Iterator[AgreementRow]:
@@ -66,8 +136,7 @@ def _of_ratings(part: CriterionSums, plan: Plan) -> Iterator[AgreementRow]:
     if not overall["squares"].any() and len(np.unique(overall["total"] / overall["n"])) == 1:
         return  # one score everywhere
     seed = [plan.seed, zlib.crc32(f"{part.group}\n{part.criterion}".encode())]
-    scores = part.counts["score"]
-    fitting = level_of(scores) if len(scores) else "interval"
+    fitting = _fitting(part)
     counts = option_counts(part, "item")
     if counts is None:
         statistic, units = _interval(own, part.scale)
@@ -76,6 +145,11 @@ def _of_ratings(part: CriterionSums, plan: Plan) -> Iterator[AgreementRow]:
         return
     seeds = {level: [*seed, place] for place, level in enumerate(LEVELS)}
     yield from _of_counts(part, part.options, counts, seeds, fitting, plan)
+
+
+def _fitting(part: CriterionSums) -> Level:
+    scores = part.counts["score"]
+    return level_of(scores) if len(scores) else "interval"
 
 
 def _of_counts(

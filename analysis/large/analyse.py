@@ -20,7 +20,7 @@ from analysis.correlations.rows import correlate_scores
 from analysis.descriptives.category_shares import share_rows
 from analysis.descriptives.rating_counts import count_rows
 from analysis.large.adding import OPTIONS
-from analysis.large.agreement import agreement_of_sums
+from analysis.large.agreement import agreement_of_sums, breakdowns_of_sums
 from analysis.large.comparing import compare_sums
 from analysis.large.rating_sums import MOST_OUTPUTS, SINGLE, has_too_many_outputs, mean_scores
 from analysis.large.totals import AnswerTotals, TableTotals
@@ -78,7 +78,11 @@ def analyse_totals(totals: AnswerTotals, plan: Plan, *, exclusions: Sequence[Exc
     results = replace(
         results,
         ratings=RatingResults(
-            means=tuple(tests.means), pairs=tuple(pairs), robustness=tuple(robustness), respacing=tuple(respacing)
+            means=tuple(tests.means),
+            pairs=tuple(pairs),
+            robustness=tuple(robustness),
+            respacing=tuple(respacing),
+            by_system=tuple(breakdowns_of_sums(totals, tests.means)),
         ),
         rating_counts=tuple(count_rows(named, totals.order)),
         category_shares=tuple(share_rows(category, totals.order, None)),
@@ -192,7 +196,7 @@ def _left_out(totals: AnswerTotals, results: Results) -> list[str]:
     """Name what does not follow from sums."""
     left_out = [_agreement_left_out(totals, results), "intervals of strengths by annotator and item at once"]
     if totals.kind == "ratings":
-        left_out = [_agreement_left_out(totals, results), "breakdowns of means"]
+        left_out = [_agreement_left_out(totals, results), "means by variant and by annotator"]
         if any(row.method == "ordinal" and row.reason == SINGLE for row in results.ratings.robustness):
             left_out.append("the ordinal model")
         if totals.scores is not None and totals.layout["answers"].sum() != totals.scores.overall["n"].sum():

@@ -26,7 +26,7 @@ from tests.compare_results import differences
 SINGLE = ("annotator_pairs", "llm_vs_people", "raters", "warnings", "warning_rows")
 LEVELS = ("nominal", "ordinal", "interval")
 FROM_COUNTS = (*(f"krippendorff_alpha_{level}" for level in LEVELS), "exact_agreement", "gwet_ac1", "fleiss_kappa")
-BREAKDOWNS = ("by_system", "by_variant", "by_annotator")
+BREAKDOWNS = ("by_variant", "by_annotator")
 COUNTED = [(person, item, system) for person in range(3) for item in range(4) for system in "AB"]
 COUNTED_TWICE = [(f"a{who}", f"i{item}", system, times) for who, item, system in COUNTED for times in range(2)]
 SUMMED = Plan(lower_is_better=frozenset({"errors"}), equivalence_margin_ratings=0.3, correction="bh", family="all")
@@ -88,12 +88,23 @@ def differing(tables: AnswerTables, kind: LargeKind, plan: Plan) -> Iterator[str
         results["correlations"] = [row for row in results["correlations"] if not row["upper_bound"]]
         for name in BREAKDOWNS:
             del results["ratings"][name]
+        results["ratings"]["by_system"] = [_summed_breakdown(row, tables) for row in results["ratings"]["by_system"]]
         for row in results["bradley_terry"]:
             del row["ci_low_two_way"], row["ci_high_two_way"]
     checks = {_check(row): row for row in after["ratings"].pop("robustness")}
     known = [row for row in before["ratings"].pop("robustness") if row["method"] in ("wilcoxon", "crossed", "ordinal")]
     yield from differences(before, after)
     yield from differences(known, [checks[_check(row)] for row in known], "robustness")
+
+
+def _summed_breakdown(row: dict[str, Any], tables: AnswerTables) -> dict[str, Any]:
+    """Return what follows from sums: not the mean tau of few raters, nor agreement where an output has several."""
+    names = ["group", "criterion", "system", "n", "mean", "sd", "sd_answers"]
+    if _is_summed({**row, "measure": "krippendorff_alpha_interval"}, tables):
+        names += ["n_items", "n_annotators", "alpha", "alpha_measure"]
+    if _is_summed({**row, "measure": "exact_agreement"}, tables):
+        names += ["exact_agreement", *(["reason"] if row["n_annotators"] > 10 else [])]
+    return {name: row[name] for name in names}
 
 
 def _is_summed(row: dict[str, Any], tables: AnswerTables) -> bool:
@@ -120,6 +131,7 @@ def _check(row: dict[str, Any]) -> tuple[Any, ...]:
         ({}, SUMMED),
         ({"people": 4, "thirds": True}, Plan()),
         ({"fine": True, "samples": 2}, Plan(unit="annotator")),
+        ({"fine": True}, Plan()),
         ({"own": "items"}, Plan()),
         ({"own": "items", "fine": True, "samples": 2}, SUMMED),
         ({"own": "people"}, Plan(unit="item")),
