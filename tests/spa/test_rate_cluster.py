@@ -31,7 +31,7 @@ from spa.raters.budget import Price, RaterBudget
 from spa.raters.cluster.batches import OpenBatches, VisitBatch, add_summary, first_item
 from spa.raters.cluster.grants import BudgetGrants
 from spa.raters.cluster.runs import begin_run, new_run, workers_of
-from spa.raters.cluster.worker import HandedOut, WorkerSetup, rate_batch, worker_id
+from spa.raters.cluster.worker import WorkerBatch, WorkerSetup, rate_batch, worker_id
 from spa.raters.summary import RatingSummary
 from spa.raters.visits import RaterVisit, rater_visits
 from spa.responses.export import export_tables
@@ -209,7 +209,7 @@ def test_two_workers_with_the_same_forms_do_not_both_ask(workers: Any, tmp_path:
         batch = VisitBatch(number=1, visits=tuple(visits))
         workers.run(ready)
         handed = [
-            (address, HandedOut(batch=batch, worker_id=name, budget=None, concurrency=2))
+            (address, WorkerBatch(batch=batch, worker_id=name, budget=None, concurrency=2))
             for address, name in workers.run(worker_id).items()
         ]
         futures = [workers.submit(rate_batch, setup, each, workers=[address], pure=False) for address, each in handed]
