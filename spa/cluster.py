@@ -36,7 +36,7 @@ SET_HERE = frozenset({
 NO_DASHBOARD = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
 NO_PAGES: dict[str, Any] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
 NO_PROFILE = {"distributed.worker.profile.enabled": False}  # of what workers do, which takes a fifteenth of their time
-PATIENT = {"distributed.deploy.lost-worker-timeout": "5 minutes"}  # until a worker that starts again is given up
+LOST_AFTER = {"distributed.deploy.lost-worker-timeout": "5 minutes"}  # until a worker that starts again is given up
 WORKER_OPTIONS = ("--nthreads", "1", "--memory-limit", "0", "--no-dashboard")
 log = logging.getLogger(__name__)
 
@@ -143,7 +143,7 @@ def _local_cluster(where: str, number: str) -> Iterator[distributed.LocalCluster
     dask = _module("dask", "cluster")
     _module("cryptography", "cluster")  # makes the certificates
     with (
-        dask.config.set({**NO_PAGES, **NO_PROFILE, **PATIENT}),
+        dask.config.set({**NO_PAGES, **NO_PROFILE, **LOST_AFTER}),
         distributed.LocalCluster(
             n_workers=int(number) if number else dask.system.CPU_COUNT,
             threads_per_worker=1,
