@@ -36,6 +36,7 @@ SET_HERE = frozenset({
 NO_DASHBOARD = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
 NO_PAGES: dict[str, Any] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
 NO_PROFILE = {"distributed.worker.profile.enabled": False}  # of what workers do, which takes a fifteenth of their time
+LOST_AFTER = {"distributed.deploy.lost-worker-timeout": "5 minutes"}  # until a worker that starts again is given up
 WORKER_OPTIONS = ("--nthreads", "1", "--memory-limit", "0", "--no-dashboard")
 log = logging.getLogger(__name__)
 
@@ -141,8 +142,9 @@ def _local_cluster(where: str, number: str) -> Iterator[distributed.LocalCluster
     distributed = _module("distributed", "cluster")
     dask = _module("dask", "cluster")
     _module("cryptography", "cluster")  # makes the certificates
-    with dask.config.set({**NO_PAGES, **NO_PROFILE}):
-        cluster = distributed.LocalCluster(
+    with (
+        dask.config.set({**NO_PAGES, **NO_PROFILE, **LOST_AFTER}),
+        distributed.LocalCluster(
             n_workers=int(number) if number else dask.system.CPU_COUNT,
             threads_per_worker=1,
             processes=True,
@@ -153,8 +155,8 @@ def _local_cluster(where: str, number: str) -> Iterator[distributed.LocalCluster
             worker_dashboard_address=None,
             scheduler_kwargs=NO_DASHBOARD,
             silence_logs=logging.CRITICAL,
-        )
-    with cluster:
+        ) as cluster,
+    ):
         yield cluster
 
 

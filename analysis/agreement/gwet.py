@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from scipy.special import stdtrit
 
-from analysis.agreement.counts import fold_profiles
+from analysis.agreement.counts import Profiles, fold_profiles
 from analysis.agreement.data import Answers, ReliabilityData, reliability_data
 from analysis.agreement.result import PERFECT, Agreement, no_answer, undefined
 from analysis.statistics.checks import check_level
@@ -177,12 +177,15 @@ def exact_agreement(
         return undefined("exact_agreement", data, reason)
     if data.n_infinite or data.n_annotators < 2 or data.n_pairable < 2:
         return undefined("exact_agreement", data, reason or "")
-    sizes = data.sizes
     low, high = np.full(data.n_units, np.inf), np.full(data.n_units, -np.inf)
     np.minimum.at(low, data.unit, data.value)
     np.maximum.at(high, data.unit, data.value)
-    n = data.n_pairable
-    alike = int(np.count_nonzero((low == high) & (sizes >= 2)))
+    alike = int(np.count_nonzero((low == high) & (data.sizes >= 2)))
+    return share_alike(alike, data.n_pairable, n_annotators=data.n_annotators, confidence=confidence)
+
+
+def share_alike(alike: int, n: int, *, n_annotators: int, confidence: float) -> Agreement:
+    """Return :func:`exact_agreement` of n units, ``alike`` of which got the very same answer from all."""
     ci_low, ci_high = wilson(alike, n, confidence)
     return Agreement(
         measure="exact_agreement",
@@ -190,7 +193,7 @@ def exact_agreement(
         ci_low=ci_low if alike else 0.0,
         ci_high=ci_high if alike < n else 1.0,
         n_items=n,
-        n_annotators=data.n_annotators,
+        n_annotators=n_annotators,
         interval="Wilson interval over units",
         settings={"confidence": confidence},
     )
@@ -214,22 +217,6 @@ def weight_matrix(values: Floats, weights: Weights) -> Floats:
     return graded
 
 
-def _counted(data: ReliabilityData, categories: Sequence[float] | None) -> tuple[Floats, Floats, Floats] | str:
-    """Return categories, counts (profiles x categories) and units a profile; or why they cannot be counted."""
-    profiles = fold_profiles(data)
-    values = profiles.values if categories is None else np.unique(np.asarray(categories, dtype=np.float64))
-    unknown = np.setdiff1d(profiles.values, values)
-    if len(unknown):
-        return f"answer {unknown[0]:g} is none of the categories"
-    if len(values) > MOST_CATEGORIES:
-        return f"{len(values):,} different values: too many to be categories"
-    place = np.searchsorted(values, profiles.values)[profiles.code]
-    shape = (len(profiles.size), len(values))
-    key = profiles.profile * shape[1] + place
-    counts = np.bincount(key, weights=profiles.times, minlength=shape[0] * shape[1]).reshape(shape)
-    return values, counts.astype(np.float64), profiles.units.astype(np.float64)
-
-
 def _agreeing(counts: Floats, size: Floats, matrix: Floats) -> Floats:
     """Return the weighted share of agreeing pairs of each profile; 0 where there is no pair."""
     pairs = size * (size - 1)
@@ -246,17 +233,43 @@ def _chance_corrected(
     confidence: float,
     weights: Weights | None = None,
 ) -> Agreement:
+    """Return :func:`chance_corrected` of answers, or why it is not defined."""
+    check_level("confidence", confidence)
+    reason = no_answer(data)
+    if reason is None:
+        profiles = fold_profiles(data)
+        values = profiles.values if categories is None else np.unique(np.asarray(categories, dtype=np.float64))
+        unknown = np.setdiff1d(profiles.values, values)
+        if len(unknown):
+            reason = f"answer {unknown[0]:g} is none of the categories"
+        elif len(values) > MOST_CATEGORIES:
+            reason = f"{len(values):,} different values: too many to be categories"
+        else:
+            return chance_corrected(
+                measure, profiles, values, n_annotators=data.n_annotators, confidence=confidence, weights=weights
+            )
+    return undefined(measure, data, reason, **({"weights": weights} if weights else {}))
+
+
+def chance_corrected(
+    measure: str,
+    profiles: Profiles,
+    values: Floats,
+    *,
+    n_annotators: int,
+    confidence: float,
+    weights: Weights | None = None,
+) -> Agreement:
     """Return (pa - pe) / (1 - pe) with the interval of its linearisation (Gwet 2014, equations 5.3.7 ff.).
 
-    Chance is Gwet's where there are ``weights``, else Fleiss'.
+    ``values`` are the categories, those of ``profiles`` among them. Chance is Gwet's where there are ``weights``, else
+    Fleiss'.
     """
-    check_level("confidence", confidence)
-    settings: dict[str, Any] = {"weights": weights} if weights else {}
-    reason = no_answer(data)
-    counted = reason or _counted(data, categories)
-    if isinstance(counted, str):
-        return undefined(measure, data, counted, **settings)
-    values, counts, units = counted
+    place = np.searchsorted(values, profiles.values)[profiles.code]
+    shape = (len(profiles.size), len(values))
+    key = profiles.profile * shape[1] + place
+    counts = np.bincount(key, weights=profiles.times, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
+    units = profiles.units.astype(np.float64)
     q, size = len(values), counts.sum(axis=1)
     matrix = weight_matrix(values, weights or "identity")
     shares = counts / size[:, None]
@@ -277,9 +290,9 @@ def _chance_corrected(
         value=value,
         ci_low=None if perfect else value - half,
         ci_high=None if perfect else min(1.0, value + half),
-        n_items=data.n_pairable,
-        n_annotators=data.n_annotators,
+        n_items=int(n_paired),
+        n_annotators=n_annotators,
         interval=None if perfect else LINEARISED,
         reason=PERFECT if perfect else None,
-        settings={**settings, "categories": q, "confidence": confidence},
+        settings={**({"weights": weights} if weights else {}), "categories": q, "confidence": confidence},
     )

@@ -9,6 +9,7 @@ from typing import Any
 from analysis.agreement.data import ReliabilityData
 from analysis.statistics.checks import too_large
 
+CONSTANT = "no variation: every answer is the same"
 PERFECT = "no interval: every unit agrees perfectly, so nothing shows how far the value is from 1"
 
 
@@ -67,12 +68,15 @@ def no_answer(data: ReliabilityData) -> str | None:
         return "no answers"
     if too_large(data.value):
         return "answers beyond 1e100 in size cannot be squared"
-    if data.n_annotators < 2:
+    return too_few(data.n_annotators, data.n_pairable) or (CONSTANT if data.constant else None)
+
+
+def too_few(n_annotators: int, n_pairable: int) -> str | None:
+    """Say why so many annotators, and units with two answers, are too few; or ``None``."""
+    if n_annotators < 2:
         return "one annotator only: nobody to agree with"
-    if data.n_pairable == 0:
+    if n_pairable == 0:
         return "no unit was answered by two annotators"
-    if data.n_pairable == 1:
+    if n_pairable == 1:
         return "one unit only was answered by two annotators"
-    if data.constant:
-        return "no variation: every answer is the same"
     return None

@@ -25,6 +25,7 @@ from analysis.statistics.record import AnnotatorKind, AtMostOne, Coefficient, Co
 
 LISTED = 20  # people of a group up to whom each one has means of their own
 ONE_RATER = "one rater: nothing to compare with"
+MANY_RATERS = f"no mean tau: more than {FEW_ANNOTATORS} raters"
 CELL = ("group", "criterion", "annotator_id", "assignment_id", "variant", "item_id", "system", "sample")
 
 
@@ -128,13 +129,17 @@ def _by_system(table: pl.DataFrame, order: Order, means: Sequence[RatingMean]) -
     by_place = answered_rows(table).lazy().group_by("group", "criterion", "system")
     single = by_place.agg(pl.col("value").std()).collect(engine="streaming")
     spread = {(str(group), str(criterion), str(system)): sd for group, criterion, system, sd in single.iter_rows()}
-    rows = []
-    for row in means:
-        place = (row.group, row.criterion, row.system)
-        found = measured.get(place, {"reason": ONE_RATER})
-        summary = {name: getattr(row, name) for name in ("group", "criterion", "system", "n", "mean", "sd")}
-        rows.append(SystemBreakdown(**summary, sd_answers=spread[place], **found))
-    return rows
+    return [
+        system_breakdown(row, sd_answers=spread[place], **measured.get(place, {"reason": ONE_RATER}))
+        for row in means
+        for place in [(row.group, row.criterion, row.system)]
+    ]
+
+
+def system_breakdown(row: RatingMean, **found: Any) -> SystemBreakdown:
+    """Put what was found beside the mean of a system."""
+    summary = {name: getattr(row, name) for name in ("group", "criterion", "system", "n", "mean", "sd")}
+    return SystemBreakdown(**summary, **found)
 
 
 def _answers(table: pl.DataFrame, order: Order) -> Iterator[tuple[str, tuple[str, str], ReliabilityData]]:
@@ -149,7 +154,7 @@ def _agreement(data: ReliabilityData, level: Level) -> dict[str, Any]:
     tau = mean_kendall_tau(data) if data.n_annotators <= FEW_ANNOTATORS else None
     reasons = [found.reason for found in (alpha, exact, tau) if found is not None and found.value is None]
     if tau is None:
-        reasons.append(f"no mean tau: more than {FEW_ANNOTATORS} raters")
+        reasons.append(MANY_RATERS)
     return {
         "n_items": data.n_pairable,
         "n_annotators": data.n_annotators,

@@ -3,41 +3,119 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from analysis.agreement.counts import Profiles, profiles_of_counts
-from analysis.agreement.krippendorff import Level, alpha_of_statistic, alpha_statistic, interval_statistic
+from analysis.agreement.gwet import chance_corrected, share_alike
+from analysis.agreement.krippendorff import (
+    Level,
+    alpha_of_statistic,
+    alpha_statistic,
+    interval_statistic,
+    profiles_agree,
+)
 from analysis.agreement.measures import LEVELS
+from analysis.agreement.pairwise import FEW_ANNOTATORS
 from analysis.agreement.resampling import Statistic
+from analysis.agreement.result import CONSTANT, too_few
 from analysis.agreement.rows import JUDGED, AgreementRow, agreement_row, level_of
 from analysis.answers.plan import Plan
+from analysis.comparisons.ratings import RatingMean
+from analysis.descriptives.rating_breakdowns import MANY_RATERS, ONE_RATER, SystemBreakdown, system_breakdown
 from analysis.large.criterion_sums import PAIR, Columns, CriterionSums, by_criterion, option_counts
+from analysis.large.rating_sums import SINGLE
 from analysis.large.totals import AnswerTotals
+from analysis.rating_checks.many_tests import Flags
 from analysis.statistics.coding import Floats, Ints, snap
 
 MOST_PROFILES = 100_000  # outputs with different sums up to which they are resampled
 NO_INTERVAL = f"no interval: more than {MOST_PROFILES:,} outputs with different sums"
 
 
-def alphas(totals: AnswerTotals, plan: Plan) -> list[AgreementRow]:
-    """Return Krippendorff's alpha of each group of people and criterion.
+def agreement_of_sums(totals: AnswerTotals, plan: Plan) -> list[AgreementRow]:
+    """Return the coefficients of agreement of each group of people and criterion that follow from sums.
 
-    Of a unit it needs how often each answer was given (at the interval level: the number of its answers, their sum,
-    and that of their squares, which is all that is known of scales with many steps). There is none where somebody
+    They need how often each answer was given to a unit (alpha at the interval level: the number of its answers, their
+    sum, and that of their squares, which is all that is known of scales with many steps). There are none where somebody
     answered more than once about one output, where several samples of outputs were shown, and of LLMs, whose raters are
     their repeats.
     """
     rows: list[AgreementRow] = []
     for part in by_criterion(totals):
-        own = part.scores or part.pairs
-        once = part.blocks == part.clusters and own["clusters"]["clusters"].sum() == own["overall"]["n"].sum()
-        if part.llm or part.n_annotators < 2 or not once or part.sampled:
-            continue
-        rows += _of_choices(part, plan) if part.kind == "choices" else _of_ratings(part, plan)
+        if part.n_annotators > 1 and _answered_once(part):
+            rows += _of_choices(part, plan) if part.kind == "choices" else _of_ratings(part, plan)
     return rows
+
+
+def _answered_once(part: CriterionSums) -> bool:
+    """Say whether raters are people who answered once about each unit."""
+    own = part.scores or part.pairs
+    once = part.blocks == part.clusters and own["clusters"]["clusters"].sum() == own["overall"]["n"].sum()
+    return bool(once) and not part.llm and not part.sampled
+
+
+def breakdowns_of_sums(totals: AnswerTotals, means: Sequence[RatingMean]) -> list[SystemBreakdown]:
+    """Return mean, spread and agreement of each system, but for the mean tau of few raters."""
+    found: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for part in by_criterion(totals) if means else ():
+        for system, measured in _by_system(part):
+            found[part.group, part.criterion, part.systems[system]] = measured
+    places = [(row, (row.group, row.criterion, row.system)) for row in means]
+    return [system_breakdown(row, **{"sd_answers": row.sd, **found[place]}) for row, place in places]
+
+
+def _by_system(part: CriterionSums) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Measure the agreement on each system alone, on the scale level of all systems together."""
+    own, overall = part.scores["item"], part.scores["overall"]
+    repeated: dict[str, Any] = {} if part.answers == overall["n"].sum() else {"sd_answers": None}
+    raters = np.bincount(part.scores["annotator"]["system"], minlength=len(part.systems))
+    counts, level = option_counts(part, "item"), _fitting(part)
+    if counts is not None:
+        level = level_of(part.options[counts[raters[own["system"]] > 1].any(axis=0)])
+    follows = _answered_once(part) and (counts is not None or level == "interval")
+    for system in overall["system"].tolist():
+        rows = (own["system"] == system) & (own["n"] > 1)
+        if raters[system] < 2 and not part.llm:
+            found: dict[str, Any] = {"reason": ONE_RATER}
+        elif follows:
+            found = _of_system(part, rows, None if counts is None else counts[rows], level, int(raters[system]))
+        else:
+            found = {"reason": SINGLE}
+        yield system, found | repeated
+
+
+def _of_system(part: CriterionSums, rows: Flags, counts: Ints | None, level: Level, raters: int) -> dict[str, Any]:
+    """Return what units with two answers or more say, ``rows`` of the sums, and how often each option was given."""
+    n = int(rows.sum())
+    reason, alpha, exact = too_few(raters, n), None, None
+    if counts is not None and n > 1:
+        exact = float(np.mean(counts.max(axis=1) == counts.sum(axis=1)))
+    if reason is None and counts is not None and counts.any(axis=0).sum() == 1:
+        reason = CONSTANT
+    elif reason is None:
+        if counts is None:
+            own = {name: part.scores["item"][name][rows] for name in ("n", "total", "squares")}
+            statistic, units = _interval(own, part.scale)
+            reason = f"no share of outputs that all rated alike: {SINGLE}"
+        else:
+            profiles = _profiles(part.options, counts)
+            statistic, units = alpha_statistic(profiles, level), profiles.units
+        alpha = float(statistic(units[None, :].astype(np.float64))[0])
+        if np.isnan(alpha):
+            alpha, reason = None, CONSTANT
+    reasons = [reason, MANY_RATERS if raters > FEW_ANNOTATORS else f"no mean tau: {SINGLE}"]
+    return {
+        "n_items": n,
+        "n_annotators": raters,
+        "alpha": alpha,
+        "alpha_measure": f"krippendorff_alpha_{level}",
+        "exact_agreement": exact,
+        "reason": "; ".join(filter(None, reasons)),
+    }
 
 
 def _of_choices(part: CriterionSums, plan: Plan) -> Iterator[AgreementRow]:
@@ -50,9 +128,7 @@ def _of_choices(part: CriterionSums, plan: Plan) -> Iterator[AgreementRow]:
     counts[backward] = counts[backward, ::-1]
     seed = [plan.seed, zlib.crc32(f"choices\n{part.group}\n{part.criterion}".encode())]
     level = JUDGED["choices"]
-    profiles = _profiles(np.array([0.0, 0.5, 1.0]), counts)
-    if profiles is not None:
-        yield _row(part, level, level, alpha_statistic(profiles, level), profiles.units, plan, seed)
+    yield from _of_counts(part, np.array([0.0, 0.5, 1.0]), counts, {level: seed}, level, plan)
 
 
 def _of_ratings(part: CriterionSums, plan: Plan) -> Iterator[AgreementRow]:
@@ -60,25 +136,52 @@ def _of_ratings(part: CriterionSums, plan: Plan) -> Iterator[AgreementRow]:
     if not overall["squares"].any() and len(np.unique(overall["total"] / overall["n"])) == 1:
         return  # one score everywhere
     seed = [plan.seed, zlib.crc32(f"{part.group}\n{part.criterion}".encode())]
-    scores = part.counts["score"]
-    fitting = level_of(scores) if len(scores) else "interval"
+    fitting = _fitting(part)
     counts = option_counts(part, "item")
     if counts is None:
         statistic, units = _interval(own, part.scale)
         if len(units):
             yield _row(part, "interval", fitting, statistic, units, plan, [*seed, LEVELS.index("interval")])
         return
-    profiles = _profiles(part.options, counts)
-    for place, level in enumerate(LEVELS if profiles is not None else ()):
-        assert profiles is not None
-        yield _row(part, level, fitting, alpha_statistic(profiles, level), profiles.units, plan, [*seed, place])
+    seeds = {level: [*seed, place] for place, level in enumerate(LEVELS)}
+    yield from _of_counts(part, part.options, counts, seeds, fitting, plan)
 
 
-def _profiles(values: Floats, counts: Ints) -> Profiles | None:
-    """Fold the units with two answers or more; ``None`` where there are fewer than two, or one answer everywhere."""
-    counts = counts[counts.sum(axis=1) > 1]
+def _fitting(part: CriterionSums) -> Level:
+    scores = part.counts["score"]
+    return level_of(scores) if len(scores) else "interval"
+
+
+def _of_counts(
+    part: CriterionSums,
+    values: Floats,
+    counts: Ints,
+    seeds: Mapping[Level, Sequence[int]],
+    fitting: Level,
+    plan: Plan,
+) -> Iterator[AgreementRow]:
+    """Yield all that follows from how often each value was given to each unit, as for a table read whole."""
+    pairable = counts[counts.sum(axis=1) > 1]
+    if len(pairable) < 2 or pairable.any(axis=0).sum() < 2:
+        return
+    paired = _profiles(values, pairable)
+    for level, seed in seeds.items():
+        yield _row(part, level, fitting, alpha_statistic(paired, level), paired.units, plan, seed)
+    given: dict[str, Any] = {"n_annotators": part.n_annotators, "confidence": plan.confidence}
+    found = [share_alike(int(paired.units[profiles_agree(paired)].sum()), len(pairable), **given)]
+    profiles = paired if len(pairable) == len(counts) else _profiles(values, counts)
+    if fitting != "interval":
+        found.append(chance_corrected("gwet_ac1", profiles, profiles.values, weights="identity", **given))
+    if part.kind == "choices":
+        found.append(chance_corrected("fleiss_kappa", profiles, profiles.values, **given))
+    for one in found:
+        yield agreement_row(one, part.kind, part.group, part.criterion, fitting)
+
+
+def _profiles(values: Floats, counts: Ints) -> Profiles:
+    """Fold units; values that nobody gave are left out."""
     given = counts.any(axis=0)
-    return profiles_of_counts(values[given], counts[:, given]) if len(counts) > 1 and given.sum() > 1 else None
+    return profiles_of_counts(values[given], counts[:, given])
 
 
 def _interval(own: Columns, scale: float) -> tuple[Statistic, Ints]:

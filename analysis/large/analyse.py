@@ -20,7 +20,7 @@ from analysis.correlations.rows import correlate_scores
 from analysis.descriptives.category_shares import share_rows
 from analysis.descriptives.rating_counts import count_rows
 from analysis.large.adding import OPTIONS
-from analysis.large.agreement import alphas
+from analysis.large.agreement import agreement_of_sums, breakdowns_of_sums
 from analysis.large.comparing import compare_sums
 from analysis.large.rating_sums import MOST_OUTPUTS, SINGLE, has_too_many_outputs, mean_scores
 from analysis.large.totals import AnswerTotals, TableTotals
@@ -78,13 +78,17 @@ def analyse_totals(totals: AnswerTotals, plan: Plan, *, exclusions: Sequence[Exc
     results = replace(
         results,
         ratings=RatingResults(
-            means=tuple(tests.means), pairs=tuple(pairs), robustness=tuple(robustness), respacing=tuple(respacing)
+            means=tuple(tests.means),
+            pairs=tuple(pairs),
+            robustness=tuple(robustness),
+            respacing=tuple(respacing),
+            by_system=tuple(breakdowns_of_sums(totals, tests.means)),
         ),
         rating_counts=tuple(count_rows(named, totals.order)),
         category_shares=tuple(share_rows(category, totals.order, None)),
         choices=ChoiceResults(pairs=tuple(tests.choices)),
         families=(*families_of("ratings", tests.ratings, plan), *families_of("choices", tests.choices, plan)),
-        agreement=tuple(alphas(totals, plan)),
+        agreement=tuple(agreement_of_sums(totals, plan)),
         correlations=tuple(correlations),
         comparisons_of_correlations=tuple(compared),
         correlations_by_system=tuple(by_system),
@@ -192,7 +196,7 @@ def _left_out(totals: AnswerTotals, results: Results) -> list[str]:
     """Name what does not follow from sums."""
     left_out = [_agreement_left_out(totals, results), "intervals of strengths by annotator and item at once"]
     if totals.kind == "ratings":
-        left_out = [_agreement_left_out(totals, results), "breakdowns of means"]
+        left_out = [_agreement_left_out(totals, results), "means by variant and by annotator"]
         if any(row.method == "ordinal" and row.reason == SINGLE for row in results.ratings.robustness):
             left_out.append("the ordinal model")
         if totals.scores is not None and totals.layout["answers"].sum() != totals.scores.overall["n"].sum():
@@ -213,9 +217,9 @@ def _agreement_left_out(totals: AnswerTotals, results: Results) -> str:
         measured[row.group, row.criterion] = measured.get((row.group, row.criterion), 0) + 1
     if not measured:
         return "agreement between annotators"
-    text = "agreement other than Krippendorff's alpha"
+    text = "Cohen's kappa" if totals.kind == "choices" else "ICC, Kendall's W and mean tau"
     if len(measured) < totals.layout.height:
-        text += " of people who answered once about each output"
-    if totals.kind == "ratings" and 1 in measured.values():
-        text += f", alpha but for intervals where there are more than {OPTIONS} different scores"
+        text += ", agreement but of people who answered once about each output"
+    if 1 in measured.values():
+        text += f", agreement but alpha for intervals where there are more than {OPTIONS} different scores"
     return text

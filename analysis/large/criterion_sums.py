@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from analysis.answers.units import ENOUGH_ANNOTATORS, Unit
-from analysis.large.adding import PACKED, ROOM
+from analysis.large.adding import PACKED, PART, ROOM
 from analysis.large.totals import AnswerTotals, SummedKind, ValueTotals
 from analysis.rating_checks.crossed import ClusterSquares, crossed_of_squares
 from analysis.rating_checks.many_tests import Flags, ManyTests
@@ -19,7 +19,6 @@ from analysis.rating_checks.part import UNITS, pair_lookup
 from analysis.statistics.coding import Floats, Ints
 from analysis.statistics.record import names_of
 
-PART = ("group", "criterion")
 PAIR = "pair"  # x * number of systems + y
 Columns: TypeAlias = Mapping[str, npt.NDArray[Any]]
 Places: TypeAlias = Mapping[tuple[int, int], tuple[int, int]]  # first row and number of rows by group and criterion

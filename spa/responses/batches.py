@@ -144,6 +144,7 @@ class LoopWriter:
     """
 
     def __init__(self, store: Store, *, pause: float = 0.0) -> None:
+        store.queue_writers()
         self._begin = store.transaction
         self._pause = pause
         self._waiting: list[Piece] = []

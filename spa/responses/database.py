@@ -2,7 +2,8 @@
 
 SQLite by default: write-ahead log with ``synchronous=FULL``, so that what was acknowledged
 is on disk, and ``BEGIN IMMEDIATE`` for every writing transaction, so that two writers wait
-for one another instead of failing halfway.
+for one another instead of failing halfway. Of many that wait SQLite serves any, and some not for
+ten seconds: where raters write, processes queue at a lock file.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -67,6 +68,7 @@ class Database:
         self._engine = engine
         self._writer = writing(engine)
         self._one_writer = threading.Lock()  # threads of this process queue here, not in the database
+        self._queue = Path(name).absolute().with_name(f".{Path(name).name}.queue.lock") if self.is_file else None
 
     @property
     def is_file(self) -> bool:
@@ -92,8 +94,28 @@ class Database:
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
         """Yield a connection in a writing transaction, on disk when the block ends without an error."""
-        with self._one_writer, database_errors(self.name), self._writer.begin() as connection:
+        with self._one_writer, self._turn(), database_errors(self.name), self._writer.begin() as connection:
             yield connection
+
+    def queue_writers(self) -> None:
+        """Have all processes write to an SQLite file in turn from now on."""
+        if self._queue is not None:
+            with suppress(OSError):
+                self._queue.touch(mode=0o600)
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait for the processes that came before, if there is a queue."""
+        with ExitStack() as stack:
+            if self._queue is not None:
+                with suppress(OSError):  # else SQLite decides
+                    descriptor = os.open(self._queue, os.O_RDONLY)
+                    stack.callback(os.close, descriptor)
+                    import fcntl  # there, as only raters make a queue
+
+                    fcntl.flock(descriptor, fcntl.LOCK_EX)
+                    stack.callback(fcntl.flock, descriptor, fcntl.LOCK_UN)  # a fork has the descriptor, too
+            yield
 
     def stream(self, query: Select[Any]) -> Iterator[Any]:
         """Yield the rows of a query, a few hundred in memory at a time."""

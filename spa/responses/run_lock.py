@@ -8,6 +8,7 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from hashlib import sha256
+from pathlib import Path
 
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import InterfaceError, OperationalError
@@ -15,6 +16,7 @@ from sqlalchemy.exc import InterfaceError, OperationalError
 from spa.errors import ResponseError
 from spa.responses.database import parse_target
 
+LOCKS = Path("/proc/locks")
 Connect = Callable[[], AbstractContextManager[Connection]]
 HOLDERS = """
     SELECT application_name || ' since ' || to_char(query_start AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') || ' UTC'
@@ -54,9 +56,9 @@ def shared_run(store_name: str, name: str, connect: Connect, *, what: str = "rat
 
 
 def lock_holders(store_name: str, name: str, connect: Connect) -> list[str]:
-    """Return which processes hold a lock and since when; PostgreSQL knows, a lock file does not."""
-    if parse_target(store_name).path is not None:
-        return []
+    """Return which processes hold a rater's lock, in PostgreSQL also since when; of a lock file only Linux knows."""
+    if (store := parse_target(store_name).path) is not None:
+        return _file_holders(_lock_file(store, name, "rater"))
     with connect() as connection:
         if connection.dialect.name != "postgresql":
             return []
@@ -70,8 +72,7 @@ def _lock(store_name: str, name: str, connect: Connect | None, what: str, *, sha
         with _advisory_lock(store_name, name, connect, what, shared):
             yield
         return
-    key = name if what == "rater" else f"{what} {name}"
-    place = store.with_name(f".{store.name}.{sha256(key.encode()).hexdigest()[:12]}.lock")
+    place = _lock_file(store, name, what)
     try:
         descriptor = os.open(place, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
@@ -84,6 +85,20 @@ def _lock(store_name: str, name: str, connect: Connect | None, what: str, *, sha
         yield
     finally:
         os.close(descriptor)
+
+
+def _lock_file(store: Path, name: str, what: str) -> Path:
+    key = name if what == "rater" else f"{what} {name}"
+    return store.with_name(f".{store.name}.{sha256(key.encode()).hexdigest()[:12]}.lock")
+
+
+def _file_holders(place: Path) -> list[str]:
+    with suppress(OSError):
+        inode = f":{place.stat().st_ino}"
+        locks = [line.split() for line in LOCKS.read_text().splitlines()]
+        held = [lock for lock in locks if lock[1] == "FLOCK" and lock[5].endswith(inode)]  # one that waits has "->"
+        return [f"process {lock[4]} on {socket.gethostname()}" for lock in held]
+    return []
 
 
 @contextmanager

@@ -24,7 +24,9 @@ from tests.analysis.totals_in_memory import totals_of
 from tests.compare_results import differences
 
 SINGLE = ("annotator_pairs", "llm_vs_people", "raters", "warnings", "warning_rows")
-BREAKDOWNS = ("by_system", "by_variant", "by_annotator")
+LEVELS = ("nominal", "ordinal", "interval")
+FROM_COUNTS = (*(f"krippendorff_alpha_{level}" for level in LEVELS), "exact_agreement", "gwet_ac1", "fleiss_kappa")
+BREAKDOWNS = ("by_variant", "by_annotator")
 COUNTED = [(person, item, system) for person in range(3) for item in range(4) for system in "AB"]
 COUNTED_TWICE = [(f"a{who}", f"i{item}", system, times) for who, item, system in COUNTED for times in range(2)]
 SUMMED = Plan(lower_is_better=frozenset({"errors"}), equivalence_margin_ratings=0.3, correction="bh", family="all")
@@ -86,12 +88,23 @@ def differing(tables: AnswerTables, kind: LargeKind, plan: Plan) -> Iterator[str
         results["correlations"] = [row for row in results["correlations"] if not row["upper_bound"]]
         for name in BREAKDOWNS:
             del results["ratings"][name]
+        results["ratings"]["by_system"] = [_summed_breakdown(row, tables) for row in results["ratings"]["by_system"]]
         for row in results["bradley_terry"]:
             del row["ci_low_two_way"], row["ci_high_two_way"]
     checks = {_check(row): row for row in after["ratings"].pop("robustness")}
     known = [row for row in before["ratings"].pop("robustness") if row["method"] in ("wilcoxon", "crossed", "ordinal")]
     yield from differences(before, after)
     yield from differences(known, [checks[_check(row)] for row in known], "robustness")
+
+
+def _summed_breakdown(row: dict[str, Any], tables: AnswerTables) -> dict[str, Any]:
+    """Return what follows from sums: not the mean tau of few raters, nor agreement where an output has several."""
+    names = ["group", "criterion", "system", "n", "mean", "sd", "sd_answers"]
+    if _is_summed({**row, "measure": "krippendorff_alpha_interval"}, tables):
+        names += ["n_items", "n_annotators", "alpha", "alpha_measure"]
+    if _is_summed({**row, "measure": "exact_agreement"}, tables):
+        names += ["exact_agreement", *(["reason"] if row["n_annotators"] > 10 else [])]
+    return {name: row[name] for name in names}
 
 
 def _is_summed(row: dict[str, Any], tables: AnswerTables) -> bool:
@@ -104,9 +117,8 @@ def _is_summed(row: dict[str, Any], tables: AnswerTables) -> bool:
     cells = table.filter(pl.col("annotator_kind") == "human").select(*cell, about)
     once = table["sample"].n_unique() == 1 and not cells.is_duplicated().any()
     few = table["value"].drop_nulls().n_unique() <= 20
-    levels = ("nominal", "ordinal", "interval") if few else ("interval",)
-    alpha, _, level = row["measure"].rpartition("_")
-    return once and row["group"] == "human" and alpha == "krippendorff_alpha" and level in levels
+    summed = FROM_COUNTS if few else ("krippendorff_alpha_interval",)
+    return once and row["group"] == "human" and row["measure"] in summed
 
 
 def _check(row: dict[str, Any]) -> tuple[Any, ...]:
@@ -119,6 +131,7 @@ def _check(row: dict[str, Any]) -> tuple[Any, ...]:
         ({}, SUMMED),
         ({"people": 4, "thirds": True}, Plan()),
         ({"fine": True, "samples": 2}, Plan(unit="annotator")),
+        ({"fine": True}, Plan()),
         ({"own": "items"}, Plan()),
         ({"own": "items", "fine": True, "samples": 2}, SUMMED),
         ({"own": "people"}, Plan(unit="item")),
@@ -179,7 +192,7 @@ def test_a_warning_names_what_sums_do_not_say_and_no_section_is_empty() -> None:
     results = from_sums(check(ratings=rated(llm=2)), "ratings", Plan())
     (row,) = (row for row in results["warning_rows"] if row["kind"] == "summed")
     assert "read in parts" in row["text"]
-    assert "agreement other than Krippendorff's alpha" in row["text"]
+    assert "ICC, Kendall's W and mean tau" in row["text"]
     stand_in = results["headline"]["stand_in"]
     assert stand_in == "Cannot be determined: it needs single answers, and the table was read in parts."
     page = render_report(results)["report.html"]
@@ -263,6 +276,20 @@ def test_many_outputs_are_resampled_as_those_of_the_table() -> None:
     rows = [(f"a{who}", f"i{item}", "AB"[system], rng.integers(1, 6)) for who, item, system in np.ndindex(3, 60, 2)]
     tables = check(ratings=ratings(rows))
     expected, found = analyse(tables, Plan())["agreement"], from_sums(tables, "ratings", Plan())["agreement"]
-    assert [row["measure"] for row in found] == [row["measure"] for row in expected[:3]]
+    assert [row["measure"] for row in found] == [*FROM_COUNTS[:-1]]
     assert "resamples of units" in found[0]["interval"]
-    assert list(differences(expected[:3], found)) == []
+    assert list(differences(expected[: len(found)], found)) == []
+
+
+def test_agreement_from_sums_is_that_of_gwets_example() -> None:
+    answers = ["11.1", "2232", "3333", "3333", "2222", "1234", "4444", "1121", "2222", ".555", "..11", "..3."]
+    rows = [
+        (f"r{rater}", f"i{item}", "A", int(score))
+        for item, scores in enumerate(answers)
+        for rater, score in enumerate(scores)
+        if score != "."
+    ]
+    found = from_sums(check(ratings=ratings(rows)), "ratings", Plan())["agreement"]
+    value = {row["measure"]: row["value"] for row in found}
+    assert value["gwet_ac1"] == pytest.approx(0.77544, abs=5e-6)  # as in irrCAC, whose last unit has one answer
+    assert value["krippendorff_alpha_nominal"] == pytest.approx(0.74342, abs=5e-6)

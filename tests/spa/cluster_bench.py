@@ -19,10 +19,18 @@ from spa.raters.cluster import coordinator
 from spa.raters.visits import KIND
 from tests.conftest import need
 from tests.spa.rehearsed import spa
-from tests.spa.scripted_server import Served
+from tests.spa.scripted_server import Asked, Said, Served, http, middle
 from tests.spa.test_rater_exactly_once import hashed
 
 PRICES = "[models]\nm = {input = 1000, output = 10000}\nsimulated-rater = {input = 1, output = 10}\n"
+FORM_COSTS = 16.0
+
+
+def dear(asked: Asked) -> Said:
+    """Answer a form for ``FORM_COSTS`` at ``PRICES``."""
+    said = middle(asked)
+    said["usage"] = {"prompt_tokens": 9000, "completion_tokens": 700}
+    return http(said)
 
 
 def ready() -> None:

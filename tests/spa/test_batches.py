@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -171,6 +174,30 @@ def test_more_than_fit_into_one_transaction_are_all_written(store: Store) -> Non
 
     assert asyncio.run(many()) == 3
     assert store.meta("n299") == "x"
+
+
+def test_raters_and_a_server_write_to_one_file_in_turn(tmp_path: Path) -> None:
+    path = tmp_path / "study.sqlite"
+
+    def write(number: int, times: int) -> None:
+        def work(connection: Connection, name: str) -> None:
+            connection.execute(insert(meta).values(name=name, value="x"))
+            time.sleep(0.005)  # as slow as a disk
+
+        async def several(store: Store) -> None:
+            writer = LoopWriter(store) if number else BatchedWriter(store)
+            for turn in range(times):
+                await writer.write(partial(work, name=f"n{number}-{turn}"))
+            writer.close()
+
+        with Store.open(path, wait=0.0) as store:  # SQLite itself lets nobody wait
+            asyncio.run(several(store))
+
+    with Store.create(path) as store:
+        write(12, 1)  # makes the queue
+        with ThreadPoolExecutor(12) as threads:
+            list(threads.map(write, range(12), [20] * 12))
+        assert store.meta("n0-19") == store.meta("n11-19") == "x"
 
 
 @KINDS

@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import shlex
+import signal
 import socket
 import subprocess
 import sys
@@ -123,17 +124,22 @@ def certificate(folder: Path, name: str) -> dict[str, str]:
     return {**files, **keys, "distributed.comm.tls.ca-file": str(cert)}
 
 
-def test_processes_of_this_machine_serve_and_end() -> None:
-    with open_cluster("local:2") as client:
+def test_processes_of_this_machine_serve_come_back_and_end() -> None:
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "10 ms"}), open_cluster("local:2") as client:
         pids = client.run(os.getpid)
         threads = client.nthreads()
         assert client.submit(sum, [1, 2]).result() == 3
         with pytest.raises(ValueError, match="No global client"):
             distributed.get_client()
-    assert len({*pids.values(), os.getpid()}) == 3
+        os.kill(pids[killed := next(iter(pids))], signal.SIGKILL)
+        assert ends(
+            lambda: killed in client.nthreads() or len(client.nthreads()) < 2
+        )  # however long one takes to start
+        again = client.run(os.getpid)
+    assert len({*pids.values(), *again.values(), os.getpid()}) == 4
     assert set(threads.values()) == {1}
     assert all(address.startswith("tls://127.0.0.1:") for address in pids)  # other users of the machine stay out
-    assert ends(lambda: any(map(runs, pids.values())))
+    assert ends(lambda: any(map(runs, again.values())))
 
 
 def test_nothing_of_a_killed_process_stays_behind() -> None:

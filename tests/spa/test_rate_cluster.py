@@ -31,7 +31,7 @@ from spa.raters.budget import Price, RaterBudget
 from spa.raters.cluster.batches import OpenBatches, VisitBatch, add_summary, first_item
 from spa.raters.cluster.grants import BudgetGrants
 from spa.raters.cluster.runs import begin_run, new_run, workers_of
-from spa.raters.cluster.worker import HandedOut, WorkerSetup, rate_batch, worker_id
+from spa.raters.cluster.worker import WorkerBatch, WorkerSetup, rate_batch, worker_id
 from spa.raters.summary import RatingSummary
 from spa.raters.visits import RaterVisit, rater_visits
 from spa.responses.export import export_tables
@@ -39,7 +39,7 @@ from spa.responses.run_lock import shared_run
 from spa.study.raters import Rater, rater_variants
 from tests.postgres import postgres_cluster as postgres_cluster
 from tests.postgres import postgres_url as postgres_url
-from tests.spa.cluster_bench import PRICES, check_asked_once, rate, ready
+from tests.spa.cluster_bench import FORM_COSTS, PRICES, check_asked_once, dear, rate, ready
 from tests.spa.cluster_bench import two_workers as two_workers
 from tests.spa.cluster_bench import workers as workers
 from tests.spa.rehearsed import built_example, spa
@@ -50,7 +50,6 @@ from tests.spa.test_rater_exactly_once import judge, slow
 BUDGETS = 5
 COUNTS = ("visits", "finished", "answered", "shared", "missing", "requests", "prompt_tokens", "completion_tokens")
 VISIT = RaterVisit(assignment_id="a1", asked=rater_variants(Rater(id="judge", model="m"))[0], repeat=1)
-FORM_COSTS = 16.0
 
 
 def exported(study: Path, store: str | None = None) -> dict[str, Any]:
@@ -210,7 +209,7 @@ def test_two_workers_with_the_same_forms_do_not_both_ask(workers: Any, tmp_path:
         batch = VisitBatch(number=1, visits=tuple(visits))
         workers.run(ready)
         handed = [
-            (address, HandedOut(batch=batch, worker_id=name, budget=None, concurrency=2))
+            (address, WorkerBatch(batch=batch, worker_id=name, budget=None, concurrency=2))
             for address, name in workers.run(worker_id).items()
         ]
         futures = [workers.submit(rate_batch, setup, each, workers=[address], pure=False) for address, each in handed]
@@ -248,13 +247,7 @@ def test_no_budget_is_passed_and_none_is_left_that_a_form_could_use(workers: Any
     prices = tmp_path / "prices.toml"
     prices.write_text(PRICES)
     study = built_example(tmp_path, annotators=10)
-
-    def answer(asked: Asked) -> Said:
-        said = middle(asked)
-        said["usage"] = {"prompt_tokens": 9000, "completion_tokens": 700}
-        return http(said)
-
-    with scripted(answer) as served:
+    with scripted(dear) as served:
         command = ("rate", study, "--rater", judge(tmp_path, served.url), "--no-probe", "--prices", prices, "--budget")
         limit = 0.0
         for _ in range(BUDGETS):
@@ -315,19 +308,25 @@ def test_a_password_is_not_sent_to_workers(postgres_url: str, tmp_path: Path) ->
     assert "secret" not in said.output
 
 
-def test_workers_of_an_earlier_run_are_named_with_machine_process_and_time(postgres_url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("where", ["sqlite", "postgresql"])
+def test_workers_of_an_earlier_run_are_named_with_machine_process_and_time(
+    where: str, request: Any, tmp_path: Path
+) -> None:
     study = built_example(tmp_path, annotators=1)
-    spa("build", study, "--store", postgres_url)
+    url = request.getfixturevalue("postgres_url") if where == "postgresql" else None
+    if url:
+        spa("build", study, "--store", url)
     said: list[str] = []
-    with open_workspace(study, postgres_url) as workspace:
+    with open_workspace(study, url) as workspace:
         store = workspace.store
         begin_run(store, "judge", new_run(), say=said.append)
         with shared_run(store.name, workers_of("judge"), store.reading), pytest.raises(PlatformError) as caught:
             begin_run(store, "judge", say=said.append, wait=0.0)
     process = f"process {os.getpid()} on {socket.gethostname()}"
     when = r"\d{4}-\d\d-\d\d \d\d:\d\d"
+    held = rf"{process} since {when}:\d\d UTC" if url else f"{process}$|{process}; end"  # no file knows since when
     for line in (*said, str(caught.value)):
-        assert re.search(rf"run \w{{8}} of {process}, begun {when} UTC; {process} since {when}:\d\d UTC", line)
+        assert re.search(rf"run \w{{8}} of {process}, begun {when} UTC; ({held})", line)
         assert len(line) < 500
     assert str(caught.value).endswith("or the SLURM jobs or dask workers of that run, and start again")
 

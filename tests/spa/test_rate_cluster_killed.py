@@ -22,12 +22,16 @@ import distributed
 
 from spa import cluster
 from spa.cli import main
+from spa.commands.workspace import open_workspace
+from spa.journal import Journal
 from spa.raters.cluster import coordinator
+from spa.raters.estimate import spent_before
+from spa.raters.visits import KIND
 from tests.postgres import postgres_cluster as postgres_cluster
 from tests.postgres import postgres_url as postgres_url
-from tests.spa.cluster_bench import check_asked_once
-from tests.spa.rehearsed import spa
-from tests.spa.scripted_server import Served, scripted
+from tests.spa.cluster_bench import FORM_COSTS, PRICES, check_asked_once, dear
+from tests.spa.rehearsed import built_example, spa
+from tests.spa.scripted_server import Asked, Said, Served, scripted
 from tests.spa.small_study import write_study
 from tests.spa.test_rater_exactly_once import CONCURRENCY, judge, slow
 
@@ -171,3 +175,30 @@ def test_whatever_is_killed_each_form_is_answered_and_only_what_was_under_way_is
             running.client.join(60)
             assert running.client.exitcode == 0, running.output.read_text()
         assert check_asked_once(study, served, FORMS, postgres_url) <= CONCURRENCY * len(KILLED)
+
+
+def test_workers_that_are_killed_pass_no_budget_and_leave_none(postgres_url: str, tmp_path: Path) -> None:
+    study, budget, kills = built_example(tmp_path, annotators=1), 20.5 * FORM_COSTS, 3
+    spa("build", study, "--store", postgres_url, "--annotators", FORMS)
+    prices = tmp_path / "prices.toml"
+    prices.write_text(PRICES)
+
+    async def answer(asked: Asked) -> Said:
+        await asyncio.sleep(0.3)
+        return dear(asked)
+
+    rng = random.Random(2)
+    with scripted(answer) as served:
+        words = ["--store", postgres_url, "--rater", judge(tmp_path, served.url), "--no-probe", "--prices", prices]
+        with killable_run(tmp_path, [study, *words, "--budget", budget]) as running:
+            for killed in range(1, kills + 1):
+                wait_until(lambda killed=killed: len(served.asked) >= 4 * killed)  # type: ignore[misc]
+                running.kill("worker", rng)
+            running.client.join(180)
+            assert "the next request could pass the budget" in " ".join(running.output.read_text().split())
+        with open_workspace(study, postgres_url, read_only=True) as workspace:
+            journal = Journal(workspace.store)
+            spent, lost = spent_before(journal, "judge"), len(journal.unfinished(KIND))
+        assert lost <= CONCURRENCY * kills
+        assert len(served.asked) * FORM_COSTS <= spent + lost * FORM_COSTS <= budget
+        assert budget < spent + (lost + 2) * FORM_COSTS

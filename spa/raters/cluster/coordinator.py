@@ -21,10 +21,10 @@ from spa.raters.cluster.runs import ORPHANS, begin_run, run_fact
 from spa.raters.cluster.worker import (
     BatchEnd,
     EndpointLimit,
-    HandedOut,
+    WorkerBatch,
     WorkerSetup,
+    adopt_limit,
     ended_by,
-    heed,
     rate_batch,
     stop_batch,
 )
@@ -89,7 +89,7 @@ def rate_on_cluster(
 class BatchTask:
     """A batch in the hands of a worker."""
 
-    handed: HandedOut
+    handed: WorkerBatch
     worker: str  # its address
     future: Any
 
@@ -171,7 +171,7 @@ class ClusterRun:
                 self._collect(task)
         if self._limit_is_new:  # at once, but not with each of a hundred replies
             self._limit_is_new = False
-            self._on_workers(heed, self._limit_now())
+            self._on_workers(adopt_limit, self._limit_now())
         now = time.monotonic()
         for due, batch in [one for one in self._later if one[0] <= now or self._stopped]:
             self._later.remove((due, batch))
@@ -207,7 +207,7 @@ class ClusterRun:
                 self._open.drop("budget")
                 self.summary.problem, self._stopped = budget_message(self._rater, self._budget), True
             return False
-        handed = HandedOut(
+        handed = WorkerBatch(
             batch=batch,
             worker_id=self._pool.ids[worker],
             budget=self._grants.grant(batch, least=2 * self._too_little),

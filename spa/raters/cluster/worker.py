@@ -71,7 +71,7 @@ class EndpointLimit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HandedOut:
+class WorkerBatch:
     """A batch for one worker, with its shares of what the cluster may spend and ask at once."""
 
     batch: VisitBatch
@@ -123,7 +123,7 @@ def stop_batch() -> None:
         run.stopped = True
 
 
-def heed(limit: EndpointLimit) -> None:
+def adopt_limit(limit: EndpointLimit) -> None:
     """Take over what the endpoint has let another worker know."""
     limiter = _limiters.get(limit.run) or new_limiter(limit.run, 1)
     limiter.learn(None if limit.rate is None else limit.rate * limiter.most, limit.pause)
@@ -146,7 +146,7 @@ def limit_of(run: str) -> EndpointLimit | None:
     return EndpointLimit(run=run, rate=rate, pause=limiter.pause)
 
 
-def rate_batch(setup: WorkerSetup, handed: HandedOut) -> BatchEnd:
+def rate_batch(setup: WorkerSetup, handed: WorkerBatch) -> BatchEnd:
     """Answer a batch of visits; the task of a Dask worker, in a thread of its own."""
     from distributed import get_worker
 
@@ -207,7 +207,7 @@ def study_of(setup: WorkerSetup) -> OpenedStudy:
     return _opened[0]
 
 
-def rating_run(setup: WorkerSetup, handed: HandedOut, opened: OpenedStudy, rater_budget: RaterBudget) -> RatingRun:
+def rating_run(setup: WorkerSetup, handed: WorkerBatch, opened: OpenedStudy, rater_budget: RaterBudget) -> RatingRun:
     """Return the run of a batch; a model of this machine is kept for the next."""
     rater = setup.rater
     local = rater.provider == "local"
@@ -235,7 +235,7 @@ class ProgressReports:
 
     worker: Any
     setup: WorkerSetup
-    handed: HandedOut
+    handed: WorkerBatch
     run: RatingRun
     key: str = ""
     abandoned: bool = False
