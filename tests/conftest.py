@@ -61,6 +61,16 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return True if helper and ">>>" not in collection_path.read_text() else None
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let tests that share a fixture of their module run in one process, which makes it once."""
+    for item in items:
+        if isinstance(item, pytest.Function) and item.get_closest_marker("xdist_group") is None:
+            fixtures = (found[-1] for found in item._fixtureinfo.name2fixturedefs.values())
+            if any(fixture.scope == "module" for fixture in fixtures):
+                item.add_marker(pytest.mark.xdist_group(item.module.__name__))
+
+
 def pytest_collection_finish() -> None:
     """Let the garbage collector pass over what was imported, which stays: no test then pays for looking at it."""
     gc.freeze()

@@ -35,14 +35,19 @@ def order(report: Path, source: str, criterion: str = "overall") -> list[list[st
     return next(found)
 
 
-def annotators(name: str, wanted: int = 8, planned: int = 24) -> Step:
-    """Let the study of ``spa init`` want fewer annotators than are planned: the computer has less to do."""
+def smaller(name: str, annotators: int = 8, planned: int = 24, *, outputs: int | None = None) -> Step:
+    """Let a study of ``spa init`` want fewer annotators, who read fewer outputs: the computer has less to do."""
+    changes = {f"annotators = {planned}": f"annotators = {annotators}"}
+    if outputs is not None:
+        changes["exposure = 8"] = f"exposure = {outputs}"
 
     def change(reader: GuideReader) -> None:
         study = reader.folder / name / "study.toml"
         text = study.read_text()
-        assert f"annotators = {planned}" in text
-        study.write_text(text.replace(f"annotators = {planned}", f"annotators = {wanted}"))
+        for old, new in changes.items():
+            assert text.count(old) == 1
+            text = text.replace(old, new)
+        study.write_text(text)
 
     return change
 
@@ -83,7 +88,7 @@ def test_every_table_that_a_guide_puts_into_a_study_is_accepted(tmp_path: Path) 
 
 def test_the_readme(tmp_path: Path) -> None:
     with reader_in(tmp_path) as reader:
-        walk(reader, "README.md", before={"spa build": annotators(STUDY)})
+        walk(reader, "README.md", before={"spa build": smaller(STUDY, outputs=2)})
     assert (tmp_path / "report" / "report.html").is_file()
 
 
@@ -115,7 +120,7 @@ def test_planning(tmp_path: Path) -> None:
         study = init(reader)
 
         def answered(reader: GuideReader) -> None:
-            annotators(STUDY, 12)(reader)
+            smaller(STUDY, 12, outputs=2)(reader)
             reader.spa("build", study)
             reader.spa("simulate", study)
 
@@ -128,7 +133,7 @@ def test_planning(tmp_path: Path) -> None:
 
 def test_rankings(tmp_path: Path) -> None:
     with reader_in(tmp_path) as reader:
-        walk(reader, "rankings.md", before={"spa build": annotators("my-rankings", 6)})
+        walk(reader, "rankings.md", before={"spa build": smaller("my-rankings", 6)})
     (found,) = json.loads((tmp_path / "report" / "results.json").read_text())["orders"]
     assert found["n_orderings"] == 24
 
@@ -150,7 +155,7 @@ def test_live_studies(tmp_path: Path) -> None:
 def test_report_tables_import_and_dashboard(tmp_path: Path) -> None:
     with reader_in(tmp_path) as reader:
         study = init(reader)
-        annotators(STUDY)(reader)
+        smaller(STUDY, outputs=2)(reader)
         reader.spa("build", study)
         reader.spa("simulate", study)
         ratings(tmp_path / "ratings.csv", llm="gpt4", annotator="rater")
@@ -211,7 +216,7 @@ def test_the_study_file(tmp_path: Path) -> None:
     with reader_in(tmp_path) as reader:
         truth = load_truth(reader.write("truth.toml", table("study-file.md", "[temperament]")))
         assert truth.utilities["novelist"] > truth.utilities["salad"]
-        few = {f"spa build {study}": annotators(study) for study in ("my-study", "reversal")}
+        few = {f"spa build {study}": smaller(study) for study in ("my-study", "reversal")}
         walk(reader, "study-file.md", before=few)
         preview = reader.server(("preview",))
         assert preview is not None
@@ -232,7 +237,7 @@ def test_llm_raters(tmp_path: Path) -> None:
             return answer
 
         steps = {
-            "spa build": annotators(STUDY, 2),
+            "spa build": smaller(STUDY, 2, outputs=2),
             "spa settle-review two/study.toml --out": answered("two"),
             "spa settle-review two/study.toml --third": answered("settled/third"),
         }
@@ -250,10 +255,11 @@ def test_clusters(tmp_path: Path) -> None:
         (tmp_path / "ratings").mkdir()
         for number, part in enumerate(pl.read_csv(tmp_path / "ratings.csv").iter_slices(20)):
             part.write_parquet(tmp_path / "ratings" / f"part-{number}.parquet")
-        walk(reader, "cluster.md", before={"spa build": annotators(STUDY, 2)})
+        walk(reader, "cluster.md", before={"spa build": smaller(STUDY, 2, outputs=2)})
     assert order(tmp_path / "report", "ratings") == [["reference"], ["model-a"], ["model-b"]]
 
 
+@pytest.mark.xdist_group("models")  # with those who load the libraries that run models
 def test_explanations_and_contamination(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a tiny model, and PCA in the place of UMAP, which compiles for long."""
     monkeypatch.setattr(exploration, "find_spec", lambda name: None)
@@ -262,7 +268,8 @@ def test_explanations_and_contamination(tmp_path: Path, monkeypatch: pytest.Monk
         tiny_llama(study.parent / "model")
         known = [json.dumps({"text": f"Known text {number}.", "seen": number % 2 == 0}) for number in range(40)]
         (tmp_path / "known.jsonl").write_text("\n".join(known))
-        reader.spa("build", study, "--annotators", "2")
+        smaller(STUDY, 2, outputs=2)(reader)
+        reader.spa("build", study)
         reader.spa("rate", study, "--rater", study.parent / "raters" / "chhun.toml", "--simulate", "--limit", "1")
         walk(reader, "explanations.md")
         for found in (tmp_path / "seen" / "contamination.json", tmp_path / "explained" / "explanations.json"):
@@ -284,7 +291,7 @@ def test_the_reproduction_of_published_ratings(tmp_path: Path, shared_data: Path
 
 def test_error_spans(tmp_path: Path) -> None:
     with reader_in(tmp_path) as reader:
-        walk(reader, "spans.md", before={"spa build": annotators("my-spans", 6, planned=12)})
+        walk(reader, "spans.md", before={"spa build": smaller("my-spans", 6, planned=12)})
     for report in ("report", "report-of-tables"):
         found = json.loads((tmp_path / report / "results.json").read_text())
         assert {row["measure"] for row in found["spans"]["agreement"]} >= {"span_f1", "alpha_u"}

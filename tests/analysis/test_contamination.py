@@ -24,7 +24,10 @@ from spa.study.raters import Rater
 from tests.spa import tiny_models
 from tests.spa.tiny_models import models as models
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+pytestmark = [
+    pytest.mark.xdist_group("models"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),
+]
 TEXTS = ("ab", "A lamp at sea.", "The ship that nobody had counted came back at night. " * 3, "\u0641\u064a <b>x</b>")
 
 

@@ -103,7 +103,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """Return a desk's browser, which loads and compiles what all pages share once."""
-    desk = browser.new_context(viewport={"width": 1280, "height": 1100})
+    desk = browser.new_context(viewport={"width": 1280, "height": 1100}, reduced_motion="reduce")
     desk.set_default_timeout(PATIENCE)
     kept = desk.new_page()  # an empty page of loopback; without one the process of its pages ends with each test
     kept.route("**", lambda asked: asked.fulfill(body=""))

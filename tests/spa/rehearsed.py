@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from importlib.resources import files
 from pathlib import Path
@@ -13,10 +14,12 @@ from spa.commands.build import build_store
 from spa.study.load import load_study, study_fingerprint
 
 
-def built_example(folder: Path, *, annotators: int, example: str = "stories") -> Path:
+def built_example(folder: Path, *, annotators: int, example: str = "stories", exposure: int | None = None) -> Path:
     """Copy an example into ``folder``, build some assignments and return the study file."""
     shutil.copytree(str(files("spa.examples") / example), folder / example)
     path = folder / example / "study.toml"
+    if exposure is not None:
+        path.write_text(re.sub(r"(?m)^exposure = \d+", f"exposure = {exposure}", path.read_text()))
     study = load_study(path)
     fingerprint = study_fingerprint(study)
     build_store(study, path.with_suffix(".sqlite"), fingerprint=fingerprint, annotators=annotators, seed=None)

@@ -41,7 +41,7 @@ def test_every_example_loads(path: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("example", PAPERS)
 def test_a_study_like_a_papers_runs_to_its_report(tmp_path: Path, example: str) -> None:
-    result = CliRunner().invoke(main, ["demo", "--example", example, "--out", str(tmp_path)])
+    result = CliRunner().invoke(main, ["demo", "--example", example, "--annotators", "6", "--out", str(tmp_path)])
     assert result.exit_code == 0, result.output
     found = json.loads((tmp_path / "report" / "results.json").read_text(encoding="utf-8"))
     assert found["missing"] == []

@@ -69,7 +69,7 @@ def exported(study: Path, store: str | None = None) -> dict[str, Any]:
 def test_answers_are_those_of_a_run_without_a_cluster(
     workers: Any, tmp_path: Path, where: str, request: pytest.FixtureRequest
 ) -> None:
-    study = built_example(tmp_path, annotators=8)
+    study = built_example(tmp_path, annotators=8, exposure=2)
     alone = tmp_path / "alone"
     shutil.copytree(study.parent, alone)
     store = ()
@@ -116,7 +116,7 @@ def test_a_live_study_asks_no_more_than_a_wave_of_what_is_decided(workers: Any, 
 def test_repeats_and_variants_are_those_of_a_run_without_a_cluster(
     workers: Any, tmp_path: Path, ways: str, each: int
 ) -> None:
-    study = built_example(tmp_path, annotators=4)
+    study = built_example(tmp_path, annotators=4, exposure=2)
     alone = Path(shutil.copytree(study.parent, tmp_path / "alone"), study.name)
     rater = tmp_path / "judge.toml"
     rater.write_text(f'id = "simulated-rater"\nmodel = "simulated-rater"\n{ways}')
@@ -130,7 +130,7 @@ def test_repeats_and_variants_are_those_of_a_run_without_a_cluster(
 
 
 def test_repeats_share_requests_and_probes_are_compared_as_without_a_cluster(workers: Any, tmp_path: Path) -> None:
-    study = built_example(tmp_path, annotators=4)
+    study = built_example(tmp_path, annotators=4, exposure=2)
     alone = Path(shutil.copytree(study.parent, tmp_path / "alone"), study.name)
 
     def answer(asked: Asked) -> Said:
@@ -164,7 +164,7 @@ def test_no_more_is_asked_at_once_than_the_rater_allows(workers: Any, tmp_path: 
         at_once[0] -= 1
         return http(middle(asked))
 
-    study = built_example(tmp_path, annotators=16)
+    study = built_example(tmp_path, annotators=16, exposure=2)
     with scripted(answer) as served:
         rate(study, "--rater", judge(tmp_path, served.url, concurrency=3))
         assert 1 <= most[0] <= 3
@@ -182,7 +182,7 @@ def test_a_wait_that_one_worker_is_told_holds_for_all(workers: Any, tmp_path: Pa
         await asyncio.sleep(0.2)
         return http(middle(asked))
 
-    study = built_example(tmp_path, annotators=32)
+    study = built_example(tmp_path, annotators=32, exposure=2)
     with scripted(answer) as served:
         summary = rate(study, "--rater", judge(tmp_path, served.url))
     assert (summary["finished"], summary["outcomes"]["http_429"]) == (32, 1)
@@ -192,7 +192,7 @@ def test_a_wait_that_one_worker_is_told_holds_for_all(workers: Any, tmp_path: Pa
 
 
 def test_two_workers_with_the_same_forms_do_not_both_ask(workers: Any, tmp_path: Path) -> None:
-    study = built_example(tmp_path, annotators=12)
+    study = built_example(tmp_path, annotators=12, exposure=2)
     with scripted(slow(0.4)) as served, open_workspace(study) as workspace:
         rater = Rater(id="judge", model="m", base_url=served.url, concurrency=2)
         setup = WorkerSetup(
@@ -227,7 +227,7 @@ def test_two_workers_with_the_same_forms_do_not_both_ask(workers: Any, tmp_path:
 
 
 def test_a_run_waits_for_the_workers_of_an_earlier_one(tmp_path: Path) -> None:
-    study = built_example(tmp_path, annotators=1)
+    study = built_example(tmp_path, annotators=1, exposure=2)
     said: list[str] = []
     with open_workspace(study) as workspace:
         store = workspace.store
@@ -289,7 +289,7 @@ def test_what_is_spent_and_granted_never_passes_the_budget(steps: list[tuple[int
     ],
 )
 def test_what_a_cluster_cannot_do_is_a_line(tmp_path: Path, arguments: tuple[str, ...], line: str) -> None:
-    study = built_example(tmp_path, annotators=1)
+    study = built_example(tmp_path, annotators=1, exposure=2)
     (tmp_path / "batch.toml").write_text('id = "judge"\nmodel = "m"\nprovider = "batch"\n')
     given = [str(tmp_path / word) if word.endswith(".toml") else word for word in arguments]
     said = spa("rate", study, *given, code=1).output
@@ -297,7 +297,7 @@ def test_what_a_cluster_cannot_do_is_a_line(tmp_path: Path, arguments: tuple[str
 
 
 def test_a_password_is_not_sent_to_workers(postgres_url: str, tmp_path: Path) -> None:
-    study = built_example(tmp_path, annotators=1)
+    study = built_example(tmp_path, annotators=1, exposure=2)
     url = make_url(postgres_url).set(password="very secret").render_as_string(hide_password=False)  # of no use here
     spa("build", study, "--store", url)
     said = spa(
@@ -312,7 +312,7 @@ def test_a_password_is_not_sent_to_workers(postgres_url: str, tmp_path: Path) ->
 def test_workers_of_an_earlier_run_are_named_with_machine_process_and_time(
     where: str, request: Any, tmp_path: Path
 ) -> None:
-    study = built_example(tmp_path, annotators=1)
+    study = built_example(tmp_path, annotators=1, exposure=2)
     url = request.getfixturevalue("postgres_url") if where == "postgresql" else None
     if url:
         spa("build", study, "--store", url)
@@ -333,7 +333,7 @@ def test_workers_of_an_earlier_run_are_named_with_machine_process_and_time(
 
 def test_a_key_that_a_worker_lacks_is_named_with_the_worker(workers: Any, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setenv("KEY_OF_JUDGE", "sk-very-secret-1234")  # here alone
-    study = built_example(tmp_path, annotators=1)
+    study = built_example(tmp_path, annotators=1, exposure=2)
     rater = tmp_path / "judge.toml"
     rater.write_text('id = "judge"\nmodel = "m"\nbase_url = "http://192.0.2.1/v1"\napi_key_env = "KEY_OF_JUDGE"\n')
     said = spa("rate", study, "--rater", rater, "--no-probe", "--cluster", "local:2", code=1).output
@@ -342,7 +342,7 @@ def test_a_key_that_a_worker_lacks_is_named_with_the_worker(workers: Any, tmp_pa
 
 
 def test_a_worker_gets_assignments_that_begin_with_the_same_item(tmp_path: Path) -> None:
-    study = built_example(tmp_path, annotators=40)
+    study = built_example(tmp_path, annotators=40, exposure=2)
     with open_workspace(study) as workspace:
         rater = Rater(id="judge", model="m", repeats=2)
         visits = rater_visits(workspace.store, rater_variants(rater))

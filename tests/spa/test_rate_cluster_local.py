@@ -23,7 +23,10 @@ from tests.spa.test_rate_cluster import COUNTS, exported
 from tests.spa.test_rater_local_command import LOGIT
 from tests.spa.tiny_models import models as models
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+pytestmark = [
+    pytest.mark.xdist_group("models"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),
+]
 FORMS = 3
 SHORT = STUDY.replace("annotators = 6", f"annotators = {FORMS}").replace("exposure = 4", "exposure = 1")
 

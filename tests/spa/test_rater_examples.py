@@ -64,7 +64,7 @@ def test_sottana_et_al_repeated_until_the_json_was_valid() -> None:
 
 @pytest.mark.parametrize(("name", "ways"), [("chiang-lee", 6), ("chhun", 4), ("sottana", 1)])
 def test_each_runs_through_the_simulated_endpoint(tmp_path: Path, name: str, ways: int) -> None:
-    study = built_example(tmp_path, annotators=1)
+    study = built_example(tmp_path, annotators=1, exposure=2)
     rated = json.loads(spa("rate", study, "--rater", FOLDER / f"{name}.toml", "--simulate", "--json").output)
     repeats = 1 if name == "sottana" else 3
     assert (rated["finished"], rated["missing"]) == (ways * repeats, {})
@@ -94,7 +94,7 @@ def test_free_text_and_json_say_the_same(tmp_path: Path) -> None:
     plain = []
     for name, protocol in ways.items():
         (tmp_path / name).mkdir()
-        study = built_example(tmp_path / name, annotators=1)
+        study = built_example(tmp_path / name, annotators=1, exposure=2)
         file = tmp_path / f"{name}.toml"
         file.write_text(f'id = "one"\nmodel = "simulated-rater"\nrepeats = 2\n{protocol}', encoding="utf-8")
         spa("rate", study, "--rater", file, "--simulate", "--json")

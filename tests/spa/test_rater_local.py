@@ -31,7 +31,10 @@ from tests.spa import tiny_models
 from tests.spa.hand_made import hand_made
 from tests.spa.tiny_models import models as models
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+pytestmark = [
+    pytest.mark.xdist_group("models"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),
+]
 LOGIT = {"readout": "logit", "conversation": "question", "answer_format": "text", "min_mass": 0}
 NUMBERS = ("100", *(str(number) for number in range(10, 100)))
 KINDS = {

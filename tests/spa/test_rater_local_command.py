@@ -15,7 +15,10 @@ from tests.spa import tiny_models
 from tests.spa.rehearsed import built_example, spa
 from tests.spa.tiny_models import models as models
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+pytestmark = [
+    pytest.mark.xdist_group("models"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),
+]
 LOGIT = 'readout = "logit"\nconversation = "question"\nanswer_format = "text"\nmin_mass = 0\n'
 
 
@@ -28,7 +31,7 @@ def add_rater(study: Path, name: str, model: Path, rest: str) -> None:
 def test_probabilities_answer_every_question_and_a_rerun_asks_nothing(
     models: Path, tmp_path: Path, example: str
 ) -> None:
-    study = built_example(tmp_path, annotators=2, example=example)
+    study = built_example(tmp_path, annotators=2, example=example, exposure=2)
     folder = study.parent / "model"  # a folder beside the study
     (tiny_models.tiny_llava if example == "images" else tiny_models.tiny_llama)(folder)
     add_rater(study, "here", Path("model"), LOGIT)
@@ -55,7 +58,7 @@ def test_probabilities_answer_every_question_and_a_rerun_asks_nothing(
 
 
 def test_what_a_model_babbles_is_missing_with_its_reason(models: Path, tmp_path: Path) -> None:
-    study = built_example(tmp_path, annotators=2)
+    study = built_example(tmp_path, annotators=2, exposure=2)
     tiny_models.tiny_llama(study.parent / "model")
     add_rater(study, "babbler", Path("model"), 'answer_format = "json"\nattempts = 1\nmax_tokens = 8\n')
     told = json.loads(spa("rate", study, "--rater", "babbler", "--limit", 1, "--json").output)
