@@ -26,7 +26,6 @@ LARGE: tuple[LargeKind, ...] = ("preferences", "ratings", "choices")  # tables t
 TABLES = (*ANSWERS, "metrics", "identical_pairs", "annotators", "reading", "exclusions")
 RANKINGS_SHOWN = 24
 GARBAGE = 100_000  # objects between two searches for garbage: results stay, and looking at them anew takes a tenth
-KEPT_MEMORY = {-1: 2**28, -3: 2**25}  # glibc's M_TRIM_THRESHOLD and M_MMAP_THRESHOLD: halves the page faults
 PLAN = (
     "fwer",
     "confidence",
@@ -204,12 +203,6 @@ def report(
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # for small matrices threads mostly wait for each other
     gc.set_threshold(GARBAGE)
-    import ctypes
-
-    if mallopt := getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None:
-        for parameter, size in KEPT_MEMORY.items():
-            mallopt(parameter, size)
-
     from analysis.results.analyse import analyse
     from analysis.results.files import to_json
 
