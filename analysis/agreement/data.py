@@ -12,7 +12,7 @@ import polars as pl
 
 from analysis.answers.columns import MISSING
 from analysis.answers.conversion import is_frame, polars_of, rename_columns
-from analysis.statistics.coding import DENSE, Floats, Ints, fold, join_keys, number
+from analysis.statistics.coding import DENSE, Floats, Ints, Numbers, fold, join_keys, number
 from spa.errors import AnalysisError
 
 UNIT = ("item_id", "system", "sample")
@@ -209,7 +209,7 @@ def _as_checked(frame: pl.DataFrame) -> AnalysisError:
     )
 
 
-def _coded(frame: pl.DataFrame, columns: tuple[str, ...]) -> list[Ints]:
+def _coded(frame: pl.DataFrame, columns: tuple[str, ...]) -> list[Numbers]:
     return [number(frame[name]) for name in columns if name in frame.columns]
 
 

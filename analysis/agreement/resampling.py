@@ -73,7 +73,8 @@ def draw_weights(units: Ints, replicates: int, rng: np.random.Generator) -> Iter
         if not by_unit:
             yield rng.multinomial(n_units, units / n_units, size=many).astype(np.float64)
             continue
-        drawn = owner[rng.integers(0, n_units, (many, n_units))] + n_profiles * np.arange(many)[:, None]
+        drawn = owner.take(rng.integers(0, n_units, (many, n_units)))
+        drawn += n_profiles * np.arange(many)[:, None]
         yield np.bincount(drawn.ravel(), minlength=many * n_profiles).reshape(many, n_profiles).astype(np.float64)
 
 

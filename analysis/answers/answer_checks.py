@@ -23,7 +23,7 @@ from analysis.answers.columns import (
 )
 from analysis.answers.reading import RawTable
 from analysis.statistics.checks import LARGEST
-from analysis.statistics.coding import code, fold
+from analysis.statistics.coding import fold, number
 from spa.errors import AnalysisError, ArgumentProblem, shortened
 
 REQUIRED = {
@@ -184,7 +184,7 @@ def _check_cells(check: Check, cell: Sequence[str]) -> None:
     """Refuse a cell answered twice; a missing answer beside an accepted one is not a second answer."""
     key = [*cell, "repeat"]
     answered = check.frame.filter(pl.col("value").is_not_null()).select("row", *key)
-    if len(fold(*(code(answered[name]).of for name in key))) == answered.height:
+    if len(fold(*(number(answered[name]) for name in key))) == answered.height:
         return
     doubled = answered.group_by(key).len().filter(pl.col("len") > 1)
     if doubled.is_empty():

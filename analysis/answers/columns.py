@@ -159,11 +159,11 @@ class Check:
     def number(self, column: str, name: str) -> None:
         """Parse a column of numbers into ``name``; empty, "NaN" and "NA" are missing, infinity is refused."""
         texts = self.frame[column]
-        value, unread = (
-            translate(texts, read) if self.coded(column) else read(texts) for read in (_numbers, _no_number)
-        )
-        if unread.any():
+        coded = self.coded(column)
+        if _no_number(texts.unique().cast(pl.String) if coded else texts).any():
+            unread = translate(texts, _no_number) if coded else _no_number(texts)
             self.refuse(unread, column, f"{column} must be a number with a decimal point or empty")
+        value = translate(texts, _numbers) if coded else _numbers(texts)
         finite = value.is_finite()
         if not finite.all():
             self.refuse(value.is_infinite(), column, f"{column} must be finite")

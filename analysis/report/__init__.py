@@ -19,7 +19,7 @@ from analysis.report.sections import build_document
 from analysis.results.records import Results
 from spa.errors import AnalysisError
 
-__all__ = ["render_report", "write_report"]
+__all__ = ["render_report", "report_files", "write_report"]
 
 
 def write_report(
@@ -51,13 +51,8 @@ def write_report(
     AnalysisError
         A file cannot be written, or no PDF can be made. Each file is written beside its place and then renamed.
     """
-    command = find_browser(browser) if pdf else ""
-    rendered = {name: text.encode("utf-8") for name, text in render_report(results, full=full).items()}
-    if pdf:  # all of it before the first file is touched
-        for stem, part in _parts(build_document(clean(results)), full=full).items():
-            rendered[f"{stem}.pdf"] = print_pdf(render_html(replace(part, beside="")), command)
     written = []
-    for name, content in rendered.items():
+    for name, content in report_files(results, full=full, pdf=pdf, browser=browser).items():
         path = folder / name
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -68,6 +63,18 @@ def write_report(
             ) from error
         written.append(path)
     return written
+
+
+def report_files(
+    results: Results, *, full: bool = False, pdf: bool = False, browser: Path | None = None
+) -> dict[str, bytes]:
+    """Return the content of every file that :func:`write_report` writes, by its path within the folder."""
+    command = find_browser(browser) if pdf else ""
+    rendered = {name: text.encode("utf-8") for name, text in render_report(results, full=full).items()}
+    if pdf:  # all of it before the first file is touched
+        for stem, part in _parts(build_document(clean(results)), full=full).items():
+            rendered[f"{stem}.pdf"] = print_pdf(render_html(replace(part, beside="")), command)
+    return rendered
 
 
 def render_report(results: Results, *, only: Collection[str] | None = None, full: bool = False) -> dict[str, str]:

@@ -39,14 +39,18 @@ def write_results(results: Results, folder: Path, **more: Any) -> list[Path]:
     AnalysisError
         When the folder cannot be written, or holds files and no earlier report.
     """
-    from analysis.report import write_report
+    from analysis.report import report_files
 
     try:
         _refuse_other_folders(folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as aside:
             (Path(aside) / RESULTS).write_text(to_json(results), encoding="utf-8")
-            write_report(results, Path(aside), **more)
+            contents = report_files(results, **more)
+            for part in {(Path(aside) / name).parent for name in contents}:
+                part.mkdir(exist_ok=True)
+            for name, content in contents.items():
+                (Path(aside) / name).write_bytes(content)
             written = list(_move(Path(aside), folder))
         for pattern in PARTS:
             for stale in set(folder.glob(pattern)) - set(written):

@@ -17,6 +17,7 @@ import polars as pl
 
 Number = TypeVar("Number", bound=np.generic)
 Ints = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.integer[Any]]  # of any width
 Floats = npt.NDArray[np.float64]
 DENSE = 4  # possible combinations a row up to which rows are folded by counting instead of sorting
 DIGITS = 12  # significant digits that a mean keeps: sums in another order differ behind them
@@ -52,18 +53,23 @@ def code(column: pl.Series, order: Sequence[str] = ()) -> Codes:
     return Codes(ids=ids, of=_look_up(column, seen, np.array([place[name] for name in found], dtype=np.int64)))
 
 
-def number(column: pl.Series) -> Ints:
+def number(column: pl.Series) -> Numbers:
     """Give each id of a column a number, without naming them; whole numbers that lie close keep their distances.
 
     >>> number(pl.Series([7, 5, 7])).tolist()
     [2, 0, 2]
     """
+    if isinstance(column.dtype, pl.Categorical):
+        column = column.to_physical()
+        highest: Any = column.max()
+        if column.min() == highest and column.null_count() in (0, len(column)):
+            return np.zeros(len(column), dtype=np.int64)
+        column = column.fill_null(highest + 1)
     if column.dtype.is_integer() and len(column) and not column.has_nulls():
         whole = column.to_numpy()
         low, high = int(whole.min()), int(whole.max())
         if high - low < DENSE * len(whole):
-            whole = whole.astype(np.int64, copy=False)
-            return whole - low if low else whole
+            return whole.astype(np.int64) - low if low else whole
     return code(column).of
 
 
@@ -113,7 +119,7 @@ class Folded:
         return means
 
 
-def fold(*columns: Ints) -> Folded:
+def fold(*columns: Numbers) -> Folded:
     """Find the rows that agree in all columns; folds are in the order of the columns' codes.
 
     O(n) where the combinations that could occur are few beside the rows, else O(n log n).
@@ -142,13 +148,13 @@ def fold(*columns: Ints) -> Folded:
     return Folded(of=of, first=first)
 
 
-def join_keys(*columns: Ints) -> Ints:
+def join_keys(*columns: Numbers) -> Ints:
     """Give the rows that agree in all columns the same number, in the order of the columns' codes.
 
     >>> join_keys(np.array([1, 0, 1]), np.array([2, 2, 0])).tolist()
     [5, 2, 3]
     """
-    key = columns[0]
+    key = columns[0].astype(np.int64, copy=False)
     for column in columns[1:]:
         width = int(column.max()) + 1 if len(column) else 1
         if width == 1 and not np.any(column):

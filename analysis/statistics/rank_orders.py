@@ -96,8 +96,6 @@ def kendall_tau(first: Floats, second: Floats) -> float | None:
     >>> kendall_tau(np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])).__round__(4)
     0.3333
     """
-    rows, columns = np.triu_indices(len(first), 1)
-    signs_first = np.sign(first[rows] - first[columns])
-    signs_second = np.sign(second[rows] - second[columns])
+    signs_first, signs_second = (np.sign(side[:, None] - side) for side in (first, second))  # each pair twice
     untied = float(np.sum(signs_first**2)) * float(np.sum(signs_second**2))
     return float(np.sum(signs_first * signs_second)) / untied**0.5 if untied else None

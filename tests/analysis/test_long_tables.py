@@ -23,7 +23,7 @@ from analysis.comparisons.ratings import (
 )
 from analysis.statistics import cell_sums, coding, differences
 from analysis.statistics.cell_sums import CellSums
-from analysis.statistics.coding import code, fold, translate
+from analysis.statistics.coding import code, fold, number, translate
 from analysis.strengths.rows import strength_table
 from tests.analysis.answers import analyse
 
@@ -140,6 +140,13 @@ def test_categories_are_coded_as_strings_are(names: list[str | None], order: lis
     assert (coded.ids, coded.of.tolist()) == (plain.ids, plain.of.tolist())
     turned = translate(strings.cast(pl.Categorical), lambda seen: seen.str.to_uppercase())
     assert turned.to_list() == strings.str.to_uppercase().to_list()
+
+
+@given(st.lists(st.sampled_from([None, "a", "b", "c"])))
+def test_numbers_of_categories_are_equal_where_the_strings_are(names: list[str | None]) -> None:
+    numbers = number(pl.Series(names, dtype=pl.Categorical))
+    assert len(fold(numbers, code(pl.Series(names, dtype=pl.String)).of)) == len(set(names))
+    assert np.unique(numbers).size == len(set(names))
 
 
 @pytest.mark.parametrize("kind", [pl.String, pl.Categorical, pl.Enum(["1", "2 ", " x", ""])])
