@@ -23,13 +23,8 @@ from spa.study.study import Elicitation, Study
 
 POWER = 0.8
 MOST = 1000  # annotators whose assignments are drawn: more share no less
-USUAL = {
-    "spa": 0.1,
-    "likert": 0.3,
-    "spans": 1.0,
-    "ranking": 0.1,
-    "choices": 0.1,
-}  # differences whose number of annotators is told
+# Differences whose number of annotators is told
+USUAL = {"spa": 0.1, "likert": 0.3, "spans": 1.0, "ranking": 0.1, "choices": 0.1}
 BETTER = {
     "spa": "is preferred",
     "likert": "is rated higher",
