@@ -245,6 +245,8 @@ def _restricted(df: int, sums: Floats, log_size: float, slopes: Floats, by_log_s
     """Return the deviance and its slope from y'V⁻¹y, 1'V⁻¹y, 1'V⁻¹1 and log |V| and their slopes."""
     yy, xy, xx = sums.tolist()
     by_yy, by_xy, by_xx = slopes.tolist()
+    if xx <= 0:  # rounding left nothing of it, so near is the end of the scale
+        return math.inf, 0.0
     mean = xy / xx
     rest = max(yy - mean * xy, 1e-300)
     by_rest = by_yy - mean * (2 * by_xy - mean * by_xx)

@@ -11,7 +11,13 @@ for (const shown of document.querySelectorAll("time[data-local]")) {
   }
 }
 
-document.querySelector(".top nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+// On a phone the places scroll sideways. scrollIntoView would let Tab begin there, behind the way to the content.
+const here = document.querySelector(".top nav [aria-current]");
+if (here) {
+  const places = here.closest("nav");
+  const middle = (box) => (box.left + box.right) / 2;
+  places.scrollBy({ left: middle(here.getBoundingClientRect()) - middle(places.getBoundingClientRect()) });
+}
 
 const bar = document.querySelector(".bar[data-state]");
 const frame = document.querySelector("iframe.hit");
