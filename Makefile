@@ -6,7 +6,7 @@ PROJECT := .
 EDITABLE = $(if $(filter .,$(PROJECT)),--editable)
 # how packages come into the environment with this bin folder
 install = $(1)/python -m pip install --quiet
-.PHONY: demo test check docs fix dist bench soak calibrate golden schema clean
+.PHONY: demo test check lint docs fix dist bench soak calibrate golden schema clean
 
 demo: $(VENV)/.installed
 	rm -rf demo-out
@@ -15,12 +15,14 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed-test .venv-awscli/bin/aws
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 4 --dist loadgroup --timeout 240
 
-check: $(VENV)/.installed-check
+check: lint
+	$(BIN)/python -m pytest -q tests/test_docs.py tests/test_architecture.py tests/test_package.py
+
+lint: $(VENV)/.installed-check
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -q tests/test_docs.py tests/test_architecture.py tests/test_package.py
 
 docs: $(VENV)/.installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
