@@ -112,7 +112,9 @@ class Assumptions:
         >>> assumed("spa").shown(0.1)
         '60 %'
         """
-        return f"{difference:.3g} points" if self.in_points else f"{100 * (0.5 + difference):.4g} %"
+        if not self.in_points:
+            return f"{100 * (0.5 + difference):.4g} %"
+        return f"{difference:.3g} point{'' if difference == 1 else 's'}"
 
     def cost(self, annotators: int | None) -> Decimal | None:
         """Pay for so many annotators, without a platform's fee."""
