@@ -322,8 +322,8 @@ def _stand_in(results: Results, names: Names) -> str:
     if not (results.ratings.pairs or results.choices.pairs):
         nobody = "single outputs were neither rated nor compared"
     why = next((row.reason for row in rows if row.reason), nobody)
-    if any(row.kind == "summed" for row in results.warning_rows):
-        why = "it needs single answers, and the table was read in parts"
+    if any(row.kind == "summed" and "stand in" in row.text for row in results.warning_rows):
+        why = "of several samples it needs single answers, and the table was read in parts"
     return f"Cannot be determined: {why.rstrip('.')}."
 
 
