@@ -35,7 +35,7 @@ def ranges_of(rows: Ints, at_once: int) -> list[tuple[int, int]]:
     """Return first and last of buckets that are put together until they have so many rows.
 
     >>> ranges_of(np.array([1, 2, 3, 9, 1]), 4)
-    [(0, 1), (2, 2), (3, 4)]
+    [(0, 1), (2, 2), (3, 3), (4, 4)]
     """
     ends = np.flatnonzero(np.diff(np.cumsum(rows) // at_once, append=-1)).tolist()
     return [*zip([0, *(end + 1 for end in ends[:-1])], ends, strict=True)]
@@ -45,18 +45,14 @@ def class_ranges(rows: Ints, classes: int, at_once: int) -> list[list[tuple[int,
     """Do the same so that the ranges of one list hold all about some items.
 
     >>> class_ranges(np.array([1, 1, 2, 1, 9, 9, 1, 0]), 4, 5)
-    [[(0, 1)], [(2, 3)], [(4, 4), (5, 5)], [(6, 7)]]
+    [[(0, 1)], [(2, 3)], [(4, 4), (5, 7)]]
     """
     by_class = rows.reshape(classes, -1)
     width = by_class.shape[1]
     found = []
     for first, last in ranges_of(by_class.sum(axis=1), at_once):
         start = first * width
-        own = (
-            ranges_of(rows[start : (last + 1) * width], at_once)
-            if first == last
-            else [(0, (last + 1) * width - 1 - start)]
-        )
+        own = ranges_of(rows[start : (last + 1) * width], at_once)
         found.append([(start + low, start + high) for low, high in own])
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import polars as pl
 
@@ -15,6 +16,7 @@ from analysis.llm_vs_people.alternative_annotator import AnnotatorSums, closer_t
 from analysis.statistics.record import AnnotatorKind, names_of
 
 UNIT = ("criterion", "item", "sample", "system_x", "system_y")  # what was judged: an output, or two of one item
+Judged: TypeAlias = tuple[pl.DataFrame, pl.DataFrame]  # of people and of LLMs
 COUNTED = names_of(AnnotatorSums)[1:]
 PLACE = dict.fromkeys(PART, pl.Int32)
 NOBODY: Sums = {  # sums where nobody was compared
@@ -52,55 +54,52 @@ class StandInTask:
 
 def compare_buckets(task: StandInTask) -> Sums:
     """Compare LLMs with people; O(rows) time, memory by the rows of one range and the outputs of all."""
-    alone = [own.rows() for own in task.buckets] if len(task.buckets) == 1 else None
-    read: Callable[[], Iterable[pl.DataFrame]] = (
-        (lambda: alone) if alone is not None else (lambda: (own.rows() for own in task.buckets))
-    )
-    return stand_in_sums(read, task.kind, task.grid, task.people)
+
+    def read() -> Iterator[Judged]:
+        return (judged(own.rows(), task.kind, task.grid, task.people) for own in task.buckets)
+
+    if len(task.buckets) > 1:
+        return stand_in_sums(read)
+    once = [*read()]
+    return stand_in_sums(lambda: once)
 
 
-def stand_in_sums(
-    read: Callable[[], Iterable[pl.DataFrame]], kind: SummedKind, grid: Grid, people: Sequence[int]
-) -> Sums:
+def stand_in_sums(read: Callable[[], Iterable[Judged]]) -> Sums:
     """Return the sums of :class:`AnnotatorSums` by criterion, LLM (its group) and person.
 
-    Parameters
-    ----------
-    read : callable
-        Returns all answers about some items, those of one person about one item in one frame; called twice.
-    people : sequence of int
-        Numbers of their groups.
+    ``read`` returns all that :func:`judged` does about some items, one person's about one item together; it is called
+    twice.
     """
     units: Sums = {}
-    for persons, llms in _judged(read(), kind, grid, people):
+    for persons, llms in read():
         total = persons.group_by(UNIT).agg(pl.col("value").cast(pl.Int128).sum(), n=pl.len().cast(pl.Int64))
         units = _added([units, {"people": total, "llms": llms}])
     llm = units["llms"].select("group", *UNIT, llm=pl.col("value") / pl.col("n"))
     both = units["people"].rename({"value": "total"}).join(llm, on=UNIT)
     counted = both.group_by(PART).agg(n=(pl.col("n") > 1).sum().cast(pl.Int64))
-    own = [_of_people(persons.join(both, on=UNIT)) for persons, _ in _judged(read(), kind, grid, people)]
+    own = [_of_people(persons.join(both, on=UNIT)) for persons, _ in read()]
     return merged([{"stand_in_units": counted}, *({"stand_in": frame} for frame in own)])
 
 
-def _judged(
-    tables: Iterable[pl.DataFrame], kind: SummedKind, grid: Grid, people: Sequence[int]
-) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
-    """Yield people's mean answers to each unit, and the LLMs' answers to it added up, as whole multiples."""
-    for table in tables:
-        rows = numbered(table, kind, grid)
-        factor = pl.Series(grid.factor.min(axis=0)[rows["criterion"].to_numpy()])
-        value = (pl.col("value") * factor).round().cast(pl.Int64)
-        if kind == "choices":
-            x, y = SYSTEMS[kind]
-            value = pl.when(pl.col(x) > pl.col(y)).then(factor.cast(pl.Int64) - value).otherwise(value)
-            systems = {x: pl.min_horizontal(x, y), y: pl.max_horizontal(x, y)}
-        else:
-            systems = dict.fromkeys(SYSTEMS["choices"], pl.col("system"))
-        rows = rows.select("annotator", *PART, "item", "sample", value=value, **systems)
-        mean = pl.col("value").mean().round().cast(pl.Int64)
-        persons = rows.filter(pl.col("group").is_in(people)).group_by("annotator", *UNIT).agg(mean)
-        llms = rows.filter(pl.col("group").is_in(grid.llm)).group_by("group", *UNIT)
-        yield persons, llms.agg(pl.col("value").cast(pl.Int128).sum(), n=pl.len().cast(pl.Int64))
+def judged(table: pl.DataFrame, kind: SummedKind, grid: Grid, people: Sequence[int]) -> Judged:
+    """Return people's mean answers to each unit, and the LLMs' answers to it added up, as whole multiples.
+
+    ``people`` are the numbers of their groups.
+    """
+    rows = numbered(table, kind, grid)
+    factor = pl.Series(grid.factor.min(axis=0)[rows["criterion"].to_numpy()])
+    value = (pl.col("value") * factor).round().cast(pl.Int64)
+    if kind == "choices":
+        x, y = SYSTEMS[kind]
+        value = pl.when(pl.col(x) > pl.col(y)).then(factor.cast(pl.Int64) - value).otherwise(value)
+        systems = {x: pl.min_horizontal(x, y), y: pl.max_horizontal(x, y)}
+    else:
+        systems = dict.fromkeys(SYSTEMS["choices"], pl.col("system"))
+    rows = rows.select("annotator", *PART, "item", "sample", value=value, **systems)
+    mean = pl.col("value").mean().round().cast(pl.Int64)
+    persons = rows.filter(pl.col("group").is_in(people)).group_by("annotator", *UNIT).agg(mean)
+    llms = rows.filter(pl.col("group").is_in(grid.llm)).group_by("group", *UNIT)
+    return persons, llms.agg(pl.col("value").cast(pl.Int128).sum(), n=pl.len().cast(pl.Int64))
 
 
 def _added(parts: Iterable[Sums]) -> Sums:
