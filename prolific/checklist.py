@@ -1,4 +1,4 @@
-"""What must be so before people are asked, each line seen to be so, to be wrong, or not known."""
+"""The checklist before a study is published: each line is in order, a problem, or not known."""
 
 from __future__ import annotations
 
@@ -71,94 +71,47 @@ class ChecklistItem:
     told: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChecklistFacts:
-    """What was found out about the study and the platform; ``None`` stands for not known."""
-
-    body: Mapping[str, Any]
-    filters_problem: str | None  # why names could not be resolved
-    filters_known: bool
-    address_problem: str | None
-    project_known: bool
-    project_problem: str | None
-    account_currency: str | None
-    eligible: int | None
-    assignments: int  # places that the store's assignments have
-    consent: bool
-    group_excluded: bool
-    session: int
-    internal_name: str
-
-
-def checklist(
-    offer: SessionOffer, table: ProlificTable, estimate: StudyCostEstimate, seen: ChecklistFacts
-) -> tuple[ChecklistItem, ...]:
-    """Return the lines of the checklist, in the order in which they are looked at."""
-    name = seen.internal_name
-    key_held = seen.body["internal_name"] == name and name in seen.body["metadata"]
-    return (
-        _check("address", seen.address_problem, "answers, and serves this study"),
-        _placeholders(seen),
-        _codes(seen),
-        _hourly(offer, estimate),
-        _currency(offer, seen),
-        _time(offer),
-        _places(offer, seen),
-        _check("project", seen.project_problem, "there is one", known=seen.project_known),
-        _check(
-            "filters",
-            seen.filters_problem,
-            f"{len(seen.body['filters'])}, resolved by name",
-            known=seen.filters_known,
-        ),
-        _eligible(offer, seen),
-        _earlier(table, seen),
-        _balance(offer, estimate),
-        _check("description", "; ".join(description_problems(table.description)), "fit to be shown"),
-        _line("consent page", "ok" if seen.consent else "problem", "there is one" if seen.consent else NO_CONSENT),
-        _check("study key", None if key_held else "internal_name or metadata lack it", name),
-    )
-
-
-NO_CONSENT = "there is none; write [consent] text"
-
-
-def _line(name: str, state: State, finding: str) -> ChecklistItem:
+def line(name: str, state: State, finding: str) -> ChecklistItem:
+    """Return a line of the checklist."""
     return ChecklistItem(name=name, state=state, told=finding)
 
 
-def _check(name: str, problem: str | None, good: str, *, known: bool = True) -> ChecklistItem:
+def check(name: str, problem: str | None, good: str, *, known: bool = True) -> ChecklistItem:
+    """Return a line that is a problem, ``good``, or not ``known`` because the platform was not asked."""
     if not known:
-        return _line(name, "unknown", "the platform was not asked")
-    return _line(name, "problem" if problem else "ok", problem or good)
+        return line(name, "unknown", "the platform was not asked")
+    return line(name, "problem" if problem else "ok", problem or good)
 
 
-def _placeholders(seen: ChecklistFacts) -> ChecklistItem:
-    addresses = [entry["external_url"] for entry in seen.body.get("access_details", ())]
-    addresses = addresses or [seen.body.get("external_study_url", "")]
+def check_placeholders(body: Mapping[str, Any]) -> ChecklistItem:
+    """Check that the study's URLs name participant, study and submission."""
+    addresses = [entry["external_url"] for entry in body.get("access_details", ())]
+    addresses = addresses or [body.get("external_study_url", "")]
     lost = [name for name in PLACEHOLDERS for url in addresses if f"{name}={{{{%{name}%}}}}" not in url]
-    return _check("placeholders", ", ".join(lost) and f"missing: {', '.join(lost)}", "all three are there")
+    return check("placeholders", ", ".join(lost) and f"missing: {', '.join(lost)}", "all three are there")
 
 
-def _codes(seen: ChecklistFacts) -> ChecklistItem:
-    entries: Sequence[Mapping[str, Any]] = seen.body["completion_codes"]
+def check_codes(body: Mapping[str, Any]) -> ChecklistItem:
+    """Check that every outcome has a code of its own that does something."""
+    entries: Sequence[Mapping[str, Any]] = body["completion_codes"]
     values = [entry["code"] for entry in entries]
     problem = None
     if len(set(values)) != len(values):
         problem = "two outcomes have the same code"
     elif not all(entry["actions"] for entry in entries):
         problem = "a code has no action"
-    return _check("codes", problem, f"{len(values)} outcomes, each with its own code and action")
+    return check("codes", problem, f"{len(values)} outcomes, each with its own code and action")
 
 
-def _hourly(offer: SessionOffer, estimate: StudyCostEstimate) -> ChecklistItem:
+def check_hourly_pay(offer: SessionOffer, estimate: StudyCostEstimate) -> ChecklistItem:
+    """Check the hourly pay against the platform's minimum."""
     rates = estimate.rates
     finding = f"{money(round(offer.hourly), offer.currency)} an hour"
     if rates is None:
-        return _line("hourly pay", "unknown", f"{finding}; the rates are not known")
+        return line("hourly pay", "unknown", f"{finding}; the rates are not known")
     if offer.hourly < rates.minimum:
         least = -(-rates.minimum * offer.minutes // 60)
-        return _line(
+        return line(
             "hourly pay",
             "problem",
             f"{finding} is below the minimum of {money(rates.minimum, offer.currency)}; pay at least "
@@ -166,19 +119,22 @@ def _hourly(offer: SessionOffer, estimate: StudyCostEstimate) -> ChecklistItem:
         )
     if offer.hourly < rates.recommended:
         finding += f", below the recommended {money(rates.recommended, offer.currency)}"
-    return _line("hourly pay", "ok" if estimate.rates_from_platform else "unknown", finding)
+    return line("hourly pay", "ok" if estimate.rates_from_platform else "unknown", finding)
 
 
-def _currency(offer: SessionOffer, seen: ChecklistFacts) -> ChecklistItem:
-    if not seen.account_currency:
-        return _line("currency", "unknown", f"{offer.currency}; the workspace was not asked")
+def check_currency(offer: SessionOffer, estimate: StudyCostEstimate) -> ChecklistItem:
+    """Check that the workspace pays in the study's currency."""
+    pays_in = None if estimate.balance is None else estimate.balance.currency
+    if not pays_in:
+        return line("currency", "unknown", f"{offer.currency}; the workspace was not asked")
     problem = None
-    if seen.account_currency != offer.currency:
-        problem = f"[people] currency is {offer.currency}, the workspace pays in {seen.account_currency}"
-    return _check("currency", problem, offer.currency)
+    if pays_in != offer.currency:
+        problem = f"[people] currency is {offer.currency}, the workspace pays in {pays_in}"
+    return check("currency", problem, offer.currency)
 
 
-def _time(offer: SessionOffer) -> ChecklistItem:
+def check_time(offer: SessionOffer) -> ChecklistItem:
+    """Check the time limit against the platform's bounds."""
     least = least_maximum(offer.minutes)
     problem = None
     if offer.maximum_minutes < least:
@@ -187,51 +143,55 @@ def _time(offer: SessionOffer) -> ChecklistItem:
         )
     elif offer.maximum_minutes > LONGEST_MINUTES:
         problem = f"{offer.maximum_minutes:g} minutes; it must be under a day"
-    return _check("time allowed", problem, f"{offer.maximum_minutes:g} minutes, least {least:.1f}")
+    return check("time allowed", problem, f"{offer.maximum_minutes:g} minutes, least {least:.1f}")
 
 
-def _places(offer: SessionOffer, seen: ChecklistFacts) -> ChecklistItem:
-    given = seen.body.get("access_details")
+def check_places(offer: SessionOffer, body: Mapping[str, Any], assigned: int) -> ChecklistItem:
+    """Check that the store's assignments have places for everybody: ``assigned`` in all."""
+    given = body.get("access_details")
     problem = None
-    if seen.assignments < offer.most * offer.sessions:
+    if assigned < offer.most * offer.sessions:
         problem = (
-            f"{offer.most} places x {offer.sessions} sessions, but the store has room for {seen.assignments}; build "
+            f"{offer.most} places x {offer.sessions} sessions, but the store has room for {assigned}; build "
             "with more annotators"
         )
     elif given is not None and sum(entry["total_allocation"] for entry in given) != offer.places:
         problem = f"the places of [[people.groups]] do not add up to {offer.places}"
-    return _check("places", problem, f"{offer.most}, and assignments for all of them")
+    return check("places", problem, f"{offer.most}, and assignments for all of them")
 
 
-def _eligible(offer: SessionOffer, seen: ChecklistFacts) -> ChecklistItem:
-    if seen.eligible is None:
-        return _line("eligible people", "unknown", "the platform was not asked")
-    finding = f"fewer than {FEWEST_COUNTED}" if seen.eligible == 0 else str(seen.eligible)
-    if seen.eligible < COMFORTABLE * offer.most:
-        return _line(
+def check_eligible(offer: SessionOffer, eligible: int | None) -> ChecklistItem:
+    """Check that enough participants pass the filters; ``None`` where the platform did not count them."""
+    if eligible is None:
+        return line("eligible people", "unknown", "the platform was not asked")
+    finding = f"fewer than {FEWEST_COUNTED}" if eligible == 0 else str(eligible)
+    if eligible < COMFORTABLE * offer.most:
+        return line(
             "eligible people",
             "problem",
             f"{finding} for {offer.most} places; expected {COMFORTABLE * offer.most}: ask for less",
         )
-    return _line("eligible people", "ok", f"{finding} for {offer.most} places")
+    return line("eligible people", "ok", f"{finding} for {offer.most} places")
 
 
-def _earlier(table: ProlificTable, seen: ChecklistFacts) -> ChecklistItem:
-    if seen.session > 1:
-        return _line("earlier participants", "ok", f"only who completed session {seen.session - 1} is asked")
+def check_earlier(table: ProlificTable, session: int, *, excluded: bool) -> ChecklistItem:
+    """Check whether earlier participants are excluded, as by a participant group that exists already."""
+    if session > 1:
+        return line("earlier participants", "ok", f"only who completed session {session - 1} is asked")
     if not table.exclude_earlier:
-        return _line("earlier participants", "ok", "may take part again: exclude_earlier = false")
-    if seen.group_excluded:
-        return _line("earlier participants", "ok", "left out by participant group")
-    return _line("earlier participants", "unknown", "their group is made by `spa prolific create`")
+        return line("earlier participants", "ok", "may take part again: exclude_earlier = false")
+    if excluded:
+        return line("earlier participants", "ok", "left out by participant group")
+    return line("earlier participants", "unknown", "their group is made by `spa prolific create`")
 
 
-def _balance(offer: SessionOffer, estimate: StudyCostEstimate) -> ChecklistItem:
+def check_balance(offer: SessionOffer, estimate: StudyCostEstimate) -> ChecklistItem:
+    """Check that the workspace's balance covers a session."""
     if estimate.balance is None or estimate.total is None:
-        return _line("balance", "unknown", "the platform was not asked")
+        return line("balance", "unknown", "the platform was not asked")
     need = estimate.total // offer.sessions
     have = estimate.balance.available
     problem = None
     if have < need:
         problem = f"{money(have, offer.currency)} available, {money(need, offer.currency)} needed; top the wallet up"
-    return _check("balance", problem, f"{money(have, offer.currency)} covers {money(need, offer.currency)}")
+    return check("balance", problem, f"{money(have, offer.currency)} covers {money(need, offer.currency)}")

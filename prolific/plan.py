@@ -1,4 +1,4 @@
-"""Estimate and checklist of a session, with all that platform and survey server tell where they can be asked."""
+"""Estimate and checklist of a session, from the study file and, where they can be reached, platform and server."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from prolific import checklist
 from prolific.api.problems import ProlificError, Unanswered, Unreachable
-from prolific.checklist import ChecklistFacts, ChecklistItem, checklist
+from prolific.checklist import ChecklistItem, check, description_problems
 from prolific.draft import Groups, find_groups, make_body, make_filters
 from prolific.estimate import StudyCostEstimate, make_estimate
 from prolific.prolific_study import ProlificStudy
@@ -21,10 +22,10 @@ SECONDS = 10.0
 
 
 def address_problem(public_url: str, fingerprint: str, *, allow_http: bool) -> str | None:
-    """Return what is wrong with the address where people are to come in; ``None`` where it serves the study.
+    """Return what is wrong with the survey server's public URL; ``None`` where it serves the study.
 
-    The server there tells the ``fingerprint`` of its store. With ``allow_http`` an address on this machine will do,
-    as for an emulator.
+    The server must report the ``fingerprint`` of this store. ``allow_http`` accepts a URL on this machine, as for an
+    emulator.
     """
     if urlsplit(public_url).scheme != "https" and not (allow_http and is_loopback(public_url)):
         return f"{public_url} is not https, and Prolific takes no other"
@@ -53,23 +54,18 @@ UNSAID = "https://not-said.invalid"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionPlan:
-    """What a session will cost, and whether it is ready."""
+    """The estimated cost and the checklist of a session."""
 
     estimate: StudyCostEstimate
     lines: tuple[ChecklistItem, ...]
     eligible: int | None
     body: Mapping[str, Any]
 
-    @property
-    def problems(self) -> tuple[ChecklistItem, ...]:
-        """Return the lines that are not as they must be."""
-        return tuple(line for line in self.lines if line.state == "problem")
-
 
 def plan_session(prolific_study: ProlificStudy, session: int, public_url: str | None) -> SessionPlan:
-    """Estimate costs and go through the checklist; changes nothing on the platform.
+    """Estimate costs and make the checklist; nothing is changed on the platform.
 
-    Without a ``public_url``, people reach the survey server at that of the study file.
+    ``public_url`` is that of the survey server, by default the study file's.
     """
     prolific_study.check_session(session)
     address = public_url or prolific_study.table.public_url
@@ -92,30 +88,37 @@ def plan_session(prolific_study: ProlificStudy, session: int, public_url: str | 
             filters_problem = "; ".join(error.problems)
     body = make_body(prolific_study, address=address or UNSAID, filters=filters, groups=groups, session=session)
     local = prolific_study.access is not None and prolific_study.access.local
-    people = prolific_study.workspace.study.people
-    seen = ChecklistFacts(
-        body=body,
-        filters_problem=filters_problem,
-        filters_known=workspace_id is not None,
-        address_problem="give --public-url or [prolific] public_url"
-        if address is None
-        else address_problem(address, prolific_study.store.fingerprint, allow_http=local),
-        project_known=workspace_id is not None or project_problem is not None,
-        project_problem=project_problem,
-        account_currency=None if estimate.balance is None else estimate.balance.currency,
-        eligible=eligible,
-        assignments=len(prolific_study.store.assignments) * people.per_assignment,
-        consent=bool((prolific_study.workspace.study.consent.text or "").strip()),
-        group_excluded=groups.family is not None,
-        session=session,
-        internal_name=prolific_study.internal_name(session),
+    study, offer, table = prolific_study.workspace.study, prolific_study.offer, prolific_study.table
+    unreachable: str | None = "give --public-url or [prolific] public_url"
+    if address is not None:
+        unreachable = address_problem(address, prolific_study.store.fingerprint, allow_http=local)
+    asked = workspace_id is not None
+    consent = bool((study.consent.text or "").strip())
+    name = prolific_study.internal_name(session)
+    key_held = body["internal_name"] == name and name in body["metadata"]
+    assigned = len(prolific_study.store.assignments) * study.people.per_assignment
+    lines = (
+        check("address", unreachable, "answers, and serves this study"),
+        checklist.check_placeholders(body),
+        checklist.check_codes(body),
+        checklist.check_hourly_pay(offer, estimate),
+        checklist.check_currency(offer, estimate),
+        checklist.check_time(offer),
+        checklist.check_places(offer, body, assigned),
+        check("project", project_problem, "there is one", known=asked or project_problem is not None),
+        check("filters", filters_problem, f"{len(body['filters'])}, resolved by name", known=asked),
+        checklist.check_eligible(offer, eligible),
+        checklist.check_earlier(table, session, excluded=groups.family is not None),
+        checklist.check_balance(offer, estimate),
+        check("description", "; ".join(description_problems(table.description)), "fit to be shown"),
+        check("consent page", None if consent else "there is none; write [consent] text", "there is one"),
+        check("study key", None if key_held else "internal_name or metadata lack it", name),
     )
-    lines = checklist(prolific_study.offer, prolific_study.table, estimate, seen)
     return SessionPlan(estimate=estimate, lines=lines, eligible=eligible, body=body)
 
 
 def _workspace(prolific_study: ProlificStudy) -> tuple[str | None, str | None, str | None]:
-    """Return the workspace's id, what is wrong with the project, and why the platform is not asked."""
+    """Return the workspace's id, a problem with the project, and why the platform cannot be asked."""
     if prolific_study.client is None:
         return None, None, "PROLIFIC_API_TOKEN is not set"
     try:

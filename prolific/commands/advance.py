@@ -10,7 +10,7 @@ from prolific.commands.shared import study_options, yes_option
 from spa.commands.options import StudyLocation, announce, every_option, json_option, print_json
 
 if TYPE_CHECKING:
-    from prolific.progress import Recruitment
+    from prolific.progress import StudyRecruitment
     from prolific.prolific_study import ProlificStudy
 
 
@@ -61,16 +61,13 @@ def _advance(prolific_study: ProlificStudy, *, stops: bool, yes: bool, as_json: 
     return found.over
 
 
-def _print_found(prolific_study: ProlificStudy, found: Recruitment) -> None:
+def _print_found(prolific_study: ProlificStudy, found: StudyRecruitment) -> None:
     from prolific.api.money import money
-    from spa.platforms.waves import describe_wave
 
     currency = prolific_study.offer.currency
-    click.echo(
-        f"{found.study.status}: {found.study.places} places, {found.completed} completed, {found.at_work} at work, "
-        f"{found.free} free"
-    )
-    click.echo(f"  {describe_wave(found.state, found.wave)}")
+    places, follows = found.lines()
+    click.echo(f"{found.study.status}: {places}")
+    click.echo(follows)
     click.echo(
         f"  cost with fees: this wave {money(found.cost, currency)}, places so far {money(found.so_far, currency)}, "
         f"at most {money(found.at_most, currency)} (Prolific's calculator)"
@@ -79,19 +76,16 @@ def _print_found(prolific_study: ProlificStudy, found: Recruitment) -> None:
         click.echo("  places were returned after the study was full; with --yes it is started again to fill them")
 
 
-def _facts(prolific_study: ProlificStudy, found: Recruitment) -> dict[str, Any]:
-    from prolific.api.money import json_amount
+def _facts(prolific_study: ProlificStudy, found: StudyRecruitment) -> dict[str, Any]:
+    from prolific.api.money import amount_text
 
     return {
         "status": found.study.status,
-        "places": found.study.places,
-        "completed": found.completed,
-        "at_work": found.at_work,
-        "free": found.free,
+        **found.counts(),
         "next": found.wave.places,
         "reason": found.wave.reason,
         "currency": prolific_study.offer.currency,
-        "wave_amount": json_amount(found.cost),
-        "so_far_amount": json_amount(found.so_far),
-        "at_most_amount": json_amount(found.at_most),
+        "wave_amount": amount_text(found.cost),
+        "so_far_amount": amount_text(found.so_far),
+        "at_most_amount": amount_text(found.at_most),
     }

@@ -156,17 +156,17 @@ def journal(study: Path, store: str | None, only_open: bool, as_json: bool) -> N
 
 def _amounts(call: JournalEntry, currency: str) -> dict[str, Any]:
     """Return the amounts of a call in major units with their currency; ``request`` and ``facts`` have cents."""
-    from prolific.api.money import json_amount
+    from prolific.api.money import amount_text
 
     request: dict[str, Any] = json.loads(call.request)
     bonuses = request.get("amounts") or {line["name"]: line["amount"] for line in request.get("bonuses", ())}
-    amounts: dict[str, Any] = {key: json_amount(call.facts[name]) for name, key in FACTS.items() if name in call.facts}
+    amounts: dict[str, Any] = {key: amount_text(call.facts[name]) for name, key in FACTS.items() if name in call.facts}
     if "reward" in request:
-        amounts["reward_amount"] = json_amount(request["reward"])
+        amounts["reward_amount"] = amount_text(request["reward"])
     if bonuses:
-        amounts["bonus_amounts"] = {name: json_amount(amount) for name, amount in bonuses.items()}
+        amounts["bonus_amounts"] = {name: amount_text(amount) for name, amount in bonuses.items()}
     if screened_out := dict(_screened_out(request)):
-        amounts["screened_out_amounts"] = {code: json_amount(amount) for code, amount in screened_out.items()}
+        amounts["screened_out_amounts"] = {code: amount_text(amount) for code, amount in screened_out.items()}
     return {"currency": currency, **amounts} if amounts else {}
 
 

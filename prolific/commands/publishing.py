@@ -173,13 +173,13 @@ def status(location: StudyLocation, as_json: bool) -> None:
 
 
 def _status_facts(prolific_study: ProlificStudy, one: SessionStatus) -> dict[str, Any]:
-    from prolific.api.money import json_amount
+    from prolific.api.money import amount_text
 
     facts = asdict(one)
     hourly = facts.pop("median_hourly")
     return facts | {
         "currency": prolific_study.offer.currency,
-        "median_hourly_amount": None if hourly is None else json_amount(hourly),
+        "median_hourly_amount": None if hourly is None else amount_text(hourly),
     }
 
 

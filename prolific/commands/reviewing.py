@@ -36,7 +36,7 @@ def approve(
     Participants excluded from the analysis are still paid. Submissions that need a decision are listed with the
     reason. Where two reviewers decide, only what both or a third approved.
     """
-    from prolific.api.money import json_amount, money
+    from prolific.api.money import amount_text, money
     from prolific.approving import sort_out
     from prolific.collecting import collect
     from prolific.prolific_study import open_prolific_study
@@ -68,7 +68,7 @@ def approve(
                     "session": session,
                     "to_approve": [one.submission_id for one in queue.approve],
                     "currency": prolific_study.offer.currency,
-                    "rewards_amount": json_amount(rewards),
+                    "rewards_amount": amount_text(rewards),
                     "approved": done,
                     "still_waiting": list(waiting),
                     "to_look_at": {record.submission_id: reason for record, reason in queue.look_at},

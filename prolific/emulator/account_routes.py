@@ -1,4 +1,4 @@
-"""The operations on the researcher's own things: user, workspaces, projects, money."""
+"""Operations on the researcher's account: user, workspaces, projects and balance."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _WorkspaceBody(RequestBody):
 
 
 class TitleBody(RequestBody):
-    """What a workspace or a project is called; the id is described as required, and cannot be changed."""
+    """Title and description of a workspace or project; the description lists the id, which cannot be changed."""
 
     id: StrictStr | None = None
     title: Annotated[StrictStr | None, Field(min_length=1)] = None
@@ -33,12 +33,12 @@ class TitleBody(RequestBody):
 
 
 def find_workspace(tx: RequestTransaction, workspace_id: str) -> Row[Any]:
-    """Return a workspace, or refuse."""
+    """Return a workspace, or refuse the request."""
     return tx.find(schema.workspaces, workspace_id, "Workspace")
 
 
 def find_project(tx: RequestTransaction, project_id: str) -> Row[Any]:
-    """Return a project, or refuse."""
+    """Return a project, or refuse the request."""
     return tx.find(schema.projects, project_id, "Project")
 
 

@@ -1,4 +1,4 @@
-"""The operations on collections of studies that exclude each other."""
+"""Operations on collections of mutually exclusive studies."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _create(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _change(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """Change a collection; its studies only while they are drafts."""
+    """Change a collection; its studies can be changed only while they are drafts."""
     row, asked = _find(tx, call), call.read(_CollectionChange)
     if asked.study_ids is not None:
         _check_drafts(tx, row.project_id, row.study_ids + asked.study_ids)
@@ -67,7 +67,7 @@ def _delete(tx: RequestTransaction, call: RouteRequest) -> None:
 
 
 def _publish(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """Publish all studies of a collection together; nobody takes part in two of them."""
+    """Publish all studies of a collection together."""
     row, asked = _find(tx, call), call.read(_CollectionTransitionBody)
     if asked.action != "PUBLISH":
         raise invalid(action="only PUBLISH is modelled here")

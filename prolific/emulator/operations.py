@@ -1,4 +1,4 @@
-"""The operations of the API that are modelled: what each does here, and where it is known to fall short."""
+"""The operations of the API that are emulated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operations on who may take part: filters, counts, groups, collections, and what is fair to pay."""
+"""Operations on filters, eligibility counts, participant groups and reward recommendations."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _list_filters(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _count_eligible(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """Count the people whom filters admit; few of them are counted as none."""
+    """Count the participants who pass the filters; a small number is reported as 0."""
     asked = call.read(_CountBody)
     filters = [one.model_dump(exclude_none=True) for one in asked.filters]
     participant_pool.check_filters(tx, filters)
@@ -146,7 +146,7 @@ def _remove_members(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _add_people(tx: RequestTransaction, group_id: str, people: Sequence[str]) -> None:
-    """Add people who exist to a group; whoever is in it stays."""
+    """Add existing participants to a group; idempotent."""
     known = {row.id for row in tx.rows(schema.participants, schema.participants.c.id.in_(people))}
     unknown = sorted(set(people) - known)
     if unknown:

@@ -1,4 +1,4 @@
-"""The operations on studies."""
+"""Operations on studies."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _StudyTransitionBody(RequestBody):
 
 
 class CloneBody(RequestBody):
-    """Whether whoever took part in the study is kept out of its copy."""
+    """Whether participants of the study are excluded from its copy."""
 
     block_previous_participants: StrictBool = False
 
@@ -128,7 +128,7 @@ def _test_participant(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _test_study(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """Open a draft to test participants, without money."""
+    """Open a draft to test participants, free of charge."""
     row = _find(tx, call)
     if row.status != "UNPUBLISHED":
         raise EmulatorRequestError(400, "Only a draft can be tested")
@@ -146,7 +146,7 @@ def _test_study(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _export_demographics(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Export who took part, once more for each list of filters, twice at most."""
+    """Export participants' demographic data as CSV, for at most two lists of filters."""
     row = _find(tx, call)
     asked = _ExportBody() if call.body is None else call.read(_ExportBody)
     filters = [one.model_dump(exclude_none=True) for one in asked.filters]
@@ -168,7 +168,7 @@ def _export_history(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _as_csv(tx: RequestTransaction, study_id: str, names: Sequence[str]) -> str:
-    """Return one row a submission, with what people said about themselves."""
+    """Return CSV with a row for each submission and the participants' attributes."""
     known = offered(tx)
     asked = [known[name] for name in names or USUAL if name in known]
     people = {row.id: row.attributes for row in tx.rows(schema.participants)}
@@ -191,7 +191,7 @@ def _format_answer(asked: dict[str, Any], value: Any) -> str:
 
 
 def _screen_out(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """Screen people out with a payment; outside the published description."""
+    """Screen submissions out with a bonus; not part of the published description."""
     if not tx.behaviour.screen_out_endpoint:
         raise EmulatorRequestError(404, "Not found.")
     return bonuses.screen_out_with_bonus(tx, call.path["id"], call.read(bonuses.ScreenOutBody))

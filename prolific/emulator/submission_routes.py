@@ -1,4 +1,4 @@
-"""The operations on submissions, bonuses and messages."""
+"""Operations on submissions, bonuses and messages."""
 
 from __future__ import annotations
 
@@ -152,9 +152,9 @@ def _list_messages(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 def _send(tx: RequestTransaction, people: Sequence[str], text: str, study_id: str) -> None:
     study = studies.find(tx, study_id)
-    strangers = sorted(set(people) - participant_pool.took_part(tx, [study.id]))
-    if strangers:
-        raise invalid(recipient_id=[f"{person} did not take part in this study" for person in strangers])
+    unknown = sorted(set(people) - participant_pool.took_part(tx, [study.id]))
+    if unknown:
+        raise invalid(recipient_id=[f"{person} did not take part in this study" for person in unknown])
     _keep(tx, people, text, study.id)
 
 

@@ -33,7 +33,7 @@ WebhookDelivery = tuple[Row[Any], bool]  # an event, where to and signed with wh
 
 
 def sign(secret: str, timestamp: str, body: bytes) -> str:
-    """Return the signature of a delivery: over the timestamp and the very bytes that are sent."""
+    """Return the signature of a delivery, over the timestamp and the raw body."""
     digest = hmac.new(secret.encode(), timestamp.encode() + body, hashlib.sha256).digest()
     return base64.b64encode(digest).decode()
 
@@ -104,7 +104,7 @@ class WebhookSender:
 
 
 def _with_faults(tx: RequestTransaction, rows: Sequence[Any]) -> list[WebhookDelivery]:
-    """Return the deliveries to be made, with those that are planned to go wrong."""
+    """Return the deliveries to make, with planned faults applied."""
     deliveries: list[WebhookDelivery] = []
     overtaken: list[WebhookDelivery] = []
     for number, row in enumerate(rows):
@@ -124,7 +124,7 @@ def _with_faults(tx: RequestTransaction, rows: Sequence[Any]) -> list[WebhookDel
 
 
 def _post(client: httpx2.Client, event: Row[Any]) -> int | None:
-    """Return the status of the answer; None where there was none. The time in the headers is the real one."""
+    """Post an event and return the status of the response, if any. The header has the real time."""
     timestamp, body = str(int(time.time())), json.dumps(event.payload, ensure_ascii=False).encode()
     headers = {
         "Content-Type": "application/json",

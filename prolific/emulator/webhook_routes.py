@@ -1,4 +1,4 @@
-"""The operations on webhooks: secrets, subscriptions and the events that were sent."""
+"""Operations on webhooks: secrets, subscriptions and events."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _list_secrets(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _create_secret(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """Make a secret; all subscriptions of the workspace use it from now on."""
+    """Create the secret of a workspace, which replaces the old one for all its subscriptions."""
     workspace = find_workspace(tx, call.read(_SecretBody).workspace_id)
     tx.connection.execute(delete(schema.secrets).where(schema.secrets.c.workspace_id == workspace.id))
     made = tx.insert(schema.secrets, value=secrets.token_urlsafe(48), workspace_id=workspace.id)
@@ -76,7 +76,7 @@ def _list_subscriptions(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _subscribe(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Keep a subscription, which counts when it is confirmed with the secret in the header."""
+    """Create a subscription, which is enabled once it is confirmed with the secret in the header."""
     asked = call.read(_SubscriptionBody)
     workspace = find_workspace(tx, asked.workspace_id)
     if tx.connection.scalar(select(schema.secrets.c.id).where(schema.secrets.c.workspace_id == workspace.id)) is None:

@@ -1,4 +1,4 @@
-"""What a platform lists against the visits of the store: one vocabulary for every way in which they differ."""
+"""Comparing a platform's submissions with the visits in the store: one term for each kind of difference."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ANSWERED: Mapping[Standing, Kind] = {  # complete answers are here, and nothing 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlatformSubmission:
-    """A submission as its platform has it, in words that all platforms share."""
+    """A submission on a platform, in terms that all platforms share."""
 
     submission_id: str  # the platform's
     person: str  # the platform's name of who took it
@@ -55,13 +55,13 @@ class PlatformSubmission:
 
     @property
     def handed_in(self) -> bool:
-        """Whether it waits for review or is paid."""
+        """Whether it was submitted, and neither returned nor rejected since."""
         return self.standing in ("submitted", "paid")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """One thing on which the two lists do not agree."""
+    """One difference between a submission on the platform and the visit in the store."""
 
     kind: Kind
     submission_id: str  # the platform's
@@ -137,7 +137,7 @@ def match_visit(
     another_person : bool
         Whether the visit is another person's.
     found : str or None
-        What verifying the visit said ("verified", "unverified", "false"); ``None`` where nobody asked.
+        The result of verifying the visit ("verified", "unverified", "false"); ``None`` if it was not verified.
     """
     if visit is not None and found == "false":
         yield "false_claim"
@@ -165,7 +165,7 @@ def match_visit(
 
 
 def standing_here(visit: Lease | None) -> str:
-    """Return how a visit stands here, in a word."""
+    """Return the state of a visit in the store, in a word."""
     if visit is None:
         return "-"
     return visit.outcome or ("released" if visit.released else "open")
