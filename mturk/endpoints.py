@@ -1,7 +1,7 @@
-"""Which endpoint is spoken to, and the clients that speak to it.
+"""The endpoint of the MTurk protocol, and boto3 clients for it.
 
-Amazon's own service closed on 30 September 2026, so there is no default: an endpoint is named,
-and Amazon's hosts are refused before anything is sent.
+Amazon's own service closed on 30 September 2026, so there is no default endpoint, and Amazon's hosts are refused
+before anything is sent.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ class MTurkEndpoint:
 
     @cached_property
     def reading(self) -> Any:
-        """The client for calls that change nothing: failures are tried again, slower where asked to be."""
+        """The client for reads and idempotent calls, which retries failures with adaptive delays."""
         return _client(self._session, self.url, mode="adaptive", attempts=READ_ATTEMPTS)
 
     @cached_property
     def client_without_retries(self) -> Any:
-        """The client for calls that create something or move money: each is sent once, and repeats are ours."""
+        """The client for calls that create something or move money; it sends each once, and we decide on repeats."""
         return _client(self._session, self.url, mode="standard", attempts=1)
 
     @cached_property
     def _session(self) -> Any:
-        """A session of this endpoint's own: another in the same process may have other keys."""
+        """A session of its own, since another endpoint in this process may have other keys."""
         try:
             import boto3
         except ModuleNotFoundError as missing:
@@ -65,7 +65,7 @@ def choose_endpoint(named: str | None) -> MTurkEndpoint:
     Raises
     ------
     PlatformError
-        If none is named, it is Amazon's, or it would carry signed requests over the open net.
+        If none is named, it is Amazon's, or requests would travel over plain HTTP.
     """
     url = (named or os.environ.get(VARIABLE) or "").strip()
     if not url:

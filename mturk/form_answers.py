@@ -1,4 +1,4 @@
-"""What an annotator handed in for a HIT that holds its form: XML under their control, read by the study's own rules."""
+"""Reading the submission of a HIT that contains its form: untrusted XML, validated by the study's own rules."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONGEST = 120  # characters of one reason
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubmissionReading:
-    """The answers of one submission, and what a reviewer should know before paying for them."""
+    """The answers of one submission, and its problem if there is one."""
 
     answers: tuple[Response | Missing, ...]
     outcome: Outcome
@@ -31,9 +31,9 @@ class SubmissionReading:
 
 
 def read_submission(form: Form, answer: str) -> SubmissionReading:
-    """Read ``Assignment.Answer`` of a HIT that held a form, by the rules that hold for everybody's answers.
+    """Read ``Assignment.Answer`` of a HIT that contained a form, by the same rules as all answers.
 
-    Nothing is lost: what cannot be read is missing with its reason, and the XML is kept by the caller.
+    An answer that cannot be read is missing, with the reason; the caller keeps the XML.
     """
     questions = tuple(form.questions("people"))
     try:
@@ -64,7 +64,7 @@ def _fields_of(page: Page, payload: Mapping[str, object]) -> dict[str, str]:
 
 
 def _split_evidence(form: Form, evidence: object) -> dict[str, dict[str, str]]:
-    """Return the evidence of each page with new outputs; the clock of all is that of the one page of the HIT.
+    """Split the reading evidence of the HIT's single page by the pages of the form.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def _outcome(answers: tuple[Response | Missing, ...]) -> Outcome:
 
 
 def _problem(form: Form, payload: Mapping[str, object], answers: tuple[Response | Missing, ...]) -> str | None:
-    """Return why somebody should look before paying; ``None`` where every question has a usable answer."""
+    """Return why a person should look before it is paid; ``None`` if every question has a usable answer."""
     of = payload.get(FORM_FIELD)
     if of is not None and of != form.assignment_id:
         return f"the answers are to another form than that of {form.assignment_id}"

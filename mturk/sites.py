@@ -1,7 +1,7 @@
-"""Where annotators of an endpoint work: the origins that show HITs, and that take what is handed in.
+"""The origins of an endpoint's worker site, which show HITs and receive submissions.
 
-The protocol does not tell them, since there was one worker site. An endpoint of ``spa mturk serve`` says so
-itself at a well-known address; those of other endpoints are named in the study file.
+The protocol does not name them, since MTurk had one worker site. An endpoint of ``spa mturk serve`` publishes them at
+a well-known URL; those of other endpoints are named in the study file.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ SECONDS = 10.0
 
 
 def write_sites(*origins: str) -> dict[str, list[str]]:
-    """Return what an endpoint answers at the well-known address."""
+    """Return an endpoint's reply at the well-known URL."""
     return {"sites": list(origins)}
 
 
 def fetch_sites(endpoint: MTurkEndpoint) -> tuple[str, ...]:
-    """Ask an endpoint for the origins of its worker site; none where it does not say.
+    """Fetch the origins of an endpoint's worker site; none if it does not publish them.
 
     Raises
     ------
     PlatformError
-        If the endpoint does not answer, or with something else than origins.
+        If the endpoint does not answer, or not with origins.
     """
     try:
         answer = httpx2.get(endpoint.origin + ADDRESS, timeout=SECONDS)

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mturk.commands.collecting import collect_submissions
-from mturk.commands.hit_study import in_progress, open_hit_study, print_result, study_options
+from mturk.commands.shared import in_progress, print_result, study_options
+from mturk.hit_study import open_hit_study
 from spa.commands.options import StudyLocation, announce, every_option, yes_option
 
 if TYPE_CHECKING:
-    from mturk.commands.hit_study import HitStudy
+    from mturk.hit_study import HitStudy
     from mturk.progress import HitRecruitment
 
 
@@ -42,14 +43,14 @@ def advance(location: StudyLocation, every: float | None, stops: bool, yes: bool
 
 def _advance(hit_study: HitStudy, *, stops: bool, yes: bool, as_json: bool) -> bool:
     """Look once and do what follows; return whether the study has ended."""
-    from mturk.lifetimes import Keeper
+    from mturk.lifetimes import set_expiry
     from mturk.progress import look
     from mturk.publishing import Publisher, check_balance
 
-    publisher = Publisher(hit_study.workspace, hit_study.settings, hit_study.idempotent_calls)
+    publisher = Publisher(hit_study)
     publisher.resolve_interrupted()
     collect_submissions(hit_study, everything=False, silent=as_json)
-    found = look(hit_study.workspace, hit_study.settings, hit_study.endpoint)
+    found = look(hit_study)
     if not as_json:
         print_result(_lines(found), {}, as_json=False)
     made: list[str] = []
@@ -57,10 +58,10 @@ def _advance(hit_study: HitStudy, *, stops: bool, yes: bool, as_json: bool) -> b
     if found.wave.places:
         check_balance(hit_study.endpoint, found.plan.cost.total)
         if yes:
-            steps = publisher.publish(found.plan, hit_study.family)
-            made += in_progress(steps, label="publishing", length=len(found.plan.seats), silent=as_json)
+            steps = publisher.publish(found.plan)
+            made += in_progress(steps, label="publishing", length=len(found.plan.hits), silent=as_json)
     if yes and stops and found.wave.reason == "enough":
-        expired += Keeper(hit_study.idempotent_calls, hit_study.settings).expire(found.places.open_hits)
+        expired += set_expiry(hit_study, found.open_hits, None)
     lines = [f"{len(made)} HITs published"] * bool(made)
     lines += [f"{len(expired)} HITs expired; annotators at work may still submit"] * bool(expired)
     if found.wave.places and not yes:
@@ -70,27 +71,20 @@ def _advance(hit_study: HitStudy, *, stops: bool, yes: bool, as_json: bool) -> b
 
 
 def _lines(found: HitRecruitment) -> list[str]:
-    from spa.platforms.waves import describe_wave
-
-    places, plan = found.places, found.plan
+    plan = found.plan
     return [
-        f"{places.places} places, {places.completed} completed, {places.at_work} at work, {places.free} free",
-        f"  {describe_wave(found.state, found.wave)}",
+        *found.lines(),
         f"  cost with fees: this wave ${plan.cost.total}, published so far ${plan.so_far}, at most ${plan.at_most}",
     ]
 
 
 def _facts(found: HitRecruitment) -> dict[str, Any]:
-    places, plan = found.places, found.plan
     return {
-        "places": places.places,
-        "completed": places.completed,
-        "at_work": places.at_work,
-        "free": places.free,
+        **found.counts(),
         "next": found.wave.places,
         "reason": found.wave.reason,
         "currency": "USD",
-        "wave": str(plan.cost.total),
-        "so_far": str(plan.so_far),
-        "at_most": str(plan.at_most),
+        "wave": str(found.plan.cost.total),
+        "so_far": str(found.plan.so_far),
+        "at_most": str(found.plan.at_most),
     }

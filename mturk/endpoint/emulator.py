@@ -1,7 +1,7 @@
-"""The endpoint as an emulator: a clock that is set, faults on demand, and workers under control.
+"""The endpoint as an emulator: its clock, injected faults and simulated workers are controlled over HTTP.
 
-All of it is reached over ``/emulator/...`` by whoever reaches the port, without a key: an emulator listens on
-this machine only, and no page in a browser can send what these routes take (JSON).
+The routes under ``/emulator/`` need no key: an emulator listens on this machine only, and no page in a browser can send
+the JSON that they take.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ EVERY_OPERATION = "*"
 
 
 class FaultRule(BaseModel):
-    """Which calls fail, and how.
+    """A fault to inject: which calls fail, and how.
 
-    ``skip`` calls pass first; then every ``every``-th fails, ``times`` in all. "after" means that the call took
-    effect and the client gets no result; "slow" takes effect at once and answers after ``seconds``.
+    After ``skip`` calls, every ``every``-th fails, ``times`` in all. "after" means that the call takes effect and the
+    client gets no result; "slow" takes effect at once and responds after ``seconds``.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -56,8 +56,8 @@ class FaultRule(BaseModel):
     seconds: float = 0.0
     _seen: int = 0
 
-    def strikes(self, operation: str) -> bool:
-        """Count a call and say whether it fails."""
+    def applies(self, operation: str) -> bool:
+        """Count a call and return whether it fails."""
         if self.operation not in (operation, EVERY_OPERATION) or not self.times:
             return False
         self._seen += 1
@@ -67,7 +67,7 @@ class FaultRule(BaseModel):
 
 
 def read_fault(given: object) -> FaultRule:
-    """Return the fault that a test ordered; raise PlatformError if a field is unknown or has an impossible value."""
+    """Parse a fault; raise PlatformError if a field is unknown or has an invalid value."""
     try:
         return FaultRule.model_validate(given)
     except ValidationError as error:
@@ -78,15 +78,15 @@ def read_fault(given: object) -> FaultRule:
 
 
 class FaultMiddleware:
-    """Lets requests fail as ordered."""
+    """Makes requests fail by the faults in ``rules``."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self.orders: list[FaultRule] = []
+        self.rules: list[FaultRule] = []
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, unless a rule applies to it."""
-        fault = self._striking(scope) if scope["type"] == "http" and scope["path"] == "/" else None
+        fault = self._next_fault(scope) if scope["type"] == "http" and scope["path"] == "/" else None
         if fault is None:
             await self.app(scope, receive, send)
         elif fault.kind == "throttle":
@@ -106,11 +106,11 @@ class FaultMiddleware:
                 fault_answer = _refusal(MTurkRequestError("ServiceFault", None, "an ordered fault", status=500))
                 await fault_answer(scope, receive, send)
 
-    def _striking(self, scope: Scope) -> FaultRule | None:
+    def _next_fault(self, scope: Scope) -> FaultRule | None:
         target = dict(scope["headers"]).get(b"x-amz-target", b"").decode("latin-1")
         operation = target.rpartition(".")[2]
-        striking = [fault for fault in self.orders if fault.strikes(operation)]
-        return striking[0] if striking else None
+        due = [fault for fault in self.rules if fault.applies(operation)]
+        return due[0] if due else None
 
 
 def _keep_in(held: list[Message]) -> Send:
@@ -121,7 +121,7 @@ def _keep_in(held: list[Message]) -> Send:
 
 
 def _drop(receive: Receive) -> None:
-    """Close the connection without an answer; uvicorn's request knows its transport."""
+    """Close the connection without a response, by the transport of uvicorn's request."""
     transport = getattr(getattr(receive, "__self__", None), "transport", None)
     if transport is None:
         raise PlatformError("fault: this server has no connection to drop")
@@ -140,7 +140,7 @@ PLAYER = "emulator"
 
 @dataclass(slots=True, kw_only=True)
 class MovableClock:
-    """The time of this machine and ``ahead`` seconds, or a time at which it stands still."""
+    """A clock that is ``ahead`` of this machine's by some seconds, or frozen."""
 
     ahead: float = 0.0
     frozen_at: float | None = None
@@ -151,7 +151,7 @@ class MovableClock:
         return self.frozen_at if self.frozen_at is not None else self.wall() + self.ahead
 
     def move(self, seconds: float) -> None:
-        """Go on by some time; never back, for what happened would lie in the future."""
+        """Advance the clock; it never goes back, or events would lie in the future."""
         if seconds < 0:
             raise PlatformError(f"clock: expected to advance by 0 seconds or more, got {seconds}")
         if self.frozen_at is not None:
@@ -160,21 +160,21 @@ class MovableClock:
             self.ahead += seconds
 
     def freeze(self, frozen: bool) -> None:
-        """Stand still, or go on from where it stands."""
+        """Freeze the clock, or let it continue."""
         now = self()
         self.frozen_at = now if frozen else None
         self.ahead = now - self.wall()
 
 
 def load_clock(store: EndpointStore) -> MovableClock:
-    """Return the clock of an emulator, which goes on where it stood when it was stopped."""
+    """Return the saved clock of an emulator."""
     kept = store.call(lambda connection: get_meta(connection, CLOCK))
     ahead, _, frozen = (kept or "0 ").partition(" ")
     return MovableClock(ahead=float(ahead), frozen_at=float(frozen) if frozen else None)
 
 
 def add_emulator(app: FastAPI, endpoint: MTurkService, clock: MovableClock) -> FaultMiddleware:
-    """Add the control routes to an endpoint's application and return the application with faults before it."""
+    """Add the control routes to an endpoint's application and wrap it with the fault middleware."""
     faults = FaultMiddleware(app)
     control = Control(endpoint, clock, faults)
     routes: dict[str, Callable[[Given], Any]] = {
@@ -195,7 +195,7 @@ def _in_transaction(endpoint: MTurkService, step: Step, given: Given) -> Any:
 
 
 async def _route(work: Callable[[Given], Any], request: Request) -> Response:
-    """Carry out a control route; errors are one line."""
+    """Run a control route; errors are one line."""
     if request.method == "POST" and request.headers.get("content-type", "").partition(";")[0] != "application/json":
         return JSONResponse({"error": "expected application/json"}, 415)
     try:
@@ -210,7 +210,7 @@ async def _route(work: Callable[[Given], Any], request: Request) -> Response:
 
 
 class Control:
-    """What a test or rehearsal does with an emulator."""
+    """Control routes for the clock, rules and faults."""
 
     def __init__(self, endpoint: MTurkService, clock: MovableClock, faults: FaultMiddleware) -> None:
         self._endpoint = endpoint
@@ -220,11 +220,11 @@ class Control:
     def show(self, given: Given) -> Any:
         """Return time, rules and faults."""
         rules = asdict(self._endpoint.rules)
-        left = [fault.model_dump() for fault in self._faults.orders if fault.times]
+        left = [fault.model_dump() for fault in self._faults.rules if fault.times]
         return {"now": self._clock(), "frozen": self._clock.frozen_at is not None, "rules": rules, "faults": left}
 
     def set_clock(self, given: Given) -> Any:
-        """Freeze, and then advance: ``{"freeze": true, "advance": 3600}``."""
+        """Freeze or continue, and then advance: ``{"freeze": true, "advance": 3600}``."""
         if "freeze" in given:
             self._clock.freeze(bool(given["freeze"]))
         self._clock.move(float(given.get("advance", 0.0)))
@@ -238,29 +238,29 @@ class Control:
         return {"now": self._clock()}
 
     def set_rules(self, given: Given) -> Any:
-        """Set the seconds until what is new shows in lists: ``{"lag": 5}``."""
+        """Set the seconds until new objects show in lists: ``{"lag": 5}``."""
         self._endpoint.change_rules(lag=float(given["lag"]))
         return asdict(self._endpoint.rules)
 
     def set_faults(self, given: Given) -> Any:
-        """Order faults in the stead of those before: ``{"faults": [{"kind": "drop_after", "operation": ...}]}``."""
-        self._faults.orders = [read_fault(one) for one in given["faults"]]
-        return {"faults": len(self._faults.orders)}
+        """Replace the faults to inject: ``{"faults": [{"kind": "drop_after", "operation": ...}]}``."""
+        self._faults.rules = [read_fault(one) for one in given["faults"]]
+        return {"faults": len(self._faults.rules)}
 
 
 def _add_workers(tx: Transaction, given: Given) -> Any:
-    """Enter workers: ``{"count": 3, "country": "US"}``."""
+    """Create workers: ``{"count": 3, "country": "US"}``."""
     count, name = int(given.pop("count", 1)), str(given.pop("name", "emulated"))
     return {"worker_ids": [add_worker(tx, name, **given).worker_id for _ in range(count)]}
 
 
 def _submit(tx: Transaction, given: Given) -> Any:
-    """Let a worker submit: ``answer`` is XML, or ``fields`` are those of a form."""
+    """Submit as a worker: ``answer`` is XML, or ``fields`` are those of a form."""
     return _assignment(submit(tx, given["worker_id"], given["assignment_id"], _answer_of(given)))
 
 
 def _work(tx: Transaction, given: Given) -> Any:
-    """Let workers accept and submit HITs in one transaction: ``{"hit_ids": [...], "worker_ids": [...]}``."""
+    """Accept and submit HITs as workers, in one transaction: ``{"hit_ids": [...], "worker_ids": [...]}``."""
     answer, made = _answer_of(given), []
     for hit_id in given["hit_ids"]:
         for worker_id in given["worker_ids"]:
@@ -299,7 +299,7 @@ STEPS: Mapping[str, Step] = {  # what workers and the host do, each in a transac
 
 
 def emulator_key(endpoint: MTurkService, host_key: bytes, *, budget: int) -> IssuedKey:
-    """Return the key of the requester "emulator", made with a budget the first time; told again at every start."""
+    """Return the key of the requester "emulator", which is created with a budget at the first start."""
 
     def find_or_issue(tx: Transaction) -> IssuedKey:
         query = (

@@ -1,4 +1,4 @@
-"""An endpoint: its store, its clock and its rules, and each unit of work as one transaction."""
+"""An endpoint: its store, clock and rules, transactions, and changes that fall due."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Clock = Callable[[], float]  # seconds since 1970
 
 
 class MTurkService:
-    """A store together with its clock and rules; every piece of work finds all done that time alone does."""
+    """Runs work in transactions on a store, after the changes that have fallen due."""
 
     def __init__(self, store: EndpointStore, *, clock: Clock, rules: HostRules, alone: bool = True) -> None:
         self.store = store
@@ -32,15 +32,15 @@ class MTurkService:
         self.alone = alone
 
     def change_rules(self, **changes: object) -> None:
-        """Put other rules in force."""
+        """Change the rules."""
         self.rules = replace(self.rules, **changes)  # type: ignore[arg-type]
 
     def call(self, work: Callable[[Transaction], T]) -> T:
-        """Carry out ``work`` and return its result when it is on disk."""
+        """Run ``work`` in a transaction and return its result when it is on disk."""
         return self.store.call(partial(self._in_transaction, work))
 
     async def run(self, work: Callable[[Transaction], T]) -> T:
-        """Carry out ``work`` without blocking the event loop."""
+        """Run ``work`` as :meth:`call` does, without blocking the event loop."""
         return await self.store.run(partial(self._in_transaction, work))
 
     def _in_transaction(self, work: Callable[[Transaction], T], connection: Connection) -> T:
@@ -66,7 +66,7 @@ DUE_HITS = (
 
 
 def apply_due_changes(tx: Transaction) -> None:
-    """Carry out all that was due until now; what that makes due in turn is carried out too."""
+    """Apply all changes that are due, and those that become due thereby."""
     while due := _due(tx):
         for at, kind, name in due:
             if kind == "assignment":
@@ -76,7 +76,7 @@ def apply_due_changes(tx: Transaction) -> None:
 
 
 def _due(tx: Transaction) -> list[tuple[float, str, str]]:
-    """Return when, what and its id; of two lists cut off at a length, only what comes before the cut."""
+    """Return due time, kind and id of due changes; if a list was cut off, only those before the cut."""
     works = [(at, "assignment", name) for at, name in tx.connection.execute(DUE_ASSIGNMENTS, {"now": tx.now})]
     finished = [(at, "hit", name) for at, name in tx.connection.execute(DUE_HITS, {"now": tx.now})]
     cut = min((found[-1][0] for found in (works, finished) if len(found) == AT_ONCE), default=tx.now)
