@@ -16,7 +16,7 @@ from mturk import records
 from mturk.answers import AnswerRefused, XMLRefused, answer_pairs, read_answers
 from mturk.eligibility import exclude
 from mturk.endpoints import MTurkEndpoint
-from mturk.form_answers import read_submission
+from mturk.hit_forms import read_submission
 from mturk.records import APPROVED, RECEIPT_FIELD, REJECTED, SOURCE, STATUSES, SUBMITTED, claim_name, make_receipt
 from mturk.replies import entries, fetch, pages
 from spa.errors import PlatformError

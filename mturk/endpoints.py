@@ -1,16 +1,22 @@
-"""The endpoint of the MTurk protocol, and boto3 clients for it.
+"""The endpoint of the MTurk protocol, boto3 clients for it, and the origins of its worker site.
 
 Amazon's own service closed on 30 September 2026, so there is no default endpoint, and Amazon's hosts are refused
-before anything is sent.
+before anything is sent. The protocol does not name the origins that show HITs and receive submissions, since MTurk had
+one worker site: an endpoint of ``spa mturk serve`` publishes them at a well-known URL, and those of other endpoints are
+named in the study file.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from functools import cached_property
+from json import JSONDecodeError
 from typing import Any
 from urllib.parse import urlsplit
+
+import httpx2
 
 from spa.addresses import is_loopback_host
 from spa.errors import PlatformError, how_to_install
@@ -104,3 +110,39 @@ def _client(session: Any, url: str, *, mode: str, attempts: int) -> Any:
             f"boto3 cannot make a client for {url}: {error}; if this release no longer knows mturk, "
             "install an older one"
         ) from error
+
+
+SITES_PATH = "/.well-known/hit-sites"
+ORIGIN = re.compile(r"https?://[^/?#\s@\"';,]{1,200}", re.ASCII)
+MOST_SITES = 8  # origins
+LARGEST_REPLY = 10_000  # bytes
+SITES_SECONDS = 10.0
+
+
+def fetch_sites(endpoint: MTurkEndpoint) -> tuple[str, ...]:
+    """Fetch the origins of an endpoint's worker site; none if it does not publish them.
+
+    Raises
+    ------
+    PlatformError
+        If the endpoint does not answer, or not with origins.
+    """
+    try:
+        answer = httpx2.get(endpoint.origin + SITES_PATH, timeout=SITES_SECONDS)
+    except httpx2.HTTPError as error:
+        raise PlatformError(
+            f"{endpoint.origin}: does not answer ({error or type(error).__name__}); is it running?"
+        ) from error
+    if answer.status_code != 200 or "json" not in answer.headers.get("content-type", ""):
+        return ()
+    try:
+        found = answer.json()["sites"] if len(answer.content) <= LARGEST_REPLY else None
+    except (JSONDecodeError, KeyError, TypeError, UnicodeDecodeError):
+        found = None
+    if (
+        not isinstance(found, list)
+        or len(found) > MOST_SITES
+        or not all(isinstance(one, str) and ORIGIN.fullmatch(one) for one in found)
+    ):
+        raise PlatformError(f"{endpoint.origin}{SITES_PATH}: expected up to {MOST_SITES} origins, got something else")
+    return tuple(dict.fromkeys(found))

@@ -13,14 +13,13 @@ from sqlalchemy import Connection
 
 from mturk import records
 from mturk.eligibility import ensure_family_type, requirements
-from mturk.endpoints import MTurkEndpoint
+from mturk.endpoints import MTurkEndpoint, fetch_sites
 from mturk.fees import CENT, HitCostEstimate, assignment_fee, estimate, format_money, parse_money, split
-from mturk.hit_page import ENTRY_PATH, render_hit_page
+from mturk.hit_forms import ENTRY_PATH, render_hit_page
 from mturk.idempotent_calls import KIND
 from mturk.questions import LARGEST_QUESTION, ExternalQuestion, HTMLQuestion, question_size, render_question
 from mturk.replies import MTurkReply, call, entries, fetch
 from mturk.settings import MTurkTable, minutes_allowed
-from mturk.sites import fetch_sites
 from spa.errors import PlatformError, StudyError
 from spa.forms.effort import minutes_of
 from spa.live import is_live

@@ -17,7 +17,7 @@ from fastapi import FastAPI
 from fastapi.responses import HTMLResponse, Response
 
 from mturk import records
-from mturk.hit_page import ENTRY_PATH
+from mturk.hit_forms import ENTRY_PATH
 from mturk.questions import PREVIEW_ID, SUBMIT_PATH
 from mturk.records import RECEIPT_FIELD, SOURCE, claim_name, make_receipt
 from mturk.settings import MTurkTable, minutes_allowed, read_settings

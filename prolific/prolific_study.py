@@ -18,7 +18,7 @@ from prolific.idempotent_calls import IdempotentProlificCalls
 from prolific.offer import SessionOffer, offer_of
 from prolific.settings import ProlificTable, read_table
 from prolific.study_ids import SOURCE, study_of
-from spa.commands.options import StudyLocation
+from spa.commands.options import StudyLocation, announce
 from spa.commands.workspace import Workspace, open_workspace
 from spa.errors import StudyError
 from spa.responses.run_lock import exclusive_run
@@ -102,12 +102,10 @@ def open_prolific_study(
     *,
     alone: bool = False,
     offline: bool = False,
-    announce: Callable[[str], None] = lambda line: None,
 ) -> Iterator[ProlificStudy]:
     """Open a study for the commands.
 
-    ``alone`` keeps other commands from changing the platform meanwhile, ``offline`` accepts a missing token, and
-    ``announce`` gets a line about each long wait.
+    ``alone`` keeps other commands from changing the platform meanwhile; ``offline`` accepts a missing token.
 
     Raises
     ------

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -31,11 +30,10 @@ log = logging.getLogger("uvicorn.error")
 class ProtocolHandler:
     """Authenticates, checks and executes requests of the protocol."""
 
-    def __init__(self, endpoint: MTurkService, host_key: bytes, *, wall: Callable[[], float] = time.time) -> None:
+    def __init__(self, endpoint: MTurkService, host_key: bytes) -> None:
         protocol.service()  # a missing model is reported when the endpoint starts
         self._endpoint = endpoint
         self._host_key = host_key
-        self._wall = wall
 
     async def handle(self, request: Request) -> Response:
         """Respond to a request after its changes are on disk."""
@@ -54,7 +52,7 @@ class ProtocolHandler:
 
     async def _answer(self, received: SignedRequest) -> Answer:
         operation = protocol.operation_named(received.headers.get("x-amz-target", ""))
-        key_id = verify(received, secret_of=self._secret_of, now=self._wall())
+        key_id = verify(received, secret_of=self._secret_of, now=time.time())
         given = protocol.read_request(operation, received.body)
         protocol.check_limits(given)
         if "Notification" in given:

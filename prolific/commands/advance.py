@@ -32,7 +32,7 @@ def advance(location: StudyLocation, every: float | None, stops: bool, yes: bool
     from spa.responses.run_lock import AlreadyRunning
 
     def look() -> bool:
-        with open_prolific_study(location, alone=True, announce=announce) as prolific_study:
+        with open_prolific_study(location, alone=True) as prolific_study:
             return _advance(prolific_study, stops=stops, yes=yes, as_json=as_json)
 
     passing = (Unanswered, Unreachable, AlreadyRunning)

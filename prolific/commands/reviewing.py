@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from prolific.commands.shared import study_options, yes_option
-from spa.commands.options import StudyLocation, announce, json_option, print_json
+from spa.commands.options import StudyLocation, json_option, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +43,7 @@ def approve(
     from spa.platforms.review import decided_by_reviewers, lines_to_look_at
 
     sessions = []
-    with open_prolific_study(location, alone=True, announce=announce) as prolific_study:
+    with open_prolific_study(location, alone=True) as prolific_study:
         prolific_study.need_study(1)
         decided = decided_by_reviewers(prolific_study.store)
         for session in prolific_study.created():
@@ -123,7 +123,7 @@ def reject(location: StudyLocation, propose: Path | None, decided: Path | None, 
 
     if (propose is None) == (decided is None):
         raise click.UsageError("expected either --propose or --from")
-    with open_prolific_study(location, alone=True, announce=announce) as prolific_study:
+    with open_prolific_study(location, alone=True) as prolific_study:
         known = {
             submission_id: (one.session, facts)
             for one in look_at_all(prolific_study)
@@ -195,7 +195,7 @@ def bonus(
 
     if [listed is not None, completion, decided].count(True) != 1:
         raise click.UsageError("expected one of --from, --completion and --decided")
-    with open_prolific_study(location, alone=True, announce=announce) as prolific_study:
+    with open_prolific_study(location, alone=True) as prolific_study:
         prolific_study.need_study(1)
         payer, currency = ProlificBonusPayer(prolific_study), prolific_study.offer.currency
         payer.settle(settlement)

@@ -114,7 +114,7 @@ def start(tx: RequestTransaction, submission_id: str) -> Submission:
     return row
 
 
-def complete(tx: RequestTransaction, submission_id: str, code: str | None, *, actor: str = "participant") -> Submission:
+def complete(tx: RequestTransaction, submission_id: str, code: str | None) -> Submission:
     """Complete a submission with the code entered; ``None`` for a participant who has none.
 
     A submission with an unknown code, or none, waits for review.
@@ -126,21 +126,21 @@ def complete(tx: RequestTransaction, submission_id: str, code: str | None, *, ac
     entered = NO_CODE if code is None else code
     row = tx.update(schema.submissions, row.id, entered_code=entered, completed_at=tx.now)
     if tx.behaviour.processing_status:
-        tx.schedule("leave_processing", [row.id, code, actor])
+        tx.schedule("leave_processing", [row.id, code])
         return set_status(tx, row, "PROCESSING")
-    return _apply_code(tx, row, code, actor)
+    return _apply_code(tx, row, code)
 
 
-def leave_processing(tx: RequestTransaction, submission_id: str, code: str | None, actor: str) -> None:
+def leave_processing(tx: RequestTransaction, submission_id: str, code: str | None) -> None:
     """Apply the code of a submission at the end of the status PROCESSING."""
     row = find(tx, submission_id)
     if row.status == "PROCESSING":
-        _apply_code(tx, row, code, actor)
+        _apply_code(tx, row, code)
 
 
-def _apply_code(tx: RequestTransaction, row: Submission, code: str | None, actor: str) -> Submission:
+def _apply_code(tx: RequestTransaction, row: Submission, code: str | None) -> Submission:
     codes = studies.find(tx, row.study_id).body["completion_codes"]
-    known = (one["actions"] for one in codes if one["code"] == code and one["actor"] == actor)
+    known = (one["actions"] for one in codes if one["code"] == code and one["actor"] == "participant")
     return apply_code_actions(tx, row, next(known, []))
 
 

@@ -18,7 +18,7 @@ from fastapi import FastAPI
 from prolific.emulator.app import create_app as create_platform
 from prolific.emulator.contract import Contract
 from prolific.emulator.platform import Platform
-from prolific.emulator.webhook_delivery import deliver_webhooks
+from prolific.emulator.webhooks import deliver_webhooks
 from prolific.routes import mount_with
 from spa.commands.workspace import Workspace, open_workspace
 from spa.errors import PlatformError

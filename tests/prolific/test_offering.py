@@ -12,8 +12,8 @@ import pytest
 
 from prolific.api.problems import ProlificError
 from prolific.api.records import ParticipantFilter
-from prolific.checklist import description_problems
 from prolific.offer import least_maximum
+from prolific.plan import description_problems
 from prolific.screening import requirements_of, resolve
 from prolific.settings import read_table
 from spa.errors import StudyError

@@ -18,7 +18,7 @@ from mturk.endpoint.site.handlers import Answer, SiteHandlers, Visit, make_link,
 from mturk.endpoint.site.rendering import send_asset
 from mturk.endpoint.site.security import SITE_HEADERS
 from mturk.endpoint.site.settings import SiteSettings
-from mturk.sites import ADDRESS, write_sites
+from mturk.endpoints import SITES_PATH
 from spa.errors import ResponseError
 from spa.server.http_server import Listener, run
 from spa.server.security_headers import SecurityHeaders, content_policy
@@ -59,12 +59,12 @@ def add_site(app: FastAPI, endpoint: MTurkService, settings: SiteSettings) -> No
         app.add_route(path, route, methods=[method])
     for path, method, show in PAGES:
         app.add_route(path, partial(handlers.for_worker, show), methods=[method])
-    sites = write_sites(settings.site_url, settings.frame_url)
+    sites = {"sites": [settings.site_url, settings.frame_url]}
 
     async def tell_sites(request: Request) -> Response:
         return JSONResponse(sites)
 
-    app.add_route(ADDRESS, tell_sites, methods=["GET"])
+    app.add_route(SITES_PATH, tell_sites, methods=["GET"])
     app.add_middleware(SecurityHeaders, policy=content_policy, headers=SITE_HEADERS)
     for error in (HTTPException, MTurkRequestError, ResponseError):
         app.add_exception_handler(error, handlers.failed)

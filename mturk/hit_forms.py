@@ -1,18 +1,52 @@
-"""Reading the submission of a HIT that contains its form: untrusted XML, validated by the study's own rules."""
+"""A form as the page of a HIT, and reading its submission: untrusted XML, validated by the study's own rules."""
 
 from __future__ import annotations
 
 import json
+from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, replace
+from functools import cache
+from importlib.resources import files
 
 from mturk.answers import AnswerRefused, XMLRefused, answer_pairs, read_answers
-from mturk.hit_page import FORM_FIELD, RESERVED
+from mturk.safe_xml import without_forbidden
 from spa.forms.form import ConfirmationTarget, Form, Page, ScreeningTarget
+from spa.forms.html import Posting, render_whole
+from spa.forms.texts import Texts
 from spa.responses.answers import NO_ANSWER, parse_answers, payload_from_pairs, unknown_keys, verbatim
 from spa.responses.outcomes import COMPLETED, NO_CONSENT, SCREENED_OUT, Outcome
-from spa.responses.reading_evidence import READING, parse_exposure
+from spa.responses.reading_evidence import READING, minimum_seconds, parse_exposure
 from spa.responses.submission import Missing, Response
+
+FORM_FIELD = "spa_form"  # which assignment of the study the form is of; sent beside the answers
+RESERVED = ("assignmentId", "hitId", "turkSubmitTo", "workerId")  # fields that belong to the protocol
+ENTRY_PATH = "/hit"  # of the survey server
+
+
+def render_hit_page(form: Form, texts: Texts, *, origins: tuple[str, ...], seconds_per_100_words: float = 0.0) -> str:
+    """Render a whole form as one HTML page that posts its answers, without characters that XML forbids.
+
+    Parameters
+    ----------
+    form, texts
+        The form that the survey server and LLMs get, and the texts of its language.
+    origins : tuple of str
+        Sites that the page may post to; the frame's URL chooses among them.
+    seconds_per_100_words : float
+        Minimum time on screen of each output, as on the survey server; 0: reading is not measured.
+    """
+    posting = Posting(script=_script(), origins=origins, fields={"assignmentId": "", FORM_FIELD: form.assignment_id})
+    least = None
+    if seconds_per_100_words:
+        least = dict(ChainMap(*(minimum_seconds(page, seconds_per_100_words) for page in form.pages)))
+    return without_forbidden(render_whole(form, texts, posting=posting, minimum_seconds=least))
+
+
+@cache
+def _script() -> str:
+    return (files("mturk") / "pages" / "hit.js").read_text(encoding="utf-8")
+
 
 UNREADABLE = "hit"  # the page of XML that cannot be read; no page of a form is called so
 OURS = {*RESERVED, FORM_FIELD, READING}  # fields that are no answers
