@@ -31,6 +31,11 @@ CLOSED = (
 CONNECT_SECONDS = 10
 READ_SECONDS = 60
 READ_ATTEMPTS = 8
+SITES_PATH = "/.well-known/hit-sites"
+ORIGIN = re.compile(r"https?://[^/?#\s@\"';,]{1,200}", re.ASCII)
+MOST_SITES = 8  # origins
+LARGEST_REPLY = 10_000  # bytes
+SITES_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -110,13 +115,6 @@ def _client(session: Any, url: str, *, mode: str, attempts: int) -> Any:
             f"boto3 cannot make a client for {url}: {error}; if this release no longer knows mturk, "
             "install an older one"
         ) from error
-
-
-SITES_PATH = "/.well-known/hit-sites"
-ORIGIN = re.compile(r"https?://[^/?#\s@\"';,]{1,200}", re.ASCII)
-MOST_SITES = 8  # origins
-LARGEST_REPLY = 10_000  # bytes
-SITES_SECONDS = 10.0
 
 
 def fetch_sites(endpoint: MTurkEndpoint) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ RATE_OF_MANY = Decimal("0.40")
 MASTERS_RATE = Decimal("0.05")
 MANY = 10  # assignments of one HIT from which the higher rate holds
 MONEY = re.compile(r"[0-9]{1,9}(\.[0-9]{0,2})?", re.ASCII)
+MOST_ASSIGNMENTS = 1_000_000_000  # of one HIT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,9 +105,6 @@ def _fee(exact: Decimal, rules: FeeRules) -> Decimal:
     if rules == "none":
         return Decimal("0.00")
     return max(CENT, exact.quantize(CENT, rounding=ROUND_HALF_UP))
-
-
-MOST_ASSIGNMENTS = 1_000_000_000  # of one HIT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,10 @@ from spa.responses.submission import Missing, Response
 FORM_FIELD = "spa_form"  # which assignment of the study the form is of; sent beside the answers
 RESERVED = ("assignmentId", "hitId", "turkSubmitTo", "workerId")  # fields that belong to the protocol
 ENTRY_PATH = "/hit"  # of the survey server
+UNREADABLE = "hit"  # the page of XML that cannot be read; no page of a form is called so
+OURS = {*RESERVED, FORM_FIELD, READING}  # fields that are no answers
+MOST_NAMED = 3  # unusable answers that a problem names
+LONGEST = 120  # characters of one reason
 
 
 def render_hit_page(form: Form, texts: Texts, *, origins: tuple[str, ...], seconds_per_100_words: float = 0.0) -> str:
@@ -46,12 +50,6 @@ def render_hit_page(form: Form, texts: Texts, *, origins: tuple[str, ...], secon
 @cache
 def _script() -> str:
     return (files("mturk") / "pages" / "hit.js").read_text(encoding="utf-8")
-
-
-UNREADABLE = "hit"  # the page of XML that cannot be read; no page of a form is called so
-OURS = {*RESERVED, FORM_FIELD, READING}  # fields that are no answers
-MOST_NAMED = 3  # unusable answers that a problem names
-LONGEST = 120  # characters of one reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ from spa.study.stopping import planned_places
 
 if TYPE_CHECKING:
     from mturk.hit_study import HitStudy
+GONE = "Gone"  # no longer listed: disposed of, here or by the endpoint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +79,6 @@ def look(hit_study: HitStudy) -> HitRecruitment:
         open_hits=tuple(open_hits),
         plan=make_plan(hit_study, annotators=offered_places(published) + wave.places),
     )
-
-
-GONE = "Gone"  # no longer listed: disposed of, here or by the endpoint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

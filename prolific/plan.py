@@ -25,6 +25,10 @@ ALLOWED = frozenset({"b", "i", "em", "strong", "s", "u", "h1", "h2", "ol", "ul",
 PERSONAL = re.compile(
     r"\b(e-?mail( address)?|phone number|full name|your name|home address|passport|social security)\b", re.I
 )
+COMFORTABLE = 3  # eligible people for each place
+FEWEST_COUNTED = 25  # below this the platform counts 0
+SECONDS = 10.0
+UNSAID = "https://not-said.invalid"
 
 
 class _Reader(HTMLParser):
@@ -65,8 +69,6 @@ def description_problems(description: str) -> list[str]:
 
 
 State = Literal["ok", "problem", "unknown"]
-COMFORTABLE = 3  # eligible people for each place
-FEWEST_COUNTED = 25  # below this the platform counts 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,9 +206,6 @@ def check_balance(offer: SessionOffer, estimate: StudyCostEstimate) -> Checklist
     return check("balance", problem, f"{money(have, offer.currency)} covers {money(need, offer.currency)}")
 
 
-SECONDS = 10.0
-
-
 def address_problem(public_url: str, fingerprint: str, *, allow_http: bool) -> str | None:
     """Return what is wrong with the survey server's public URL; ``None`` where it serves the study.
 
@@ -233,9 +232,6 @@ def address_problem(public_url: str, fingerprint: str, *, allow_http: bool) -> s
     if not isinstance(opened, dict) or opened.get("verifies") is not True:
         return f"{public_url} cannot ask Prolific who comes; set PROLIFIC_API_TOKEN where `spa serve` runs"
     return None
-
-
-UNSAID = "https://not-said.invalid"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,6 +60,7 @@ REMEDIES: Mapping[Kind, str] = {
     "unknown_status": "a status that this version does not know: look at it on Prolific; neither approved nor rejected "
     "from here",
 }
+REASONS = {RETURNED: GAVE_BACK, TIMED_OUT: LATE, REJECTED: "rejected", SCREENED_OUT: "screened_out"}
 
 
 def platform_submission(record: SubmissionRecord) -> PlatformSubmission:
@@ -71,9 +72,6 @@ def platform_submission(record: SubmissionRecord) -> PlatformSubmission:
         standing=STANDINGS.get(record.status, "unknown"),
         code=None if record.code in NO_CODES else record.code,
     )
-
-
-REASONS = {RETURNED: GAVE_BACK, TIMED_OUT: LATE, REJECTED: "rejected", SCREENED_OUT: "screened_out"}
 
 
 def release_gone(store: Store, record: SubmissionRecord, *, now: float) -> bool:

@@ -31,6 +31,14 @@ from spa.server.form_posts import read_body
 from spa.server.survey_context import SurveyContext
 
 WINDOW_SECONDS = 300.0
+log = logging.getLogger("uvicorn.error")
+KIND = "prolific event"  # in the journal; scope "event", key is the event's id
+SCOPE = "event"
+LARGEST = 100_000  # bytes
+LONGEST_ID = 200
+ASK_AGAIN_SECONDS = 60.0
+SUBMISSION_CHANGED = "submission.status.change"
+EVENTS = (SUBMISSION_CHANGED, "study.status.change")
 
 
 def signature(secret: str, timestamp: str, body: bytes) -> str:
@@ -59,15 +67,6 @@ def is_recent(timestamp: str, now: float) -> bool:
     except ValueError:
         return False
     return any(abs(now - value) <= WINDOW_SECONDS for value in (seconds, seconds / 1000))
-
-
-log = logging.getLogger("uvicorn.error")
-KIND = "prolific event"  # in the journal; scope "event", key is the event's id
-SCOPE = "event"
-LARGEST = 100_000  # bytes
-LONGEST_ID = 200
-ASK_AGAIN_SECONDS = 60.0
-SUBMISSION_CHANGED = "submission.status.change"
 
 
 async def raw_body(request: Request) -> bytes:
@@ -159,9 +158,6 @@ class WebhookReceiver:
             log.error("%s", error)
             return "left to collect"
         return "released" if release_gone(self._context.store, record, now=self._context.clock()) else "noted"
-
-
-EVENTS = (SUBMISSION_CHANGED, "study.status.change")
 
 
 def hook_address(public_url: str) -> str:

@@ -22,6 +22,14 @@ LARGEST_CELL = 10_000_000  # characters; a whole page may stand in an Input colu
 DEEPEST = 6  # levels of JSON in one answer
 ANSWER = "Answer."
 UNREADABLE = "Answer.(unreadable)"  # why an answer's XML could not be read
+SHOWN = 60  # characters of an answer that could not be read
+KEY_BYTES = 32
+KEY = f"a key of {KEY_BYTES} bytes in hexadecimal digits"
+TRUE = ("true", "on", "1", "yes")
+WINNERS = ("x", "y", "tie")
+WHOLE = ("sample", "exposure", "position")
+REJECTED = "Rejected"
+EMPTY = "no answer"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,16 +163,6 @@ def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-SHOWN = 60  # characters of an answer that could not be read
-KEY_BYTES = 32
-KEY = f"a key of {KEY_BYTES} bytes in hexadecimal digits"
-TRUE = ("true", "on", "1", "yes")
-WINNERS = ("x", "y", "tie")
-WHOLE = ("sample", "exposure", "position")
-REJECTED = "Rejected"
-EMPTY = "no answer"
 
 
 class UnreadableCell(Exception):

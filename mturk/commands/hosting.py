@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mturk.endpoint.transaction import Transaction
 
 endpoint_store_option = click.option("--store", required=True, metavar="PATH|URL", help="Store of the endpoint.")
+MOST = 10_000  # invitations in one call; more is probably a typing error
 
 
 @click.group(epilog="Example: spa mturk keys add lab --store lab.sqlite --budget 500")
@@ -202,9 +203,6 @@ def ledger(store: str, kind: str, since: datetime | None) -> None:
 def _plain(value: object) -> object:
     """Return a cell that a spreadsheet does not read as a formula."""
     return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
-
-
-MOST = 10_000  # invitations in one call; more is probably a typing error
 
 
 @click.command(

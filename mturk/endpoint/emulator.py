@@ -37,6 +37,8 @@ from spa.errors import PlatformError, SpaError
 Kind = Literal["throttle", "error_before", "error_after", "drop_before", "drop_after", "slow"]
 KINDS: tuple[str, ...] = get_args(Kind)
 EVERY_OPERATION = "*"
+CLOCK = "emulator clock"
+PLAYER = "emulator"
 
 
 class FaultRule(BaseModel):
@@ -134,8 +136,6 @@ def _refusal(error: MTurkRequestError) -> Response:
 
 Given = dict[str, Any]
 Step = Callable[[Transaction, Given], Any]
-CLOCK = "emulator clock"
-PLAYER = "emulator"
 
 
 @dataclass(slots=True, kw_only=True)

@@ -18,6 +18,7 @@ from mturk.fees import FeeRules
 from spa.errors import PlatformError
 
 MOST = 100_000_000  # cents; a larger amount is probably a typing error
+SIGNED = re.compile(r"(-?)([0-9][0-9.]*)", re.ASCII)
 
 
 def parse_money(text: str, parameter: str) -> int:
@@ -58,9 +59,6 @@ def reward_fee(cents: int, *, maximum: int, masters: bool, rules: FeeRules) -> i
 def bonus_fee(cents: int, *, rules: FeeRules) -> int:
     """Return the fee for one bonus, in cents."""
     return int(fees.bonus_fee(Decimal(cents) / 100, rules=rules) * 100)
-
-
-SIGNED = re.compile(r"(-?)([0-9][0-9.]*)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

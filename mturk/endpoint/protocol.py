@@ -24,6 +24,26 @@ MOST_BYTES = 1_000_000  # of a request; 65,535 bytes of a question may grow sixf
 LONG = 2**63
 FAR = 253_402_300_800  # seconds since 1970: the year 10000
 INTEGER = 2**31
+LENGTHS: Mapping[str, tuple[int, int]] = {  # characters
+    "Title": (1, 128),
+    "Description": (1, 2000),
+    "Keywords": (0, 1000),
+    "RequesterAnnotation": (0, 255),
+    "Subject": (1, 200),
+    "MessageText": (1, 4096),
+    "Name": (1, 200),
+    "Reason": (1, 1024),
+    "RequesterFeedback": (0, 1024),
+}
+RANGES: Mapping[str, tuple[int, int]] = {
+    "AssignmentDurationInSeconds": (30, 31_536_000),
+    "LifetimeInSeconds": (30, 31_536_000),
+    "AutoApprovalDelayInSeconds": (0, 2_592_000),
+    "MaxAssignments": (1, 1_000_000_000),
+    "NumberOfAdditionalAssignments": (1, 1_000_000_000),
+    "RetryDelayInSeconds": (0, 31_536_000),
+}
+AUTO_APPROVAL_DELAY = 2_592_000  # seconds, where it is not given
 
 
 @cache
@@ -152,28 +172,6 @@ def _without_none(value: Any) -> Any:
 
 def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number")
-
-
-LENGTHS: Mapping[str, tuple[int, int]] = {  # characters
-    "Title": (1, 128),
-    "Description": (1, 2000),
-    "Keywords": (0, 1000),
-    "RequesterAnnotation": (0, 255),
-    "Subject": (1, 200),
-    "MessageText": (1, 4096),
-    "Name": (1, 200),
-    "Reason": (1, 1024),
-    "RequesterFeedback": (0, 1024),
-}
-RANGES: Mapping[str, tuple[int, int]] = {
-    "AssignmentDurationInSeconds": (30, 31_536_000),
-    "LifetimeInSeconds": (30, 31_536_000),
-    "AutoApprovalDelayInSeconds": (0, 2_592_000),
-    "MaxAssignments": (1, 1_000_000_000),
-    "NumberOfAdditionalAssignments": (1, 1_000_000_000),
-    "RetryDelayInSeconds": (0, 31_536_000),
-}
-AUTO_APPROVAL_DELAY = 2_592_000  # seconds, where it is not given
 
 
 def check_limits(given: Mapping[str, Any]) -> None:

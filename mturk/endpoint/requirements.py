@@ -15,6 +15,23 @@ ADULT = "00000000000000000060"
 MASTERS = "2F1QJWKUDD8XADTFD2Q0G6UTO95ALH"
 MASTERS_SANDBOX = "2ARFPLSP75KLA8M8DH1HTEQVJT3SY6"
 ALL_MASTERS = (MASTERS, MASTERS_SANDBOX)
+MOST = 10  # requirements of a HIT type
+MOST_INTEGERS, MOST_LOCALES = 15, 30  # of In and NotIn
+SETS = ("In", "NotIn")
+BARE = ("Exists", "DoesNotExist")
+GUARDED: Mapping[str, tuple[Action, ...]] = {
+    "Accept": ("Accept",),
+    "PreviewAndAccept": ("Preview", "Accept"),
+    "DiscoverPreviewAndAccept": ("Discover", "Preview", "Accept"),
+}
+COMPARE: Mapping[str, Callable[[int, int], bool]] = {
+    "LessThan": lambda value, bound: value < bound,
+    "LessThanOrEqualTo": lambda value, bound: value <= bound,
+    "GreaterThan": lambda value, bound: value > bound,
+    "GreaterThanOrEqualTo": lambda value, bound: value >= bound,
+    "EqualTo": lambda value, bound: value == bound,
+    "NotEqualTo": lambda value, bound: value != bound,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,23 +66,6 @@ def asks_for_masters(requirements: Iterable[Mapping[str, Any]]) -> bool:
 
 Requirement = Mapping[str, Any]  # as it travels
 Action = Literal["Discover", "Preview", "Accept"]
-MOST = 10  # requirements of a HIT type
-MOST_INTEGERS, MOST_LOCALES = 15, 30  # of In and NotIn
-SETS = ("In", "NotIn")
-BARE = ("Exists", "DoesNotExist")
-GUARDED: Mapping[str, tuple[Action, ...]] = {
-    "Accept": ("Accept",),
-    "PreviewAndAccept": ("Preview", "Accept"),
-    "DiscoverPreviewAndAccept": ("Discover", "Preview", "Accept"),
-}
-COMPARE: Mapping[str, Callable[[int, int], bool]] = {
-    "LessThan": lambda value, bound: value < bound,
-    "LessThanOrEqualTo": lambda value, bound: value <= bound,
-    "GreaterThan": lambda value, bound: value > bound,
-    "GreaterThanOrEqualTo": lambda value, bound: value >= bound,
-    "EqualTo": lambda value, bound: value == bound,
-    "NotEqualTo": lambda value, bound: value != bound,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,19 @@ from mturk.endpoint.transaction import HostRules, Transaction
 
 T = TypeVar("T")
 Clock = Callable[[], float]  # seconds since 1970
+AT_ONCE = 500
+DUE_ASSIGNMENTS = (
+    select(assignments.c.due_at, assignments.c.assignment_id)
+    .where(assignments.c.due_at <= bindparam("now"))
+    .order_by(assignments.c.due_at, assignments.c.number)
+    .limit(AT_ONCE)
+)
+DUE_HITS = (
+    select(hits.c.due_at, hits.c.hit_id)
+    .where(hits.c.due_at <= bindparam("now"))
+    .order_by(hits.c.due_at, hits.c.number)
+    .limit(AT_ONCE)
+)
 
 
 class MTurkService:
@@ -48,21 +61,6 @@ class MTurkService:
         if self.alone:  # a command beside a server leaves to it what time does
             apply_due_changes(tx)
         return work(tx)
-
-
-AT_ONCE = 500
-DUE_ASSIGNMENTS = (
-    select(assignments.c.due_at, assignments.c.assignment_id)
-    .where(assignments.c.due_at <= bindparam("now"))
-    .order_by(assignments.c.due_at, assignments.c.number)
-    .limit(AT_ONCE)
-)
-DUE_HITS = (
-    select(hits.c.due_at, hits.c.hit_id)
-    .where(hits.c.due_at <= bindparam("now"))
-    .order_by(hits.c.due_at, hits.c.number)
-    .limit(AT_ONCE)
-)
 
 
 def apply_due_changes(tx: Transaction) -> None:

@@ -34,6 +34,8 @@ WAITS = (2.0, 10.0, 60.0, 600.0, 3600.0, 14_400.0, 43_200.0)  # seconds before t
 TIMEOUT = 10.0  # seconds
 AT_ONCE = 50
 SIGNATURE = "X-Spa-Signature"
+SECONDS = 1.0
+log = logging.getLogger("uvicorn.error")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,10 +151,6 @@ def _write_outcome(row: Row[Any], problem: str | None, now: float, tx: Transacti
     else:
         next_at, outcome = now + WAITS[attempts - 1], problem
     tx.update(deliveries, deliveries.c.number == row.number, attempts=attempts, next_at=next_at, outcome=outcome)
-
-
-SECONDS = 1.0
-log = logging.getLogger("uvicorn.error")
 
 
 @contextmanager

@@ -38,6 +38,18 @@ from spa.errors import PlatformError
 
 CODE = re.compile(r"[A-Z0-9]{2}", re.ASCII)
 WORKER_ID = re.compile(r"A[A-Z0-9]{1,63}", re.ASCII)
+NOTHING = "[]"  # requirements, as JSON
+ONE_WORKER = select(workers).where(workers.c.worker_id == bindparam("name"), workers.c.closed_at.is_(None))
+BLOCKS = select(blocks.c.requester_id).where(blocks.c.worker_id == bindparam("name"))
+GRANTED = select(qualifications.c.qualification_type_id, qualifications.c.value).where(
+    qualifications.c.worker_id == bindparam("name"), qualifications.c.status == "Granted"
+)
+COUNTS = (
+    select(assignments.c.status, func.count())
+    .where(assignments.c.worker_id == bindparam("name"), assignments.c.status.in_((APPROVED, REJECTED, SUBMITTED)))
+    .group_by(assignments.c.status)
+)
+FEW = 100  # submissions; with fewer a worker's share of approvals shows as 100 %
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,20 +109,6 @@ def known_workers(tx: Transaction) -> tuple[KnownWorker, ...]:
     """Return all workers, the oldest account first."""
     query = select(*(workers.c[name] for name in KnownWorker.__slots__)).order_by(workers.c.number)
     return tuple(KnownWorker(**row._mapping) for row in tx.connection.execute(query))
-
-
-NOTHING = "[]"  # requirements, as JSON
-ONE_WORKER = select(workers).where(workers.c.worker_id == bindparam("name"), workers.c.closed_at.is_(None))
-BLOCKS = select(blocks.c.requester_id).where(blocks.c.worker_id == bindparam("name"))
-GRANTED = select(qualifications.c.qualification_type_id, qualifications.c.value).where(
-    qualifications.c.worker_id == bindparam("name"), qualifications.c.status == "Granted"
-)
-COUNTS = (
-    select(assignments.c.status, func.count())
-    .where(assignments.c.worker_id == bindparam("name"), assignments.c.status.in_((APPROVED, REJECTED, SUBMITTED)))
-    .group_by(assignments.c.status)
-)
-FEW = 100  # submissions; with fewer a worker's share of approvals shows as 100 %
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

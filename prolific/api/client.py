@@ -29,6 +29,9 @@ from prolific.api.records import (
 from prolific.api.transport import TRIES, Transport
 
 SUBMISSIONS = "/api/v1/submissions/"
+STUDIES = "/api/v1/studies/"
+HOOKS = "/api/v1/hooks/"
+GROUPS = "/api/v1/participant-groups/"
 
 
 class ApiCalls:
@@ -84,7 +87,6 @@ class Submissions(ApiCalls):
 
 
 Transition = Literal["PUBLISH", "PAUSE", "START", "STOP"]
-STUDIES = "/api/v1/studies/"
 
 
 class Studies(ApiCalls):
@@ -159,9 +161,6 @@ class Payments(ApiCalls):
         raise ProlificError(f"Prolific: expected pay rates in {currency}, got none; does the account use {currency}?")
 
 
-HOOKS = "/api/v1/hooks/"
-
-
 class Hooks(ApiCalls):
     """The webhooks of a workspace."""
 
@@ -206,9 +205,6 @@ def _only(record: dict[str, Any]) -> dict[str, Any]:
     """Return the subscription in a response; the API's description shows it in a list as well as alone."""
     rows = record.get("results")
     return rows[0] if isinstance(rows, list) and len(rows) == 1 and isinstance(rows[0], dict) else record
-
-
-GROUPS = "/api/v1/participant-groups/"
 
 
 class Audience(ApiCalls):

@@ -18,6 +18,7 @@ from spa.commands.options import StudyLocation, every_option, json_option, print
 if TYPE_CHECKING:
     from prolific.collecting import SessionReconciliation
     from spa.journal import JournalEntry
+FACTS = {"amount": "bonuses_amount", "fees": "fees_amount", "vat": "vat_amount", "total": "total_amount"}
 
 
 @click.command(epilog="Example: spa prolific collect my-study/study.toml --every 60")
@@ -107,9 +108,6 @@ def _print_collected(found: list[SessionReconciliation], *, as_json: bool) -> No
         kinds = Counter(each.kind for each in one.differences)
         if kinds:
             click.echo("  differences: " + ", ".join(f"{kind} {n}" for kind, n in sorted(kinds.items())))
-
-
-FACTS = {"amount": "bonuses_amount", "fees": "fees_amount", "vat": "vat_amount", "total": "total_amount"}
 
 
 @click.command(epilog="Example: spa prolific journal my-study/study.toml --open")

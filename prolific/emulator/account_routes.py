@@ -15,6 +15,9 @@ from prolific.emulator.study_body import RequestBody
 from prolific.emulator.wallet import whole
 
 EMAIL = "researcher@example.org"
+WORKSPACES = "/api/v1/workspaces/"
+WORKSPACE = WORKSPACES + "{workspace_id}/"
+PROJECT = "/api/v1/projects/{project_id}/"
 
 
 class _WorkspaceBody(RequestBody):
@@ -134,9 +137,6 @@ def _change_project(tx: RequestTransaction, call: RouteRequest) -> Any:
     return _project(tx, _rename(tx, call, schema.projects, _own_project(tx, call)))
 
 
-WORKSPACES = "/api/v1/workspaces/"
-WORKSPACE = WORKSPACES + "{workspace_id}/"
-PROJECT = "/api/v1/projects/{project_id}/"
 ROUTES = (
     Route("GetUser", "GET", "/api/v1/users/me/", _user),
     Route("GetWorkspaces", "GET", WORKSPACES, lambda tx, call: paginate(tx, call, tx.rows(schema.workspaces), _short)),

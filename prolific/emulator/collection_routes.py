@@ -15,6 +15,9 @@ from prolific.emulator.routing import Route, RouteRequest
 from prolific.emulator.study_body import RequestBody
 from prolific.emulator.wallet import Cost, whole
 
+COLLECTIONS = "/api/v1/study-collections/mutually-exclusive/"
+COLLECTION = COLLECTIONS + "{id}/"
+
 
 class _CollectionBody(RequestBody):
     name: Annotated[StrictStr, Field(min_length=1)]
@@ -110,8 +113,6 @@ def _full(tx: RequestTransaction, row: Row[Any]) -> dict[str, Any]:
     return {**_short(tx, row), "estimated_cost": str(whole(cost.total)), "total_cost": str(whole(cost.total))}
 
 
-COLLECTIONS = "/api/v1/study-collections/mutually-exclusive/"
-COLLECTION = COLLECTIONS + "{id}/"
 ROUTES = (
     Route("ListMutuallyExclusiveStudyCollections", "GET", COLLECTIONS, _list),
     Route("CreateMutuallyExclusiveStudyCollection", "POST", COLLECTIONS, _create, 201),

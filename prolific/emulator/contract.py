@@ -18,6 +18,17 @@ BASE = "urn:published-description"
 METHODS = frozenset({"get", "post", "put", "patch", "delete"})
 JSON = "application/json"
 MAX_ERRORS = 5
+JOINED = "two descriptions that each forbid the other's fields are joined, so that no answer fits both"
+LISTED = "described as a list of subscriptions; programs read the id of the one that was made"
+FORBIDDEN = "the fields of a new collection are joined with a description that forbids project_id"
+EMPTY = "described as 200 without content; an answer without content has the status 204"
+LATER = {  # values that the description lacks here and has elsewhere
+    "SubmissionShort": ("PARTIALLY APPROVED", "PROCESSING"),
+    "Submission": ("PARTIALLY APPROVED", "PROCESSING"),
+    "SubmissionDetail": ("PROCESSING",),
+    "ReturnRequestedResponse": ("PARTIALLY APPROVED",),
+    "StudyShort": ("QUOTA",),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +41,6 @@ class Departure:
     instead: str | None = None  # name of the schema that holds instead; None: nothing is checked
 
 
-JOINED = "two descriptions that each forbid the other's fields are joined, so that no answer fits both"
-LISTED = "described as a list of subscriptions; programs read the id of the one that was made"
-FORBIDDEN = "the fields of a new collection are joined with a description that forbids project_id"
-EMPTY = "described as 200 without content; an answer without content has the status 204"
 DEPARTURES = (
     Departure("CreateSubscription", "201", LISTED, instead="SubscriptionDetail"),
     Departure("DeleteStudy", "204", EMPTY),
@@ -44,13 +51,6 @@ DEPARTURES = (
     Departure("UpdateMutuallyExclusiveStudyCollection", "200", JOINED),
     Departure("TransitionMutuallyExclusiveStudyCollection", "200", JOINED),
 )
-LATER = {  # values that the description lacks here and has elsewhere
-    "SubmissionShort": ("PARTIALLY APPROVED", "PROCESSING"),
-    "Submission": ("PARTIALLY APPROVED", "PROCESSING"),
-    "SubmissionDetail": ("PROCESSING",),
-    "ReturnRequestedResponse": ("PARTIALLY APPROVED",),
-    "StudyShort": ("QUOTA",),
-}
 
 
 class Contract:

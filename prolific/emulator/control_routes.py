@@ -26,6 +26,8 @@ STYLE = (
     "h1{font-size:1.4rem}.note{background:#fff4d6;padding:.6rem .9rem;border-radius:.4rem}"
     "li{margin:.5rem 0}a,button{color:#0b5cad}"
 )
+PEOPLE, STUDY, SUBMISSION = "/emulator/participants/", "/emulator/studies/{id}/", "/emulator/submissions/{id}/"
+FAULTS, BEHAVIOUR = "/emulator/faults/", "/emulator/behaviour/"
 
 
 def _show_site(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
@@ -239,8 +241,6 @@ def _step(step: Callable[[RequestTransaction, str], Row[Any]]) -> Handler:
     return lambda tx, call: _person_view(tx, step(tx, call.path["id"]))
 
 
-PEOPLE, STUDY, SUBMISSION = "/emulator/participants/", "/emulator/studies/{id}/", "/emulator/submissions/{id}/"
-FAULTS, BEHAVIOUR = "/emulator/faults/", "/emulator/behaviour/"
 ROUTES = (
     Route("JoinPlatform", "POST", PEOPLE, _join, 201),
     Route("ListPeople", "GET", PEOPLE, _list_people),

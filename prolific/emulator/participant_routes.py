@@ -17,6 +17,8 @@ from prolific.emulator.routing import Route, RouteRequest, paginate
 from prolific.emulator.study_body import RequestBody, SelectedFilter
 
 DETAILS = ("researcher_help_text", "participant_help_text", "category", "subcategory")
+GROUPS = "/api/v1/participant-groups/"
+GROUP = GROUPS + "{id}/"
 
 
 class _CountBody(RequestBody):
@@ -170,8 +172,6 @@ def _group(tx: RequestTransaction, row: Row[Any]) -> dict[str, Any]:
     }
 
 
-GROUPS = "/api/v1/participant-groups/"
-GROUP = GROUPS + "{id}/"
 ROUTES = (
     Route("GetFilters", "GET", "/api/v1/filters/", _list_filters),
     Route("GetEligibleCount", "POST", "/api/v1/eligibility-count/", _count_eligible),

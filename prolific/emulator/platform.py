@@ -27,6 +27,8 @@ from spa.errors import PlatformError
 ClockMode = Literal["manual", "real"]
 PAID_IN = 10_000_000  # cents in the wallet of a new store
 LOCK_WAIT = 10.0
+DAY = 86_400.0
+MINUTE = 60.0
 
 
 class Platform:
@@ -158,10 +160,6 @@ def _open(path: Path) -> Engine:
     engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool, pool_size=2)
     event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
     return engine
-
-
-DAY = 86_400.0
-MINUTE = 60.0
 
 
 def apply_scheduled_changes(tx: RequestTransaction) -> None:

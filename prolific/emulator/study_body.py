@@ -29,6 +29,12 @@ CODE_TYPES = Literal[
     "COMPLETED", "FAILED_ATTENTION_CHECK", "FOLLOW_UP_STUDY", "GIVE_BONUS", "INCOMPATIBLE_DEVICE", "NO_CONSENT",
     "OTHER", "FIXED_SCREENOUT",
 ]  # fmt: skip
+BESIDE = {
+    "ADD_TO_PARTICIPANT_GROUP": {"participant_group"},
+    "REMOVE_FROM_PARTICIPANT_GROUP": {"participant_group"},
+    "FIXED_SCREEN_OUT_PAYMENT": {"fixed_screen_out_reward", "slots"},
+    "REQUEST_RETURN": {"return_reason"},
+}
 
 
 def _whole(value: Any) -> Any:
@@ -46,14 +52,6 @@ class RequestBody(BaseModel):
     """A request body, in which unknown fields are errors."""
 
     model_config = ConfigDict(extra="forbid")
-
-
-BESIDE = {
-    "ADD_TO_PARTICIPANT_GROUP": {"participant_group"},
-    "REMOVE_FROM_PARTICIPANT_GROUP": {"participant_group"},
-    "FIXED_SCREEN_OUT_PAYMENT": {"fixed_screen_out_reward", "slots"},
-    "REQUEST_RETURN": {"return_reason"},
-}
 
 
 class Action(RequestBody):

@@ -22,6 +22,7 @@ STATES = ("ACTIVE", "PAUSED", "UNPUBLISHED", "PUBLISHING", "COMPLETED", "AWAITIN
 MOST_EXPORTS = 2
 USUAL = ("age", "sex", "first-language", "current-country-of-residence", "nationality")
 HEAD = ("Submission id", "Participant id", "Status", "Started at", "Completed at", "Reviewed at", "Time taken")
+API, STUDIES, STUDY = "/api/v1/", "/api/v1/studies/", "/api/v1/studies/{id}/"
 
 
 class _StudyTransitionBody(RequestBody):
@@ -197,7 +198,6 @@ def _screen_out(tx: RequestTransaction, call: RouteRequest) -> Any:
     return bonuses.screen_out_with_bonus(tx, call.path["id"], call.read(bonuses.ScreenOutBody))
 
 
-API, STUDIES, STUDY = "/api/v1/", "/api/v1/studies/", "/api/v1/studies/{id}/"
 ROUTES = (
     Route("CreateStudy", "POST", STUDIES, lambda tx, call: studies.shown(tx, studies.create(tx, call.body or {})), 201),
     Route("GetStudies", "GET", STUDIES, _list),

@@ -27,6 +27,7 @@ SWITCHES = {
     "screened_out": ("SCREENED OUT",),
     "completeoractive": ("ACTIVE", "AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED", "REJECTED"),
 }
+SUBMISSIONS, MESSAGES = "/api/v1/submissions/", "/api/v1/messages/"
 
 
 class _ReturnBody(RequestBody):
@@ -174,7 +175,6 @@ def _message(row: Row[Any]) -> dict[str, object]:
     }
 
 
-SUBMISSIONS, MESSAGES = "/api/v1/submissions/", "/api/v1/messages/"
 ROUTES = (
     Route("GetSubmissions", "GET", SUBMISSIONS, _list),
     Route("GetSubmission", "GET", SUBMISSIONS + "{id}/", _show),

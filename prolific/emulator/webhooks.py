@@ -35,6 +35,14 @@ EVENT_TYPES = {
     "study.progress.change": "The number of places taken in a study changed",
     "study.has_high_return_rate": "Many people return a study",
 }
+HOOKS = "/api/v1/hooks/"
+SUBSCRIPTION = HOOKS + "subscriptions/{subscription_id}/"
+RETRIES = 11
+FIRST_WAIT = 42.0  # seconds; doubled eleven times it adds up to a day
+OVERTAKEN = 5.0  # seconds that an event waits for one that overtakes it
+GIVE_UP_AFTER = 5 * 86_400.0  # of nothing but failures: the subscription is switched off
+PATIENCE = 10.0  # seconds for a subscriber's answer
+LOOK_EVERY = 0.2
 
 
 class _SecretBody(RequestBody):
@@ -178,8 +186,6 @@ def _event(row: Row[Any], target_url: str) -> dict[str, Any]:
     }
 
 
-HOOKS = "/api/v1/hooks/"
-SUBSCRIPTION = HOOKS + "subscriptions/{subscription_id}/"
 ROUTES = (
     Route("GetEventTypes", "GET", HOOKS + "event-types/", _event_types),
     Route("GetSecrets", "GET", HOOKS + "secrets/", _list_secrets),
@@ -192,14 +198,6 @@ ROUTES = (
     Route("DeleteSubscription", "DELETE", SUBSCRIPTION, _unsubscribe, 204),
     Route("GetEvents", "GET", SUBSCRIPTION + "events/", _list_events),
 )
-
-
-RETRIES = 11
-FIRST_WAIT = 42.0  # seconds; doubled eleven times it adds up to a day
-OVERTAKEN = 5.0  # seconds that an event waits for one that overtakes it
-GIVE_UP_AFTER = 5 * 86_400.0  # of nothing but failures: the subscription is switched off
-PATIENCE = 10.0  # seconds for a subscriber's answer
-LOOK_EVERY = 0.2
 
 
 WebhookDelivery = tuple[Row[Any], bool]  # an event, where to and signed with what; and whether it is lost on purpose

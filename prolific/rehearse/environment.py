@@ -27,6 +27,9 @@ from spa.server.http_server import Listener, listen
 from spa.server.survey_context import SurveyContext
 
 JOIN_AT_ONCE = 10_000
+TOKEN = "rehearsal"  # any is taken
+START_SECONDS = 30.0
+SECONDS = 60.0  # for an answer of the survey server
 
 
 class ActionRefused(PlatformError):
@@ -132,11 +135,6 @@ class EmulatorControl:
         if not response.is_success:
             raise ActionRefused(f"the emulated platform refuses {path}: {response.text}")
         return response.json() if response.content else None
-
-
-TOKEN = "rehearsal"  # any is taken
-START_SECONDS = 30.0
-SECONDS = 60.0  # for an answer of the survey server
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

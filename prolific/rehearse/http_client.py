@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 MOST_REDIRECTS = 10
 MOST_STEPS = 3  # requests a page, before a server that leads in circles is given up
 AnswerSource = Callable[[str], tuple[Form, Mapping[str, str]]]  # assignment id -> its form, answers by question id
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+MILLISECONDS = 30_000
+SLOWEST_OUTPUT = 600_000  # milliseconds on screen, all of a page
+LOOK = 300  # milliseconds between looks at what is left
+MOST_PAGES = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,13 +102,6 @@ def _send(client: httpx2.Client, action: str, payload: Mapping[str, str]) -> Vis
     if response.status_code != HTTPStatus.SEE_OTHER:
         raise ResponseError(f"{urlsplit(action).path}: expected the answers accepted, got {response.status_code}")
     return _follow(client, urljoin(action, response.headers["location"]))
-
-
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-MILLISECONDS = 30_000
-SLOWEST_OUTPUT = 600_000  # milliseconds on screen, all of a page
-LOOK = 300  # milliseconds between looks at what is left
-MOST_PAGES = 1_000
 
 
 def visit_in_browser(submission_id: str, answering: AnswerSource, platform_url: str) -> None:

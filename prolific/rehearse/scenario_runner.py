@@ -29,6 +29,12 @@ from spa.live import is_live
 GROUP = "spa.commands"
 MOST_TRIES = 4
 PAUSE = 0.5  # seconds before a command that failed is run again
+ROUNDS = 12  # of replacing those who were asked to return
+CROWD_PER_PLACE = 5  # others on the platform who could take part, so that the count is comfortable
+LEAST_CROWD = 300
+REASON = "There are no complete answers of yours in our survey; please return the submission."
+TWO_BONUSES = 2
+BONUS = "0.50"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,14 +104,6 @@ def _run(words: Sequence[str]) -> CommandRun:
         seconds=time.monotonic() - began,
         permanent=permanent,
     )
-
-
-ROUNDS = 12  # of replacing those who were asked to return
-CROWD_PER_PLACE = 5  # others on the platform who could take part, so that the count is comfortable
-LEAST_CROWD = 300
-REASON = "There are no complete answers of yours in our survey; please return the submission."
-TWO_BONUSES = 2
-BONUS = "0.50"
 
 
 @dataclass(slots=True)

@@ -22,6 +22,19 @@ from mturk.endpoint.transaction import Transaction
 
 Answer = dict[str, Any]
 PAGE = 10  # results of a page where MaxResults is not given
+REMEMBERED = 86_400.0  # seconds
+UNSUPPORTED: Mapping[str, tuple[str, str]] = {  # parameter: what it is, what to do instead
+    "AssignmentReviewPolicy": ("AssignmentReviewPolicy", "list the assignments and approve or reject them yourself"),
+    "HITReviewPolicy": ("HITReviewPolicy", "list the assignments, compare them and extend the HIT yourself"),
+    "HITLayoutId": ("HITLayoutId", "send the whole page as Question, an HTMLQuestion"),
+    "HITLayoutParameters": ("HITLayoutParameters", "fill in the page yourself and send it as Question"),
+    "Test": (
+        "a qualification test",
+        "leave out Test and grant the qualification by hand, or ask the questions in a HIT of their own",
+    ),
+    "AnswerKey": ("AnswerKey", "score the answers yourself and grant with AssociateQualificationWithWorker"),
+    "TestDurationInSeconds": ("TestDurationInSeconds", "leave it out together with Test"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,9 +118,6 @@ def _read_token(call: OperationCall, token: str) -> int:
     return int.from_bytes(raw[:8], "big")
 
 
-REMEMBERED = 86_400.0  # seconds
-
-
 def earlier_result(call: OperationCall, purpose: str) -> str | None:
     """Return the id of what an earlier call with this request token created; None if there was none recently."""
     token, c = call.given.get("UniqueRequestToken"), request_tokens.c
@@ -134,20 +144,6 @@ def remember(call: OperationCall, purpose: str, made: str) -> None:
     if token is not None:
         facts = {"requester_id": call.requester_id, "purpose": purpose, "token": token}
         call.tx.insert(request_tokens, **facts, made=made, at=call.now)
-
-
-UNSUPPORTED: Mapping[str, tuple[str, str]] = {  # parameter: what it is, what to do instead
-    "AssignmentReviewPolicy": ("AssignmentReviewPolicy", "list the assignments and approve or reject them yourself"),
-    "HITReviewPolicy": ("HITReviewPolicy", "list the assignments, compare them and extend the HIT yourself"),
-    "HITLayoutId": ("HITLayoutId", "send the whole page as Question, an HTMLQuestion"),
-    "HITLayoutParameters": ("HITLayoutParameters", "fill in the page yourself and send it as Question"),
-    "Test": (
-        "a qualification test",
-        "leave out Test and grant the qualification by hand, or ask the questions in a HIT of their own",
-    ),
-    "AnswerKey": ("AnswerKey", "score the answers yourself and grant with AssociateQualificationWithWorker"),
-    "TestDurationInSeconds": ("TestDurationInSeconds", "leave it out together with Test"),
-}
 
 
 def refuse_unsupported(given: Mapping[str, Any]) -> None:

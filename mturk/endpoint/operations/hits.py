@@ -32,6 +32,11 @@ from mturk.endpoint.schema import assignments, hit_types, hits, requirement_type
 from mturk.endpoint.transaction import new_id
 from mturk.questions import QuestionNotSupported, QuestionRefused, XMLRefused, read_question
 
+SAME_TYPE = select(hit_types.c.hit_type_id).where(
+    hit_types.c.requester_id == bindparam("requester"), hit_types.c.digest == bindparam("sum")
+)
+DELETED_AT = select(hit_types.c.deleted_at).where(hit_types.c.hit_type_id == bindparam("name"))
+
 
 def get_hit(call: OperationCall) -> Answer:
     """Return a HIT, also a deleted one."""
@@ -140,12 +145,6 @@ def write_assignment(work: HitAssignment | Row[Any]) -> dict[str, Any]:
         "Answer": work.answer,
         "RequesterFeedback": work.feedback,
     }
-
-
-SAME_TYPE = select(hit_types.c.hit_type_id).where(
-    hit_types.c.requester_id == bindparam("requester"), hit_types.c.digest == bindparam("sum")
-)
-DELETED_AT = select(hit_types.c.deleted_at).where(hit_types.c.hit_type_id == bindparam("name"))
 
 
 def create_hit_type(call: OperationCall) -> Answer:

@@ -22,6 +22,8 @@ from mturk.endpoint.schema import (
 from mturk.endpoint.transaction import new_id
 from mturk.endpoint.workers import grant_qualification
 
+FOUNDED = 1_120_000_000.0  # seconds since 1970: creation time of the endpoint's own types
+
 
 def associate(call: OperationCall) -> Answer:
     """Grant a qualification to a worker, or change its value."""
@@ -128,9 +130,6 @@ def _write_request(row: Row[Any]) -> Answer:
         "WorkerId": row.worker_id,
         "SubmitTime": row.requested_at,
     }
-
-
-FOUNDED = 1_120_000_000.0  # seconds since 1970: creation time of the endpoint's own types
 
 
 def create_type(call: OperationCall) -> Answer:

@@ -15,6 +15,7 @@ from mturk.endpoint.schema import assignments, blocks, ledger, messages, workers
 
 MOST_BLOCKS = 100_000
 MOST_TOLD = 100  # workers a call
+ACQUAINTED = 183 * 86_400.0  # seconds after submission in which a bonus may be paid
 
 
 def check_worker(call: OperationCall, worker_id: str) -> None:
@@ -82,9 +83,6 @@ def leave_message(call: OperationCall, worker_id: str, subject: str, body: str) 
 
 def _write_block(row: Row[Any]) -> Answer:
     return {"WorkerId": row.worker_id, "Reason": row.reason}
-
-
-ACQUAINTED = 183 * 86_400.0  # seconds after submission in which a bonus may be paid
 
 
 def get_balance(call: OperationCall) -> Answer:

@@ -17,6 +17,11 @@ from spa.errors import PlatformError
 Kind = Literal["work", "preview"]
 LIFE = 900.0  # seconds; the site makes a new one whenever it shows the page around the frame
 SHAPE = re.compile(r"(work|preview)-([A-Z0-9]{1,64})-([A-Z0-9]{1,64})-([0-9]{1,12})-([A-Za-z0-9_-]{43})", re.ASCII)
+SIGNED = "/s/"  # then the signature: where pages are told to submit
+HELPER = "externalHIT_v1.js"
+OLD_SUBMIT = re.compile(r"(?:https?:)?//(?:www|workersandbox)\.mturk\.com/mturk/externalSubmit")
+OWN_SUBMIT = re.compile(r"""(\baction\s*=\s*["']?)/mturk/externalSubmit(?=["'\s>])""")  # of the frame's own origin
+OLD_HELPER = re.compile(r"(?:https?:)?//s3\.amazonaws\.com/mturk-public/externalHIT_v1\.js")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,13 +78,6 @@ def read_capability(secret: bytes, token: str, *, now: float) -> Capability | No
 def _mac(secret: bytes, body: str) -> str:
     digest = hmac.new(secret, b"frame address " + body.encode(), hashlib.sha256).digest()
     return base64.urlsafe_b64encode(digest).decode().rstrip("=")
-
-
-SIGNED = "/s/"  # then the signature: where pages are told to submit
-HELPER = "externalHIT_v1.js"
-OLD_SUBMIT = re.compile(r"(?:https?:)?//(?:www|workersandbox)\.mturk\.com/mturk/externalSubmit")
-OWN_SUBMIT = re.compile(r"""(\baction\s*=\s*["']?)/mturk/externalSubmit(?=["'\s>])""")  # of the frame's own origin
-OLD_HELPER = re.compile(r"(?:https?:)?//s3\.amazonaws\.com/mturk-public/externalHIT_v1\.js")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

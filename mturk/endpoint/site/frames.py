@@ -38,6 +38,19 @@ EMBEDDED = ("iframe", "frame")  # as what a browser says that it wants the page
 FRAME_HEADERS = {name: value for name, value in HEADERS.items() if name != "cross-origin-opener-policy"} | {
     "referrer-policy": "no-referrer"  # the address is the right to see the page
 }
+LARGEST_BODY = 2_000_000  # bytes; the answers' XML has a lower limit of its own
+PLAIN, PARTS = "application/x-www-form-urlencoded", "multipart/form-data"
+STATUS: dict[Outcome, HTTPStatus] = {
+    "submitted": HTTPStatus.OK,
+    "preview": HTTPStatus.BAD_REQUEST,
+    "unknown": HTTPStatus.NOT_FOUND,
+    "already": HTTPStatus.CONFLICT,
+    "expired": HTTPStatus.GONE,
+    "empty": HTTPStatus.BAD_REQUEST,
+    "large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    "file": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+    "refused": HTTPStatus.BAD_REQUEST,
+}
 
 
 def create_frames(endpoint: MTurkService, settings: SiteSettings) -> FastAPI:
@@ -118,19 +131,6 @@ class Frames:
 
 
 Outcome = Literal["submitted", "preview", "unknown", "already", "expired", "empty", "large", "file", "refused"]
-LARGEST_BODY = 2_000_000  # bytes; the answers' XML has a lower limit of its own
-PLAIN, PARTS = "application/x-www-form-urlencoded", "multipart/form-data"
-STATUS: dict[Outcome, HTTPStatus] = {
-    "submitted": HTTPStatus.OK,
-    "preview": HTTPStatus.BAD_REQUEST,
-    "unknown": HTTPStatus.NOT_FOUND,
-    "already": HTTPStatus.CONFLICT,
-    "expired": HTTPStatus.GONE,
-    "empty": HTTPStatus.BAD_REQUEST,
-    "large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-    "file": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-    "refused": HTTPStatus.BAD_REQUEST,
-}
 
 
 class SubmissionRefused(Exception):

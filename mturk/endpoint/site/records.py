@@ -28,6 +28,7 @@ from mturk.endpoint.transaction import Transaction
 from mturk.endpoint.workers import find_worker, last_request
 
 PER_PAGE = 25
+MOST_OFFERED = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,9 +155,6 @@ def _page(tx: Transaction, query: Select[Any], page: int) -> tuple[Rows, int]:
     count = tx.connection.scalar(select(func.count()).select_from(query.order_by(None).subquery())) or 0
     rows = tx.connection.execute(query.limit(PER_PAGE).offset((page - 1) * PER_PAGE)).all()
     return rows, max(1, -(-count // PER_PAGE))
-
-
-MOST_OFFERED = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

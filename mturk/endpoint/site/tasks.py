@@ -35,6 +35,11 @@ from mturk.endpoint.workers import request_qualification
 from mturk.questions import QuestionRefused, XMLRefused, read_question
 
 LONGEST_QUERY = 100  # characters
+BECAME = {
+    APPROVED: ("work.submitted_title", "work.submitted_now"),
+    REJECTED: ("work.submitted_title", "history.Rejected"),
+    RETURNED: ("work.returned_title", "work.returned_text"),
+}
 
 
 def show_list(visit: Visit) -> Answer:
@@ -229,13 +234,6 @@ def _what_became(held: HitAssignment, texts: SiteTexts) -> tuple[str, str]:
         return say("work.submitted_title"), texts.text_with_time("work.submitted_text", held.auto_approval_at)
     title, text = BECAME.get(held.status, ("work.abandoned_title", "work.abandoned_text"))
     return say(title), say(text)
-
-
-BECAME = {
-    APPROVED: ("work.submitted_title", "work.submitted_now"),
-    REJECTED: ("work.submitted_title", "history.Rejected"),
-    RETURNED: ("work.returned_title", "work.returned_text"),
-}
 
 
 def show_history(visit: Visit) -> Answer:
