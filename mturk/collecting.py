@@ -186,7 +186,7 @@ class Collector:
         visit = lease_of_external(connection, SOURCE, name)
         receipt = _receipt(str(assignment.get("Answer", "")))
         submission = PlatformSubmission(
-            submission_id=name, person=worker_id, status=SUBMITTED, standing="submitted", code=receipt
+            submission_id=name, person=worker_id, status=SUBMITTED, state="submitted", code=receipt
         )
         another = visit is not None and visit.annotator_id != annotator_id
         codes = {} if visit is None else {str(COMPLETED): make_receipt(self.store, visit.submission_id)}

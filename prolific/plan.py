@@ -29,6 +29,7 @@ COMFORTABLE = 3  # eligible people for each place
 FEWEST_COUNTED = 25  # below this the platform counts 0
 SECONDS = 10.0
 UNSAID = "https://not-said.invalid"
+State = Literal["ok", "problem", "unknown"]
 
 
 class _Reader(HTMLParser):
@@ -66,9 +67,6 @@ def description_problems(description: str) -> list[str]:
     if personal:
         problems.append(f'it asks for "{personal[0]}", and personal data may not be asked for')
     return problems
-
-
-State = Literal["ok", "problem", "unknown"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

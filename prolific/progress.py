@@ -16,7 +16,7 @@ from prolific.prolific_study import ProlificStudy
 from prolific.publishing import move_study
 from prolific.study_ids import SOURCE
 from spa.journal import STARTED, JournalEntry
-from spa.platforms.collecting import standing_here
+from spa.platforms.collecting import visit_state
 from spa.platforms.idempotent_calls import DONE, Content, PlatformCall
 from spa.platforms.waves import Recruitment, check_live, next_wave, people_state
 
@@ -178,7 +178,7 @@ def session_status_of(prolific_study: ProlificStudy, session: int) -> SessionSta
     extra = 0
     for visit in prolific_study.store.visits.of_people(SOURCE):
         if visit.session == session:
-            visits[standing_here(visit)] += 1
+            visits[visit_state(visit)] += 1
             extra += visit.extra
     done = [one for one in submissions if one.status in PAID or one.status == AWAITING_REVIEW]
     took = [one.seconds / 60 for one in done if one.seconds]

@@ -17,12 +17,12 @@ from prolific.api.records import (
     SubmissionRecord,
 )
 from prolific.study_ids import SOURCE
-from spa.platforms.collecting import Kind, PlatformSubmission, Standing
+from spa.platforms.collecting import Kind, PlatformSubmission, SubmissionState
 from spa.responses.outcomes import RETURNED as GAVE_BACK
 from spa.responses.outcomes import TIMED_OUT as LATE
 from spa.responses.store import Store
 
-STANDINGS: Mapping[str, Standing] = {
+STATES: Mapping[str, SubmissionState] = {
     **dict.fromkeys(KNOWN, "processing"),
     **dict.fromkeys(PAID, "paid"),
     RESERVED: "at_work",
@@ -69,7 +69,7 @@ def platform_submission(record: SubmissionRecord) -> PlatformSubmission:
         submission_id=record.submission_id,
         person=record.participant_id,
         status=record.status,
-        standing=STANDINGS.get(record.status, "unknown"),
+        state=STATES.get(record.status, "unknown"),
         code=None if record.code in NO_CODES else record.code,
     )
 

@@ -39,6 +39,8 @@ KINDS: tuple[str, ...] = get_args(Kind)
 EVERY_OPERATION = "*"
 CLOCK = "emulator clock"
 PLAYER = "emulator"
+Given = dict[str, Any]
+Step = Callable[[Transaction, Given], Any]
 
 
 class FaultRule(BaseModel):
@@ -132,10 +134,6 @@ def _drop(receive: Receive) -> None:
 
 def _refusal(error: MTurkRequestError) -> Response:
     return Response(write_refusal(error), error.status, media_type=CONTENT_TYPE)
-
-
-Given = dict[str, Any]
-Step = Callable[[Transaction, Given], Any]
 
 
 @dataclass(slots=True, kw_only=True)

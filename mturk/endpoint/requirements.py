@@ -32,6 +32,8 @@ COMPARE: Mapping[str, Callable[[int, int], bool]] = {
     "EqualTo": lambda value, bound: value == bound,
     "NotEqualTo": lambda value, bound: value != bound,
 }
+Requirement = Mapping[str, Any]  # in the JSON of the protocol
+Action = Literal["Discover", "Preview", "Accept"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +64,6 @@ def asks_for_masters(requirements: Iterable[Mapping[str, Any]]) -> bool:
     return any(
         asked["QualificationTypeId"] in ALL_MASTERS and asked["Comparator"] == "Exists" for asked in requirements
     )
-
-
-Requirement = Mapping[str, Any]  # as it travels
-Action = Literal["Discover", "Preview", "Accept"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,6 +32,7 @@ SUBMISSIONS = "/api/v1/submissions/"
 STUDIES = "/api/v1/studies/"
 HOOKS = "/api/v1/hooks/"
 GROUPS = "/api/v1/participant-groups/"
+Transition = Literal["PUBLISH", "PAUSE", "START", "STOP"]
 
 
 class ApiCalls:
@@ -84,9 +85,6 @@ class Submissions(ApiCalls):
 
     def _path(self, submission_id: str) -> str:
         return f"{SUBMISSIONS}{checked_id('submission', submission_id)}/"
-
-
-Transition = Literal["PUBLISH", "PAUSE", "START", "STOP"]
 
 
 class Studies(ApiCalls):

@@ -1,4 +1,4 @@
-"""``spa prolific collect``, ``reconcile`` and ``journal``."""
+"""``spa prolific collect``, ``reconcile``, ``journal`` and ``hooks``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from prolific.commands.shared import study_options
+from prolific.commands.shared import public_url_option, study_options
 from spa.commands.options import StudyLocation, every_option, json_option, print_json, store_option, study_argument
 
 if TYPE_CHECKING:
@@ -174,3 +174,26 @@ def _screened_out(request: dict[str, Any]) -> Iterator[tuple[str, int]]:
         for action in entry["actions"]:
             if "fixed_screen_out_reward" in action:
                 yield entry["code"], action["fixed_screen_out_reward"]
+
+
+@click.command(epilog="Example: spa prolific hooks my-study/study.toml --public-url https://survey.example.org")
+@study_options
+@public_url_option
+@click.option("--remove", is_flag=True, help="End the subscriptions.")
+@click.option("--new-secret", is_flag=True, help="Replace the signing secret of all webhooks in the workspace.")
+def hooks(location: StudyLocation, public_url: str | None, remove: bool, new_secret: bool) -> None:
+    """Subscribe the survey server of STUDY to Prolific's webhooks and confirm the subscriptions.
+
+    Webhooks free abandoned places sooner; without them, `spa prolific collect` does so.
+    """
+    from prolific.prolific_study import open_prolific_study
+    from prolific.webhooks import check_address, subscribe, unsubscribe
+
+    with open_prolific_study(location, alone=True) as prolific_study:
+        address = prolific_study.survey_address(public_url)
+        check_address(address)
+        if remove:
+            click.echo(f"subscriptions ended: {unsubscribe(prolific_study, address)}")
+            return
+        for one in subscribe(prolific_study, address, new_secret=new_secret):
+            click.echo(f"{one.event_type} -> {one.target_url}")

@@ -28,6 +28,7 @@ STYLE = (
 )
 PEOPLE, STUDY, SUBMISSION = "/emulator/participants/", "/emulator/studies/{id}/", "/emulator/submissions/{id}/"
 FAULTS, BEHAVIOUR = "/emulator/faults/", "/emulator/behaviour/"
+PersonId = Annotated[StrictStr, Field(pattern=PATTERN)]
 
 
 def _show_site(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
@@ -78,9 +79,6 @@ def _page(title: str, content: str, status: int = 200) -> RouteResponse:
         f"<style>{STYLE}</style>{note}<h1>{escape(title)}</h1>{content}</html>"
     )
     return RouteResponse(status=status, text=text, media_type=HTML)
-
-
-PersonId = Annotated[StrictStr, Field(pattern=PATTERN)]
 
 
 class JoiningPeopleBody(RequestBody):

@@ -29,6 +29,7 @@ PAID_IN = 10_000_000  # cents in the wallet of a new store
 LOCK_WAIT = 10.0
 DAY = 86_400.0
 MINUTE = 60.0
+Due = tuple[float, str, Any, int | None]  # when, what, of what, and the number of its job
 
 
 class Platform:
@@ -188,9 +189,6 @@ def _do(tx: RequestTransaction, kind: str, subject: Any) -> None:
             bonuses.mark_paid(tx, subject)
         case "leave_processing":
             submissions.leave_processing(tx, *subject)
-
-
-Due = tuple[float, str, Any, int | None]  # when, what, of what, and the number of its job
 
 
 def _due_jobs(tx: RequestTransaction) -> Iterator[Due]:

@@ -35,6 +35,7 @@ BESIDE = {
     "FIXED_SCREEN_OUT_PAYMENT": {"fixed_screen_out_reward", "slots"},
     "REQUEST_RETURN": {"return_reason"},
 }
+Number = StrictInt | StrictFloat
 
 
 def _whole(value: Any) -> Any:
@@ -45,7 +46,6 @@ def _whole(value: Any) -> Any:
 
 
 Whole = Annotated[int, BeforeValidator(_whole)]
-Number = StrictInt | StrictFloat
 
 
 class RequestBody(BaseModel):

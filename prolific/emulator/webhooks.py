@@ -43,6 +43,7 @@ OVERTAKEN = 5.0  # seconds that an event waits for one that overtakes it
 GIVE_UP_AFTER = 5 * 86_400.0  # of nothing but failures: the subscription is switched off
 PATIENCE = 10.0  # seconds for a subscriber's answer
 LOOK_EVERY = 0.2
+WebhookDelivery = tuple[Row[Any], bool]  # an event, where to and signed with what; and whether it is lost on purpose
 
 
 class _SecretBody(RequestBody):
@@ -198,9 +199,6 @@ ROUTES = (
     Route("DeleteSubscription", "DELETE", SUBSCRIPTION, _unsubscribe, 204),
     Route("GetEvents", "GET", SUBSCRIPTION + "events/", _list_events),
 )
-
-
-WebhookDelivery = tuple[Row[Any], bool]  # an event, where to and signed with what; and whether it is lost on purpose
 
 
 def sign(secret: str, timestamp: str, body: bytes) -> str:

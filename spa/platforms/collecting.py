@@ -10,7 +10,7 @@ from spa.responses.leases import Lease
 from spa.responses.outcomes import COMPLETED, FAILED_CHECKS, WITHDRAWN
 from spa.responses.visits import PersonVisit
 
-Standing = Literal[
+SubmissionState = Literal[
     "at_work", "processing", "submitted", "paid", "rejected", "returned", "timed_out", "screened_out", "unknown"
 ]
 Kind = Literal[
@@ -34,7 +34,7 @@ Kind = Literal[
     "twice",
     "unknown_status",
 ]
-ANSWERED: Mapping[Standing, Kind] = {  # complete answers are here, and nothing was handed in or it does not count
+ANSWERED: Mapping[SubmissionState, Kind] = {  # complete answers in the store, and no submission that counts
     "at_work": "data_without_completion",
     "timed_out": "timed_out_but_answered",
     "returned": "returned_after_answering",
@@ -50,13 +50,13 @@ class PlatformSubmission:
     submission_id: str  # the platform's
     person: str  # the platform's name of who took it
     status: str  # in the platform's words
-    standing: Standing
+    state: SubmissionState
     code: str | None  # completion code, or what stands for it; None: none was handed in
 
     @property
     def handed_in(self) -> bool:
         """Whether it was submitted, and neither returned nor rejected since."""
-        return self.standing in ("submitted", "paid")
+        return self.state in ("submitted", "paid")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +147,7 @@ def match_visit(
         visit = None
     elif visit is not None and found == "unverified":
         yield "unverified"
-    if submission.standing == "unknown":
+    if submission.state == "unknown":
         yield "unknown_status"
     elif visit is not None and visit.completed:
         yield from _with_answers(submission, visit, codes)
@@ -156,15 +156,15 @@ def match_visit(
     elif visit is not None and visit.finished:
         if submission.handed_in and submission.code == codes[COMPLETED]:
             yield "code_claimed_without_answers"
-        elif submission.standing == "submitted" and visit.outcome != FAILED_CHECKS:
+        elif submission.state == "submitted" and visit.outcome != FAILED_CHECKS:
             yield "not_returned"
-        elif submission.standing == "at_work":
+        elif submission.state == "at_work":
             yield "left_without_code"
     elif submission.handed_in:
         yield "code_claimed_without_answers" if submission.code in codes.values() else "completion_without_data"
 
 
-def standing_here(visit: Lease | None) -> str:
+def visit_state(visit: Lease | None) -> str:
     """Return the state of a visit in the store, in a word."""
     if visit is None:
         return "-"
@@ -172,8 +172,8 @@ def standing_here(visit: Lease | None) -> str:
 
 
 def _with_answers(submission: PlatformSubmission, visit: Lease, codes: Mapping[str, str]) -> Iterator[Kind]:
-    if submission.standing in ANSWERED:
-        yield ANSWERED[submission.standing]
+    if submission.state in ANSWERED:
+        yield ANSWERED[submission.state]
         return
     if submission.code is None:
         yield "no_code"
@@ -204,6 +204,6 @@ def _difference(
         submission_id=submission_id,
         participant_id=person or "-",
         on_platform="-" if submission is None else submission.status,
-        here=standing_here(visit),
+        here=visit_state(visit),
         remedy=remedies[kind],
     )

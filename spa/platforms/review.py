@@ -72,32 +72,32 @@ def decided_by_reviewers(store: Store) -> dict[str, VisitDecisions]:
 
 def unpaid_bonuses(store: Store) -> list[Decision]:
     """Return reviewers' bonuses that no command has paid yet; none for visits without a platform."""
-    standing = decided_by_reviewers(store)
-    if not any(decisions.bonuses for decisions in standing.values()):
+    decided = decided_by_reviewers(store)
+    if not any(decisions.bonuses for decisions in decided.values()):
         return []
     sources = {visit.submission_id: visit.source for visit in store.visits.of_people()}
     rules = {source: rules_for(source) for source in sources.values()}
     paid = {source: own.paid_bonuses(store) for source, own in rules.items() if own is not None}
     return [
         bonus
-        for submission_id, decisions in standing.items()
+        for submission_id, decisions in decided.items()
         for bonus in decisions.bonuses
         if (source := sources.get(submission_id)) in paid and bonus.number not in paid[source]
     ]
 
 
-def proposed_rejection(standing: VisitDecisions | None) -> Decision | None:
+def proposed_rejection(decisions: VisitDecisions | None) -> Decision | None:
     """Return the reviewers' proposal to reject, if one is in force."""
-    decision = None if standing is None else standing.payment
+    decision = None if decisions is None else decisions.payment
     return decision if decision is not None and decision.action == "propose_rejection" else None
 
 
-def is_approved(standing: VisitDecisions | None) -> bool:
+def is_approved(decisions: VisitDecisions | None) -> bool:
     """Return whether a reviewer's approval is in force."""
-    return standing is not None and standing.payment is not None and standing.payment.action == "approve"
+    return decisions is not None and decisions.payment is not None and decisions.payment.action == "approve"
 
 
-def reason_to_look(standing: VisitDecisions | None, *, held: str | None, lacking: str | None) -> str | None:
+def reason_to_look(decisions: VisitDecisions | None, *, held: str | None, lacking: str | None) -> str | None:
     """Return why a person must look at a submission before it is approved; ``None`` if nobody needs to.
 
     A reviewer's approval outweighs missing answers, which the reviewer saw. It does not outweigh a doubt about who
@@ -105,8 +105,8 @@ def reason_to_look(standing: VisitDecisions | None, *, held: str | None, lacking
 
     Parameters
     ----------
-    standing : VisitDecisions or None
-        What stands of the decisions on the visit.
+    decisions : VisitDecisions or None
+        The decisions in force on the visit.
     held : str or None
         The doubt about who submitted, in words.
     lacking : str or None
@@ -115,19 +115,19 @@ def reason_to_look(standing: VisitDecisions | None, *, held: str | None, lacking
     Examples
     --------
     >>> approved = Decision(submission_id="s1", action="approve", reviewer="Ana", decided_at=0)
-    >>> standing = VisitDecisions(submission_id="s1", payment=approved)
-    >>> reason_to_look(standing, held=None, lacking="no answers"), reason_to_look(None, held=None, lacking="no answers")
-    (None, 'no answers')
-    >>> reason_to_look(standing, held="twice", lacking=None)
+    >>> decisions = VisitDecisions(submission_id="s1", payment=approved)
+    >>> [reason_to_look(one, held=None, lacking="no answers") for one in (decisions, None)]
+    [None, 'no answers']
+    >>> reason_to_look(decisions, held="twice", lacking=None)
     'twice'
     """
-    if standing is not None and standing.awaits is not None:
-        return WAITS_FOR + standing.awaits
-    if proposed_rejection(standing) is not None:
+    if decisions is not None and decisions.awaits is not None:
+        return WAITS_FOR + decisions.awaits
+    if proposed_rejection(decisions) is not None:
         return PROPOSED
     if held is not None:
         return held
-    return None if is_approved(standing) else lacking
+    return None if is_approved(decisions) else lacking
 
 
 def sort_for_approval(

@@ -51,6 +51,7 @@ STATUS: dict[Outcome, HTTPStatus] = {
     "file": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
     "refused": HTTPStatus.BAD_REQUEST,
 }
+Outcome = Literal["submitted", "preview", "unknown", "already", "expired", "empty", "large", "file", "refused"]
 
 
 def create_frames(endpoint: MTurkService, settings: SiteSettings) -> FastAPI:
@@ -128,9 +129,6 @@ class Frames:
         title, text = texts.say(f"frame.{name}"), texts.say(f"frame.{name}_text")
         page = render("frame.html", texts, place=self.settings.place, title=title, text=text, outcome=name)
         return HTMLResponse(page, status_code=status)
-
-
-Outcome = Literal["submitted", "preview", "unknown", "already", "expired", "empty", "large", "file", "refused"]
 
 
 class SubmissionRefused(Exception):

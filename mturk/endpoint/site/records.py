@@ -29,6 +29,7 @@ from mturk.endpoint.workers import find_worker, last_request
 
 PER_PAGE = 25
 MOST_OFFERED = 200
+Rows = Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +39,6 @@ class WorkerEarnings:
     rewards: int
     bonuses: int
     waiting: int
-
-
-Rows = Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
