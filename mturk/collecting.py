@@ -79,7 +79,7 @@ class Collector:
             self._collect_hit(hit, self.found)
             self.found.hits += 1
             yield hit.hit_id
-        self.found.unsubmitted = self._set_apart(now)
+        self.found.unsubmitted = self._release_expired(now)
 
     def count_due(self) -> int:
         """Return how many HITs are still at the endpoint."""
@@ -198,7 +198,7 @@ class Collector:
             return annotator_id, visit.submission_id, "handed in with the form not finished"
         return annotator_id, visit.submission_id, doubt if visit.completed else visit.outcome.replace("_", " ")
 
-    def _set_apart(self, now: float) -> int:
+    def _release_expired(self, now: float) -> int:
         """Release the places of finished visits that can no longer be submitted; return their number."""
         ours = records.claims_at(self.store, self.endpoint.origin)
         late = [

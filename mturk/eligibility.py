@@ -74,7 +74,7 @@ def ensure_family_type(calls: IdempotentMTurkCalls, family: str) -> str:
     if found is not None and not calls.is_open(calls.scope(QUALIFICATIONS), key):
         return found
 
-    def look(token: str) -> Mapping[str, Any] | None:
+    def find_created(token: str) -> Mapping[str, Any] | None:
         made = find_family_type(endpoint, family)
         return None if made is None else {"QualificationType": {"QualificationTypeId": made}}
 
@@ -89,7 +89,7 @@ def ensure_family_type(calls: IdempotentMTurkCalls, family: str) -> str:
             key=key,
             method=endpoint.client_without_retries.create_qualification_type,
             request=request,
-            find=look,
+            find=find_created,
             token_name=None,
         )
     )

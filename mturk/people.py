@@ -58,11 +58,11 @@ def block(idempotent_calls: IdempotentMTurkCalls, work: records.Work, *, reason:
     endpoint = idempotent_calls.endpoint
     client, worker_id = endpoint.client_without_retries, worker_of(endpoint, work.mturk_assignment_id)
 
-    def look(token: str) -> Mapping[str, Any] | None:
+    def find_change(token: str) -> Mapping[str, Any] | None:
         blocks = entries(endpoint.reading, "list_worker_blocks", "WorkerBlocks")
         return {} if any(one["WorkerId"] == worker_id for one in blocks) != lift else None
 
-    if look("") is not None:
+    if find_change("") is not None:
         return
     idempotent_calls.execute_call(
         idempotent_calls.new_call(
@@ -71,7 +71,7 @@ def block(idempotent_calls: IdempotentMTurkCalls, work: records.Work, *, reason:
             method=client.delete_worker_block if lift else client.create_worker_block,
             request={"Reason": reason},
             hidden={"WorkerId": worker_id},
-            find=look,
+            find=find_change,
             token_name=None,
             repeatable=True,
         )

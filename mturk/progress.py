@@ -33,7 +33,7 @@ class HitRecruitment(Recruitment):
     plan: PublishingPlan  # of the wave
 
 
-def look(hit_study: HitStudy) -> HitRecruitment:
+def recruitment_of(hit_study: HitStudy) -> HitRecruitment:
     """Return the state of a live study and plan its next wave, after its submissions were collected.
 
     Decided pairs are left out of the forms that no HIT holds yet.

@@ -41,7 +41,7 @@ class StudyRecruitment(Recruitment):
         return self.study.status == "AWAITING REVIEW" and self.free > 0 and self.wave.reason == "under way"
 
 
-def look(prolific_study: ProlificStudy) -> StudyRecruitment:
+def update_recruitment(prolific_study: ProlificStudy) -> StudyRecruitment:
     """Collect submissions and return the state of a live study; opens no places.
 
     Raises
@@ -84,7 +84,7 @@ def look(prolific_study: ProlificStudy) -> StudyRecruitment:
     )
 
 
-def open_wave(prolific_study: ProlificStudy, found: StudyRecruitment) -> int:
+def open_wave(prolific_study: ProlificStudy, recruitment: StudyRecruitment) -> int:
     """Open the next wave, or restart the study so that returned places are taken; return how many places were added.
 
     Raises
@@ -92,29 +92,33 @@ def open_wave(prolific_study: ProlificStudy, found: StudyRecruitment) -> int:
     ProlificError
         If the study was paused or stopped by hand, or the platform refuses, as with too little money.
     """
-    if not (found.wave.places or found.closed):
+    if not (recruitment.wave.places or recruitment.closed):
         return 0
-    if _stopped_by_hand(prolific_study, found.study):
+    if _stopped_by_hand(prolific_study, recruitment.study):
         raise ProlificError(
             f"{prolific_study.file}: the study was paused or stopped while pairs were undecided, so that no wave is "
             "opened; resume it with `spa prolific stop --resume` or on Prolific, or leave it closed"
         )
-    if found.closed:
+    if recruitment.closed:
         move_study(prolific_study, SESSION, "START")
         return 0
-    places, assignments = found.study.places + found.wave.places, len(prolific_study.store.assignments)
+    places, assignments = recruitment.study.places + recruitment.wave.places, len(prolific_study.store.assignments)
     if assignments < places:
         raise ProlificError(
             f"{prolific_study.store.name}: expected {places} assignments for so many places, got {assignments}; "
             f"run `spa build` with --annotators {prolific_study.offer.most}"
         )
     prolific_study.idempotent_calls.execute_call(_opening(prolific_study, places))
-    return found.wave.places
+    return recruitment.wave.places
 
 
-def close(prolific_study: ProlificStudy, found: StudyRecruitment) -> bool:
+def close(prolific_study: ProlificStudy, recruitment: StudyRecruitment) -> bool:
     """Stop recruitment if nobody else is needed and places are free; return whether this call stopped it."""
-    if found.wave.reason != "enough" or not found.free or found.study.status not in ("ACTIVE", "PAUSED"):
+    if (
+        recruitment.wave.reason != "enough"
+        or not recruitment.free
+        or recruitment.study.status not in ("ACTIVE", "PAUSED")
+    ):
         return False
     move_study(prolific_study, SESSION, "STOP")
     return True

@@ -39,8 +39,8 @@ KINDS: tuple[str, ...] = get_args(Kind)
 EVERY_OPERATION = "*"
 CLOCK = "emulator clock"
 PLAYER = "emulator"
-Given = dict[str, Any]
-Step = Callable[[Transaction, Given], Any]
+Body = dict[str, Any]
+Step = Callable[[Transaction, Body], Any]
 
 
 class FaultRule(BaseModel):
@@ -70,10 +70,10 @@ class FaultRule(BaseModel):
         return due
 
 
-def read_fault(given: object) -> FaultRule:
+def read_fault(rule: object) -> FaultRule:
     """Parse a fault; raise PlatformError if a field is unknown or has an invalid value."""
     try:
-        return FaultRule.model_validate(given)
+        return FaultRule.model_validate(rule)
     except ValidationError as error:
         found = error.errors()[0]
         raise PlatformError(
@@ -175,7 +175,7 @@ def add_emulator(app: FastAPI, endpoint: MTurkService, clock: MovableClock) -> F
     """Add the control routes to an endpoint's application and wrap it with the fault middleware."""
     faults = FaultMiddleware(app)
     control = Control(endpoint, clock, faults)
-    routes: dict[str, Callable[[Given], Any]] = {
+    routes: dict[str, Callable[[Body], Any]] = {
         "state": control.show,
         "clock": control.set_clock,
         "rules": control.set_rules,
@@ -188,19 +188,19 @@ def add_emulator(app: FastAPI, endpoint: MTurkService, clock: MovableClock) -> F
     return faults
 
 
-def _in_transaction(endpoint: MTurkService, step: Step, given: Given) -> Any:
-    return endpoint.call(lambda tx: step(tx, given))
+def _in_transaction(endpoint: MTurkService, step: Step, body: Body) -> Any:
+    return endpoint.call(lambda tx: step(tx, body))
 
 
-async def _route(work: Callable[[Given], Any], request: Request) -> Response:
+async def _route(work: Callable[[Body], Any], request: Request) -> Response:
     """Run a control route; errors are one line."""
     if request.method == "POST" and request.headers.get("content-type", "").partition(";")[0] != "application/json":
         return JSONResponse({"error": "expected application/json"}, 415)
     try:
-        given = await request.json() if request.method == "POST" else {}
-        if not isinstance(given, dict):
+        body = await request.json() if request.method == "POST" else {}
+        if not isinstance(body, dict):
             raise PlatformError("expected a JSON object")
-        return JSONResponse(await run_in_threadpool(work, given))
+        return JSONResponse(await run_in_threadpool(work, body))
     except MTurkRequestError as refusal:
         return JSONResponse({"error": refusal.message, "code": refusal.code}, refusal.status)
     except (SpaError, ValueError, KeyError, TypeError) as error:
@@ -215,17 +215,17 @@ class Control:
         self._clock = clock
         self._faults = faults
 
-    def show(self, given: Given) -> Any:
+    def show(self, body: Body) -> Any:
         """Return time, rules and faults."""
         rules = asdict(self._endpoint.rules)
         left = [fault.model_dump() for fault in self._faults.rules if fault.times]
         return {"now": self._clock(), "frozen": self._clock.frozen_at is not None, "rules": rules, "faults": left}
 
-    def set_clock(self, given: Given) -> Any:
+    def set_clock(self, body: Body) -> Any:
         """Freeze or continue, and then advance: ``{"freeze": true, "advance": 3600}``."""
-        if "freeze" in given:
-            self._clock.freeze(bool(given["freeze"]))
-        self._clock.move(float(given.get("advance", 0.0)))
+        if "freeze" in body:
+            self._clock.freeze(bool(body["freeze"]))
+        self._clock.move(float(body.get("advance", 0.0)))
         kept = f"{self._clock.ahead!r} {'' if self._clock.frozen_at is None else repr(self._clock.frozen_at)}"
 
         def keep(tx: Transaction) -> None:
@@ -235,64 +235,64 @@ class Control:
         self._endpoint.call(keep)
         return {"now": self._clock()}
 
-    def set_rules(self, given: Given) -> Any:
+    def set_rules(self, body: Body) -> Any:
         """Set the seconds until new objects show in lists: ``{"lag": 5}``."""
-        self._endpoint.change_rules(lag=float(given["lag"]))
+        self._endpoint.change_rules(lag=float(body["lag"]))
         return asdict(self._endpoint.rules)
 
-    def set_faults(self, given: Given) -> Any:
+    def set_faults(self, body: Body) -> Any:
         """Replace the faults to inject: ``{"faults": [{"kind": "drop_after", "operation": ...}]}``."""
-        self._faults.rules = [read_fault(one) for one in given["faults"]]
+        self._faults.rules = [read_fault(one) for one in body["faults"]]
         return {"faults": len(self._faults.rules)}
 
 
-def _add_workers(tx: Transaction, given: Given) -> Any:
+def _add_workers(tx: Transaction, body: Body) -> Any:
     """Create workers: ``{"count": 3, "country": "US"}``."""
-    count, name = int(given.pop("count", 1)), str(given.pop("name", "emulated"))
-    return {"worker_ids": [add_worker(tx, name, **given).worker_id for _ in range(count)]}
+    count, name = int(body.pop("count", 1)), str(body.pop("name", "emulated"))
+    return {"worker_ids": [add_worker(tx, name, **body).worker_id for _ in range(count)]}
 
 
-def _submit(tx: Transaction, given: Given) -> Any:
+def _submit(tx: Transaction, body: Body) -> Any:
     """Submit as a worker: ``answer`` is XML, or ``fields`` are those of a form."""
-    return _assignment(submit(tx, given["worker_id"], given["assignment_id"], _answer_of(given)))
+    return _assignment(submit(tx, body["worker_id"], body["assignment_id"], _answer_of(body)))
 
 
-def _work(tx: Transaction, given: Given) -> Any:
+def _work(tx: Transaction, body: Body) -> Any:
     """Accept and submit HITs as workers, in one transaction: ``{"hit_ids": [...], "worker_ids": [...]}``."""
-    answer, made = _answer_of(given), []
-    for hit_id in given["hit_ids"]:
-        for worker_id in given["worker_ids"]:
+    answer, made = _answer_of(body), []
+    for hit_id in body["hit_ids"]:
+        for worker_id in body["worker_ids"]:
             held = accept(tx, worker_id, hit_id)
             made.append(submit(tx, worker_id, held.assignment_id, answer).assignment_id)
     return {"assignment_ids": made}
 
 
-def _fund(tx: Transaction, given: Given) -> Any:
+def _fund(tx: Transaction, body: Body) -> Any:
     """Change a requester's budget: ``{"name": "lab", "amount": "-20.00"}``."""
-    fund(tx, given["name"], given["amount"], note="emulator")
+    fund(tx, body["name"], body["amount"], note="emulator")
     return {}
 
 
-def _answer_of(given: Given) -> str:
-    return str(given["answer"]) if "answer" in given else render_answers(given["fields"].items())
+def _answer_of(body: Body) -> str:
+    return str(body["answer"]) if "answer" in body else render_answers(body["fields"].items())
 
 
-def _assignment(work: HitAssignment) -> Given:
+def _assignment(work: HitAssignment) -> Body:
     return {"assignment_id": work.assignment_id, "status": work.status, "deadline": work.deadline}
 
 
 STEPS: Mapping[str, Step] = {  # what workers and the host do, each in a transaction
     "workers": _add_workers,
-    "offers": lambda tx, given: {"offers": [asdict(offer) for offer in offers(tx, given["worker_id"])]},
-    "accept": lambda tx, given: _assignment(accept(tx, given["worker_id"], given["hit_id"])),
-    "return": lambda tx, given: _assignment(return_assignment(tx, given["worker_id"], given["assignment_id"])),
+    "offers": lambda tx, body: {"offers": [asdict(offer) for offer in offers(tx, body["worker_id"])]},
+    "accept": lambda tx, body: _assignment(accept(tx, body["worker_id"], body["hit_id"])),
+    "return": lambda tx, body: _assignment(return_assignment(tx, body["worker_id"], body["assignment_id"])),
     "submit": _submit,
     "work": _work,
-    "request-qualification": lambda tx, given: {
-        "request_id": request_qualification(tx, given["worker_id"], given["qualification_type_id"])
+    "request-qualification": lambda tx, body: {
+        "request_id": request_qualification(tx, body["worker_id"], body["qualification_type_id"])
     },
     "fund": _fund,
-    "ledger": lambda tx, given: {"entries": [asdict(entry) for entry in entries(tx)]},
+    "ledger": lambda tx, body: {"entries": [asdict(entry) for entry in entries(tx)]},
 }
 
 

@@ -247,14 +247,14 @@ def _places(row: Study) -> int:
     return cast(int, row.body["total_available_places"])
 
 
-def shown(tx: RequestTransaction, row: Study) -> dict[str, Any]:
+def representation(tx: RequestTransaction, row: Study) -> dict[str, Any]:
     """Return a study as the platform shows it."""
     gone = {"external_study_url", "access_details", "content_warning_details"}
     body = {name: value for name, value in row.body.items() if value is not None or name not in gone}
     return {**body, **_facts(tx, row), "filter_set_id": None, "filter_set_version": None}
 
 
-def shown_short(tx: RequestTransaction, row: Study) -> dict[str, Any]:
+def list_entry(tx: RequestTransaction, row: Study) -> dict[str, Any]:
     """Return a study as a list shows it."""
     names = ("name", "internal_name", "study_type", "total_available_places", "reward", "metadata")
     return {**{name: row.body.get(name) for name in names}, **_facts(tx, row)}

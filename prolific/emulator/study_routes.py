@@ -59,27 +59,29 @@ def _list(tx: RequestTransaction, call: RouteRequest) -> Any:
     if state is not None and state not in STATES:
         raise invalid(state=f"{state} is not one of {', '.join(STATES)}")
     rows = tx.rows(schema.studies, *([] if state is None else [c.status == state]), newest_first=True)
-    return paginate(tx, call, rows, studies.shown_short)
+    return paginate(tx, call, rows, studies.list_entry)
 
 
 def _list_of_project(tx: RequestTransaction, call: RouteRequest) -> Any:
     c = schema.studies.c
     project = find_project(tx, call.path["project_id"])
     rows = tx.rows(schema.studies, c.project_id == project.id, c.test_of.is_(None), newest_first=True)
-    return paginate(tx, call, rows, studies.shown_short)
+    return paginate(tx, call, rows, studies.list_entry)
 
 
 def _change(tx: RequestTransaction, call: RouteRequest) -> Any:
-    return studies.shown(tx, studies.change(tx, call.path["id"], json_object(call.body)))
+    return studies.representation(tx, studies.change(tx, call.path["id"], json_object(call.body)))
 
 
 def _move(tx: RequestTransaction, call: RouteRequest) -> Any:
-    return studies.shown(tx, studies.transition(tx, call.path["id"], call.read(_StudyTransitionBody).action))
+    return studies.representation(tx, studies.transition(tx, call.path["id"], call.read(_StudyTransitionBody).action))
 
 
 def _clone(tx: RequestTransaction, call: RouteRequest) -> Any:
     asked = CloneBody() if call.body is None else call.read(CloneBody)
-    return studies.shown(tx, studies.clone(tx, call.path["id"], block_previous=asked.block_previous_participants))
+    return studies.representation(
+        tx, studies.clone(tx, call.path["id"], block_previous=asked.block_previous_participants)
+    )
 
 
 def _progress(tx: RequestTransaction, call: RouteRequest) -> Any:
@@ -113,7 +115,7 @@ def _calculate_cost(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 def _list_submissions(tx: RequestTransaction, call: RouteRequest) -> Any:
     rows = [one for one in submissions.of_study(tx, _find(tx, call).id) if one.listed_from <= tx.request]
-    return paginate(tx, call, rows, submissions.shown_short)
+    return paginate(tx, call, rows, submissions.list_entry)
 
 
 def _count_submissions(tx: RequestTransaction, call: RouteRequest) -> Any:
@@ -199,10 +201,16 @@ def _screen_out(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 ROUTES = (
-    Route("CreateStudy", "POST", STUDIES, lambda tx, call: studies.shown(tx, studies.create(tx, call.body or {})), 201),
+    Route(
+        "CreateStudy",
+        "POST",
+        STUDIES,
+        lambda tx, call: studies.representation(tx, studies.create(tx, call.body or {})),
+        201,
+    ),
     Route("GetStudies", "GET", STUDIES, _list),
     Route("GetProjectStudies", "GET", API + "projects/{project_id}/studies/", _list_of_project),
-    Route("GetStudy", "GET", STUDY, lambda tx, call: studies.shown(tx, _find(tx, call))),
+    Route("GetStudy", "GET", STUDY, lambda tx, call: studies.representation(tx, _find(tx, call))),
     Route("UpdateStudy", "PATCH", STUDY, _change),
     Route("DeleteStudy", "DELETE", STUDY, lambda tx, call: studies.delete(tx, call.path["id"]), 204),
     Route("PublishStudy", "POST", STUDY + "transition/", _move),

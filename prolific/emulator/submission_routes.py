@@ -75,7 +75,7 @@ def _list(tx: RequestTransaction, call: RouteRequest) -> Any:
     if "submitted_before" in asked:
         query = query.where(c.completed_at < _day(call, "submitted_before"))
     rows = tx.connection.execute(query.order_by(*_order(call))).all()
-    return paginate(tx, call, rows, submissions.shown_short)
+    return paginate(tx, call, rows, submissions.list_entry)
 
 
 def _order(call: RouteRequest) -> Sequence[Any]:
@@ -96,17 +96,17 @@ def _day(call: RouteRequest, name: str) -> float:
 
 
 def _show(tx: RequestTransaction, call: RouteRequest) -> Any:
-    return submissions.shown(tx, submissions.find(tx, call.path["id"]))
+    return submissions.representation(tx, submissions.find(tx, call.path["id"]))
 
 
 def _move(tx: RequestTransaction, call: RouteRequest) -> Any:
     asked = call.read(submission_review.SubmissionTransitionBody)
-    return submissions.shown(tx, submission_review.transition(tx, call.path["id"], asked))
+    return submissions.representation(tx, submission_review.transition(tx, call.path["id"], asked))
 
 
 def _request_return(tx: RequestTransaction, call: RouteRequest) -> Any:
     row = submission_review.ask_to_return(tx, call.path["id"], call.read(_ReturnBody).request_return_reasons)
-    shown = submissions.shown(tx, row)
+    shown = submissions.representation(tx, row)
     return {name: shown[name] for name in ("id", "status", "participant", "return_requested")}
 
 

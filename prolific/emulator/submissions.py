@@ -244,7 +244,7 @@ def seconds_taken(row: Submission) -> int | None:
     return None if row.completed_at is None else int(row.completed_at - began(row))
 
 
-def shown(tx: RequestTransaction, row: Submission) -> dict[str, Any]:
+def representation(tx: RequestTransaction, row: Submission) -> dict[str, Any]:
     """Return a submission as the platform shows a single one."""
     return {
         **_facts(tx, row),
@@ -254,7 +254,7 @@ def shown(tx: RequestTransaction, row: Submission) -> dict[str, Any]:
     }
 
 
-def shown_short(tx: RequestTransaction, row: Submission) -> dict[str, Any]:
+def list_entry(tx: RequestTransaction, row: Submission) -> dict[str, Any]:
     """Return a submission as a list shows it, under other names."""
     unused = {"has_siblings": False, "star_awarded": False, "strata": {}, "ip": ""}
     return {**_facts(tx, row), "participant_id": row.participant_id, "study_code": row.entered_code, **unused}

@@ -100,22 +100,22 @@ def describe_wave(state: LiveState | None, wave: Wave) -> str:
     return f"{decided}; {follows[wave.reason]}"
 
 
-def look_until_over(
-    look: Callable[[], bool],
+def repeat_until_over(
+    step: Callable[[], bool],
     *,
     every: float | None,
     passing: tuple[type[SpaError], ...],
     announce: Callable[[str], None],
     sleep: Callable[[float], None] = time.sleep,
 ) -> bool:
-    """Call ``look`` once, or every so many seconds until it returns that the study has ended; return whether it has.
+    """Call ``step`` once, or every so many seconds until it returns that the study has ended; return whether it has.
 
-    After the first success, ``passing`` (transient) errors are announced, and ``look`` is called again.
+    After the first success, ``passing`` (transient) errors are announced, and ``step`` is called again.
     """
     seen = False
     while True:
         try:
-            over = look()
+            over = step()
             seen = True
         except passing as error:
             if every is None or not seen:
