@@ -1,15 +1,14 @@
-"""The form of one assignment: its pages in order, with numbered pages, questions and exhibits."""
+"""The form of one assignment: its pages in order, the instructions, and the numbers of what they hold."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from spa.forms.assignment_view import AssignmentView, seeded_position
-from spa.forms.comparison_pages import choice_pages, comparison_pages, reading_pages
+from spa.forms.comparison_pages import choice_pages, comparison_pages, ranking_pages, reading_pages
 from spa.forms.form import Exhibit, ExhibitsBlock, Form, Page, PageBlock, Question, TextBlock
 from spa.forms.form_extras import NO_EXTRAS, FormExtras, add_extras
 from spa.forms.form_text import exhibits_of
-from spa.forms.instructions import instructions_page
 from spa.forms.people_pages import (
     attention_pages,
     confirmation_page,
@@ -17,13 +16,14 @@ from spa.forms.people_pages import (
     interview_pages,
     screening_pages,
 )
-from spa.forms.ranking_pages import ranking_pages
 from spa.forms.rating_pages import rating_pages
 from spa.forms.text_cache import TextCache
 from spa.forms.texts import Texts
 from spa.study.assignment import Assignment, BlindingKey
 from spa.study.outputs import Outputs
-from spa.study.study import Study
+from spa.study.study import OVERALL, Study
+
+_SECTIONS = ("likert", "continuous", "categories", "spans", "choices", "ranking")
 
 
 class StudyForms:
@@ -83,7 +83,7 @@ def _pages(view: AssignmentView) -> list[Page]:
         *cached("consent", lambda: consent_pages(view)),
         *cached("screening", lambda: screening_pages(view)),
         *cached("first questions", lambda: interview_pages(view, first=True)),
-        instructions_page(view),
+        _instructions_page(view),
         cached("confirmation", lambda: confirmation_page(view)),
         *question_pages,
         *cached("interview", lambda: interview_pages(view, first=False)),
@@ -97,6 +97,62 @@ def _put_checks(view: AssignmentView, pages: list[Page]) -> None:
     placed = [(1 + seeded_position(view, f"check/{number}", gaps), page) for number, page in enumerate(checks)]
     for gap, page in sorted(placed, key=lambda each: each[0], reverse=True):  # from the back, so that gaps stay put
         pages.insert(gap, page)
+
+
+def _instructions_page(view: AssignmentView) -> Page:
+    """Return the page that everybody reads first; its title is the study's."""
+    blocks = view.assignment.blocks
+    seen = "instructions", *((block.exposure, block.labels) for block in blocks)
+    markdown = view.study.instructions.text or view.text_cache.cached(seen, lambda: _preset_instructions(view))
+    return Page(kind="instructions", title=view.study.title, blocks=(TextBlock(markdown=markdown),))
+
+
+def _preset_instructions(view: AssignmentView) -> str:
+    """Return the locale's instructions for this study, in Markdown.
+
+    What a preference probability means follows figure 4 of Ethayarajh & Jurafsky (2022): 100 % is certain that x
+    is better, 0 % certain that x is no better (not: that y is better), 50 % no idea.
+    """
+    study = view.study
+    labels = [view.system(label) for block in view.assignment.blocks for label in block.labels]
+    separator = view.text_cache.texts.entries["form.list_separator"]
+    paragraphs = [
+        view.say("instructions_intro", systems=str(len(labels)), labels=separator.join(labels))
+        if len(labels) > 1 and not study.single_outputs and not study.deals_pairs
+        else view.say("instructions_intro_pairs" if study.deals_pairs else "instructions_intro_one")
+    ]
+    if study.spa is not None:
+        pair = {"x": labels[0], "y": labels[1]}
+        paragraphs.append(view.say("instructions_spa", exposure=_exposure(view), **pair))
+        if study.spa.directions == "both":
+            paragraphs.append(view.say("instructions_both_directions", **pair))
+    for section in _SECTIONS:
+        if getattr(study, section) is not None:
+            points = "" if study.likert is None else str(study.likert.points)
+            paragraphs.append(view.say(f"instructions_{section}", points=points))
+    aspects = [criterion.name for criterion in study.criteria if criterion.id in _criteria(study)]
+    if aspects:
+        paragraphs.append(view.say("instructions_criteria", criteria=separator.join(aspects)))
+    if any(criterion.mark_differences for criterion in study.criteria if criterion.id in _rated_criteria(study)):
+        paragraphs.append(view.say("instructions_differences"))
+    return "\n\n".join(paragraphs)
+
+
+def _exposure(view: AssignmentView) -> str:
+    exposures = [block.exposure for block in view.assignment.blocks]
+    low, high = min(exposures), max(exposures)
+    if low < high:
+        return view.say("exposure_varied", low=str(low), high=str(high))
+    return view.say("exposure_one") if high == 1 else view.say("exposure_many", number=str(high))
+
+
+def _criteria(study: Study) -> set[str]:
+    compared = (study.criteria_of(table) for table in ("spa", "choices", "ranking"))
+    return ({criterion for criteria in compared for criterion in criteria} | _rated_criteria(study)) - {OVERALL}
+
+
+def _rated_criteria(study: Study) -> set[str]:
+    return {criterion for table in study.rating_tables for criterion in study.criteria_of(table)}
 
 
 class _Numbering:

@@ -28,7 +28,6 @@ from spa.forms.form import (
 )
 from spa.forms.form_text import answer_text, exhibits_of, pages_for, visible_text
 from spa.forms.prompt_turns import PromptTurn
-from spa.forms.span_pages import spans_value
 from spa.forms.texts import Texts
 
 Wrapper = Literal[
@@ -134,21 +133,20 @@ def render_prompt(form: Form) -> Prompt:
 
     An exhibit is sent once; where a page repeats it, its marker, caption and an arrow stand.
     """
-    questions = tuple(question.question_id for question in form.questions("everybody"))
-    return Prompt(fragments=_rendered(pages_for(form, "everybody"), ()), question_ids=questions)
+    return _render(pages_for(form, "everybody"))
 
 
-def render_ask(ask: PromptTurn) -> Prompt:
-    """Render what is asked at once; exhibits that the conversation has shown already are not sent again."""
-    questions = tuple(question.question_id for question in ask.questions)
-    return Prompt(fragments=_rendered(ask.pages, ask.sent), question_ids=questions)
+def render_turn(turn: PromptTurn) -> Prompt:
+    """Render one turn; exhibits that the conversation has shown already are not sent again."""
+    return _render(turn.pages, turn.sent)
 
 
-def _rendered(pages: Iterable[Page], sent: Iterable[str]) -> tuple[Fragment, ...]:
+def _render(pages: Sequence[Page], sent: Iterable[str] = ()) -> Prompt:
     rendering = _Rendering(sent)
     for page in pages:
         rendering.page(page)
-    return tuple(rendering.fragments)
+    questions = tuple(question.question_id for page in pages for question in page.questions)
+    return Prompt(fragments=tuple(rendering.fragments), question_ids=questions)
 
 
 def answer_format(questions: Sequence[Question], texts: Texts) -> str:
@@ -193,12 +191,22 @@ def _values(answer: Answer, texts: Texts, names: str, separator: str) -> str:
     if isinstance(answer, TextAnswer):
         return texts.say("form.prompt_text", questions=names)
     if isinstance(answer, SpansAnswer):
-        return spans_value(answer, texts, names, separator)
+        return _spans_value(answer, texts, names, separator)
     options = answer.options if isinstance(answer, OptionsAnswer | OrderAnswer) else ()
     values = separator.join(json.dumps(option.value, ensure_ascii=False) for option in options)
     if isinstance(answer, OrderAnswer):
         return texts.say("form.prompt_ranks", questions=names, values=values, high=str(len(options)))
     return texts.say("form.prompt_one_of", questions=names, values=values or '"yes"')
+
+
+def _spans_value(answer: SpansAnswer, texts: Texts, names: str, separator: str) -> str:
+    """Return how an LLM marks errors in JSON."""
+    severities, categories = (
+        separator.join(json.dumps(name, ensure_ascii=False) for name in listed)
+        for listed in ([one.value for one in answer.severities], answer.categories)
+    )
+    value = texts.say("form.prompt_spans", questions=names, severities=severities)
+    return f"{value} {texts.say('form.prompt_span_categories', categories=categories)}" if categories else value
 
 
 _LINE = TextPart(text="\n", wrapper="line")

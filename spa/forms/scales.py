@@ -1,9 +1,9 @@
-"""How each kind of question is answered: percent, 1 to k, 0 to 100, options, one of two outputs."""
+"""How each kind of question is answered: percent, 1 to k, 0 to 100, options, one of two outputs, an order."""
 
 from __future__ import annotations
 
 from spa.forms.assignment_view import AssignmentView
-from spa.forms.form import AnswerOption, NumberAnswer, OptionsAnswer
+from spa.forms.form import AnswerOption, NumberAnswer, OptionsAnswer, OrderAnswer
 from spa.study.study import Criterion, Likert
 
 
@@ -70,6 +70,14 @@ def _winner(view: AssignmentView, label_x: str, label_y: str, *, ties: bool) -> 
     if ties:
         options.append(AnswerOption(value="tie", text=view.say("choice_tie")))
     return OptionsAnswer(options=tuple(options))
+
+
+def order(view: AssignmentView, labels: tuple[str, ...]) -> OrderAnswer:
+    """Return the answer that puts labels in order."""
+    return view.text_cache.cached(
+        ("order", labels),
+        lambda: OrderAnswer(options=tuple(AnswerOption(value=label, text=view.system(label)) for label in labels)),
+    )
 
 
 def of_texts(texts: tuple[str, ...]) -> OptionsAnswer:

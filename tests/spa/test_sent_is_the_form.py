@@ -11,7 +11,7 @@ from typing import Any, get_args
 import pytest
 
 from spa.commands.workspace import Workspace, open_workspace
-from spa.forms.prompt import TextPart, answer_format, render_ask
+from spa.forms.prompt import TextPart, answer_format, render_turn
 from spa.forms.prompt_turns import Conversation, turns_of
 from spa.raters.endpoints.http_endpoint import ChatEndpoint
 from spa.raters.prompt_messages import PromptWriter, all_prompts
@@ -69,7 +69,7 @@ def test_what_is_sent_is_the_form_and_its_declared_wrappers(tmp_path: Path, exam
             form = workspace.form(name)
             check_one_form(form)  # the page says what the prompt says
             for ask in turns_of(form, conversation):
-                parts = render_ask(ask).parts
+                parts = render_turn(ask).parts
                 own = "".join(part.text if isinstance(part, TextPart) else "\n(image)\n" for part in parts)
                 expected.append(f"{own}\n{answer_format(ask.questions, workspace.texts)}\n")
         assert sent == sorted(expected)
