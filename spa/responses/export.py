@@ -32,7 +32,7 @@ from spa.forms.spans import NO_ERRORS, MarkedSpan, spans_from_json
 from spa.responses.answers import NO_ANSWER
 from spa.responses.decisions import Decision, read_decisions
 from spa.responses.orders import ranks_of
-from spa.responses.reading_table import exposure_rows, with_evidence
+from spa.responses.reading_evidence import exposure_rows, with_evidence
 from spa.responses.store import Store
 from spa.responses.submission import Missing, RaterCondition, Response, Submission
 from spa.responses.tidy_tables import ANNOTATORS, ASKED, DECISIONS, EXCLUSIONS, ROWS, Tables

@@ -15,8 +15,14 @@ from spa.responses.database import CHUNK, Database, note
 from spa.responses.leases import lock_leases
 from spa.responses.store_schema import adapted, assignments, blinding, meta, places, submissions, tokens
 from spa.responses.tokens import random_token
-from spa.study.assignment import Assignment, BlindingKey
-from spa.study.assignment_json import assignment_from_json, assignment_to_json, key_from_json, key_to_json
+from spa.study.assignment import (
+    Assignment,
+    BlindingKey,
+    assignment_from_json,
+    assignment_to_json,
+    key_from_json,
+    key_to_json,
+)
 from spa.study.narrowing import DealtPair, Pair, Respondents, narrowed, redealt
 
 _ID = assignments.c.assignment_id

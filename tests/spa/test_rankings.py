@@ -42,8 +42,7 @@ from spa.responses.submission import Missing, Response
 from spa.simulation.simulated_annotators import PERFECT, SimulatedAnnotator
 from spa.simulation.survey_client import fill_in, read_page
 from spa.simulation.true_utilities import TrueUtilities
-from spa.study.assignment import Assignment, BlindingKey
-from spa.study.assignment_json import assignment_from_json, assignment_to_json
+from spa.study.assignment import Assignment, BlindingKey, assignment_from_json, assignment_to_json
 from spa.study.raters import RaterProtocol
 from spa.study.sampling import sample_assignments, study_rng
 from spa.study.study import Study

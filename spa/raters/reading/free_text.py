@@ -19,8 +19,7 @@ from decimal import Decimal
 from spa.forms.form import NumberAnswer, OptionsAnswer, OrderAnswer, PreferenceTarget, Question, SpansAnswer, TextAnswer
 from spa.raters.reading import phrases
 from spa.raters.reading.json_replies import SeveralObjects, UnreadableReply, find_list, find_payload
-from spa.raters.reading.named_options import WINS, chosen_options
-from spa.raters.reading.named_orders import orders_in_text
+from spa.raters.reading.named_answers import WINS, chosen_options, orders_in_text
 from spa.study.raters import Reading
 
 REFUSED = "the model refused to answer"
