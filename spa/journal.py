@@ -163,10 +163,7 @@ def ended(call: JournalEntry, outcome: str, *, response: str | None, facts: Mapp
 def keep(connection: Connection, done: JournalEntry) -> None:
     """Write down a call that has ended, once.
 
-    Raises
-    ------
-    ResponseError
-        If the call was never begun, or has an outcome already.
+    Raise ResponseError if the call was never begun, or has an outcome already.
     """
     changed = _FINISH.rows(
         connection,

@@ -42,10 +42,8 @@ class DashboardAddress:
 def serve(options: DashboardOptions, place: DashboardAddress, background: BackgroundAnalysis) -> None:
     """Serve until interrupted; the link is told once it leads somewhere.
 
-    Raises
-    ------
-    SpaError
-        If what is to be shown cannot be opened, or the address cannot be used: one line, before anything is served.
+    Raise SpaError if what is to be shown cannot be opened, or the address cannot be used: one line, before anything is
+    served.
     """
     with ExitStack() as closing:
         workspace: Workspace | None = None

@@ -119,12 +119,9 @@ def summarise_balance(
 ) -> dict[str, Any]:
     """Count how evenly a draw uses what there is.
 
-    Returns
-    -------
-    dict
-        ``items``: how many are used; ``item_uses``: fewest and most assignments that show one;
-        ``label_uses``: fewest and most assignments in which a system bears one label (0 where it never does), or,
-        where single outputs are dealt, ``output_uses``: fewest and most that show one of those used.
+    ``items``: how many are used; ``item_uses``: fewest and most assignments that show one; ``label_uses``: fewest and
+    most assignments in which a system bears one label (0 where it never does), or, where ``single`` outputs are dealt,
+    ``output_uses``: fewest and most that show one of those used.
     """
     items: Counter[str] = Counter()
     bears: Counter[tuple[str, str]] = Counter()

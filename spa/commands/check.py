@@ -112,10 +112,7 @@ class Overview:
 def overview_of(path: Path) -> Overview:
     """Load a study with its files, draw a few forms and estimate their effort.
 
-    Raises
-    ------
-    StudyError
-        With every mistake in the study file, or else every mistake in outputs and texts.
+    Raise StudyError with every mistake in the study file, or else every mistake in outputs and texts.
     """
     from spa.forms.build import build_form
     from spa.forms.effort import estimate_effort

@@ -63,12 +63,8 @@ def check(study: Path, as_json: bool) -> None:
 def write_example(folder: Path, example: str) -> tuple[str, ...]:
     """Copy an example study into a folder; all of it or, where a file is in the way, nothing.
 
-    Returns the names of the files and folders written.
-
-    Raises
-    ------
-    StudyError
-        If a file of that name is there, or the folder cannot be written.
+    Returns the names of the files and folders written. Raise StudyError if a file of that name is there, or the folder
+    cannot be written.
     """
     from spa.errors import StudyError
 

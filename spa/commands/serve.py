@@ -73,10 +73,7 @@ class ServerOptions:
 def reserved_places(workspace: Workspace, reserve: int | None) -> int:
     """Return how many places are kept for personal links: by default one for each, once they were written out.
 
-    Raises
-    ------
-    StudyError
-        If there are fewer links than places reserved for them.
+    Raise StudyError if there are fewer links than places reserved for them.
     """
     links = len(workspace.store.tokens(personal=True))
     if reserve is not None and reserve > links:
@@ -90,10 +87,7 @@ def reserved_places(workspace: Workspace, reserve: int | None) -> int:
 def check_workers(workspace: Workspace, workers: int) -> None:
     """Refuse several processes on a database that is one process's.
 
-    Raises
-    ------
-    StudyError
-        If the store is an SQLite file.
+    Raise StudyError if the store is an SQLite file.
     """
     if workers > 1 and workspace.store.is_file:
         raise StudyError(
@@ -239,10 +233,7 @@ def preview(study: Path, assignment: str, page: str | None, host: str, port: int
 def load_form(study_path: Path, assignment_id: str) -> tuple[Form, Texts, int]:
     """Draw one assignment of a study in memory; return its form, the texts and the minutes that it takes.
 
-    Raises
-    ------
-    StudyError
-        If the study cannot be used or has no such assignment.
+    Raise StudyError if the study cannot be used or has no such assignment.
     """
     from spa.forms.build import build_form
     from spa.forms.effort import whole_minutes

@@ -111,14 +111,9 @@ def with_store(command: str, store: str | None) -> str:
 def open_workspace(study_path: Path, store: str | None = None, *, read_only: bool = False) -> Workspace:
     """Load a study and open the store that was built from it.
 
-    ``store`` is an SQLite file or an SQLAlchemy URL; by default the study file's name with ``.sqlite``.
-
-    Raises
-    ------
-    StudyError
-        If the study cannot be used, or has changed since it was built.
-    ResponseError
-        If the store cannot be used.
+    ``store`` is an SQLite file or an SQLAlchemy URL; by default the study file's name with ``.sqlite``. Raise
+    StudyError if the study cannot be used, or has changed since it was built. Raise ResponseError if the store cannot
+    be used.
     """
     from spa.forms.texts import load_texts
     from spa.responses.store import Store

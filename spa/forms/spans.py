@@ -77,18 +77,9 @@ def sent_spans(question: Question, payload: Mapping[str, object]) -> object:
 def read_spans(answer: SpansAnswer, raw: object) -> str:
     """Return what was marked as JSON (see :func:`spans_to_json`).
 
-    Parameters
-    ----------
-    answer : SpansAnswer
-        The text and what is offered.
-    raw : object
-        A list, or its JSON, of objects with ``severity`` and either ``start`` and ``end`` or ``quote``, with
-        ``occurrence`` (from 1) where the quote stands more than once. An empty list says "no errors".
-
-    Raises
-    ------
-    UnusableSpans
-        It is no such list. Quotes that are not found make no answer unusable.
+    ``raw`` is a list, or its JSON, of objects with ``severity`` and either ``start`` and ``end`` or ``quote``, with
+    ``occurrence`` (from 1) where the quote stands more than once. An empty list says "no errors". Raise UnusableSpans
+    if it is no such list; quotes that are not found make no answer unusable.
     """
     if isinstance(raw, str):
         try:

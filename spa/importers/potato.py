@@ -49,24 +49,9 @@ class _Scores:
 def read_potato(folder: Path, mapping: Potato, scores: Mapping[str, float] | None = None) -> ImportedTables:
     """Read all people's answers below a folder, and those of the LLMs that the mapping names.
 
-    Parameters
-    ----------
-    folder : Path
-        The parts of a task lie in it, at any depth.
-    mapping : Potato
-        Systems, criteria, and what is no item.
-    scores : mapping of str to float, optional
-        What labels count that are no numbers.
-
-    Returns
-    -------
-    ImportedTables
-        Ratings: one row an answer; a question that was left empty is missing with its reason.
-
-    Raises
-    ------
-    ResponseError
-        If a file is not what POTATO writes, a question is none of the criteria's, or a label has no score.
+    The parts of a task lie in the folder at any depth. ``scores`` says what labels count that are no numbers. The
+    ratings have one row an answer; a question that was left empty is missing with its reason. Raise ResponseError if a
+    file is not what POTATO writes, a question is none of the criteria's, or a label has no score.
     """
     paths = sorted(folder.rglob(ANSWERS))
     if not paths:

@@ -99,10 +99,7 @@ def renamed(imported: ImportedTables) -> ImportedTables:
 def write_imported(imported: ImportedTables, folder: Path, *, format: TableFormat) -> dict[Path, int]:
     """Write each table that has rows, whole or not at all, and return how many rows each file holds.
 
-    Raises
-    ------
-    ResponseError
-        If there is no answer at all.
+    Raise ResponseError if there is no answer at all.
     """
     written = {}
     for name in COLUMNS:

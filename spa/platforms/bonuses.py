@@ -79,10 +79,7 @@ class BonusPayer(ABC):
     def pay(self, bonuses: Iterable[Bonus]) -> Iterator[Bonus]:
         """Pay bonuses group by group, each once, and yield those paid.
 
-        Raises
-        ------
-        PlatformError
-            If the platform refuses, or it stays unknown whether a payment took effect.
+        Raise PlatformError if the platform refuses, or it stays unknown whether a payment took effect.
         """
         for group in self.groups(bonuses):
             self.calls.execute_call(self.payment_call(group))
@@ -131,10 +128,7 @@ class BonusRow:
 def read_bonus_rows(path: Path, *, recipient: str) -> list[BonusRow]:
     """Read a CSV file with the columns ``recipient`` names, amount and reason, and purpose where it varies.
 
-    Raises
-    ------
-    StudyError
-        One line for each mistake.
+    Raise StudyError with one line for each mistake.
     """
     columns = (recipient, "amount", "reason")
     try:

@@ -79,25 +79,11 @@ def reconcile(
     found: Mapping[str, str | None],
     remedies: Mapping[Kind, str],
 ) -> tuple[Difference, ...]:
-    """Compare the submissions of one session with the visits that came from it.
+    """Compare the submissions of one session, as the platform lists them, with the visits that came from it.
 
-    Parameters
-    ----------
-    submissions : iterable of PlatformSubmission
-        All of the session, as the platform lists them.
-    visits : iterable of PersonVisit
-        All visits of the session.
-    codes : mapping
-        Outcome -> its code.
-    found : mapping
-        The platform's submission -> what verifying it said ("verified", "unverified", "false").
-    remedies : mapping
-        Kind of difference -> what to do about it on this platform.
-
-    Returns
-    -------
-    tuple of Difference
-        In the order of the platform's list, then those that are only here.
+    ``codes`` gives the code of each outcome, ``found`` what verifying each of the platform's submissions said
+    ("verified", "unverified", "false"), and ``remedies`` what to do about each kind of difference on this platform.
+    The differences are in the order of the platform's list, then those that are only here.
     """
     theirs = {one.submission_id: one for one in submissions}
     ours = {visit.external_id: visit for visit in visits if visit.external_id is not None}
@@ -126,18 +112,9 @@ def match_visit(
 ) -> Iterator[Kind]:
     """Yield the ways in which a submission and its visit differ, doubts about the person first.
 
-    Parameters
-    ----------
-    submission : PlatformSubmission
-        What the platform says.
-    visit : Lease or None
-        The visit under this submission.
-    codes : mapping
-        Outcome -> its code, at least for a visit that has ended.
-    another_person : bool
-        Whether the visit is another person's.
-    found : str or None
-        What verifying the visit said ("verified", "unverified", "false"); ``None`` where nobody asked.
+    ``codes`` gives the code of each outcome, at least for a visit that has ended; ``another_person`` says that the
+    visit is another person's. ``found`` is what verifying the visit said ("verified", "unverified", "false"), ``None``
+    where nobody asked.
     """
     if visit is not None and found == "false":
         yield "false_claim"

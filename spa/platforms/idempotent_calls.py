@@ -96,11 +96,8 @@ class IdempotentCalls:
     def execute_call(self, call: PlatformCall) -> Content:
         """Send a call unless it took effect already, and return its content.
 
-        Raises
-        ------
-        PlatformError
-            If the platform refuses, or it stays unknown whether the call took effect; the journal then has an open
-            entry, which the next run looks into first.
+        Raise PlatformError if the platform refuses, or it stays unknown whether the call took effect; the journal then
+        has an open entry, which the next run looks into first.
         """
         if call.once and (done := self.find_done(call.scope, call.key)) is not None:
             return done

@@ -100,20 +100,10 @@ def is_approved(standing: VisitDecisions | None) -> bool:
 def reason_to_look(standing: VisitDecisions | None, *, held: str | None, lacking: str | None) -> str | None:
     """Return why somebody must look before work is approved with all others; ``None`` where nobody need.
 
-    A reviewer's approval outweighs answers that are lacking, which the reviewer saw. It does not outweigh a doubt
-    about who handed the work in or how often, which only the platform's records show.
+    ``held`` is a doubt about who handed the work in or how often, ``lacking`` what is wrong with the answers, both in
+    words. A reviewer's approval outweighs answers that are lacking, which the reviewer saw, but not a doubt, which
+    only the platform's records show.
 
-    Parameters
-    ----------
-    standing : VisitDecisions or None
-        What stands of the decisions on the visit.
-    held : str or None
-        The doubt about who handed in, in words.
-    lacking : str or None
-        What is wrong with the answers, in words.
-
-    Examples
-    --------
     >>> approved = Decision(submission_id="s1", action="approve", reviewer="Ana", decided_at=0)
     >>> standing = VisitDecisions(submission_id="s1", payment=approved)
     >>> reason_to_look(standing, held=None, lacking="no answers"), reason_to_look(None, held=None, lacking="no answers")
@@ -136,17 +126,11 @@ def sort_for_approval(
     also: Collection[str] = (),
     except_for: Collection[str] = (),
 ) -> ReviewQueue[Waiting]:
-    """Sort submissions that wait for review.
+    """Sort submissions that wait for review: the platform's id, its submission, and why somebody must look.
 
-    Parameters
-    ----------
-    waiting : iterable of (str, submission, str or None)
-        The platform's id, its submission, and from :func:`reason_to_look` why somebody must look.
-    also, except_for : collection of str
-        Ids to approve in any case, or to leave out.
+    The reason is that of :func:`reason_to_look`; the ids in ``also`` are approved in any case, those in ``except_for``
+    left out.
 
-    Examples
-    --------
     >>> sort_for_approval([("a", 1, None), ("b", 2, "twice"), ("c", 3, None)], except_for=["c"])
     ReviewQueue(approve=(1,), look_at=((2, 'twice'),))
     """
@@ -165,13 +149,8 @@ def sort_for_approval(
 def lines_to_look_at(reasons: Iterable[tuple[str, str]]) -> list[str]:
     r"""Return a line for each submission that a person must look at, and one for all that wait for reviewers.
 
-    Parameters
-    ----------
-    reasons : iterable of (str, str)
-        Who handed in what, and why somebody must look.
+    ``reasons`` says who handed in what, and why somebody must look.
 
-    Examples
-    --------
     >>> print(*lines_to_look_at([("a", "twice"), ("b", WAITS_FOR + "two reviewers")]), sep="\n")
     a: twice
     1 waits for two reviewers (spa dashboard); --json lists these, --also ID pays one nonetheless

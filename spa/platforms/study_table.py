@@ -18,10 +18,7 @@ Table = TypeVar("Table", bound=BaseModel)
 def read_study_table(record: type[Table], raw: Mapping[str, Any], *, name: str, file: Path | str, keys: str) -> Table:
     """Check a platform's table ``name`` of the study file; ``keys`` tells in messages where its keys are listed.
 
-    Raises
-    ------
-    StudyError
-        With every mistake, one line each.
+    Raise StudyError with every mistake, one line each.
     """
     try:
         return record.model_validate_json(json.dumps(_plain(raw), default=str), strict=True)

@@ -134,13 +134,7 @@ class LoopWriter:
     """Runs the writes of the tasks of one event loop a few at a time in one transaction, in that loop.
 
     Nothing else happens in the loop while the database works: for a store on this machine, and never in a server.
-
-    Parameters
-    ----------
-    store : Store
-        Where they go.
-    pause : float
-        Seconds to wait for others before a transaction begins.
+    ``pause`` is the seconds to wait for others before a transaction begins.
     """
 
     def __init__(self, store: Store, *, pause: float = 0.0) -> None:
@@ -189,12 +183,7 @@ class LoopWriter:
 class BatchedWriter(_Batches):
     """Runs the writes of many tasks a few at a time in one transaction; each resumes when its own is on disk.
 
-    Parameters
-    ----------
-    store : Store
-        Where they go.
-    pause : float
-        Seconds to wait for others before a transaction begins.
+    ``pause`` is the seconds to wait for others before a transaction begins.
     """
 
     def __init__(self, store: Store, *, pause: float = 0.0) -> None:

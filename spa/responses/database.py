@@ -202,10 +202,7 @@ def writing(engine: Engine) -> Engine:
 def created_file(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; on leaving it is renamed to ``path`` in one step.
 
-    Raises
-    ------
-    ResponseError
-        If ``path`` exists, now or when the file is ready, or its folder cannot be written to.
+    Raise ResponseError if ``path`` exists, now or when the file is ready, or its folder cannot be written to.
     """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     with _file_errors(path):

@@ -102,10 +102,8 @@ def parse_amount(text: str) -> Decimal:
 def add_decision(connection: Connection, decision: Decision) -> int:
     """Add one decision to the log inside the caller's writing transaction and return its number.
 
-    Raises
-    ------
-    ResponseError
-        If there is no such visit, or an undo names a decision that is not this visit's or was undone already.
+    Raise ResponseError if there is no such visit, or an undo names a decision that is not this visit's or was undone
+    already.
     """
     known = select(submissions.c.number).where(submissions.c.submission_id == decision.submission_id)
     if connection.scalar(known) is None:

@@ -43,19 +43,9 @@ class PageExposure:
 
 
 def parse_exposure(text: str, page: Page) -> PageExposure:
-    """Parse the field of a page.
+    """Parse the field sent with a page: ``{"seconds": s, "outputs": {exhibit_id: [first_seen, seconds, scrolled]}}``.
 
-    Parameters
-    ----------
-    text : str
-        ``{"seconds": s, "outputs": {exhibit_id: [first_seen, seconds, scrolled]}}``.
-    page : Page
-        The page that it was sent with.
-
-    Raises
-    ------
-    ValueError
-        If it is anything else, names an output that is not on the page, or holds a number out of bounds.
+    Raise ValueError if it is anything else, names an output that is not on the page, or holds a number out of bounds.
     """
     exposure = _parsed(text)
     if not exposure.outputs.keys() <= {exhibit.exhibit_id for exhibit in page.outputs}:

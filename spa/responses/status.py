@@ -65,22 +65,8 @@ class Status:
 def summarise_visits(visits: Iterable[PersonVisit], *, assignments: int, people: People, now: float) -> Status:
     """Count the visits of people and say when the study will be complete at the pace so far.
 
-    Parameters
-    ----------
-    visits : iterable of PersonVisit
-        All visits of people, without those of raters.
-    assignments : int
-        How many there are.
-    people : People
-        The study's table [people].
-    now : float
-        Seconds since 1970; who is overdue by then counts as dropped.
-
-    Returns
-    -------
-    Status
-        The counts by source and group, medians and pay; simulated annotators are timed only where nobody
-        else came, and their time says nothing of pay.
+    Whoever is overdue by ``now`` counts as dropped. Simulated annotators are timed only where nobody else came, and
+    their time says nothing of pay.
     """
     visits = list(visits)
     timed = timed_kinds(visits)
@@ -174,12 +160,8 @@ class PacePoint:
 def pace_of(visits: Iterable[PersonVisit], pay: Decimal | None) -> list[PacePoint]:
     """Return how the completed visits added up, oldest first; of very many, some spread evenly and the last.
 
-    Parameters
-    ----------
-    visits : iterable of PersonVisit
-        Visits of people; simulated annotators count only where nobody else came, late answers not at all.
-    pay : Decimal or None
-        For one form, in major units; what that makes an hour is left out of simulated annotators.
+    Late answers do not count, and simulated annotators only where nobody else came; ``pay`` for one form, in major
+    units, is left out of theirs.
     """
     visits = list(visits)
     kinds = timed_kinds(visits)

@@ -51,20 +51,11 @@ class StoredAssignments:
     def save(
         self, fingerprint: str, draws: Iterable[tuple[Assignment, BlindingKey]], *, seed: int | None = None
     ) -> int:
-        """Save a draw of assignments, or the further ones of the same draw, in one transaction.
+        """Save a draw of assignments, or the further ones of the same draw; return how many are new.
 
-        Existing assignments are compared with the draw and never changed. Each new one gets a token.
-        The seed is kept as the fact "seed".
-
-        Returns
-        -------
-        int
-            How many assignments were new.
-
-        Raises
-        ------
-        ResponseError
-            If the store holds another study, or another draw of this one.
+        Existing assignments are compared with the draw and never changed. Each new one gets a token. All is one
+        transaction, and the seed is kept as the fact "seed". Raise ResponseError if the store holds another study, or
+        another draw of this one.
         """
         store = self._database.name
         with self._database.transaction() as connection:

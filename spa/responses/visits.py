@@ -75,37 +75,17 @@ class StoredVisits:
     ) -> Lease:
         """Find or make the visit of a platform's person, which continues at ``/a/{lease.token}``.
 
-        The same ``external_id`` leads to the same visit; the same person with an open visit to the same
-        assignment, also under a new ``external_id`` (the pages sent before come along). Otherwise the
-        least-answered assignment is given out, one that this person never had. Overdue places are
-        given up first.
+        The same ``external_id`` leads to the same visit; the same person with an open visit to the same assignment,
+        also under a new ``external_id`` (the pages sent before come along). Otherwise the least-answered assignment is
+        given out, one that this person never had. Overdue places are given up first.
 
-        Parameters
-        ----------
-        source, person : str
-            The platform, and its name of the person; kept to pay, until ``spa forget``.
-        now : float
-            Seconds since 1970.
-        external_id : str, optional
-            The platform's name of the visit, verified by the bridge.
-        overbook : bool
-            Where all places are taken but not all done, answer an assignment beside its holder (``standing_by``):
-            the answers take the place if the holder drops out, and are ``extra`` otherwise. For people whom a
-            platform has promised pay, since it may fill a place before we know that somebody has left it.
-        rules : AdmissionRules
-            What the study says about who may come: ``AdmissionRules.of(study.people)``.
-        **coming
-            ``session``, ``group``, ``minutes_allowed``, ``annotator_kind`` (:class:`ArrivalFacts`).
-
-        Returns
-        -------
-        Lease
-            ``released`` where the deadline has passed and the place has gone to somebody else.
-
-        Raises
-        ------
-        SecondVisit, WrongSession, QuotaFull, NoneLeft
-            All of them ``AdmissionRefused``; its ``notice`` names the page that the person is shown.
+        The platform's name of the person is kept to pay them, until ``spa forget``; the bridge has verified the
+        ``external_id``, its name of the visit. With ``overbook``, where all places are taken but not all done, the
+        person answers an assignment beside its holder (``standing_by``): the answers take the place if the holder
+        drops out, and are ``extra`` otherwise. That is for people whom a platform has promised pay, since it may fill
+        a place before we know that somebody has left it. After ``minutes_allowed`` the place goes to somebody else;
+        the lease is ``released`` where that has happened. Raise AdmissionRefused (SecondVisit, WrongSession, QuotaFull
+        or NoneLeft), whose ``notice`` names the page that the person is shown.
         """
         arrival = Arrival(
             annotator_id=self._database.person_id(source, person),
@@ -138,25 +118,12 @@ class StoredVisits:
             return leases.lease_of_token(connection, token)
 
     def release(self, submission_id: str, reason: str, *, now: float, finished: bool = False) -> bool:
-        """Give up the place of a visit, so that its assignment goes out again; nothing sent is touched.
+        """Give up the place of a visit, so that its assignment goes out again, and return whether one became free.
 
-        Parameters
-        ----------
-        submission_id : str
-            Our own id of the visit.
-        reason : str
-            "timed_out" leaves the person the chance to take the place again while it is free; any other
-            ("returned", ...) does not, unless the platform sends the person back through :meth:`admit`.
-        now : float
-            Seconds since 1970.
-        finished : bool
-            Also where the visit has ended: completed answers become ``extra`` (a person who gave the visit
-            back after answering).
-
-        Returns
-        -------
-        bool
-            Whether a place became free.
+        Nothing that was sent is touched. The reason "timed_out" leaves the person the chance to take the place again
+        while it is free; any other ("returned", ...) does not, unless the platform sends the person back through
+        :meth:`admit`. With ``finished`` a visit that has ended gives its place up too, and completed answers become
+        ``extra`` (a person who gave the visit back after answering).
         """
         return self._change(
             lambda connection: capacity.release(connection, submission_id, reason, now=now, finished=finished)
@@ -172,15 +139,11 @@ class StoredVisits:
     def finish(
         self, submission: Submission, outcome: Outcome, code: str, *, now: float, rules: AdmissionRules = EVERYBODY
     ) -> Lease:
-        """Save the answers of a visit and how it ended, in one transaction; a second call changes nothing.
+        """Save the answers of a visit and how it ended, in one transaction, and return the visit as it ended.
 
-        An outcome other than "completed" gives the place up. A late visit takes its place again if that is
-        free; else it is kept as ``extra``. Without consent nothing that was sent is kept.
-
-        Returns
-        -------
-        Lease
-            The visit as it ended, with the code of the first call.
+        An outcome other than "completed" gives the place up. A late visit takes its place again if that is free; else
+        it is kept as ``extra``. Without consent nothing that was sent is kept. A second call changes nothing: the
+        visit has the code of the first.
         """
         return self._change(
             lambda connection: finish_visit(connection, submission, outcome, code, now=now, rules=rules)

@@ -89,16 +89,11 @@ class SurveyContext:
         minutes_allowed: float | None = None,
         has_place: bool = False,
     ) -> Response:
-        """Admit a person whom the platform has verified; the parameters are those of ``StoredVisits.admit``.
+        """Admit a person whom the platform has verified: redirect to the visit, or say why they cannot take part.
 
-        Whoever ``has_place``, given by the platform before they came, also comes in when a live study has decided
-        everything. ``minutes_allowed`` defaults to the study's. With an ``external_id`` a visit waits in reserve if
-        every place is taken but not all are completed.
-
-        Returns
-        -------
-        Response
-            A redirect to the visit, or a notice: the study is full, the time is over, or the person took part before.
+        The parameters are those of ``StoredVisits.admit``. Whoever ``has_place``, given by the platform before they
+        came, also comes in when a live study has decided everything. ``minutes_allowed`` defaults to the study's. With
+        an ``external_id`` a visit waits in reserve if every place is taken but not all are completed.
         """
         now, new = self.clock(), False
         self.live.refresh()
@@ -129,10 +124,7 @@ class SurveyContext:
     def group_of(self, parameters: Mapping[str, str]) -> str | None:
         """Return the quota group that a link's parameters name; ``None`` if the study has none by parameter.
 
-        Raises
-        ------
-        UnknownGroup
-            If the study has groups by parameter and these name none of them.
+        Raise UnknownGroup if the study has groups by parameter and these name none of them.
         """
         by_parameter = [group for group in self.study.people.groups if group.parameter is not None]
         for group in by_parameter:

@@ -80,19 +80,10 @@ CROWD = Temperament(
 
 
 class SimulatedAnnotator:
-    """One annotator of known truth.
+    """One annotator of known truth, drawn from the population of a ``temperament``.
 
-    The annotator sees only what the form shows: a preference is estimated from the outputs
-    under the two labels, so more exposure makes it surer.
-
-    Parameters
-    ----------
-    truth : TrueUtilities
-        How good every output is.
-    temperament : Temperament
-        The population that the annotator is drawn from.
-    rng : numpy.random.Generator
-        Draws who the annotator is, and then the noise of each answer.
+    The annotator sees only what the form shows: a preference is estimated from the outputs under the two labels, so
+    more exposure makes it surer. ``rng`` draws who the annotator is, and then the noise of each answer.
     """
 
     def __init__(
@@ -128,19 +119,9 @@ class SimulatedAnnotator:
         )
 
     def answers(self, form: Form, key: BlindingKey) -> dict[str, str]:
-        """Answer every question of a form.
+        """Answer every question of a form; the key, which system each label hides, leads to the utilities.
 
-        Parameters
-        ----------
-        form : Form
-            The form as anybody gets it.
-        key : BlindingKey
-            Which system each label hides: the way to the utilities.
-
-        Returns
-        -------
-        dict of str to str
-            Question id to the text that the page would send, in the order of the form.
+        Return the text that the page would send by question id, in the order of the form.
         """
         reading = SimulatedReading(self, form, key)
         return {question.question_id: reading.answer(question) for question in form.questions("people")}
@@ -349,10 +330,7 @@ class TruthFile(TrueUtilities):
 def load_truth(path: Path) -> TruthFile:
     """Read a truth file.
 
-    Raises
-    ------
-    StudyError
-        With one line a mistake.
+    Raise StudyError with one line a mistake.
     """
     raw = read_toml(path)
     try:

@@ -33,17 +33,9 @@ STEADY = Temperament(noise_sd=0.5, taste_sd=0.05, doubt=0.8, severity_sd=0.1, ti
 class SimulatedModel:
     """Answers the prompts of known forms; each form by an annotator of its own.
 
-    Parameters
-    ----------
-    forms : iterable of (Form, BlindingKey)
-        The forms whose prompts are known.
-    put : callable
-        Form -> each of its turns with the messages that put it, for every variant in which it may be put.
-    truth, temperament
-        Who answers.
-    seed, rater_id
-        What answers are drawn from, with the assignment and how it is asked; see :func:`assignment_rng`. They are the
-        same in whatever order the requests come.
+    ``put`` takes a form and returns each of its turns with the messages that put it, for every variant in which it may
+    be put. Answers are drawn from ``seed`` and ``rater_id``, with the assignment and how it is asked (see
+    :func:`assignment_rng`): they are the same in whatever order the requests come.
     """
 
     def __init__(
@@ -107,16 +99,9 @@ class SimulatedModel:
 def assignment_rng(seed: int, assignment_id: str, sampling: Mapping[str, object] | None = None) -> np.random.Generator:
     """Return the generator of the annotator who answers one assignment, whoever comes first.
 
-    Parameters
-    ----------
-    seed : int
-        Of the simulation.
-    assignment_id : str
-        What is answered.
-    sampling : mapping, optional
-        What sets this answer apart from the plain first one of the rater ``simulated-rater``: another rater's id, the
-        sampling, persona and added texts of a variant, the seed of a further repeat. For people, the seat of every
-        annotator of an assignment but the first.
+    ``sampling`` is what sets this answer apart from the plain first one of the rater ``simulated-rater``: another
+    rater's id, the sampling, persona and added texts of a variant, the seed of a further repeat. For people, it is the
+    seat of every annotator of an assignment but the first.
     """
     parts = [assignment_id, *([json.dumps(sampling, sort_keys=True)] if sampling else [])]
     digests = [sha256(one.encode("utf-8", "surrogatepass")).digest() for one in parts]

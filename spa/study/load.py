@@ -59,11 +59,7 @@ def load_study(path: Path) -> Study:
     """Load and check a study file.
 
     Files that it names are looked for beside it; in the result their paths are absolute, and texts are in ``text``.
-
-    Raises
-    ------
-    StudyError
-        With every mistake found, one line each.
+    Raise StudyError with every mistake found, one line each.
     """
     checked = check_study(path)
     if checked.problems:
@@ -74,10 +70,7 @@ def load_study(path: Path) -> Study:
 def check_study(path: Path) -> CheckedStudy:
     """Read a study file as far as its mistakes let it be read; see :func:`load_study`.
 
-    Raises
-    ------
-    StudyError
-        If the file is no TOML.
+    Raise StudyError if the file is no TOML.
     """
     raw = _with_text_keys(_parse(path))
     problems = list(_unfit_values(str(path), raw))

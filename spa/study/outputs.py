@@ -100,12 +100,8 @@ def load_outputs(study: Study) -> Outputs:
     Characters that no page can show (control characters, halves of surrogate pairs) become U+FFFD
     and are counted.
 
-    Every system answers every item, unless single outputs are dealt.
-
-    Raises
-    ------
-    StudyError
-        With every mistake in the files, one line each.
+    Every system answers every item, unless single outputs are dealt. Raise StudyError with every mistake in the files,
+    one line each.
     """
     cells = _read_cells(study)
     made, problems = _made(study, cells)

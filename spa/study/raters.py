@@ -152,10 +152,7 @@ def _fingerprint(model: str, protocol: RaterProtocol, max_tokens: int | None) ->
 def rater_variants(rater: Rater) -> tuple[RaterVariant, ...]:
     """Return every protocol by which a rater is asked: its variants, its grid, or its own where it has neither.
 
-    Raises
-    ------
-    pydantic.ValidationError
-        If the grid names an unknown key, or a value that its key does not take.
+    Raise pydantic.ValidationError if the grid names an unknown key, or a value that its key does not take.
     """
     variants = [*rater.variants, *_of_grid(rater)]
     own = RaterProtocol().model_copy(update={key: getattr(rater, key) for key in RaterProtocol.model_fields})

@@ -20,17 +20,9 @@ LONGEST = 512  # tokens of a text that are read
 def embed_texts(folder: Path, texts: Sequence[str]) -> NDArray[np.float64]:
     """Return the mean over a text's tokens of a model's last hidden states, shape (n_texts, n_dimensions).
 
-    Parameters
-    ----------
-    folder : Path
-        With a model (an encoder, a decoder, or one trained for sentences) that transformers can load.
-    texts : sequence of str
-        Of each, at most the first 512 tokens are read, or as many as the model can.
-
-    Raises
-    ------
-    PlatformError
-        If the libraries or the model are missing.
+    The folder holds a model (an encoder, a decoder, or one trained for sentences) that transformers can load. Of each
+    text at most the first 512 tokens are read, or as many as the model can. Raise PlatformError if the libraries or
+    the model are missing.
     """
     require(str(folder), "a model on this machine", *REQUIRED)
     import numpy as np
