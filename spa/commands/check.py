@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from spa.commands.workspace import default_store
 from spa.errors import LONGEST_PROBLEM, SpaError, StudyError, shortened
 from spa.live import is_live
+from spa.responses.status import CENT, hourly_pay
 from spa.study.stopping import planned_annotators, planned_places
 from spa.study.study import Elicitation
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from spa.study.study import Study
 
 DRAWN = 12  # forms to average over; annotators read different items
-CENT = Decimal("0.01")
 TABLES: tuple[Elicitation, ...] = get_args(Elicitation)
 
 
@@ -72,10 +72,7 @@ class Overview:
     @property
     def hourly_pay(self) -> Decimal | None:
         """Hourly pay at the announced duration."""
-        pay = self.study.people.pay
-        if pay is None or not self.minutes_told:
-            return None
-        return (pay * 60 / Decimal(str(self.minutes_told))).quantize(CENT, ROUND_HALF_UP)
+        return hourly_pay(self.study.people.pay, self.minutes_told)
 
     def as_json(self) -> dict[str, Any]:
         """Return everything told, for a script."""

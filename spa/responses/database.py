@@ -16,7 +16,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -123,9 +123,15 @@ class Database:
             yield from rows
 
     def scrub(self) -> None:
-        """Let the database forget what was deleted: its log and its dead rows still hold it."""
-        with database_errors(self.name):
-            _scrub(self._engine)
+        """Let the database forget what was deleted: SQLite's log and PostgreSQL's dead rows still hold it."""
+        with database_errors(self.name), closing(self._engine.raw_connection()) as raw:
+            if self.is_file:
+                raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            elif self._engine.dialect.name == "postgresql":
+                driver: Any = raw.dbapi_connection
+                driver.autocommit = True
+                raw.cursor().execute("VACUUM")
+                driver.autocommit = False
 
     def meta(self, name: str) -> str | None:
         """Return a fact noted with :meth:`set_meta`; ``None`` where there is none."""
@@ -330,21 +336,6 @@ def _is_conflict(error: BaseException | None) -> bool:
             return True
         error = error.__cause__
     return False
-
-
-def _scrub(engine: Engine) -> None:
-    """Write SQLite's log into the file and empty it; have PostgreSQL drop its dead rows."""
-    raw = engine.raw_connection()
-    try:
-        if engine.dialect.name == "sqlite":
-            raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        elif engine.dialect.name == "postgresql":
-            driver: Any = raw.dbapi_connection
-            driver.autocommit = True
-            raw.cursor().execute("VACUUM")
-            driver.autocommit = False
-    finally:
-        raw.close()
 
 
 def _begin(connection: Connection) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Row, Select, func, select
 
@@ -35,27 +35,6 @@ class PersonVisit(Lease):
     last_seen: float | None  # when the last page arrived
 
 
-class ArrivalFacts(TypedDict, total=False):
-    """Facts about an arrival, by a link or from a platform.
-
-    Keys
-    ----
-    session : int
-        Which session of a study in several.
-    group : str, optional
-        Quota group, one of ``rules.places``.
-    minutes_allowed : float, optional
-        After these the place is given to somebody else.
-    annotator_kind : {"human", "simulated"}
-        What the person is recorded as.
-    """
-
-    session: int
-    group: str | None
-    minutes_allowed: float | None
-    annotator_kind: AnnotatorKind
-
-
 class StoredVisits:
     """The visits of a store, of people and of raters."""
 
@@ -69,9 +48,12 @@ class StoredVisits:
         person: str,
         now: float,
         external_id: str | None = None,
+        session: int = 1,
+        group: str | None = None,
+        minutes_allowed: float | None = None,
+        annotator_kind: AnnotatorKind = "human",
         overbook: bool = False,
         rules: AdmissionRules = EVERYBODY,
-        **coming: Unpack[ArrivalFacts],
     ) -> Lease:
         """Find or make the visit of a platform's person, which continues at ``/a/{lease.token}``.
 
@@ -92,8 +74,11 @@ class StoredVisits:
             source=source,
             person=person,
             external_id=external_id,
+            session=session,
+            group=group,
+            minutes_allowed=minutes_allowed,
+            annotator_kind=annotator_kind,
             overbook=overbook,
-            **coming,
         )
         return self._change(lambda connection: admission.admit(connection, arrival, rules, now=now))
 
@@ -103,11 +88,18 @@ class StoredVisits:
         *,
         now: float,
         source: str = "link",
+        minutes_allowed: float | None = None,
+        annotator_kind: AnnotatorKind = "human",
         rules: AdmissionRules = EVERYBODY,
-        **coming: Unpack[ArrivalFacts],
     ) -> Lease:
         """Find or make the visit of the person who holds a link; as :meth:`admit`, without a platform's names."""
-        arrival = Arrival(annotator_id=self._database.keyed(token), source=source, token=token, **coming)
+        arrival = Arrival(
+            annotator_id=self._database.keyed(token),
+            source=source,
+            token=token,
+            minutes_allowed=minutes_allowed,
+            annotator_kind=annotator_kind,
+        )
         return self._change(lambda connection: admission.admit(connection, arrival, rules, now=now))
 
     def of_token(self, token: str) -> Lease | None:

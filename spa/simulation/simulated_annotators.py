@@ -14,7 +14,6 @@ from pydantic import Field, ValidationError
 from spa.errors import StudyError
 from spa.files import read_toml
 from spa.forms.form import (
-    AnswerOption,
     CheckTarget,
     ChoiceTarget,
     ConfirmAnswer,
@@ -236,7 +235,7 @@ class SimulatedReading:
         utility += self._annotator._severity
         if isinstance(answer, NumberAnswer):
             return whole(answer.low + self._truth.normalised(utility) * (answer.high - answer.low), answer)
-        options = in_order_of_score(answer.options)
+        options = sorted(answer.options, key=lambda option: option.score or 0.0)  # in their own order without scores
         bounds = self._temperament.thresholds
         if bounds is not None and len(bounds) == len(options) - 1:
             place = sum(utility > bound for bound in sorted(bounds))
@@ -314,11 +313,6 @@ def whole(value: float, answer: NumberAnswer) -> str:
     '100'
     """
     return str(min(max(round(value), answer.low), answer.high))
-
-
-def in_order_of_score(options: tuple[AnswerOption, ...]) -> list[AnswerOption]:
-    """Return options from the lowest score to the highest, in their own order where they have none."""
-    return sorted(options, key=lambda option: 0.0 if option.score is None else option.score)
 
 
 class TruthFile(TrueUtilities):
