@@ -7,7 +7,7 @@ from dataclasses import replace
 from spa.forms.assignment_view import AssignmentView, seeded_position
 from spa.forms.comparison_pages import choice_pages, comparison_pages, ranking_pages, reading_pages
 from spa.forms.form import Exhibit, ExhibitsBlock, Form, Page, PageBlock, Question, TextBlock
-from spa.forms.form_extras import NO_EXTRAS, FormExtras, add_extras
+from spa.forms.form_extras import add_extras
 from spa.forms.form_text import exhibits_of
 from spa.forms.people_pages import (
     attention_pages,
@@ -21,6 +21,7 @@ from spa.forms.text_cache import TextCache
 from spa.forms.texts import Texts
 from spa.study.assignment import Assignment, BlindingKey
 from spa.study.outputs import Outputs
+from spa.study.raters import RaterProtocol
 from spa.study.study import OVERALL, Study
 
 _SECTIONS = ("likert", "continuous", "categories", "spans", "choices", "ranking")
@@ -34,7 +35,7 @@ class StudyForms:
         self._outputs = outputs
         self._phrases = TextCache(study, texts)
 
-    def build(self, assignment: Assignment, key: BlindingKey, additions: FormExtras = NO_EXTRAS) -> Form:
+    def build(self, assignment: Assignment, key: BlindingKey, protocol: RaterProtocol | None = None) -> Form:
         """Build the form of one assignment; see :func:`build_form`."""
         view = AssignmentView(
             study=self._study, outputs=self._outputs, assignment=assignment, key=key, text_cache=self._phrases
@@ -45,7 +46,7 @@ class StudyForms:
             title=self._phrases.clean(self._study.title),
             language=texts.language,
             right_to_left=texts.right_to_left,
-            pages=_Numbering(self._phrases).pages(add_extras(view, _pages(view), additions)),
+            pages=_Numbering(self._phrases).pages(add_extras(view, _pages(view), protocol)),
         )
 
 
@@ -55,7 +56,7 @@ def build_form(
     assignment: Assignment,
     key: BlindingKey,
     texts: Texts,
-    additions: FormExtras = NO_EXTRAS,
+    protocol: RaterProtocol | None = None,
 ) -> Form:
     """Build the form that one annotator fills in, person or LLM; for many of a study see :class:`StudyForms`.
 
@@ -65,7 +66,7 @@ def build_form(
 
     The key is used to fetch outputs and never shown; the form holds labels only.
     """
-    return StudyForms(study, outputs, texts).build(assignment, key, additions)
+    return StudyForms(study, outputs, texts).build(assignment, key, protocol)
 
 
 def _pages(view: AssignmentView) -> list[Page]:
@@ -78,7 +79,7 @@ def _pages(view: AssignmentView) -> list[Page]:
         *choice_pages(view),
         *ranking_pages(view),
     ]
-    _put_checks(view, question_pages)
+    _insert_checks(view, question_pages)
     return [
         *cached("consent", lambda: consent_pages(view)),
         *cached("screening", lambda: screening_pages(view)),
@@ -90,7 +91,7 @@ def _pages(view: AssignmentView) -> list[Page]:
     ]
 
 
-def _put_checks(view: AssignmentView, pages: list[Page]) -> None:
+def _insert_checks(view: AssignmentView, pages: list[Page]) -> None:
     """Put each attention check between two of the pages asked of everybody, or after the only one."""
     gaps = max(1, len(pages) - 1)
     checks = view.text_cache.cached("checks", lambda: attention_pages(view))

@@ -28,7 +28,6 @@ from spa.forms.form import (
     Question,
     RankingTarget,
 )
-from spa.forms.form_extras import FormExtras
 from spa.forms.html import PageState, render_page
 from spa.forms.prompt import answer_format, render_prompt
 from spa.forms.prompt_turns import turns_of
@@ -155,7 +154,7 @@ def test_a_prompt_asks_for_ranks_and_shows_the_outputs_of_a_question_alone() -> 
 def test_an_llm_may_be_asked_to_explain_its_order() -> None:
     study = ranking_study()
     ((assignment, key),) = drawn(study)
-    form = build_form(study, outputs_of(study), assignment, key, TEXTS, FormExtras(explain="before"))
+    form = build_form(study, outputs_of(study), assignment, key, TEXTS, RaterProtocol(explain="before"))
     explained = [one.target for one in form.questions("everybody") if isinstance(one.target, ExplanationTarget)]
     assert [target.of for target in explained] == [one.target for _, one in asked(form)]
     assert [target_from_json(target_to_json(target)) for target in explained] == explained
