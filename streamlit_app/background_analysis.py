@@ -1,7 +1,7 @@
 """A process of its own that reads and analyses while the server starts; each part is there once it is known.
 
-What it says of is one state of the store. Whoever asks for another state, or for a part that it could not work out,
-gets nothing and works it out itself: nothing shown is ever older than the store.
+Its results belong to one state of the store. Whoever asks for another state, or for a part that failed, gets ``None``
+and computes it: nothing shown is ever older than the store.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def main() -> None:
         out.flush()
 
     try:
-        with suppress(SpaError):  # nothing is handed in yet, or a file is broken: told where it is looked at
+        with suppress(SpaError):  # nothing is handed in yet, or a file is broken: reported where it is looked at
             work(from_environment(), say, *sys.argv[1:])
     except BrokenPipeError:  # the dashboard was stopped meanwhile
         os._exit(1)

@@ -43,7 +43,7 @@ class Overview:
     conclusions: tuple[Conclusion, ...]
 
     @property
-    def minutes_told(self) -> float:
+    def minutes_announced(self) -> float:
         """Minutes announced to annotators: the study's, or else the estimate."""
         return self.study.people.minutes or self.minutes
 
@@ -72,10 +72,10 @@ class Overview:
     @property
     def hourly_pay(self) -> Decimal | None:
         """Hourly pay at the announced duration."""
-        return hourly_pay(self.study.people.pay, self.minutes_told)
+        return hourly_pay(self.study.people.pay, self.minutes_announced)
 
     def as_json(self) -> dict[str, Any]:
-        """Return everything told, for a script."""
+        """Return the overview as JSON."""
         study = self.study
         return {
             "study": study.id,
@@ -93,7 +93,7 @@ class Overview:
             "questions": self.questions,
             "words": self.words,
             "minutes": self.minutes,
-            "minutes_told": self.minutes_told,
+            "minutes_told": self.minutes_announced,
             "annotators": planned_annotators(study),
             "pay": None if study.people.pay is None else str(study.people.pay),
             "currency": study.people.currency,

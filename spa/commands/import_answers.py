@@ -86,9 +86,9 @@ def csv(file: Path, mapping: Path, out: Path, format_: TableFormat, keep_ids: bo
 
 
 def _write(imported: ImportedTables, out: Path, format_: TableFormat, keep_ids: bool) -> None:
-    from spa.importers.tables import renamed, write_imported
+    from spa.importers.tables import with_pseudonyms, write_imported
 
-    for path, rows in write_imported(imported if keep_ids else renamed(imported), out, format=format_).items():
+    for path, rows in write_imported(imported if keep_ids else with_pseudonyms(imported), out, format=format_).items():
         click.echo(f"{path}: {rows} rows")
     for what, count in imported.skipped.items():
         click.echo(f"left aside: {count} of {what}")

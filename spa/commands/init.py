@@ -13,7 +13,7 @@ from spa.commands.options import json_option, print_json, study_argument
 
 PAPERS = ("ethayarajh-jurafsky", "chiang-lee", "sottana", "chhun")  # studies like theirs, with texts of our own
 EXAMPLES = ("stories", "zh", "ar", "images", "rankings", "spans", *PAPERS)
-RATERS = "raters"  # ways of asking an LLM that papers used, each in a file; they fit the stories
+RATERS = "raters"  # protocols of papers, a file each; they fit the stories
 
 
 @click.command(epilog="Example: spa init my-study --example images")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from spa.forms.form import Form
     from spa.forms.texts import Texts
 
-MOST_ASSIGNMENTS = 1_000_000  # a number beyond is a slip of the finger, and drawing them takes long
+MOST_ASSIGNMENTS = 1_000_000  # more is a typing mistake, and drawing them takes long
 LINKS_WRITTEN = "links_written"  # a fact of the store
 ASSIGNMENT = re.compile(r"a(\d{1,9})", re.ASCII)
 
@@ -34,7 +34,7 @@ class ServerOptions:
     store: str | None
     public_url: str
     trusted_proxies: tuple[str, ...] = ()
-    new_visits: int | None = None  # most a minute
+    new_visits: int | None = None  # per minute at most
     log_json: bool = False
     links_only: bool = False
     reserved: int = 0  # places for personal links
@@ -176,7 +176,7 @@ def serve(
         how_to_stop = partial(click.echo, "Ctrl-C stops the server; answers stay.")
         with open_workspace(study, store) as workspace:
             check_workers(workspace, workers)
-            workspace.store.set_meta("served", "yes")  # a store that cannot be written to is told now
+            workspace.store.set_meta("served", "yes")  # a store that cannot be written to is reported now
             personal = workspace.store.tokens(personal=True)
             if links is not None:
                 write_text(links, "".join(f"{public}/a/{token}\n" for token in personal), private=True)

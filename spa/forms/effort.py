@@ -70,7 +70,7 @@ def minutes_of(study: Study, form: Form) -> float:
 
 
 def whole_minutes(study: Study, form: Form) -> int:
-    """Return how long a form takes in whole minutes, rounded up, as annotators are told."""
+    """Return how long a form takes in whole minutes, rounded up, as annotators are informed."""
     return ceil(minutes_of(study, form))
 
 

@@ -1,4 +1,4 @@
-"""The web page of a form: the blocks of a page in their order, inside the page's own furniture.
+"""The web page of a form: the blocks of a page in their order, with the page's own controls.
 
 What is said and asked comes from the :class:`~spa.forms.form.Form` alone. Everything else that
 stands on a page (buttons, progress, the list of gaps, tabs) carries the attribute ``data-chrome``,

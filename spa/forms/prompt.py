@@ -1,4 +1,4 @@
-"""The form as a prompt: what everybody is told and asked, in a declared wrapper."""
+"""The form as a prompt: the texts and questions for everybody, in a declared wrapper."""
 
 from __future__ import annotations
 
@@ -212,11 +212,11 @@ def _spans_value(answer: SpansAnswer, texts: Texts, names: str, separator: str) 
 _LINE = TextPart(text="\n", wrapper="line")
 
 
-def _together(*parts: TextPart) -> Fragment:
+def _fragment(*parts: TextPart) -> Fragment:
     return Fragment(parts=parts, text="".join([part.text for part in parts]))
 
 
-_EMPTY_LINE = _together(_LINE)
+_EMPTY_LINE = _fragment(_LINE)
 
 
 class _Rendering:
@@ -263,28 +263,28 @@ class _Rendering:
         return found
 
 
-# Forms of one study say the same under the same ids, so that what they say is kept.
+# Forms of one study say the same under the same ids, so that their fragments are cached.
 
 
 @lru_cache(maxsize=4096)
 def _heading(page_id: str, title: str) -> Fragment:
-    return _together(TextPart(text=f"[{page_id}] ", wrapper="page marker"), TextPart(text=title), _LINE, _LINE)
+    return _fragment(TextPart(text=f"[{page_id}] ", wrapper="page marker"), TextPart(text=title), _LINE, _LINE)
 
 
 @lru_cache(maxsize=1024)
 def _paragraph(markdown: str) -> Fragment:
-    return _together(TextPart(text=markdown), _LINE, _LINE)
+    return _fragment(TextPart(text=markdown), _LINE, _LINE)
 
 
 @lru_cache(maxsize=4096)
 def _question(question_id: str, text: str) -> Fragment:
     marker = TextPart(text=f"[{question_id}] ", wrapper="question marker")
-    return _together(_LINE, marker, TextPart(text=text), _LINE)
+    return _fragment(_LINE, marker, TextPart(text=text), _LINE)
 
 
 @lru_cache(maxsize=4096)
 def _caption(exhibit_id: str, caption: str) -> Fragment:
-    return _together(TextPart(text=f"[{exhibit_id}] ", wrapper="exhibit marker"), TextPart(text=caption), _LINE)
+    return _fragment(TextPart(text=f"[{exhibit_id}] ", wrapper="exhibit marker"), TextPart(text=caption), _LINE)
 
 
 @lru_cache(maxsize=4096)
@@ -305,7 +305,7 @@ def _material(exhibit: Exhibit) -> Fragment:
 def _fenced(text: str) -> Fragment:
     """Render a text between fences longer than any that stands in it."""
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
-    return _together(
+    return _fragment(
         TextPart(text=f"{fence}\n", wrapper="fence"),
         TextPart(text=text),
         TextPart(text=f"\n{fence}\n", wrapper="fence"),
@@ -313,7 +313,7 @@ def _fenced(text: str) -> Fragment:
     )
 
 
-@lru_cache(maxsize=1024)  # the questions of a study are answered in few ways
+@lru_cache(maxsize=1024)  # the questions of a study have few kinds of answers
 def _offers(answer: Answer) -> Fragment:
     coded = isinstance(answer, OptionsAnswer | OrderAnswer) and any(
         option.value != option.text for option in answer.options
@@ -322,7 +322,7 @@ def _offers(answer: Answer) -> Fragment:
     for line in answer_text(answer):
         value = f"{json.dumps(line.value, ensure_ascii=False)}: " if coded else ""
         parts += (TextPart(text=f"- {value}", wrapper="answer marker"), TextPart(text=line.text), _LINE)
-    return _together(*parts)
+    return _fragment(*parts)
 
 
 def _data_url(path: Path) -> str:

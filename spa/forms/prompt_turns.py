@@ -1,7 +1,7 @@
-"""What of a form is put to an LLM at once: all of it, a page, or one question.
+"""The turns in which a form is put to an LLM: all of it at once, a page, or one question at a time.
 
-However a form is cut, the texts are the form's own, in its order: an ask is a part of what the
-page says, never more.
+However a form is cut, the texts are the form's own, in its order: a turn is a part of what the
+pages say, never more.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _shows_all(block: ExhibitsBlock, earlier: ExhibitsBlock) -> bool:
 
 
 def _concerns(block: PageBlock, question: Question) -> bool:
-    """Tell whether a question needs a block: outputs of others are left out, what orients is kept."""
+    """Return whether a question needs a block: outputs of others are left out, what orients is kept."""
     if isinstance(block, TextBlock):
         return block.criterion in (None, question.criterion)
     if not isinstance(block, ExhibitsBlock):

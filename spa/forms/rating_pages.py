@@ -49,7 +49,7 @@ def rating_pages(view: AssignmentView) -> list[Page]:
         if section.pages == "one" and made:
             made = [_page(tuple(block for page in made for block in page.blocks))]
         if "likert" in together:
-            _put_identical_pairs(view, made)
+            _insert_identical_pairs(view, made)
         pages += made
     titles = (view.say("rating_title", number=str(n + 1), total=str(len(pages))) for n in range(len(pages)))
     return [replace(page, title=title) for page, title in zip(pages, titles, strict=True)]
@@ -209,7 +209,7 @@ def _references(view: AssignmentView, item_id: str, heading: Exhibit | None) -> 
     return [ExhibitsBlock(heading=heading, exhibits=exhibits)] if exhibits else []
 
 
-def _put_identical_pairs(view: AssignmentView, pages: list[Page]) -> None:
+def _insert_identical_pairs(view: AssignmentView, pages: list[Page]) -> None:
     """Put pages on which an output equals its source among the others, looking like them (Chiang & Lee 2023, 4.3)."""
     study = view.study
     if study.likert is None or study.likert.identical_pairs == 0:

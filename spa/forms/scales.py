@@ -80,7 +80,7 @@ def order(view: AssignmentView, labels: tuple[str, ...]) -> OrderAnswer:
     )
 
 
-def of_texts(texts: tuple[str, ...]) -> OptionsAnswer:
+def text_options(texts: tuple[str, ...]) -> OptionsAnswer:
     """Return the answers of a screening question or an attention check."""
     return OptionsAnswer(options=tuple(AnswerOption(value=text, text=text) for text in texts))
 

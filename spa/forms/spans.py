@@ -53,7 +53,7 @@ def spans_from_json(value: str) -> MarkedText:
 
 
 def has_unplaced(value: str | None) -> bool:
-    """Tell whether an answer holds a quote that is not in the text, and so may hold anything."""
+    """Return whether an answer holds a quote that is not in the text, and so may hold anything."""
     return value is not None and any(span.start is None for span in spans_from_json(value).spans)
 
 
@@ -118,7 +118,7 @@ def _read(answer: SpansAnswer, number: int, record: object) -> MarkedSpan:
 
 
 def _find(text: str, quote: object, occurrence: object) -> tuple[int | None, int | None, str, str | None]:
-    """Return where a quote stands, itself, and why it cannot be told."""
+    """Return where a quote stands, itself, and why that is not known."""
     if not isinstance(quote, str) or not quote:
         return None, None, quote if isinstance(quote, str) else _short(quote), "empty quote"
     starts = []

@@ -43,7 +43,7 @@ NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASC
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedTables:
-    """Rows by table, and what was left aside, by the reason."""
+    """Rows by table, and what was skipped, by the reason."""
 
     rows: dict[str, list[Row]]
     skipped: dict[str, int]
@@ -81,7 +81,7 @@ def pseudonyms(names: Sequence[str]) -> dict[str, str]:
     return {name: f"annotator-{number}" for number, name in enumerate(dict.fromkeys(names), start=1)}
 
 
-def renamed(imported: ImportedTables) -> ImportedTables:
+def with_pseudonyms(imported: ImportedTables) -> ImportedTables:
     """Return the same with the people's names replaced; LLMs keep theirs."""
     people = [
         row["annotator_id"] for rows in imported.rows.values() for row in rows if row["annotator_kind"] == "human"

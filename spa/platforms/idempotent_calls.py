@@ -83,7 +83,7 @@ class IdempotentCalls:
         self.announce = announce
 
     def is_open(self, scope: str, key: str) -> bool:
-        """Say whether nobody knows what became of the last attempt."""
+        """Return whether nobody knows what became of the last attempt."""
         entries = self.journal.calls(self.kind, scope, key)
         return bool(entries) and entries[-1].outcome == STARTED
 

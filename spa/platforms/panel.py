@@ -46,7 +46,7 @@ class PanelAdapter:
         self.redirects: dict[str, str] = {outcome: address for outcome, address in named.items() if address}
 
     def enter(self, request: Request) -> Response:
-        """Admit the participant whom the address names, or go on with their visit."""
+        """Admit the participant whom the address names, or continue their visit."""
         given = request.query_params
         participant = given.get(self.panel.participant, "")
         session = None if self.panel.session is None else given.get(self.panel.session, "")

@@ -93,7 +93,7 @@ def proposed_rejection(standing: VisitDecisions | None) -> Decision | None:
 
 
 def is_approved(standing: VisitDecisions | None) -> bool:
-    """Say whether a reviewer's approval is in force."""
+    """Return whether a reviewer's approval is in force."""
     return standing is not None and standing.payment is not None and standing.payment.action == "approve"
 
 

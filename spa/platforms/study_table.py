@@ -16,7 +16,7 @@ Table = TypeVar("Table", bound=BaseModel)
 
 
 def read_study_table(record: type[Table], raw: Mapping[str, Any], *, name: str, file: Path | str, keys: str) -> Table:
-    """Check a platform's table ``name`` of the study file; ``keys`` tells in messages where its keys are listed.
+    """Check a platform's table ``name`` of the study file; ``keys`` says in messages where its keys are listed.
 
     Raise StudyError with every mistake, one line each.
     """

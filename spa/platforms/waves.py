@@ -74,7 +74,7 @@ def look_until_over(
 ) -> bool:
     """Look once, or every so many seconds until the study has ended; returns whether it has.
 
-    After a first look that succeeded, errors that may pass by themselves are announced, and looking goes on.
+    After a first look that succeeded, errors that may pass by themselves are announced, and it looks again.
     """
     seen = False
     while True:

@@ -35,7 +35,7 @@ TRIES = 8  # of a transaction that PostgreSQL aborted because two processes wait
 CONFLICTS = ("40001", "40P01")  # its codes for that
 T = TypeVar("T")
 LOCK_WAIT = 10.0  # seconds that a writer waits for another process
-TELLTALES = (  # of SQLite's message; what was wrong; what to do
+KNOWN_ERRORS = (  # of SQLite's message; what was wrong; what to do
     ("locked", "it is locked by another program", "close what else is writing to it and try again"),
     ("readonly", "it is read-only", "make the file and its folder writable, or copy it to where they are"),
     ("unable to open", "it cannot be opened", "check that the folder exists and that you may read and write there"),
@@ -255,8 +255,8 @@ def database_errors(name: str) -> Iterator[None]:
         yield
     except (DBAPIError, sqlite3.Error) as error:
         message = " ".join(str(getattr(error, "orig", error)).split())
-        for telltale, wrong, remedy in TELLTALES:
-            if telltale in message:
+        for part, wrong, remedy in KNOWN_ERRORS:
+            if part in message:
                 raise ResponseError(f"{name}: expected a store, but {wrong}; {remedy}") from error
         raise ResponseError(f"{name}: the database refused: {message}") from error
 
@@ -318,7 +318,7 @@ def exclusive_connection(path: Path, *, wait: float) -> Iterator[Connection]:
         time.sleep(random.uniform(0, 0.05))
 
 
-def again_on_conflict(work: Callable[[], T]) -> T:
+def retry_on_conflict(work: Callable[[], T]) -> T:
     """Run a transaction, again where PostgreSQL aborted it in favour of another process's."""
     for attempt in range(1, TRIES):
         try:

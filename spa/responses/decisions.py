@@ -23,7 +23,7 @@ WITH_NOTE = ("exclude", "propose_rejection", "bonus", "message", "settle")  # th
 PAYMENT: tuple[Action, ...] = ("approve", "propose_rejection")  # the later of the two stands
 ANALYSIS: tuple[Action, ...] = ("exclude", "include")
 PROGRAM = "spa "  # begins the name of a command that logs what a platform did; it needs no second reviewer
-LARGEST = 10_000  # of an amount; more is a slip of the finger
+LARGEST = 10_000  # of an amount; more is a typing mistake
 LONGEST = 4000  # characters of a note
 
 

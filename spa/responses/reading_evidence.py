@@ -1,4 +1,4 @@
-"""Evidence of reading: what the page's script measured of each output, checked before it is believed.
+"""Evidence of reading: what the page's script measured of each output, validated when it arrives.
 
 It arrives in one field beside a page's answers and is stored with them. Browsers without script send none and are
 served outputs one by one instead, see :mod:`spa.responses.reading_steps`.
@@ -84,7 +84,7 @@ def minimum_seconds(page: Page, per_100_words: float) -> dict[str, float]:
 
 
 def required_seconds(study: Study, texts: Texts) -> float:
-    """Return the least time on screen for 100 words; 0 where nothing is measured, or cannot be told in the language."""
+    """Return the least time on screen for 100 words; 0 if nothing is measured, or the language lacks its texts."""
     return study.people.seconds_per_100_words if texts.has(*READING_TEXTS) else 0.0
 
 

@@ -17,7 +17,7 @@ from spa.responses.visits import PersonVisit
 from spa.study.study import People
 
 CENT = Decimal("0.01")
-MOST_POINTS = 400  # on a curve; more cannot be told apart on a screen
+MOST_POINTS = 400  # on a curve; a screen shows no more
 COUNTED = ("begun", "at_work", "standby", "dropped", "unconfirmed", *OUTCOMES, WITHDRAWN, "extra")
 
 
@@ -75,7 +75,7 @@ def summarise_visits(visits: Iterable[PersonVisit], *, assignments: int, people:
     ends: list[float] = []
     for visit in visits:
         if visit.release_reason == REPLACED and not visit.finished:
-            continue  # goes on in another visit of the same person
+            continue  # continued in another visit of the same person
         line = counts.setdefault((visit.source, visit.people_group), Counter())
         line["begun"] += 1
         line[_state(visit, now)] += 1
@@ -139,7 +139,7 @@ def hourly_pay(pay: Decimal | None, minutes: float | None) -> Decimal | None:
 
 
 def _expected_end(ends: list[float], left: int, now: float) -> float | None:
-    """Go on at the pace between the first completed visit and now."""
+    """Extrapolate the pace between the first completed visit and now."""
     if left == 0:
         return ends[-1] if ends else None
     if len(ends) < 2 or now <= ends[0]:

@@ -230,7 +230,7 @@ def _csv_frames(path: Path, types: Mapping[str, pl.DataType], rows: int | None) 
 
 
 def _may_be_uneven(frame: pl.DataFrame) -> bool:
-    """Tell whether a line may be too short, which polars fills with nulls."""
+    """Return whether a line may be too short, which polars fills with nulls."""
     last = pl.col(frame.columns[-1])
     return frame.filter(last.is_null() & pl.any_horizontal(pl.all().is_not_null())).height > 0
 

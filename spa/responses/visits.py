@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, Select, func, select
 
 from spa.responses import admission, capacity, completion_codes, leases
 from spa.responses.admission import AdmissionRules, Arrival
-from spa.responses.database import Database, again_on_conflict
+from spa.responses.database import Database, retry_on_conflict
 from spa.responses.leases import LEASE_COLUMNS, Lease, lease_facts
 from spa.responses.outcomes import COMPLETED, Outcome, forgotten_name
 from spa.responses.payloads import Payload, read_pages
@@ -196,7 +196,7 @@ class StoredVisits:
                 leases.lock_leases(connection)
                 return work(connection)
 
-        return again_on_conflict(run)
+        return retry_on_conflict(run)
 
 
 def _select_visits(*conditions: Any) -> Select[Any]:

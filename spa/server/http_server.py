@@ -51,7 +51,7 @@ def listen(host: str, port: int) -> Iterator[Listener]:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             bound.bind(place)
-            bound.listen(BACKLOG)  # whoever is told the address may connect at once and waits until the server runs
+            bound.listen(BACKLOG)  # who gets the address may connect at once and waits until the server runs
         except OSError as error:
             raise ResponseError(
                 f"{host}:{port}: cannot listen here ({error.strerror}); choose another --port, or 0 for any free one"
@@ -73,7 +73,7 @@ def run(app: ASGIApp, *listeners: Listener, ready: Callable[[], object] = lambda
 
 
 class _Server(uvicorn.Server):
-    """A server that tells when it has started and handles interrupts."""
+    """A server that calls ``ready`` once it has started and handles interrupts."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], object]) -> None:
         super().__init__(config)

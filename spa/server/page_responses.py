@@ -57,6 +57,6 @@ def send_image(exhibit: Exhibit) -> Response:
     return Response(exhibit.image.read_bytes(), media_type=image_type(exhibit), headers=headers)
 
 
-def to(address: str) -> RedirectResponse:
-    """Go to another page with a GET, so that a reload sends nothing twice."""
+def redirect_to(address: str) -> RedirectResponse:
+    """Redirect to another page with a GET, so that a reload sends nothing twice."""
     return RedirectResponse(address, status_code=303)

@@ -38,7 +38,7 @@ from spa.responses.reading_evidence import required_seconds
 from spa.responses.store import Store
 from spa.responses.submission import AnnotatorKind
 from spa.responses.visits import PersonVisit
-from spa.server.page_responses import send_notice, to
+from spa.server.page_responses import redirect_to, send_notice
 from spa.study.study import Study
 
 GROUP = "spa.routes"  # entry points: name -> mount(app, context)
@@ -75,7 +75,7 @@ class SurveyContext:
 
     @property
     def seconds_per_100_words(self) -> float:
-        """The least time that outputs are on screen; 0 where nothing is measured, or cannot be told in the language."""
+        """The least time that outputs are on screen; 0 if nothing is measured, or the language lacks its texts."""
         return required_seconds(self.study, self.texts)
 
     def admit(
@@ -119,7 +119,7 @@ class SurveyContext:
             if new and self.family is not None and isinstance(refusal, NoneLeft | QuotaFull):
                 self.family.leave(source, person)
             return self.refuse(refusal)
-        return to(f"/a/{lease.token}")
+        return redirect_to(f"/a/{lease.token}")
 
     def group_of(self, parameters: Mapping[str, str]) -> str | None:
         """Return the quota group that a link's parameters name; ``None`` if the study has none by parameter.

@@ -225,7 +225,7 @@ class SimulatedReading:
         step = self._temperament.rounding
         if step > 0:
             percent = step * round(percent / step)
-        return whole(answer.low + percent / 100 * (answer.high - answer.low), answer)
+        return nearest_whole(answer.low + percent / 100 * (answer.high - answer.low), answer)
 
     def _rating(self, target: RatingTarget, answer: NumberAnswer | OptionsAnswer | OrderAnswer) -> str:
         seen = (self._systems[target.label], target.item_id, target.sample)
@@ -234,7 +234,7 @@ class SimulatedReading:
             utility = self._truth.low + self._truth.high - utility
         utility += self._annotator._severity
         if isinstance(answer, NumberAnswer):
-            return whole(answer.low + self._truth.normalised(utility) * (answer.high - answer.low), answer)
+            return nearest_whole(answer.low + self._truth.normalised(utility) * (answer.high - answer.low), answer)
         options = sorted(answer.options, key=lambda option: option.score or 0.0)  # in their own order without scores
         bounds = self._temperament.thresholds
         if bounds is not None and len(bounds) == len(options) - 1:
@@ -306,7 +306,7 @@ def phi(difference: float, standard_error: float) -> float:
     return 0.5 * (1 + math.erf(difference / standard_error / math.sqrt(2)))
 
 
-def whole(value: float, answer: NumberAnswer) -> str:
+def nearest_whole(value: float, answer: NumberAnswer) -> str:
     """Return the whole number of an answer that is nearest to a value.
 
     >>> whole(104.2, NumberAnswer(low=0, high=100, scale=100, low_text="", high_text=""))

@@ -1,4 +1,4 @@
-"""Reads ``study.toml`` into a frozen ``Study``; every mistake is told at once, one line each."""
+"""Reads ``study.toml`` into a frozen ``Study``; all mistakes are reported together, one line each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from spa.errors import StudyError, shortened
 from spa.study.output_files import SUFFIXES, decoded, is_control
 from spa.study.outputs import Outputs, load_outputs
-from spa.study.problems import LONGEST_VALUE, StudyProblem, find, quote
+from spa.study.problems import LONGEST_VALUE, StudyProblem, mistake, quote
 from spa.study.schema_errors import schema_errors
 from spa.study.study import Study, Words
 from spa.study.validation import validate_study
@@ -213,7 +213,7 @@ def _with_text_keys(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def _unfit_values(file: str, table: dict[str, Any], place: str = "") -> Iterator[str]:
-    """Tell dates and control characters; put harmless texts in their place so that checking goes on."""
+    """Yield a problem for dates and control characters; replace them by harmless texts, so that checking continues."""
     for key, value in table.items():
         here = f"{place} {key}".strip()
         if isinstance(value, dict):
@@ -239,7 +239,7 @@ def _validate(raw: dict[str, Any]) -> Study:
 def _without_bad_tables(raw: dict[str, Any], error: ValidationError) -> tuple[Study, set[str]]:
     """Leave out the tables that hold mistakes, so that the others are still checked against each other.
 
-    What stands in the place of needed ones is never told of: whatever hangs on a tainted table is not.
+    Mistakes in their placeholders are never reported: what depends on a tainted table is not checked.
     """
     rest = dict(raw)
     tainted: set[str] = set()
@@ -259,7 +259,7 @@ def _read_files(study: Study, folder: Path) -> tuple[Study, list[StudyProblem]]:
     for given, file in zip(study.outputs.files, files, strict=True):
         if not os.path.isfile(file):  # unlike Path.is_file, it takes any name
             got = f"{quote(str(given))}, {'a directory' if os.path.isdir(file) else 'no such file'}"
-            findings.append(find("[outputs] files", "a file", got, "paths are relative to the study file"))
+            findings.append(mistake("[outputs] files", "a file", got, "paths are relative to the study file"))
     changes: dict[str, Any] = {"outputs": study.outputs.model_copy(update={"files": files})}
     family_store = study.people.family_store
     if family_store is not None and "://" not in family_store:
@@ -270,7 +270,7 @@ def _read_files(study: Study, folder: Path) -> tuple[Study, list[StudyProblem]]:
         if words.file is None:
             continue
         if words.text is not None:
-            findings.append(find(f"[{name}]", "text or file", "both", "keep one of them"))
+            findings.append(mistake(f"[{name}]", "text or file", "both", "keep one of them"))
             continue
         try:
             text = decoded(str(folder / words.file), _read_bytes(folder / words.file))
@@ -279,7 +279,7 @@ def _read_files(study: Study, folder: Path) -> tuple[Study, list[StudyProblem]]:
             continue
         if not text.strip() or any(is_control(c) for c in text):
             got = f"{quote(str(words.file))}, empty or with control characters"
-            findings.append(find(f"[{name}] file", "readable text", got, "correct the file"))
+            findings.append(mistake(f"[{name}] file", "readable text", got, "correct the file"))
         changes[name] = Words(text=text)
     study = study.model_copy(update=changes)
     study._folder = folder.resolve()

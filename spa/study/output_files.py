@@ -61,12 +61,12 @@ def display_files(paths: Iterable[Path]) -> str:
 
 
 def is_control(character: str) -> bool:
-    """Tell whether a character cannot be shown on a page or sent to a service."""
+    """Return whether a character cannot be shown on a page or sent to a service."""
     return _CONTROL.match(character) is not None
 
 
 def is_image(start: bytes) -> bool:
-    """Tell by its first bytes whether a file is a PNG, JPEG, GIF or WebP image."""
+    """Return by its first bytes whether a file is a PNG, JPEG, GIF or WebP image."""
     return start.startswith(IMAGE_STARTS) or (start.startswith(b"RIFF") and start[8:12] == b"WEBP")
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from spa.errors import StudyError
 from spa.study.filters import cut_to_sentences, failures
 from spa.study.output_files import REPLACEMENT, cleaned, display_files, is_image, read_rows
-from spa.study.output_table import Cells, Key, RawOutput, required_columns, some, sort_rows
+from spa.study.output_table import Cells, Key, RawOutput, first_few, required_columns, sort_rows
 from spa.study.problems import quote
 from spa.study.study import Study
 
@@ -81,7 +81,7 @@ class Outputs:
 
 
 def too_few_outputs(study: Study, place: str, outputs: Outputs) -> list[str]:
-    """Tell where there are fewer outputs than one annotator rates, of a study that deals single ones."""
+    """Return a problem where there are fewer outputs than one annotator rates, of a study that deals single ones."""
     found = sum(1 for _ in outputs.of_compared(study))
     if found >= study.design.outputs:
         return []
@@ -171,7 +171,7 @@ def _made(study: Study, cells: Cells) -> tuple[dict[Key, tuple[Output, ...]], li
                 )
             )
         made[item_id, system] = tuple(samples)
-    return made, some(problems, "images that cannot be shown")
+    return made, first_few(problems, "images that cannot be shown")
 
 
 def _unfit_image(raw: RawOutput, image: Path, folder: Path | None) -> Iterator[str]:
@@ -243,7 +243,7 @@ def _empty(study: Study, items: Sequence[Item], made: dict[Key, tuple[Output, ..
                         f"{raw.place}: expected an output of {quote(one.id)}, got an empty text; "
                         f"fill it in, or {EMPTY_ADVICE.format(field='output')}"
                     )
-    return some(lines, "empty texts")
+    return first_few(lines, "empty texts")
 
 
 def _length_matched(

@@ -84,7 +84,7 @@ class RaterProtocol(TomlTable):
 
 
 class Variant(RaterProtocol):
-    """A way of asking: the rater's own, with the keys given here in place of its."""
+    """A protocol: that of the rater, with the keys given here instead of its own."""
 
     id: Ident
 

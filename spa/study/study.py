@@ -288,7 +288,7 @@ class Study(TomlTable):
     design: Design = Design()
     instructions: Words = Words()  # the locale's preset where empty
     consent: Words = Words()  # no consent page where empty
-    debriefing: Words = added(Words())  # told to people when their answers are complete
+    debriefing: Words = added(Words())  # shown to people when their answers are complete
     screening: tuple[Screening, ...] = ()
     attention_checks: tuple[AttentionCheck, ...] = ()
     interview: tuple[InterviewQuestion, ...] = added(())
@@ -356,7 +356,7 @@ class Study(TomlTable):
         return table if named is None or getattr(self, named) is None else named
 
     def shows_item_text(self, table: Elicitation, criterion_id: str) -> bool:
-        """Tell whether the item text stands beside the output where a section asks about a criterion."""
+        """Return whether the item text stands beside the output where a section asks about a criterion."""
         section = getattr(self, table)
         by_section = not isinstance(section, RatingSection | Choices | Rankings) or section.show_item_text
         one = next((each for each in self.criteria if each.id == criterion_id), None)

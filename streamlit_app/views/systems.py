@@ -1,4 +1,4 @@
-"""Which system is preferred, by whom, how surely, and where the ways of asking disagree."""
+"""Which system is preferred, by whom, how surely, and where elicitations disagree."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def _bound(found: Analysed, state: str) -> None:
 
 
 def _disagreements(found: Analysed) -> None:
-    """Show a pair on which two ways of asking, or two groups, disagree, with the outputs themselves."""
+    """Show a pair on which two elicitations, or two groups, disagree, with the outputs themselves."""
     rows = found.results.disagreements
     names = found.names
     pairs = [f"{names.system(row.system_x)} and {names.system(row.system_y)}" for row in rows]

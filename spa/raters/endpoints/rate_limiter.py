@@ -132,7 +132,7 @@ class RateLimiter:
         if wait <= lately:  # else what was let through lately was a burst, and the wait belongs to it
             answered = max(answered, self._answers.a_second(now, lately))
         if self.rate is None:
-            self.rate = answered + self._under_way  # most of these will be answered too; the next complaint tells
+            self.rate = answered + self._under_way  # most of these will be answered too; the next complaint corrects it
         else:
             self.rate = min(BELOW * min(answered, self.rate) or self.rate * FEWER, self.rate)
         if self._answers.last < self._since:  # nothing at all is let through

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spa.errors import PlatformError
-from spa.raters.local.loading import REQUIRED, UNFIT, choose_threads, require
+from spa.raters.local.loading import LOADING_ERRORS, REQUIRED, choose_threads, require
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,7 +32,7 @@ def embed_texts(folder: Path, texts: Sequence[str]) -> NDArray[np.float64]:
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
         model = transformers.AutoModel.from_pretrained(folder, local_files_only=True, dtype=torch.float32).eval()
-    except UNFIT as error:
+    except LOADING_ERRORS as error:
         problem = " ".join(str(error).split())[:200]
         raise PlatformError(f"{folder}: expected a folder with a model of transformers, got: {problem}") from error
     torch.set_num_threads(choose_threads())
