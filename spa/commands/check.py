@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from spa.study.outputs import Outputs
     from spa.study.study import Study
 
+LISTED = 10  # warnings, or items skipped
 DRAWN = 12  # forms to average over; annotators read different items
 TABLES: tuple[Elicitation, ...] = get_args(Elicitation)
 
@@ -221,14 +222,14 @@ def print_conclusions(conclusions: Sequence[Conclusion], console: Console) -> No
     console.print(table)
 
 
-def _print_list(console: Console, title: str, lines: list[str], *, style: str, most: int = 10) -> None:
+def _print_list(console: Console, title: str, lines: list[str], *, style: str) -> None:
     if not lines:
         return
     console.print(f"[{style}]{title}[/{style}]")
-    for line in lines[:most]:
+    for line in lines[:LISTED]:
         console.print(f"  - {line}", soft_wrap=True)
-    if len(lines) > most:
-        console.print(f"  ... and {len(lines) - most} more (--json lists all)")
+    if len(lines) > LISTED:
+        console.print(f"  ... and {len(lines) - LISTED} more (--json lists all)")
 
 
 def _facts(overview: Overview) -> list[tuple[str, str]]:

@@ -86,7 +86,6 @@ class PageState:
     step: ReadingStep | None = None  # what is shown of a page to browsers without script; None: all of it
     resume_address: str | None = None  # where to go on with another device; "": where the platform says; None: unsaid
     preview: bool = False  # nothing is stored, and the page says so
-    saved: bool = False  # answers given here before are shown again
     minutes: int | None = None  # how long the form takes, said on its first page
 
 

@@ -21,17 +21,10 @@ def read_study_table(record: type[Table], raw: Mapping[str, Any], *, name: str, 
     Raise StudyError with every mistake, one line each.
     """
     try:
-        return record.model_validate_json(json.dumps(_plain(raw), default=str), strict=True)
+        return record.model_validate_json(json.dumps(raw, default=str), strict=True)
     except ValidationError as error:
         details = error.errors(include_url=False)
         raise StudyError(*(_line(f"{file}: [{name}]", detail, keys) for detail in details)) from error
-
-
-def _plain(value: Any) -> Any:
-    """Return frozen mappings and tuples as what JSON knows."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(inner) for key, inner in value.items()}
-    return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def _line(table: str, detail: Any, keys: str) -> str:

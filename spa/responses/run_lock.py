@@ -43,9 +43,9 @@ def exclusive_run(store_name: str, name: str, connect: Connect | None = None, *,
 
 
 @contextmanager
-def shared_run(store_name: str, name: str, connect: Connect, *, what: str = "rater") -> Iterator[None]:
-    """Hold a lock beside others that share it; see :func:`exclusive_run`, which gets it when all have ended."""
-    with _lock(store_name, name, connect, what, shared=True):
+def shared_run(store_name: str, name: str, connect: Connect) -> Iterator[None]:
+    """Share the lock of a rater with others; :func:`exclusive_run` gets it when all have ended."""
+    with _lock(store_name, name, connect, "rater", shared=True):
         yield
 
 
