@@ -106,7 +106,7 @@ class Journal:
             yield row.scope, row.outcome, cast(dict[str, Any], json.loads(row.facts))
 
     def unfinished(self, kind: str) -> tuple[JournalEntry, ...]:
-        """Return the calls of which nobody knows whether they took effect."""
+        """Return the calls whose outcome is unknown."""
         with self._store.reading() as connection:
             found = connection.execute(_select().where(journal.c.kind == kind, journal.c.outcome == STARTED))
             return tuple(_call(row) for row in found)

@@ -34,7 +34,7 @@ class BackgroundAnalysis:
         threading.Thread(target=self._collect, args=(source,), daemon=True).start()
 
     def take(self, part: Part | Literal["exploration"], state: str) -> Any:
-        """Return a part that was worked out of a state, waiting for it; ``None`` where it is not to be had."""
+        """Wait for a part and return it; ``None`` if it belongs to another state of the store, or failed."""
         with self._changed:
             self._changed.wait_for(lambda: self._ended or STATE in self._found)
             if self._found.get(STATE) != state:
@@ -43,7 +43,7 @@ class BackgroundAnalysis:
             return self._found.get(part)
 
     def has(self, part: str) -> bool:
-        """Return whether a part need not be waited for: it is there, or is not to be had."""
+        """Return whether a part need not be waited for: it is there, or failed."""
         with self._changed:
             return self._ended or part in self._found
 
@@ -53,7 +53,10 @@ class BackgroundAnalysis:
             self._changed.wait_for(lambda: self._ended)
 
     def _collect(self, source: BinaryIO) -> None:
-        with source, suppress(EOFError, pickle.UnpicklingError):  # it has ended, or was ended amid a word
+        with (
+            source,
+            suppress(EOFError, pickle.UnpicklingError),
+        ):  # the process has ended, perhaps in the middle of a part
             while True:
                 part, value = pickle.load(source)
                 with self._changed:

@@ -232,8 +232,8 @@ def _writing() -> Iterator[Store]:
 
 
 @st.cache_data(show_spinner=False, max_entries=200)
-def under_bounds(state: str, taus: Sequence[Decimal | None]) -> list[SweepRow]:
-    """Return the tests of preferences under other bounds on the sum of two directions."""
+def preference_tests_by_tau(state: str, taus: Sequence[Decimal | None]) -> list[SweepRow]:
+    """Return the tests of preferences under other maxima of P(x>y) + P(y>x)."""
     from analysis.preference_checks.filtering import consistency_sweep
 
     found = answers(state)

@@ -52,7 +52,7 @@ def spans_from_json(value: str) -> MarkedText:
     return MarkedText(characters=record["characters"], spans=tuple(MarkedSpan(**span) for span in record["spans"]))
 
 
-def has_unplaced(value: str | None) -> bool:
+def has_unplaced_quote(value: str | None) -> bool:
     """Return whether an answer holds a quote that is not in the text, and so may hold anything."""
     return value is not None and any(span.start is None for span in spans_from_json(value).spans)
 

@@ -60,9 +60,9 @@ def read_potato(folder: Path, mapping: Potato, scores: Mapping[str, float] | Non
     skipped: Counter[str] = Counter()
     labels = _Scores(scores or {})
     for path in paths:
-        rows += _person(path, folder, mapping, labels, skipped)
+        rows += _person_rows(path, folder, mapping, labels, skipped)
     for llm in mapping.llms:
-        rows += _llm(folder / llm.file, llm, mapping, labels)
+        rows += _llm_rows(folder / llm.file, llm, mapping, labels)
     if labels.absent:
         absent = [shortened(repr(label), 40) for label in labels.absent]
         more = f" and {len(absent) - SHOWN} more" if len(absent) > SHOWN else ""
@@ -73,7 +73,7 @@ def read_potato(folder: Path, mapping: Potato, scores: Mapping[str, float] | Non
     return ImportedTables(rows={"ratings": rows}, skipped=dict(skipped))
 
 
-def _person(path: Path, folder: Path, mapping: Potato, scores: _Scores, skipped: Counter[str]) -> Iterator[Row]:
+def _person_rows(path: Path, folder: Path, mapping: Potato, scores: _Scores, skipped: Counter[str]) -> Iterator[Row]:
     places = _places(path.with_name(ORDER), mapping)
     part = str(path.parent.parent.parent.relative_to(folder))
     for number, instance in read_json_lines(path):
@@ -163,7 +163,7 @@ def _places(path: Path, mapping: Potato) -> dict[str, int]:
     return {name: place for place, name in enumerate(items, start=1)}
 
 
-def _llm(path: Path, llm: LlmFile, mapping: Potato, scores: _Scores) -> Iterator[Row]:
+def _llm_rows(path: Path, llm: LlmFile, mapping: Potato, scores: _Scores) -> Iterator[Row]:
     for number, instance in read_json_lines(path):
         place = f"{path}, line {number}"
         name = _id(instance, place)

@@ -68,7 +68,7 @@ class BonusPayer(ABC):
         return {name: amount for amounts in done for name, amount in amounts.items()}
 
     def in_doubt(self) -> tuple[BonusPayment, ...]:
-        """Return the payments of which nobody knows whether they took effect."""
+        """Return the payments whose outcome is unknown."""
         return tuple(payment for payment in self.payments() if payment.entry.outcome == STARTED)
 
     def unpaid(self, bonuses: Iterable[Bonus]) -> tuple[Bonus, ...]:

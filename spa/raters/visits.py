@@ -201,15 +201,15 @@ def visit_state_of(visit: RaterVisit, lease: Lease | None, calls: Sequence[Journ
     label = visit.label
     changed = lease.asked != label and lease.asked not in [
         replace(label, fingerprint=visit.asked.fingerprint_with(limit))
-        for limit in {visit.protocol.limit, *map(_limit, cut)}
+        for limit in {visit.protocol.limit, *map(_sent_limit, cut)}
     ]
     binding = (*BINDING, STARTED) if visit.asked.rater.provider == "batch" else BINDING
     if changed and (any(call.outcome in binding for call in calls) or (lease.completed and not cut)):
         refuse_other_settings(lease, label)
     if not changed and not any(_allows_longer(visit, call) for call in cut):
-        return RaterVisitState(visit=visit, lease=lease, write=None, calls=_since(lease, calls))
+        return RaterVisitState(visit=visit, lease=lease, write=None, calls=_without_superseded(lease, calls))
     anew = replace(lease, asked=label, leased_at=time.time(), outcome=None, completed_at=None, completion_code=None)
-    return RaterVisitState(visit=visit, lease=anew, write=ask_anew, calls=_since(anew, calls))
+    return RaterVisitState(visit=visit, lease=anew, write=ask_anew, calls=_without_superseded(anew, calls))
 
 
 def _truncated(connection: Connection, names: Sequence[str]) -> list[str]:
@@ -220,22 +220,22 @@ def _truncated(connection: Connection, names: Sequence[str]) -> list[str]:
     return list(connection.scalars(select(journal.c.scope).where(*cut).distinct()))
 
 
-def _since(lease: Lease, calls: Sequence[JournalEntry]) -> tuple[JournalEntry, ...]:
-    """Return the calls of a visit: answers that broke off before it was asked as it is now count no more."""
+def _without_superseded(lease: Lease, calls: Sequence[JournalEntry]) -> tuple[JournalEntry, ...]:
+    """Return the calls of a visit; truncated answers from before its present settings are marked as superseded."""
     return tuple(
         replace(call, outcome=SUPERSEDED) if call.outcome == CUT and call.begun_at < lease.leased_at else call
         for call in calls
     )
 
 
-def _limit(call: JournalEntry) -> int | None:
+def _sent_limit(call: JournalEntry) -> int | None:
     sent = mapping(mapping(json.loads(call.request)).get("parameters"))
     return next((sent[name] for name in LIMITS if isinstance(sent.get(name), int)), None)
 
 
 def _allows_longer(visit: RaterVisit, call: JournalEntry) -> bool:
     """Return whether a visit allows a longer answer than a call whose answer broke off."""
-    limit = _limit(call)
+    limit = _sent_limit(call)
     if visit.protocol.limit is None or limit is None:  # without one an answer ends where the endpoint ends it
         return limit is not None or (visit.protocol.limit or 0) > call.facts.get("completion_tokens", 0)
     return visit.protocol.limit > limit

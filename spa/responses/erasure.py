@@ -14,7 +14,7 @@ from sqlalchemy import Connection, delete, func, or_, select, update
 
 from spa.errors import ResponseError
 from spa.forms.form import ExplanationTarget, Form, InterviewTarget, SpansAnswer, SpanTarget, TextAnswer
-from spa.forms.spans import has_unplaced
+from spa.forms.spans import has_unplaced_quote
 from spa.responses.answer_rows import target_from_json
 from spa.responses.answers import parse_answer
 from spa.responses.capacity import recount, seat_extra
@@ -200,7 +200,7 @@ def _clean_answers(connection: Connection, visit: Lease) -> int:
     for row in connection.execute(select(answers).where(answers.c.submission == number)).all():
         target = target_from_json(row.target)
         free = isinstance(target, ExplanationTarget | InterviewTarget)
-        free |= isinstance(target, SpanTarget) and has_unplaced(row.choice)
+        free |= isinstance(target, SpanTarget) and has_unplaced_quote(row.choice)
         if row.raw is None or not (free or row.missing_reason is not None):
             continue
         cleaned += 1

@@ -104,12 +104,12 @@ def load_outputs(study: Study) -> Outputs:
     one line each.
     """
     cells = _read_cells(study)
-    made, problems = _made(study, cells)
+    made, problems = _build_outputs(study, cells)
     items = [
         Item(item_id=item_id, text=None if text is None else cleaned(text)) for item_id, text in cells.texts.items()
     ]
     items, dropped = _filtered(study, items, made)
-    problems += _empty(study, items, made, cells)
+    problems += _empty_outputs(study, items, made, cells)
     if problems:
         raise StudyError(*problems)
     items, emptied = _length_matched(study, items, made)
@@ -151,7 +151,7 @@ def _read_cells(study: Study) -> Cells:
     return cells
 
 
-def _made(study: Study, cells: Cells) -> tuple[dict[Key, tuple[Output, ...]], list[str]]:
+def _build_outputs(study: Study, cells: Cells) -> tuple[dict[Key, tuple[Output, ...]], list[str]]:
     made: dict[Key, tuple[Output, ...]] = {}
     problems: list[str] = []
     for (item_id, system), raws in cells.outputs.items():
@@ -224,7 +224,7 @@ def _failures(study: Study, item: Item, made: dict[Key, tuple[Output, ...]]) -> 
                 yield DroppedItem(item_id=item.item_id, rule=rule, evidence=f"{name}: {evidence}")
 
 
-def _empty(study: Study, items: Sequence[Item], made: dict[Key, tuple[Output, ...]], cells: Cells) -> list[str]:
+def _empty_outputs(study: Study, items: Sequence[Item], made: dict[Key, tuple[Output, ...]], cells: Cells) -> list[str]:
     lines = []
     for item in items:
         if item.text is not None and not item.text.strip():

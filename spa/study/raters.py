@@ -134,7 +134,7 @@ class RaterVariant:
         return self.fingerprint_with(None)
 
     def fingerprint_with(self, max_tokens: int | None) -> str:
-        """Hash the same with a limit, as visits were marked when the limit still counted."""
+        """Return the hash with a token limit, as stores hold it from when the limit was part of it."""
         return _fingerprint(self.rater.model, self.protocol, max_tokens)
 
 

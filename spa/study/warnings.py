@@ -1,4 +1,4 @@
-"""What is allowed in a study and still worth a second thought."""
+"""Warnings about a study that is valid and yet may not be what its author means."""
 
 from __future__ import annotations
 
@@ -42,10 +42,7 @@ BAD = frozenset(
 
 
 def study_warnings(study: Study, outputs: Outputs) -> tuple[str, ...]:
-    """Return what is worth a second thought before annotators are paid.
-
-    One line each; empty where nothing is odd.
-    """
+    """Return the warnings to read before annotators are paid, one line each."""
     of_analysis = (_checks, _careless, _expected_pairs)
     checks = (_exposure, _annotators, _never_used, _item_name, *of_analysis, _alike, _disconnected, _scales)
     of_texts = (_single_words, _other_scripts, _lengths, _equal_outputs) if study.outputs.kind == "text" else ()
@@ -195,7 +192,7 @@ def _meaning(words: str) -> int:
 
 
 def effort_warnings(people: People, *, minutes: float, hourly: Decimal | None) -> tuple[str, ...]:
-    """Return what is odd about pay and time, now that the form's length is known.
+    """Return warnings about pay and time, now that the form's length is known.
 
     ``minutes`` is the estimate for one form, ``hourly`` the pay per hour in major units.
     """

@@ -111,7 +111,7 @@ def _bound(found: Analysed, state: str) -> None:
         "The slider shows what another one would give; it changes nothing."
     )
     tau = st.slider("Bound", 1.0, 2.0, float(planned or 1.1), 0.01, format="%.2f")
-    found_rows = tuple(loading.under_bounds(state, (Decimal(f"{tau:.2f}"), None)))
+    found_rows = tuple(loading.preference_tests_by_tau(state, (Decimal(f"{tau:.2f}"), None)))
     rows = oriented(replace(found.results, consistency_sweep=found_rows)).consistency_sweep
     if not rows:
         st.info("No pair was asked in both directions.")

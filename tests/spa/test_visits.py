@@ -12,7 +12,7 @@ import httpx2
 import numpy as np
 import pytest
 
-from spa.commands.simulate import answering, reserve_links
+from spa.commands.simulate import annotators_by_link, reserve_links
 from spa.commands.workspace import Workspace, open_workspace
 from spa.errors import ResponseError
 from spa.forms.form import Form, NumberAnswer, OptionsAnswer, Page
@@ -170,7 +170,8 @@ def visited(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     study = built_example(tmp_path_factory.mktemp("visited"), annotators=6)
     workspace = open_workspace(study)
     truth = TrueUtilities(utilities={system.id: 0.0 for system in workspace.study.systems})
-    answer = answering(workspace, truth, SimulatedAnnotator(truth, rng=np.random.default_rng(0)).temperament, seed=1)
+    temperament = SimulatedAnnotator(truth, rng=np.random.default_rng(0)).temperament
+    answer = annotators_by_link(workspace, truth, temperament, seed=1)
     app = create_app(workspace, annotator_kind="simulated", source="simulated")
     with serve_on_loopback(app) as address:
         tokens = reserve_links(workspace.store, 5)
@@ -209,7 +210,7 @@ def test_annotators_of_one_assignment_differ_and_each_comes_again_with_the_seed(
     for folder in ("once", "again"):
         (tmp_path / folder).mkdir()
         with open_workspace(built_example(tmp_path / folder, annotators=2)) as workspace:
-            annotator_of = answering(workspace, truth, Temperament(), seed=1)
+            annotator_of = annotators_by_link(workspace, truth, Temperament(), seed=1)
             answers = {}
             for token in reserve_links(workspace.store, None, people):
                 lease = workspace.store.visits.of_token(token)

@@ -88,7 +88,7 @@ class RateLimiter:
         return max(0.0, self._paused_until - self._clock())
 
     def learn(self, rate: float | None, pause: float) -> None:
-        """Take over what the endpoint told another process: requests a second, and how long to send nothing.
+        """Adopt what another process found: requests a second, and how long to send nothing.
 
         Any thread may call it.
         """

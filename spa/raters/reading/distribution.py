@@ -121,7 +121,7 @@ def read_distribution(body: str, question: Question) -> Distribution:
 
 
 def _recorded_distribution(written_down: Mapping[str, Any], question: Question) -> Distribution:
-    """Return the distribution that a model on this machine left."""
+    """Return the distribution that a local model recorded."""
     probabilities = mapping(written_down.get("probabilities"))
     if set(probabilities) != set(answer_values(question)):
         raise NoDistribution("the probabilities on record are not those of this question's answers")
