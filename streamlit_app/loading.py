@@ -60,7 +60,7 @@ _started: list[Started] = []  # one, of the process that serves
 
 
 def start(started: Started) -> None:
-    """Take over what the command has opened and begun."""
+    """Keep what the command has opened and begun, for the pages."""
     _started[:] = [started]
 
 
@@ -95,7 +95,7 @@ def admits(token: str) -> bool:
 
 
 def state() -> str:
-    """Return what there is now, as a text that changes with it."""
+    """Return a version string of what is shown; see :func:`spa.responses.status.state_of`."""
     return findings.state_of_source(options(), _started[0].workspace)
 
 

@@ -128,7 +128,7 @@ def check_server(address: str, store: Store) -> None:
 
 
 def reserve_links(store: Store, annotators: int | None, people: People | None = None) -> list[str]:
-    """Return links of simulated annotators: those half way first, then new ones up to ``annotators`` in all.
+    """Return links of simulated annotators: unfinished visits first, then new ones up to ``annotators`` in all.
 
     Each is given their assignment here, marked as simulated, so that no server that shares the
     store takes them for people.

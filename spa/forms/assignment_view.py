@@ -45,7 +45,7 @@ class AssignmentView:
         return self.text_cache.say(name, **values)
 
     def system(self, label: str) -> str:
-        """Return what a system is called on the form; a dealt pair is A and B on each page, as labels tell of none."""
+        """Return what a system is called on the form; the systems of a dealt pair are A and B on each page."""
         if not self.study.deals_pairs:
             return self.text_cache.system(label)
         (place,) = (block.labels.index(label) for block in self.assignment.blocks if label in block.labels)

@@ -28,7 +28,7 @@ _SECTIONS = ("likert", "continuous", "categories", "spans", "choices", "ranking"
 
 
 class StudyForms:
-    """Builds the forms of one study; what they share is made once."""
+    """Builds the forms of one study; texts and pages that all of them share are built once."""
 
     def __init__(self, study: Study, outputs: Outputs, texts: Texts) -> None:
         self._study = study
@@ -157,7 +157,7 @@ def _rated_criteria(study: Study) -> set[str]:
 
 
 class _Numbering:
-    """Ids in the order of the form, and which exhibits an earlier page has shown already."""
+    """Numbers pages, questions and exhibits in the order of the form, and notes which exhibits were shown before."""
 
     def __init__(self, text_cache: TextCache) -> None:
         self.clean = text_cache.clean

@@ -91,10 +91,10 @@ class PageState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Posting:
-    """How a whole form on one page is handed in: a form post whose address a script of the caller's fills in.
+    """How a whole form on one page is handed in: a form post to an address that a script of the caller's fills in.
 
-    The page's own script allows nothing else to run. The button is dead until the caller's script frees it,
-    so that nothing is sent from a mere preview.
+    No other script but the page's own is allowed. The button is disabled until the caller's script enables it, so that
+    nothing is sent from a preview.
     """
 
     script: str
@@ -211,12 +211,12 @@ def render_whole(
 
 
 def render_notice(name: Literal["start", "done", "notice"], texts: Texts, **values: object) -> str:
-    """Render a page that is no part of a form: the start, the thank-you, a polite refusal."""
+    """Render a page outside of a form: the start, the thank-you, a polite refusal."""
     return _document(f"{name}.html", texts, addresses=Addresses(), **values)
 
 
 def sections(page: Page) -> list[TextBlock | Question | PageRegion]:
-    """Gather exhibits with the questions that follow them; the order of the blocks stays."""
+    """Group exhibits with the questions that follow them; the order of the blocks stays."""
     found: list[TextBlock | Question | PageRegion] = []
     left = page.blocks
     above: set[str] = set()

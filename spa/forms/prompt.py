@@ -30,31 +30,18 @@ from spa.forms.form_text import answer_text, exhibits_of, pages_for, visible_tex
 from spa.forms.prompt_turns import PromptTurn
 from spa.forms.texts import Texts
 
-Wrapper = Literal[
-    "persona",
-    "page marker",
-    "exhibit marker",
-    "fence",
-    "shown above",
-    "question marker",
-    "answer marker",
-    "answer format",
-    "asked again",
-    "line",
+Wrapper = Literal[  # all that a prompt says beyond the form; nothing else may be added to a prompt
+    "persona",  # a system message that says whom the rater is to speak for; only where the study gives one
+    "page marker",  # [p3] before a page's title
+    "exhibit marker",  # [e3] before an exhibit's caption
+    "fence",  # a line of backquotes before and after an exhibit's text, longer than any run of them inside
+    "shown above",  # an arrow after the caption of an exhibit that the conversation has sent already
+    "question marker",  # [q3] before a question
+    "answer marker",  # a dash before an end of a scale; a dash and the value, such as "x", before an option
+    "answer format",  # how to answer: one JSON object with these keys and values, in the language of the study
+    "asked again",  # after a reply that cannot be used: what arrived, the questions still open and what they take
+    "line",  # line ends and empty lines between all of these
 ]
-# Everything that a prompt says beyond the form. Nothing else may be added to a prompt.
-WRAPPERS: dict[Wrapper, str] = {
-    "persona": "a system message that says whom the rater is to speak for; only where the study gives one",
-    "page marker": "[p3] before a page's title",
-    "exhibit marker": "[e3] before an exhibit's caption",
-    "fence": "a line of backquotes before and after an exhibit's text, longer than any run of them inside",
-    "shown above": "an arrow after the caption of an exhibit that the conversation has sent already",
-    "question marker": "[q3] before a question",
-    "answer marker": 'a dash before an end of a scale; a dash and the value, such as "x", before an option',
-    "answer format": "how to answer: one JSON object with these keys and values, in the language of the study",
-    "asked again": "after a reply that cannot be used: what arrived, the questions still open and what they take",
-    "line": "line ends and empty lines between all of these",
-}
 _SHOWN_AGAIN = 60  # characters of what arrived
 _IMAGE_TYPES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"RIFF": "image/webp"}
 

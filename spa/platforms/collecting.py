@@ -1,4 +1,4 @@
-"""What a platform lists against the visits of the store: one vocabulary for every way in which they differ."""
+"""Reconciles the submissions of a platform with the visits of the store: names for all their differences."""
 
 from __future__ import annotations
 

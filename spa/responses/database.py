@@ -56,7 +56,7 @@ class Target:
 
     @property
     def name(self) -> str:
-        """What a user calls it; a password is never shown."""
+        """Its name in messages; a password is never shown."""
         return str(self.path) if self.path is not None else make_url(self.url).render_as_string(hide_password=True)
 
 
@@ -64,7 +64,7 @@ class Database:
     """Transactions of a store, and the facts noted about it; safe to use from several threads; a context manager."""
 
     def __init__(self, name: str, engine: Engine) -> None:
-        self.name = name  # as a user would call it
+        self.name = name  # in messages
         self._engine = engine
         self._writer = writing(engine)
         self._one_writer = threading.Lock()  # threads of this process queue here, not in the database

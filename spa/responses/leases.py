@@ -23,7 +23,7 @@ PROBE = "probe"  # source of visits that try a rater out
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
-    """An assignment in the hands of one annotator: a visit that may or may not have ended.
+    """An assignment given to one annotator: a visit that may or may not have ended.
 
     All times are in seconds since 1970.
     """

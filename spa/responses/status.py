@@ -183,9 +183,9 @@ def pace_of(visits: Iterable[PersonVisit], pay: Decimal | None) -> list[PacePoin
 
 
 def state_of(connection: Connection) -> str:
-    """Return a text that is another one as soon as a visit, a page, a handed-in form or a decision was added.
+    """Return a version string of the store: another one once a visit, page, handed-in form or decision was added.
 
-    What it costs does not grow with the answers, of which none is read.
+    No answer is read for it, so that its cost does not grow with them.
     """
     counted = (
         select(func.max(submissions.c.number)),

@@ -216,20 +216,20 @@ class FormProgress:
         served, unseen = self.served(page), {exhibit.exhibit_id for exhibit in self.unseen(page)}
         return bool(served) and served[-1].exhibit_id not in unseen
 
-    def is_left(self, page: Page) -> bool:
+    def is_complete(self, page: Page) -> bool:
         """Return whether a page was sent with usable answers after its outputs were seen."""
         return page.page_id in self.sent and not self.gaps(page) and not self.unseen(page)
 
     @cached_property
     def due(self) -> Page:
         """The first page not answered; the last page where all are."""
-        waiting = (page for page in self.form.pages if not self.is_left(page))
+        waiting = (page for page in self.form.pages if not self.is_complete(page))
         return next(waiting, self.form.pages[-1])
 
     @property
     def all_answered(self) -> bool:
         """Whether every page was sent with usable answers."""
-        return self.is_left(self.due)
+        return self.is_complete(self.due)
 
     def is_ahead(self, page: Page) -> bool:
         """Return whether a page comes after the one that is due."""

@@ -1,4 +1,4 @@
-"""The answers that the survey server and the preview give alike: pages, images, style sheet, notices."""
+"""Responses that the survey server and the preview share: pages, images, style sheet, notices."""
 
 from __future__ import annotations
 

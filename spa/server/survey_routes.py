@@ -172,7 +172,7 @@ class SurveyRoutes:
             return _onward(request, f"/a/{token}/done")
         if go == "back":
             return _onward(request, f"/a/{token}/p/{visit.neighbour(page, -1).page_id}")
-        if not visit.is_left(page):
+        if not visit.is_complete(page):
             if go == "step" and visit.step_is_done(page):
                 return redirect_to(f"/a/{token}/p/{page.page_id}")
             return self._render(request, visit, page, mark_gaps=True)

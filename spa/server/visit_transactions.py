@@ -135,7 +135,7 @@ class VisitTransactions:
         if page.kind == "consent" and visit.lease.consented_at is None and not visit.gaps(page):
             text_hash = sha256((self.study.consent.text or "").encode()).hexdigest()
             note_consent(connection, visit.lease.submission_id, text_hash=text_hash, now=now)
-        if go not in FORWARD or not visit.is_left(page):
+        if go not in FORWARD or not visit.is_complete(page):
             return PageResult(visit, page, ended=False)
         outcome = self._outcome(connection, visit, page)
         if outcome is not None:

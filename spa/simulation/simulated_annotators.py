@@ -309,7 +309,7 @@ def phi(difference: float, standard_error: float) -> float:
 def nearest_whole(value: float, answer: NumberAnswer) -> str:
     """Return the whole number of an answer that is nearest to a value.
 
-    >>> whole(104.2, NumberAnswer(low=0, high=100, scale=100, low_text="", high_text=""))
+    >>> nearest_whole(104.2, NumberAnswer(low=0, high=100, scale=100, low_text="", high_text=""))
     '100'
     """
     return str(min(max(round(value), answer.low), answer.high))

@@ -103,7 +103,7 @@ def study_fingerprint(study: Study) -> str:
 
 
 def former_fingerprints(path: Path, study: Study) -> Iterator[str]:
-    """Yield what the study of a file was called in stores of version 2 and of version 1, which were migrated."""
+    """Yield the fingerprints that this study had in stores of versions 2 and 1, which were migrated."""
     fingerprinted = {"pay", "currency", "minutes", "completion_code", "completion_url"}
     people = _ASIDE | {"people": set(type(study.people).model_fields) - fingerprinted}
     yield _digest(_without(study, people), study)

@@ -24,7 +24,10 @@ Text = Annotated[str, StringConstraints(min_length=1)]
 
 
 def added(default: Any) -> Any:
-    """Return the field of a later key: unset it stands in no fingerprint, so that stores built before stay valid."""
+    """Return a field that a later release added.
+
+    At its default it is left out of the fingerprint of a study, so that existing stores stay valid.
+    """
     return Field(default, exclude_if=lambda value: bool(value == default))
 
 

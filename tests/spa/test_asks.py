@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 
 from spa.forms.form import ChoiceTarget, ExhibitsBlock, RatingTarget
-from spa.forms.form_text import form_text
 from spa.forms.prompt import TextPart, render_prompt, render_turn
 from spa.forms.prompt_turns import PromptTurn, turns_of
 from spa.study.outputs import Outputs
 from spa.study.study import Study
+from tests.spa.form_words import form_text
 from tests.spa.test_build_form import forms_of
 from tests.strategies import studies
 

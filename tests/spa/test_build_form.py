@@ -30,7 +30,6 @@ from spa.forms.form import (
     ScreeningTarget,
     TextAnswer,
 )
-from spa.forms.form_text import form_text
 from spa.forms.prompt import render_turn
 from spa.forms.prompt_turns import turns_of
 from spa.forms.texts import load_texts
@@ -38,6 +37,7 @@ from spa.study.load import load_study
 from spa.study.outputs import Outputs, load_outputs
 from spa.study.sampling import sample_assignments, study_rng
 from spa.study.study import Study
+from tests.spa.form_words import form_text
 from tests.strategies import HOSTILE, outputs_of, small_study, studies
 
 MEANING = {"id": "meaning", "name": "meaning", "against_source": True, "question": "Is the meaning of {system} kept?"}
