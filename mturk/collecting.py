@@ -21,7 +21,7 @@ from mturk.records import APPROVED, RECEIPT_FIELD, REJECTED, SOURCE, STATUSES, S
 from mturk.replies import entries, fetch, pages
 from spa.errors import PlatformError
 from spa.platforms.collecting import Kind, PlatformSubmission, match_visit
-from spa.responses.admission import AdmissionRules, Arrival, SecondVisit, take_in
+from spa.responses.admission import AdmissionRules, Arrival, SecondVisit, admit_submitted
 from spa.responses.families import StudyFamily
 from spa.responses.leases import lease_of_external
 from spa.responses.outcomes import COMPLETED, NOT_SUBMITTED
@@ -150,7 +150,7 @@ class Collector:
             person=worker_id,
             external_id=str(assignment["AssignmentId"]),
         )
-        lease = take_in(connection, arrival, assignment_id, self.rules, now=began or 0.0)
+        lease = admit_submitted(connection, arrival, assignment_id, self.rules, now=began or 0.0)
         answer = str(assignment.get("Answer", ""))
         form = self.workspace.form(assignment_id)
         reading = read_submission(form, answer)

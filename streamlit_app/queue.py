@@ -90,7 +90,7 @@ def address(visit: PersonVisit) -> str:
 
 
 def matches(entry: ReviewEntry, *, status: str, decided: Decided, only_flagged: bool, source: str) -> bool:
-    """Tell whether an entry passes the filters; "all" lets everything pass."""
+    """Return whether an entry passes the filters; "all" lets everything pass."""
     standing = entry.standing
     passes: dict[Decided, bool] = {
         "all": True,

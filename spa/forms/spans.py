@@ -52,8 +52,8 @@ def spans_from_json(value: str) -> MarkedText:
     return MarkedText(characters=record["characters"], spans=tuple(MarkedSpan(**span) for span in record["spans"]))
 
 
-def has_unplaced(value: str | None) -> bool:
-    """Tell whether an answer holds a quote that is not in the text, and so may hold anything."""
+def has_unplaced_quote(value: str | None) -> bool:
+    """Return whether an answer holds a quote that is not in the text, and so may hold anything."""
     return value is not None and any(span.start is None for span in spans_from_json(value).spans)
 
 
@@ -77,18 +77,9 @@ def sent_spans(question: Question, payload: Mapping[str, object]) -> object:
 def read_spans(answer: SpansAnswer, raw: object) -> str:
     """Return what was marked as JSON (see :func:`spans_to_json`).
 
-    Parameters
-    ----------
-    answer : SpansAnswer
-        The text and what is offered.
-    raw : object
-        A list, or its JSON, of objects with ``severity`` and either ``start`` and ``end`` or ``quote``, with
-        ``occurrence`` (from 1) where the quote stands more than once. An empty list says "no errors".
-
-    Raises
-    ------
-    UnusableSpans
-        It is no such list. Quotes that are not found make no answer unusable.
+    ``raw`` is a list, or its JSON, of objects with ``severity`` and either ``start`` and ``end`` or ``quote``, with
+    ``occurrence`` (from 1) where the quote stands more than once. An empty list says "no errors". Raise UnusableSpans
+    if it is no such list; quotes that are not found make no answer unusable.
     """
     if isinstance(raw, str):
         try:
@@ -127,7 +118,7 @@ def _read(answer: SpansAnswer, number: int, record: object) -> MarkedSpan:
 
 
 def _find(text: str, quote: object, occurrence: object) -> tuple[int | None, int | None, str, str | None]:
-    """Return where a quote stands, itself, and why it cannot be told."""
+    """Return where a quote stands, itself, and why that is not known."""
     if not isinstance(quote, str) or not quote:
         return None, None, quote if isinstance(quote, str) else _short(quote), "empty quote"
     starts = []

@@ -17,17 +17,10 @@ WINNERS = ("x", "y", "tie")
 
 
 def read_wide(path: Path, mapping: Wide) -> ImportedTables:
-    """Read a CSV by a mapping of its columns.
+    """Read a CSV by a mapping of its columns, one row an answer.
 
-    Returns
-    -------
-    ImportedTables
-        One row an answer; an empty cell is missing, and a row that ``keep`` leaves aside is counted.
-
-    Raises
-    ------
-    ResponseError
-        If a column is not there, or a cell holds something else than its question allows: row, column, what came.
+    An empty cell is missing, and a row that ``keep`` leaves out is counted. Raise ResponseError, with row, column and
+    what was found, if a column is not there, or a cell holds something else than its question allows.
     """
     frame = read_csv(path)
     _columns_there(path, frame, mapping)

@@ -128,10 +128,7 @@ class BonusRow:
 def read_bonus_rows(path: Path, *, recipient: str) -> list[BonusRow]:
     """Read a CSV file with the columns ``recipient`` names, amount and reason, and purpose where it varies.
 
-    Raises
-    ------
-    StudyError
-        One line for each mistake.
+    Raise StudyError with one line for each mistake.
     """
     columns = (recipient, "amount", "reason")
     try:

@@ -79,25 +79,11 @@ def reconcile(
     found: Mapping[str, str | None],
     remedies: Mapping[Kind, str],
 ) -> tuple[Difference, ...]:
-    """Compare the submissions of one session with the visits that came from it.
+    """Compare the submissions of one session, as the platform lists them, with the visits that came from it.
 
-    Parameters
-    ----------
-    submissions : iterable of PlatformSubmission
-        All of the session, as the platform lists them.
-    visits : iterable of PersonVisit
-        All visits of the session.
-    codes : mapping
-        Outcome -> its code.
-    found : mapping
-        The platform's submission -> what verifying it said ("verified", "unverified", "false").
-    remedies : mapping
-        Kind of difference -> what to do about it on this platform.
-
-    Returns
-    -------
-    tuple of Difference
-        In the order of the platform's list, then those that are only here.
+    ``codes`` gives the code of each outcome, ``found`` what verifying each of the platform's submissions said
+    ("verified", "unverified", "false"), and ``remedies`` what to do about each kind of difference on this platform.
+    The differences are in the order of the platform's list, then those that are only here.
     """
     theirs = {one.submission_id: one for one in submissions}
     ours = {visit.external_id: visit for visit in visits if visit.external_id is not None}

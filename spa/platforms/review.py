@@ -136,17 +136,11 @@ def sort_for_approval(
     also: Collection[str] = (),
     except_for: Collection[str] = (),
 ) -> ReviewQueue[Waiting]:
-    """Sort submissions that wait for review.
+    """Sort submissions that wait for review: the platform's id, its submission, and why somebody must look.
 
-    Parameters
-    ----------
-    waiting : iterable of (str, submission, str or None)
-        The platform's id, its submission, and from :func:`reason_to_look` why somebody must look.
-    also, except_for : collection of str
-        Ids to approve in any case, or to leave out.
+    The reason is that of :func:`reason_to_look`; the ids in ``also`` are approved in any case, those in ``except_for``
+    left out.
 
-    Examples
-    --------
     >>> sort_for_approval([("a", 1, None), ("b", 2, "twice"), ("c", 3, None)], except_for=["c"])
     ReviewQueue(approve=(1,), look_at=((2, 'twice'),))
     """
@@ -165,13 +159,8 @@ def sort_for_approval(
 def lines_to_look_at(reasons: Iterable[tuple[str, str]]) -> list[str]:
     r"""Return a line for each submission that a person must look at, and one for all that wait for reviewers.
 
-    Parameters
-    ----------
-    reasons : iterable of (str, str)
-        Who handed in what, and why somebody must look.
+    ``reasons`` says who handed in what, and why somebody must look.
 
-    Examples
-    --------
     >>> print(*lines_to_look_at([("a", "twice"), ("b", WAITS_FOR + "two reviewers")]), sep="\n")
     a: twice
     1 waits for two reviewers (spa dashboard); --json lists these, --also ID pays one nonetheless

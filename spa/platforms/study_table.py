@@ -24,7 +24,7 @@ def read_study_table(record: type[Table], raw: Mapping[str, Any], *, name: str, 
         With one line for each mistake.
     """
     try:
-        return record.model_validate_json(json.dumps(_plain(raw), default=str), strict=True)
+        return record.model_validate_json(json.dumps(raw, default=str), strict=True)
     except ValidationError as error:
         details = error.errors(include_url=False)
         raise StudyError(*(_line(f"{file}: [{name}]", detail, keys) for detail in details)) from error

@@ -57,23 +57,13 @@ class Recruitment:
 def next_wave(
     state: LiveState | None, *, wave: int, most: int, places: int, completed: int = 0, at_work: int = 0
 ) -> Wave:
-    """Return how many places to open now.
+    """Return how many places to open now: a wave of them, where ``state`` leaves anything to ask.
 
     A wave is opened once every place is taken and at most half a wave of people are at work: nobody waits for the
-    slowest, and no more than a wave of people are asked whose answers are not known yet.
-
-    Parameters
-    ----------
-    state : LiveState or None
-        What is decided; ``None`` while nobody has answered.
-    wave : int
-        Places of a wave.
-    most : int
-        Places that the platform may open in all, also in the place of people who are excluded.
-    places : int
-        Opened so far, less those that nobody can take any more.
-    completed, at_work : int
-        Of these, completed, and held by people who may still complete them.
+    slowest, and no more than a wave of people are asked whose answers are not known yet. The platform may open
+    ``most`` places in all, also in the place of people who are excluded. ``places`` were opened so far, less those
+    that nobody can take any more; of these, ``completed`` are, and ``at_work`` are held by people who may still
+    complete them.
     """
     if state is not None and state.enough:
         return Wave(places=0, reason="enough")

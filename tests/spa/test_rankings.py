@@ -28,7 +28,6 @@ from spa.forms.form import (
     Question,
     RankingTarget,
 )
-from spa.forms.form_extras import FormExtras
 from spa.forms.html import PageState, render_page
 from spa.forms.prompt import answer_format, render_prompt
 from spa.forms.prompt_turns import turns_of
@@ -42,8 +41,7 @@ from spa.responses.submission import Missing, Response
 from spa.simulation.simulated_annotators import PERFECT, SimulatedAnnotator
 from spa.simulation.survey_client import fill_in, read_page
 from spa.simulation.true_utilities import TrueUtilities
-from spa.study.assignment import Assignment, BlindingKey
-from spa.study.assignment_json import assignment_from_json, assignment_to_json
+from spa.study.assignment import Assignment, BlindingKey, assignment_from_json, assignment_to_json
 from spa.study.raters import RaterProtocol
 from spa.study.sampling import sample_assignments, study_rng
 from spa.study.study import Study
@@ -156,7 +154,7 @@ def test_a_prompt_asks_for_ranks_and_shows_the_outputs_of_a_question_alone() -> 
 def test_an_llm_may_be_asked_to_explain_its_order() -> None:
     study = ranking_study()
     ((assignment, key),) = drawn(study)
-    form = build_form(study, outputs_of(study), assignment, key, TEXTS, FormExtras(explain="before"))
+    form = build_form(study, outputs_of(study), assignment, key, TEXTS, RaterProtocol(explain="before"))
     explained = [one.target for one in form.questions("everybody") if isinstance(one.target, ExplanationTarget)]
     assert [target.of for target in explained] == [one.target for _, one in asked(form)]
     assert [target_from_json(target_to_json(target)) for target in explained] == explained

@@ -16,7 +16,7 @@ from spa.commands.workspace import open_workspace
 from spa.forms.form import AnswerOption, Form, Question, RatingTarget, SpansAnswer, SpanTarget
 from spa.forms.html import PageState, render_page
 from spa.forms.prompt import answer_format
-from spa.forms.spans import MarkedSpan, has_unplaced, quoted_lines, spans_from_json
+from spa.forms.spans import MarkedSpan, has_unplaced_quote, quoted_lines, spans_from_json
 from spa.forms.texts import load_texts
 from spa.raters.reading.free_text import UnreadableText, read_free_text
 from spa.responses.answers import answer_schema, parse_answer, parse_answers, unknown_keys
@@ -158,7 +158,7 @@ def test_without_script_a_box_says_no_errors_and_contradicts_a_list() -> None:
 def test_only_a_quote_without_a_place_may_hold_anything() -> None:
     answers = [parse_answer(QUESTION, [{"quote": quote, "severity": "minor"}]) for quote in ("swam", "my name")]
     values = [answer.value for answer in answers if isinstance(answer, Response)]
-    assert [has_unplaced(str(value)) for value in values] + [has_unplaced(None)] == [False, True, False]
+    assert [has_unplaced_quote(str(value)) for value in values] + [has_unplaced_quote(None)] == [False, True, False]
 
 
 def test_a_reply_in_prose_holds_one_list() -> None:
