@@ -26,7 +26,7 @@ from spa.raters.cluster.worker import (
     adopt_limit,
     ended_by,
     rate_batch,
-    stop_batch,
+    stop_run,
 )
 from spa.raters.cluster.worker_pool import AWAY, LOST, WorkerPool
 from spa.raters.estimate import estimate, spent_before
@@ -354,7 +354,7 @@ class ClusterRun:
         threading.Thread(target=run, daemon=True).start()
 
     def _stop_workers(self) -> None:
-        self._on_workers(stop_batch)
+        self._on_workers(stop_run, self._setup.run)
 
     @contextmanager
     def _stop_on_interrupt(self) -> Iterator[None]:
