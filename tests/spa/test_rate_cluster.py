@@ -227,7 +227,10 @@ def test_two_workers_with_the_same_forms_do_not_both_ask(workers: Any, tmp_path:
         assert check_asked_once(study, served, 12) <= 2
 
 
-def test_ctrl_c_ends_a_run_after_its_requests_under_way_and_no_other_run(workers: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("where", [(), ("--cluster", "local:2")])
+def test_ctrl_c_ends_a_run_after_its_requests_under_way_and_no_other_run(
+    workers: Any, tmp_path: Path, where: tuple[str, ...]
+) -> None:
     last = 12
 
     async def answer(asked: Asked) -> Said:
@@ -240,7 +243,7 @@ def test_ctrl_c_ends_a_run_after_its_requests_under_way_and_no_other_run(workers
 
     study = built_example(tmp_path, annotators=60, exposure=2)
     with scripted(answer) as served:
-        said = spa("rate", study, "--rater", judge(tmp_path, served.url), "--no-probe", "--cluster", "local:2", code=1)
+        said = spa("rate", study, "--rater", judge(tmp_path, served.url), "--no-probe", *where, code=1)
     assert "stopped with Ctrl-C; run the command again to resume" in " ".join(said.output.split())
     assert last <= len(served.asked) < last + CONCURRENCY
     assert f"{len(served.asked)} of 60 assignments finished" in said.output
