@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from spa.study.raters import RaterProtocol
     from spa.study.study import Study
 
+PASSWORD = re.compile(r"(?<=[^/]:)[^/]+(?=@)")  # of a URL
 FORMS_KEPT = 1024  # people at work at once who find their form made; one takes some 50 kB
 
 
@@ -93,12 +95,14 @@ def default_store(study_path: Path) -> Path:
 
 
 def with_store(command: str, store: str | None) -> str:
-    """Return the next command to run, on the store that this one used.
+    """Return the next command to run, on the store that this one used; a password is not shown.
 
     >>> with_store("spa serve study.toml", "new.sqlite"), with_store("spa serve study.toml", None)
     ('spa serve study.toml --store new.sqlite', 'spa serve study.toml')
+    >>> with_store("spa serve study.toml", "postgresql://spa:secret@host/study")
+    "spa serve study.toml --store 'postgresql://spa:***@host/study'"
     """
-    return command if store is None else f"{command} --store {shlex.quote(store)}"
+    return command if store is None else f"{command} --store {shlex.quote(PASSWORD.sub('***', store))}"
 
 
 def open_workspace(study_path: Path, store: str | None = None, *, read_only: bool = False) -> Workspace:
