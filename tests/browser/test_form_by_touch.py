@@ -79,6 +79,10 @@ def test_an_output_is_dragged_by_its_handle_and_the_page_scrolls_beside_it(
         expect(tab.locator(".rank.dragged")).to_have_count(0)
         draw(middle(tab, ".rank .handle", 2), (first[0], first[1] - 4), moves=1)
         assert listed(tab) == shown
+        tab.locator(".rank button.up").nth(3).tap()  # at once
+        shown = [*shown[:2], shown[3], shown[2]]
+        tab.wait_for_function(f"document.querySelectorAll('.rank')[2].textContent.includes('System {shown[2]}')")
+        assert listed(tab) == shown
         assert tab.evaluate("scrollY") == before
         x, y = middle(tab, ".rank > label:first-of-type", 1)
         draw((x, y), (x, y - 120))
