@@ -14,6 +14,7 @@ from typing import Any
 from spa.forms.form import Question, SpansAnswer
 
 NO_ERRORS = "no errors"
+PLAIN_QUOTES = str.maketrans("\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb", "'''" + '"' * 5)
 
 
 class UnusableSpans(Exception):
@@ -127,7 +128,8 @@ def _find(text: str, quote: object, occurrence: object) -> tuple[int | None, int
         starts.append(start)
         start = text.find(quote, start + 1)
     if not starts:
-        return None, None, quote, "not in the text"
+        nearly = _plain(quote) in _plain(text)
+        return None, None, quote, "not in the text" + (", but with another case or quotation marks" if nearly else "")
     which = 1 if len(starts) == 1 and occurrence is None else _whole(occurrence)
     if which is None or not 1 <= which <= len(starts):
         said = "" if occurrence is None else f", got occurrence {_short(occurrence)}"
@@ -135,6 +137,10 @@ def _find(text: str, quote: object, occurrence: object) -> tuple[int | None, int
         return None, None, quote, f"stands {times} in the text{said}"
     start = starts[which - 1]
     return start, start + len(quote), quote, None
+
+
+def _plain(text: str) -> str:
+    return text.translate(PLAIN_QUOTES).casefold()
 
 
 def _whole(value: object) -> int | None:

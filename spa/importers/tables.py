@@ -34,7 +34,7 @@ COLUMNS: dict[str, dict[str, Any]] = {
         **{"preference": pl.Float64, "criterion": pl.String, "exposure": pl.Int64},
         **_REASON,
     },
-    "orders": {**_WHO, **_texts("item_id", "system", "criterion"), "rank": pl.Int64, **_REASON},
+    "orders": {**_WHO, **_texts("item_id", "system", "criterion"), "rank": pl.Int64, "repeat": pl.Int64, **_REASON},
     "choices": {**_WHO, **_texts("item_id", "system_x", "system_y", "criterion", "winner"), **_REASON},
 }
 Row = dict[str, Any]

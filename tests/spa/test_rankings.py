@@ -310,6 +310,13 @@ def test_ranks_of_a_shared_task_are_imported(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     found = pl.read_csv(tmp_path / "orders.csv").select("annotator_id", "item_id", "system", "rank").rows()
     assert found[:3] == [("ann", 1, "online-A", 1), ("ann", 1, "uedin", 2), ("ann", 2, "uedin", None)]
+    again = ["ann,1,online-A,1,online-B,2", "ann,1,online-B,1,uedin,1"]  # one segment, other systems
+    (tmp_path / "wmt.csv").write_text("\n".join([*rows, *again]))
+    assert CliRunner().invoke(main, [*arguments, "--out", str(tmp_path), "--keep-ids"]).exit_code == 0
+    assert pl.read_csv(tmp_path / "orders.csv")["repeat"].to_list() == [None] * 6 + [2, 2, 3, 3]
+    report = ["report", "--orders", str(tmp_path / "orders.csv"), "--out", str(tmp_path / "report"), "--json"]
+    found = json.loads(CliRunner().invoke(main, report).output)
+    assert (found["orders"][0]["n_orderings"], found["exclusions"]) == (4, [])
     (tmp_path / "wmt.csv").write_text("\n".join([rows[0], "ann,1,online-A,0,uedin,2"]))
     done = CliRunner().invoke(main, [*arguments, "--out", str(tmp_path)])
     assert "row 2, system1rank: expected a rank from 1, the best, got '0'" in done.output
