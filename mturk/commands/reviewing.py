@@ -132,6 +132,7 @@ def reject(
         if reason is None:
             works = _proposed(hit_study, except_for, lines, facts)
         else:
+            _refuse_where_two_decide(hit_study)
             works = tuple((work, reason) for work in to_reject(hit_study.store, named))
         facts |= {"assignments": [work.mturk_assignment_id for work, _ in works], "rejected": 0}
         if not yes:
@@ -141,6 +142,18 @@ def reject(
         facts["rejected"] = len(list(in_progress(steps, label="rejecting", length=len(works), silent=as_json)))
         lines.append(f"{facts['rejected']} rejected; `approve --override` can reverse this within 30 days")
         print_result(lines, facts, as_json=as_json)
+
+
+def _refuse_where_two_decide(hit_study: HitStudy) -> None:
+    from spa.errors import StudyError
+    from spa.responses.two_reviewers import two_decide
+
+    with hit_study.store.reading() as connection:
+        if two_decide(connection):
+            raise StudyError(
+                f"{hit_study.store.name}: expected a rejection that two reviewers agree on or a third settled, got "
+                "--assignment; decide in `spa dashboard`, then reject with --decided"
+            )
 
 
 def _proposed(

@@ -120,6 +120,8 @@ def test_with_two_reviewers_only_what_both_or_a_third_decided_is_carried_out(ben
     ) in bench.run("approve").stdout
     assert bench.told("approve", "--also", first)["assignments"] == [first]
     assert bench.told("reject", "--decided")["assignments"] == [second]
+    alone = ("reject", "--assignment", first, "--reason", REASON, "--yes")
+    assert "two reviewers agree on" in bench.run(*alone, code=1).stderr
     decide(bench, third, "approve", reviewer="Cem")
     assert bench.told("approve", "--yes")["assignments"] == [third]
     assert bench.told("reject", "--decided", "--yes")["assignments"] == [second]
