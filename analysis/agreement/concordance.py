@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
+import scipy.sparse as sp
 
 from analysis.agreement.data import Answers, reliability_data
 from analysis.agreement.resampling import Statistic, interval_over_units
@@ -14,6 +16,7 @@ from analysis.statistics.checks import check_level
 from analysis.statistics.coding import Floats
 
 CELLS = 1_000_000  # ranks held at once
+FEW = 100  # values of all raters together up to which a table of zeros and ones is multiplied faster than looked up
 MOST_RANKS = 100_000_000  # that are resampled, in some ten seconds
 TOO_MANY = "no interval: too many answers to resample"
 WHOLE = 0.01  # from an end of the scale, within which a bound says nothing
@@ -109,11 +112,15 @@ def _concordance(mean_rho: float, m: int) -> float:
 def _mean_correlation(rows: Floats) -> Statistic:
     """Return the function from weights of distinct rows of answers to r = (m W - 1) / (m - 1), one a replicate."""
     n_rows, m = rows.shape
-    coded = []
-    for column in rows.T:
-        place = np.unique(column, return_inverse=True)[1]
-        order = np.argsort(place, kind="stable")
-        coded.append((place, order, np.flatnonzero(np.diff(place[order], prepend=-1))))
+    held, ends = np.empty(rows.shape, dtype=np.int32), [0]
+    for number, column in enumerate(rows.T):
+        values, place = np.unique(column, return_inverse=True)
+        held[:, number] = place + ends[-1]
+        ends.append(ends[-1] + len(values))
+    sparse = sp.csr_array(
+        (np.ones(held.size), held.ravel(), np.arange(0, held.size + 1, m, dtype=np.int32)), shape=(n_rows, ends[-1])
+    )
+    table = sparse.toarray() if ends[-1] <= FEW else sparse  # rows x values of each rater: which ones a row holds
     step = max(1, CELLS // n_rows)
 
     def statistic(weights: Floats) -> Floats:
@@ -121,13 +128,14 @@ def _mean_correlation(rows: Floats) -> Statistic:
 
     def part(weights: Floats) -> Floats:
         n = weights.sum(axis=1, keepdims=True)
-        total, spread = np.zeros_like(weights), np.zeros(len(weights))
-        for place, order, first in coded:
-            counts = np.add.reduceat(weights[:, order], first, axis=1)
-            ranks = np.cumsum(counts, axis=1) - counts / 2 - n / 2
-            total += ranks[:, place]
-            spread += np.sum(counts * ranks**2, axis=1)
+        counts: Floats = np.asarray(weights @ table)
+        ranks = np.empty_like(counts)
+        for start, end in pairwise(ends):
+            own = counts[:, start:end]
+            ranks[:, start:end] = np.cumsum(own, axis=1) - own / 2 - n / 2
+        spread = np.sum(counts * ranks**2, axis=1)
         varied = spread > 1e-9 * n[:, 0]
+        total: Floats = np.asarray(ranks @ table.T)
         concordance = np.sum(weights * total**2, axis=1) / np.where(varied, m * spread, 1.0)
         return np.asarray(np.where(varied, (m * concordance - 1) / (m - 1), np.nan), dtype=np.float64)
 

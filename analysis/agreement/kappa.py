@@ -69,8 +69,7 @@ def cohen_kappa(
         return undefined("cohen_kappa", data, reason, weights=weights)
     share = table / table.sum()
     matrix = weight_matrix(values, weights)
-    rows, columns = share.sum(axis=1), share.sum(axis=0)
-    observed, chance = float(np.sum(matrix * share)), float(rows @ matrix @ columns)
+    observed, chance = _observed_and_chance(share, matrix)
     if chance >= 1:
         return undefined("cohen_kappa", data, "each annotator gave one answer only", weights=weights)
     value = (observed - chance) / (1 - chance)
@@ -87,6 +86,17 @@ def cohen_kappa(
         reason=PERFECT if perfect else None,
         settings={"weights": weights, "categories": len(values), "confidence": confidence},
     )
+
+
+def kappa_of_table(table: Floats) -> float | None:
+    """Return the plain kappa of a contingency table, ``None`` where each annotator gave one answer only."""
+    observed, chance = _observed_and_chance(table / table.sum(), np.eye(len(table)))
+    return None if chance >= 1 else (observed - chance) / (1 - chance)
+
+
+def _observed_and_chance(share: Floats, matrix: Floats) -> tuple[float, float]:
+    rows, columns = share.sum(axis=1), share.sum(axis=0)
+    return float(np.sum(matrix * share)), float(rows @ matrix @ columns)
 
 
 def contingency(data: ReliabilityData) -> tuple[Floats, Floats]:

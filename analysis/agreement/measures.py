@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from analysis.agreement.concordance import kendall_w
+from analysis.agreement.counts import fold_profiles
 from analysis.agreement.data import ReliabilityData
 from analysis.agreement.gwet import exact_agreement, fleiss_kappa, gwet_ac1
 from analysis.agreement.icc import FORMS, every_icc
 from analysis.agreement.kappa import cohen_kappa
-from analysis.agreement.krippendorff import Level, krippendorff_alpha
+from analysis.agreement.krippendorff import Level, alpha_of_statistic, alpha_statistic, krippendorff_alpha
 from analysis.agreement.pairwise import FEW_ANNOTATORS, mean_kendall_tau
 from analysis.agreement.result import Agreement, no_answer
 
@@ -72,11 +73,22 @@ class Measure:
 
 def _alphas(answered: Answered) -> Iterator[Agreement]:
     """Return alpha of ratings at every level, of judgements at the one that fits."""
-    several = answered.source == "ratings"
-    for place, level in enumerate(LEVELS if several else (answered.level,)):
-        rng = answered.rng(place) if several else answered.rng()
-        yield krippendorff_alpha(
-            answered.data, level=level, confidence=answered.confidence, replicates=REPLICATES, rng=rng
+    data, several = answered.data, answered.source == "ratings"
+    levels: tuple[Level, ...] = LEVELS if several else (answered.level,)
+    if no_answer(data) is not None:
+        yield from (krippendorff_alpha(data, level=level) for level in levels)  # says why there is none
+        return
+    profiles = fold_profiles(data, at_least=2)
+    for place, level in enumerate(levels):
+        yield alpha_of_statistic(
+            alpha_statistic(profiles, level),
+            profiles.units,
+            level=level,
+            n_items=data.n_pairable,
+            n_annotators=data.n_annotators,
+            confidence=answered.confidence,
+            replicates=REPLICATES,
+            rng=answered.rng(place) if several else answered.rng(),
         )
 
 

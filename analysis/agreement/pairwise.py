@@ -9,17 +9,16 @@ from itertools import combinations
 
 import numpy as np
 
-from analysis.agreement.counts import code_values
+from analysis.agreement.counts import Profiles, code_values
 from analysis.agreement.data import Answers, ReliabilityData, reliability_data
 from analysis.agreement.gwet import exact_agreement
-from analysis.agreement.kappa import cohen_kappa, contingency
-from analysis.agreement.krippendorff import Level, krippendorff_alpha
+from analysis.agreement.kappa import cohen_kappa, contingency, kappa_of_table
+from analysis.agreement.krippendorff import Level, alpha_statistic, krippendorff_alpha
 from analysis.agreement.result import Agreement, no_answer, undefined
-from analysis.statistics.coding import Floats
+from analysis.statistics.coding import Floats, Ints
 
 FEW_ANNOTATORS = 10  # up to which every pair of them is shown
 WIDE = 200  # distinct values up to which tau is counted in a table of values x values
-DENSE = 1 << 24  # units times annotators up to which answers are laid out as a table
 ONE_VALUE = "one of the two gave the same answer to every unit"
 
 
@@ -68,7 +67,10 @@ def pairwise_agreement(
     (3, 0.67, 0.82)
     """
     data = reliability_data(answers, criterion=criterion, mapping=mapping)
-    return tuple(_compare(data, x, y, level) for x, y in combinations(range(data.n_annotators), 2))
+    values, codes = code_values(data.value) if len(data.value) else (data.value, data.unit)
+    if len(values) > WIDE or no_answer(data):
+        return tuple(_compare(data, x, y, level) for x, y in combinations(range(data.n_annotators), 2))
+    return tuple(_compare_table(data, x, y, level, values, table) for x, y, table in _tables(data, codes, len(values)))
 
 
 def _compare(data: ReliabilityData, x: int, y: int, level: Level) -> AnnotatorPair:
@@ -87,6 +89,55 @@ def _compare(data: ReliabilityData, x: int, y: int, level: Level) -> AnnotatorPa
         level=level,
         reason=same.reason or reason or kappa.reason if None in (tau, kappa.value, alpha.value) else None,
     )
+
+
+def _compare_table(data: ReliabilityData, x: int, y: int, level: Level, values: Floats, table: Floats) -> AnnotatorPair:
+    """Do what :func:`_compare` does, from the table of values x values alone."""
+    given = np.flatnonzero(table.any(axis=0) | table.any(axis=1))
+    if len(given) < 2 or table.sum() < 2 or level == "ratio":
+        return _compare(data, x, y, level)  # which says why there is no coefficient
+    table = table[np.ix_(given, given)]
+    n, tau, kappa = table.sum(), kendall_of_table(table), kappa_of_table(table)
+    return AnnotatorPair(
+        annotator_x=data.annotators[x],
+        annotator_y=data.annotators[y],
+        n_items=int(n),
+        exact_agreement=float(np.trace(table) / n),
+        kendall_tau=tau,
+        cohen_kappa=kappa,
+        krippendorff_alpha=_alpha_of_table(values[given], table, level),
+        level=level,
+        reason=ONE_VALUE if tau is None else None,
+    )
+
+
+def _alpha_of_table(values: Floats, table: Floats, level: Level) -> float:
+    """Return alpha of two annotators; a profile is two values, whoever gave which."""
+    together = np.triu(table + np.tril(table, -1).T)
+    pair = np.nonzero(together)
+    profiles = Profiles(
+        values=values,
+        profile=np.repeat(np.arange(len(pair[0])), 2),
+        code=np.column_stack(pair).ravel(),
+        times=np.ones(2 * len(pair[0]), dtype=np.int64),
+        size=np.full(len(pair[0]), 2),
+        units=together[pair].astype(np.int64),
+        of_unit=np.zeros(0, dtype=np.int64),
+    )
+    return float(alpha_statistic(profiles, level)(together[pair][None, :])[0])
+
+
+def _tables(data: ReliabilityData, codes: Ints, k: int) -> Iterator[tuple[int, int, Floats]]:
+    """Yield every two annotators and the table of values x values over the units that both answered."""
+    answers = [np.flatnonzero(data.annotator == number) for number in range(data.n_annotators)]
+    for x, own in enumerate(answers):
+        given = np.full(data.n_units, -1)
+        given[data.unit[own]] = codes[own]
+        for y in range(x + 1, data.n_annotators):
+            first, second = given[data.unit[answers[y]]], codes[answers[y]]
+            shared = first >= 0
+            table = np.bincount(first[shared] * k + second[shared], minlength=k * k).reshape(k, k)
+            yield x, y, table.astype(np.float64)
 
 
 def mean_kendall_tau(
@@ -133,18 +184,13 @@ def mean_kendall_tau(
 def _taus(data: ReliabilityData) -> Iterator[float | None]:
     """Yield tau-b of every two annotators, ``None`` where they share fewer than two units or one does not vary."""
     values, codes = code_values(data.value)
-    k, dense = len(values), data.n_units * data.n_annotators <= DENSE
-    if k > WIDE or not dense:
-        for x, y in combinations(range(data.n_annotators), 2):
-            both = data.of_annotators(x, y)
-            yield _tau(both)[0] if both.n_pairable >= 2 else None
+    if len(values) <= WIDE:
+        for _, _, table in _tables(data, codes, len(values)):
+            yield kendall_of_table(table) if table.sum() >= 2 else None
         return
-    given = np.full((data.n_annotators, data.n_units), -1, dtype=np.int64)
-    given[data.annotator, data.unit] = codes
-    for first, second in combinations(given, 2):
-        shared = (first >= 0) & (second >= 0)
-        table = np.bincount(first[shared] * k + second[shared], minlength=k * k).reshape(k, k).astype(np.float64)
-        yield kendall_of_table(table) if np.count_nonzero(shared) >= 2 else None
+    for x, y in combinations(range(data.n_annotators), 2):
+        both = data.of_annotators(x, y)
+        yield _tau(both)[0] if both.n_pairable >= 2 else None
 
 
 def _tau(both: ReliabilityData) -> tuple[float | None, str | None]:

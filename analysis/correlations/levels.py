@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -24,6 +24,7 @@ from analysis.statistics.t_tests import exact_mean, one_sample
 
 Level = Literal["overall", "system", "per_item", "within_system"]
 LEVELS: tuple[Level, ...] = get_args(Level)
+POOLED = ("overall", "system")  # levels on which all scores are correlated at once
 BY_SIGNS = 128  # values a row up to which sign products beat sorting
 AT_ONCE = 2**18  # signs that are held in one array
 NOISE = 1e-13  # a sum smaller than this share of its terms is 0 in exact arithmetic
@@ -106,20 +107,29 @@ def correlate_levels(
     Deutsch, D., Foster, G. and Freitag, M. (2023). Ties matter: meta-evaluating modern metrics with
     pairwise accuracy and tie calibration. EMNLP, section 3 (group-by-item, group-by-system).
     """
+    return correlate_all([paired], levels, confidence=confidence)[0]
+
+
+def correlate_all(
+    several: Sequence[PairedScores], levels: tuple[Level, ...] = LEVELS, *, confidence: float = 0.95
+) -> list[list[LevelCorrelation]]:
+    """Do :func:`correlate_levels` for each of several pairs of measures, the rows of all in one table."""
     for level in levels:
         check_one_of("level", level, LEVELS)
-    rows: list[LevelCorrelation] = []
+    found: list[list[LevelCorrelation]] = [[] for _ in several]
     for level in levels:
-        if level == "overall":
-            rows += _pooled(level, paired.a, paired.b, confidence)
-        elif level == "system":
-            means_a, means_b = (group_means(paired.system, side) for side in (paired.a, paired.b))
-            rows += _pooled(level, means_a, means_b, confidence)
-        elif level == "per_item":
-            rows += _averaged(level, *_grids(paired.item, paired.system, paired.a, paired.b), confidence)
-        else:
-            rows += _averaged(level, *_grids(paired.system, paired.item, paired.a, paired.b), confidence)
-    return rows
+        if level in POOLED:
+            for own, rows in zip(several, found, strict=True):
+                a, b = own.a, own.b
+                if level == "system":
+                    a, b = group_means(own.system, a), group_means(own.system, b)
+                rows += _pooled(level, a, b, confidence)
+            continue
+        of, each = _row_by_row(several, level)
+        ends = np.searchsorted(of, np.arange(len(several) + 1)).tolist()
+        for rows, start, end in zip(found, ends, ends[1:], strict=False):
+            rows += _averaged(level, {method: getattr(each, method)[start:end] for method in METHODS}, confidence)
+    return found
 
 
 def group_means(of: Ints, values: Floats) -> Floats:
@@ -295,26 +305,9 @@ def correlate_each(
     dict of (level, method) to array of float, shape (len(several),)
         NaN where there is no value.
     """
-    part = np.repeat(np.arange(len(several)), [len(own.a) for own in several])
-    item, system = (np.concatenate([getattr(own, name) for own in several]) for name in ("item", "system"))
-    sides = [np.concatenate([getattr(own, name) for own in several]) for name in ("a", "b")]
     found: dict[tuple[Level, Method], Floats] = {}
     for level in levels:
-        row, column, (a, b) = part, item, sides
-        if level == "overall":
-            column = fold(item, system).of
-        elif level == "system":
-            cells = fold(part, system)
-            row, column = part[cells.first], system[cells.first]
-            a, b = group_means(cells.of, a), group_means(cells.of, b)
-        elif level == "per_item":
-            row, column = fold(part, item).of, system
-        else:
-            row = fold(part, system).of
-        pooled = level in ("overall", "system")
-        kept = np.bincount(row)[row] >= (FEWEST if pooled else 2)
-        of = (row if pooled else part)[kept][np.unique(row[kept], return_index=True)[1]]
-        each = correlate_rows(*_grids(row[kept], column[kept], a[kept], b[kept]))
+        of, each = _row_by_row(several, level)
         for method in METHODS:
             own = getattr(each, method)
             there = ~np.isnan(own)
@@ -322,6 +315,27 @@ def correlate_each(
             sums = add_up(of[there], own[there], len(several))
             found[level, method] = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
     return found
+
+
+def _row_by_row(several: Sequence[PairedScores], level: Level) -> tuple[Ints, RowCorrelations]:
+    """Correlate row by row what stands in one row on a level; of each row the number of its pair of measures."""
+    part = np.repeat(np.arange(len(several)), [len(own.a) for own in several])
+    item, system = (np.concatenate([getattr(own, name) for own in several]) for name in ("item", "system"))
+    a, b = (np.concatenate([getattr(own, name) for own in several]) for name in ("a", "b"))
+    row, column = part, item
+    if level == "overall":
+        column = fold(item, system).of
+    elif level == "system":
+        cells = fold(part, system)
+        row, column = part[cells.first], system[cells.first]
+        a, b = group_means(cells.of, a), group_means(cells.of, b)
+    elif level == "per_item":
+        row, column = fold(part, item).of, system
+    else:
+        row = fold(part, system).of
+    kept = np.bincount(row)[row] >= (FEWEST if level in POOLED else 2)
+    of = (row if level in POOLED else part)[kept][np.unique(row[kept], return_index=True)[1]]
+    return of, correlate_rows(*_grids(row[kept], column[kept], a[kept], b[kept]))
 
 
 def _pooled(level: Level, a: Floats, b: Floats, confidence: float) -> list[LevelCorrelation]:
@@ -349,23 +363,18 @@ def _pooled(level: Level, a: Floats, b: Floats, confidence: float) -> list[Level
 
 
 def _grids(row: Ints, column: Ints, a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Lay the outputs out as a table; rows with one output hold no order and are left out here already."""
-    count = np.bincount(row)
-    kept = count[row] > 1
-    _, rows = np.unique(row[kept], return_inverse=True)
-    _, columns = np.unique(column[kept], return_inverse=True)
-    shape = (int(rows.max()) + 1, int(columns.max()) + 1) if kept.any() else (0, 0)
-    tables = []
-    for side in (a, b):
-        table = np.full(shape, np.nan)
-        table[rows, columns] = side[kept]
-        tables.append(table)
+    """Lay the outputs out as a table, those of a row from its left; every row has two or more."""
+    order = np.lexsort((column, row))
+    sizes = np.bincount(row)
+    sizes = sizes[sizes > 0]
+    rows = np.repeat(np.arange(len(sizes)), sizes)
+    columns = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    tables = np.full((2, len(sizes), sizes.max(initial=0)), np.nan)
+    tables[:, rows, columns] = a[order], b[order]
     return tables[0], tables[1]
 
 
-def _averaged(level: Level, a: Floats, b: Floats, confidence: float) -> list[LevelCorrelation]:
-    found = correlate_rows(a, b)
-    by_method = {"kendall": found.kendall, "spearman": found.spearman, "pearson": found.pearson}
+def _averaged(level: Level, by_method: Mapping[Method, Floats], confidence: float) -> list[LevelCorrelation]:
     rows = []
     for method in METHODS:
         values = by_method[method]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import ClassVar, TypeVar
 
 import numpy as np
@@ -21,6 +23,7 @@ from analysis.correlations.levels import (
     Level,
     LevelCorrelation,
     PairedScores,
+    correlate_all,
     correlate_each,
     correlate_levels,
 )
@@ -30,6 +33,7 @@ from analysis.statistics.coding import Floats, code
 from analysis.statistics.corrections import adjust
 from analysis.statistics.record import Coefficient, Count, Positive, Probability, Record, fields_of, replace_fields
 
+TOGETHER = 1 << 11  # ratings whose upper bounds are computed together: their signs stay in the cache
 LISTED = 20  # people up to whom each one has rows of his own
 AVERAGED = "an average over people, not a test"
 
@@ -126,6 +130,8 @@ def correlate_groups(
     for cells in rating_cells(answered, order):
         by_criterion.setdefault(cells.criterion, {})[cells.group] = cells
     ids = code(answered["annotator_id"]).ids
+    people = [cells for rated in by_criterion.values() for group, cells in rated.items() if group in targets]
+    bounds = _upper_bounds(people, ids, plan.confidence)
     items = {name: place for place, name in enumerate(code(answered["item_id"]).ids)}
     return correlate_scores(
         {
@@ -136,9 +142,7 @@ def correlate_groups(
         order,
         plan,
         measured=[] if metrics is None else metric_scores(metrics, items, order.systems),
-        upper_bounds=lambda criterion, group: _upper_bounds(
-            by_criterion[criterion][group], f"ratings:{group}", ids, plan.confidence
-        ),
+        upper_bounds=lambda criterion, group: bounds[criterion, group],
     )
 
 
@@ -234,36 +238,58 @@ def _by_system(
         yield SystemCorrelation(a=a, b=b, criterion=criterion, system=systems[number], **fields_of(found))
 
 
-def _upper_bounds(cells: RatingCells, name: str, ids: Sequence[str], confidence: float) -> list[CorrelationRow]:
+def _upper_bounds(
+    parts: Sequence[RatingCells], ids: Sequence[str], confidence: float
+) -> dict[tuple[str, str], list[CorrelationRow]]:
     """Correlate each person with the mean of the others, and average over people (``a`` is then ``b``).
 
     Beyond 20 people only the average is kept, of single outputs. Of the means that include the person's own scores
-    only averages are kept.
+    only averages are kept. By criterion and group.
     """
-    several = len(np.unique(cells.annotator)) > LISTED
+    kept: dict[tuple[str, str], list[CorrelationRow]] = {}
+    several = [len(np.unique(cells.annotator)) > LISTED for cells in parts]
+    batch = np.cumsum([len(cells.value) for cells in parts]) // TOGETHER
+    for (many, _), own in groupby(zip(several, batch.tolist(), parts, strict=True), key=itemgetter(0, 1)):
+        kept |= _bounds_of_batch([cells for *_, cells in own], ids, many, confidence)
+    return kept
+
+
+def _bounds_of_batch(
+    parts: Sequence[RatingCells], ids: Sequence[str], several: bool, confidence: float
+) -> dict[tuple[str, str], list[CorrelationRow]]:
     levels: tuple[Level, ...] = ("overall",) if several else LEVELS
-    kept: list[CorrelationRow] = []
+    kept: dict[tuple[str, str], list[CorrelationRow]] = {(cells.criterion, cells.group): [] for cells in parts}
     for included in (False, True):
-        against = list(one_against_others(cells.annotator, outputs_of(cells), cells.value, included=included))
-        if not against:
+        against = [
+            list(one_against_others(cells.annotator, outputs_of(cells), cells.value, included=included))
+            for cells in parts
+        ]
+        paired = [_paired(one, len(cells.systems)) for cells, ones in zip(parts, against, strict=True) for one in ones]
+        if not paired:
             continue
-        paired = [_paired(one, len(cells.systems)) for one in against]
+        found: list[list[LevelCorrelation]] = []
         if several or included:  # the values are enough
             values = correlate_each(paired, levels)
         else:
-            found = [correlate_levels(own, levels, confidence=confidence) for own in paired]
-            for one, own in zip(against, found, strict=True):
-                kept += _rows(f"ratings:{ids[one.annotator]}", name, cells.criterion, own, upper_bound=True)
+            found = correlate_all(paired, levels, confidence=confidence)
             values = {
                 (of[0].level, of[0].method): np.array([row.value for row in of], dtype=np.float64)
                 for of in zip(*found, strict=True)
             }
-        averages = [_average(level, method, of, paired[0]) for (level, method), of in values.items()]
-        rows = _rows(name, name, cells.criterion, averages, upper_bound=True)
-        kept += [
-            replace_fields(row, person_included=included, n_annotators=own.n)
-            for row, own in zip(rows, averages, strict=True)
-        ]
+        ends = np.cumsum([0, *map(len, against)]).tolist()
+        for cells, ones, start, end in zip(parts, against, ends, ends[1:], strict=False):
+            if not ones:
+                continue
+            rows, name = kept[cells.criterion, cells.group], f"ratings:{cells.group}"
+            for one, own in zip(ones, found[start:end], strict=False):
+                rows += _rows(f"ratings:{ids[one.annotator]}", name, cells.criterion, own, upper_bound=True)
+            averages = [_average(*of, each[start:end], paired[start]) for of, each in values.items()]
+            rows += [
+                replace_fields(row, person_included=included, n_annotators=own.n)
+                for row, own in zip(
+                    _rows(name, name, cells.criterion, averages, upper_bound=True), averages, strict=True
+                )
+            ]
     return kept
 
 

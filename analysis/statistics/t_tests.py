@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from scipy.special import bdtr, stdtr, stdtrit
 
 from analysis.statistics.coding import Floats
+from analysis.statistics.record import replace_fields
 
 ONE_UNIT = "one value only (n = 1): no spread to test against"
 NO_VARIATION = "no variation: every value is the same"
@@ -80,7 +81,7 @@ def one_sample(values: Floats, *, against: float, confidence: float) -> TTest:
         return no_test(n, listed[0], 0.0, NO_VARIATION)
     sd = math.sqrt(_squares(listed, mean) / (n - 1))
     found = t_of_estimate(n, mean, sd, against, sd / math.sqrt(n), n - 1, confidence)
-    return replace(found, highly_skewed=is_highly_skewed(listed))
+    return replace_fields(found, highly_skewed=is_highly_skewed(listed))
 
 
 def is_highly_skewed(values: Sequence[float]) -> bool:
@@ -94,7 +95,7 @@ def is_highly_skewed(values: Sequence[float]) -> bool:
     (True, False)
     """
     n = len(values)
-    (_, most), *_ = Counter(values).most_common(1)
+    most = max(Counter(values).values())
     if most == n:
         return False
     if most >= MOSTLY_ONE * n:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -153,7 +154,7 @@ def bootstrap_strengths(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class ComparedPairs:
     """The pairs that were compared, the fit to the data, and the inverse information there."""
 
@@ -163,6 +164,7 @@ class ComparedPairs:
     centre: Floats
     inverse: Floats
 
+    @cached_property
     def incidence(self) -> csr_array:
         """Return systems x pairs: +1 for the lower, -1 for the higher."""
         n = len(self.low)
@@ -174,7 +176,7 @@ class ComparedPairs:
         """Fit all replicates by chord steps: s += B · gap(s), B fixed at the fit to the data; shape (replicates, k)."""
         n = played.shape[1]
         strength = np.repeat(self.centre[:, None], n, axis=1)
-        incidence = self.incidence()
+        incidence = self.incidence
         bound = tolerance * np.maximum(played.sum(axis=0), 1e-300)
         todo = np.arange(n)
         own_played, own_sums = played, sums

@@ -210,6 +210,23 @@ def test_frames_and_arrays_give_the_same() -> None:
     assert icc(pandas.DataFrame(rows), form="icc1").value == pytest.approx(icc(table, form="icc1").value)
 
 
+@settings(max_examples=60, deadline=None)
+@given(answers=st.lists(st.lists(st.sampled_from([1.0, 2.0, 4.0, np.nan]), min_size=3, max_size=3), min_size=2))
+def test_a_pair_of_annotators_has_the_coefficients_of_the_two_alone(answers: list[list[float]]) -> None:
+    """Those of one table of values x values are those of the answers, to the reason why one is missing."""
+    data = reliability_data(answers)
+    for pair in pairwise_agreement(data, level="ordinal"):
+        x, y = data.annotators.index(pair.annotator_x), data.annotators.index(pair.annotator_y)
+        both = data.of_annotators(x, y)
+        kappa, alpha, alike = cohen_kappa(both), krippendorff_alpha(both, level="ordinal"), exact_agreement(both)
+        assert pair.n_items == both.n_pairable
+        assert pair.cohen_kappa == pytest.approx(kappa.value, abs=1e-12)
+        assert pair.krippendorff_alpha == pytest.approx(alpha.value, abs=1e-12)
+        assert pair.exact_agreement == alike.value
+        assert pair.reason == alike.reason or alike.reason is None
+        assert (pair.reason is None) == (None not in (pair.kendall_tau, kappa.value, alpha.value))
+
+
 def test_a_frame_that_is_not_clear_is_refused() -> None:
     frame = pl.DataFrame({"item_id": ["i", "i"], "annotator_id": ["a", "a"], "score": [1, 2]})
     with pytest.raises(AnalysisError, match="rows 1 and 2: expected one answer a cell"):

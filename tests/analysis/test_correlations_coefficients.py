@@ -22,7 +22,7 @@ from analysis.correlations import (
     williams_of_sizes,
 )
 from analysis.correlations.coefficients import METHODS, Method, round_significant
-from analysis.correlations.levels import correlate_each
+from analysis.correlations.levels import correlate_all, correlate_each
 from analysis.statistics.corrections import benjamini_hochberg
 from tests.analysis.peers import multipletests
 
@@ -176,6 +176,7 @@ def test_several_at_once_are_correlated_as_one_by_one() -> None:
         for row in correlate_levels(own):
             value = found[row.level, row.method][place]
             assert np.isnan(value) if row.value is None else value == pytest.approx(row.value, abs=1e-12)
+    assert correlate_all(several) == [correlate_levels(own) for own in several]
 
 
 def test_a_constant_item_is_left_out_and_counted() -> None:
