@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -72,20 +73,30 @@ def test_rouge_of_published_summaries(shared_data: Path) -> None:
         assert named(rouge(texts, ENGLISH))["rouge_geometric"].corpus == pytest.approx(expected, abs=0.005)
 
 
-def test_sari_of_published_simplifications_orders_them_alike(shared_data: Path) -> None:
-    """Table 1 has 44.61, 43.25 and 35.01; ours are within 0.9.
+def test_sari_of_published_simplifications(shared_data: Path) -> None:
+    """Table 1 has 44.61, 43.25 and 35.01; of the published texts, with the quotes that they lost, ours are these.
 
-    The authors' script looks references up by source text, so that a source which occurs twice among their 3,000
-    sentences gets the reference of the last; which those are was not published.
+    The id of an item is the SHA-256 of its sentence, in lower case: four sentences stood between quotes, which are
+    gone, as from outputs that begin and end with a space. Other tokenizers (moses, none, international), letters as
+    they are, 0/0 = 0, the authors' recall of kept words, F1 of deletions and counts of all outputs together do not give
+    the printed values either: the nearest of 224 misses one by 0.15. The authors' script, which is that of the library
+    `evaluate`, looks references up by sentence, so that one that occurs twice among their 3,000 gets the reference of
+    the last; which those are was not published.
     """
     rows = read_rows(shared_data / "sottana/simplification_texts.jsonl")
-    for system, expected in (("google/flan-t5-xxl", 44.61), ("davinci-instruct-beta", 43.25), ("gpt-3.5-turbo", 35.01)):
-        texts = SystemTexts(
+    for row in rows:
+        texts = row["outputs"]
+        texts |= {system: f'"{text}"' for system, text in texts.items() if text[0] == text[-1] == " "}
+        if sha256(row["source"].lower().strip().encode()).hexdigest() != row["item_id"]:
+            row["source"] = f'"{row["source"]}"'
+        assert sha256(row["source"].lower().encode()).hexdigest() == row["item_id"]
+    for system, expected in (("google/flan-t5-xxl", 45.39), ("davinci-instruct-beta", 43.70), ("gpt-3.5-turbo", 35.00)):
+        given = SystemTexts(
             outputs=[row["outputs"][system] for row in rows],
             references=[[row["outputs"]["gold_reference"]] for row in rows],
             sources=[row["source"] for row in rows],
         )
-        assert sari(texts, ENGLISH)[0].corpus == pytest.approx(expected, abs=0.9)
+        assert sari(given, ENGLISH)[0].corpus == pytest.approx(expected, abs=0.005)
 
 
 @pytest.mark.parametrize(
