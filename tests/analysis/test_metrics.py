@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import spa.examples
 from analysis.metrics.bertscore import bertscore
 from analysis.metrics.errant_scores import Counts, best_counts, errant
 from analysis.metrics.rouge import rouge
@@ -177,6 +178,17 @@ def test_errant_finds_corrections(tmp_path: Path) -> None:
     assert found.corpus == pytest.approx(100 * Counts(1, 2, 1).f_half())
     with pytest.raises(AnalysisError, match=r"expected the spaCy model nowhere, got none .* spacy download"):
         errant(texts, MetricSettings(spacy_model="nowhere"))
+
+
+@pytest.mark.parametrize(("system", "f_half"), [("lazy", 0.3), ("eager", 0.0), ("careful", 0.7576)])
+def test_errant_gives_what_its_own_commands_print(system: str, f_half: float) -> None:
+    """`errant_parallel -tok` and `errant_compare` of errant 3.0.2, with en_core_web_sm 3.8.0, of the example."""
+    pytest.importorskip("errant", reason="errant is not installed (extra errant)")
+    pytest.importorskip("en_core_web_sm", reason="the spaCy model en_core_web_sm is not installed")
+    rows = read_rows(Path(spa.examples.__file__).parent / "sottana/outputs.jsonl")
+    sources, outputs, editor = ([row[name] for row in rows] for name in ("sentence", system, "editor"))
+    texts = SystemTexts(outputs=outputs, references=[[one] for one in editor], sources=sources)
+    assert errant(texts, ENGLISH)[0].corpus == pytest.approx(100 * f_half, abs=0.005)
 
 
 def test_bertscore_follows_its_definition(tmp_path: Path) -> None:
