@@ -1,4 +1,4 @@
-"""What a worker answered: the fields of a form as QuestionFormAnswers XML, and that XML read back without trust."""
+"""A worker's answers: writing the fields of a form as QuestionFormAnswers XML, and parsing such XML safely."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CONTENT = frozenset(
 
 
 class AnswerRefused(PlatformError):
-    """A form or its XML that cannot be taken as an answer."""
+    """A form or its XML that is no valid answer."""
 
 
 class NothingAnswered(AnswerRefused):
@@ -32,32 +32,18 @@ class NothingAnswered(AnswerRefused):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnsweredField:
-    """One ``Answer``: text, choices, or an uploaded file.
+    """One ``Answer``: text, choices, or an uploaded file."""
 
-    Parameters
-    ----------
-    name : str
-        The field, ``QuestionIdentifier``.
-    text : str or None
-        What was typed; ``None`` where there are choices or a file.
-    selections : tuple of str
-        The choices made, in the order sent.
-    other : str or None
-        What was typed beside them.
-    file_key, file_bytes : str or None, int or None
-        A file that the service kept.
-    """
-
-    name: str
-    text: str | None = None
-    selections: tuple[str, ...] = ()
-    other: str | None = None
-    file_key: str | None = None
+    name: str  # QuestionIdentifier
+    text: str | None = None  # None where there are choices or a file
+    selections: tuple[str, ...] = ()  # choices in the order sent
+    other: str | None = None  # text typed beside the choices
+    file_key: str | None = None  # of a file that the service stored
     file_bytes: int | None = None
 
     @property
     def value(self) -> str:
-        """Return the answer as result files print it: the text, the choices with ``|`` between, or the file's key."""
+        """The answer as in result files: the text, the choices joined by ``|``, or the file's key."""
         if self.text is not None:
             return self.text
         if self.file_key is not None:
@@ -66,17 +52,17 @@ class AnsweredField:
 
 
 def render_answers(fields: Iterable[tuple[str, str]]) -> str:
-    """Render the fields of a submitted form, names and values in the order sent, as the XML that requesters collect.
+    """Render the fields of a submitted form, as (name, value) in the order sent, as XML for requesters.
 
-    ``assignmentId`` and ``hitId`` are left out. A field sent more than once becomes one answer with ``|`` between
-    its values. A character that XML cannot hold becomes U+FFFD: the worker's other answers are not lost for it.
+    ``assignmentId`` and ``hitId`` are left out. The values of a field sent more than once are joined by ``|``. A
+    character that XML cannot contain becomes U+FFFD, so that the other answers are not lost.
 
     Raises
     ------
     NothingAnswered
         No field is left.
     AnswerRefused
-        Too many fields, a field without a name, a name too long, or too large a whole.
+        There are too many fields, a field has no name or a long one, or the XML is too large.
 
     Examples
     --------
@@ -107,14 +93,14 @@ def render_answers(fields: Iterable[tuple[str, str]]) -> str:
 
 
 def read_answers(xml: str) -> tuple[AnsweredField, ...]:
-    """Read ``Assignment.Answer``, empty where nothing was answered: every answer in its order there, as plain text.
+    """Parse ``Assignment.Answer`` into its fields, in order; an empty text has none.
 
-    Nothing is merged: a name that occurs twice gives two fields (``payload_from_pairs`` of the survey then says so).
+    Fields of the same name are not merged.
 
     Raises
     ------
     XMLRefused
-        The text is not XML that is read here (a document type, an entity, too large, too deep).
+        The text is not well-formed or not safe XML (a document type, an entity, too large, too deep).
     AnswerRefused
         The XML is no QuestionFormAnswers.
     """
@@ -131,12 +117,12 @@ def read_answers(xml: str) -> tuple[AnsweredField, ...]:
 
 
 def answer_pairs(fields: Iterable[AnsweredField]) -> list[tuple[str, str]]:
-    """Return name and value of each field, as a form post has them."""
+    """Return name and value of each field, as in a form post."""
     return [(field.name, field.value) for field in fields]
 
 
 def check_names(names: Iterable[str]) -> None:
-    """Refuse more fields than a form has, and names that name nothing."""
+    """Refuse too many fields, and empty or long names."""
     listed = list(names)
     if len(listed) > MOST_FIELDS:
         raise AnswerRefused(f"form: {len(listed):,} fields, at most {MOST_FIELDS:,} are taken")

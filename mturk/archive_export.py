@@ -1,7 +1,7 @@
-"""Everything about a study's HITs in files, before the endpoint forgets it.
+"""Archiving a study's HITs and submissions in files, before the endpoint deletes them.
 
-``hits.jsonl`` and ``assignments.jsonl`` hold what the protocol holds; ``results.csv`` has the columns that
-requesters' result files always had, so that old scripts read it.
+``hits.jsonl`` and ``assignments.jsonl`` contain the protocol's records; ``results.csv`` has the columns of the result
+files of MTurk's requester site, so that old scripts read it.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import Any
 from mturk import records
 from mturk.answers import AnswerRefused, XMLRefused, answer_pairs, read_answers
 from mturk.endpoints import MTurkEndpoint
+from mturk.hit_study import HitStudy
 from mturk.replies import call
 from spa.errors import PlatformError
 from spa.files import written_whole
-from spa.responses.store import Store
 
 FIXED = """
     HITId HITTypeId Title Description Keywords Reward CreationTime MaxAssignments RequesterAnnotation
@@ -35,20 +35,19 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run these
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveSummary:
-    """What was written, and how many of it."""
+    """The files written."""
 
     files: Mapping[str, int]  # path -> rows
     checksums: Mapping[str, str]  # path -> SHA-256
 
 
-def write_archive(
-    store: Store, endpoint: MTurkEndpoint, folder: Path, *, worker_ids: bool, now: float
-) -> ArchiveSummary:
-    """Write what is known of all HITs of a study; afterwards they may be disposed of.
+def write_archive(hit_study: HitStudy, folder: Path, *, worker_ids: bool, now: float) -> ArchiveSummary:
+    """Write everything known about the HITs of a study, after which they may be deleted.
 
-    The endpoint is asked for what the HITs say; those that it no longer has are written from the store. Annotators
-    stand there as the endpoint knows them if ``worker_ids``, else by the store's own ids.
+    HITs are fetched from the endpoint; those that it no longer has are written from the store. Annotators are named
+    by the endpoint's ids if ``worker_ids``, else by the store's own.
     """
+    store, endpoint = hit_study.store, hit_study.endpoint
     own = records.all_hits(store, endpoint.origin)
     hits = {hit.hit_id: _hit_facts(endpoint, hit) for hit in own}
     works = list(records.all_works(store, endpoint.origin))
@@ -130,7 +129,7 @@ def _write_results(path: Path, hits: Mapping[str, Mapping[str, Any]], rows: list
 
 
 def _answers(xml: str) -> Iterator[tuple[str, str]]:
-    """Yield names and values of an answer; one that cannot be read stands in assignments.jsonl as it came."""
+    """Yield names and values of an answer; one that cannot be parsed is in assignments.jsonl verbatim."""
     try:
         yield from answer_pairs(read_answers(xml))
     except (AnswerRefused, XMLRefused) as error:
@@ -138,7 +137,7 @@ def _answers(xml: str) -> Iterator[tuple[str, str]]:
 
 
 def _safe(value: object) -> str:
-    """Return a cell that no spreadsheet runs as a formula."""
+    """Return a cell that no spreadsheet evaluates as a formula."""
     text = "" if value is None else str(value).encode("utf-8", "replace").decode()
     return f"'{text}" if text.startswith(FORMULA) and not _is_number(text) else text
 

@@ -1,4 +1,4 @@
-"""Bonuses over the MTurk protocol: each paid by a call of its own."""
+"""Bonuses over the MTurk protocol, each paid by its own call."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def bonuses_of(named: Sequence[str], amount: str, reason: str, purpose: str) -> 
     Raises
     ------
     PlatformError
-        If the amount or the reason cannot be paid with.
+        If the amount or the reason is not valid.
     """
     dollars = parse_money(amount)
     if dollars <= 0:
@@ -110,7 +110,7 @@ class MTurkBonusPayer(BonusPayer):
         return super().unpaid(bonuses)
 
     def _find(self, bonus: Bonus, token: str) -> Mapping[str, Any] | None:
-        """Look whether a bonus is listed that no finished call of ours accounts for."""
+        """Return a reply if the endpoint lists an equal bonus that no finished call of ours accounts for."""
         endpoint, submission_id = self.calls.endpoint, bonus.submission_id
         listed = [
             payment
@@ -123,9 +123,7 @@ class MTurkBonusPayer(BonusPayer):
 
 
 def check_bonuses(bonuses: Iterable[Bonus], caps: Mapping[str, Decimal]) -> None:
-    """Refuse amounts that are probably mistakes, and reasons that the protocol does not carry.
-
-    ``caps`` holds for each submission the most that one bonus for it may be, in dollars.
+    """Refuse amounts above the caps (by submission, in dollars), and reasons that are too long for the protocol.
 
     Raises
     ------

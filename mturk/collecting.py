@@ -1,4 +1,4 @@
-"""Collecting what annotators handed in: every submission once, however often and wherever a run breaks off."""
+"""Collecting submissions from the endpoint, each once, however often a run is interrupted."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from mturk import records
 from mturk.answers import AnswerRefused, XMLRefused, answer_pairs, read_answers
 from mturk.eligibility import exclude
 from mturk.endpoints import MTurkEndpoint
-from mturk.form_answers import read_submission
-from mturk.records import RECEIPT_FIELD, SOURCE, claim_name, make_receipt
+from mturk.hit_forms import read_submission
+from mturk.records import APPROVED, RECEIPT_FIELD, REJECTED, SOURCE, STATUSES, SUBMITTED, claim_name, make_receipt
 from mturk.replies import entries, fetch, pages
 from spa.errors import PlatformError
 from spa.platforms.collecting import Kind, PlatformSubmission, match_visit
-from spa.responses.admission import AdmissionRules, Arrival, SecondVisit, take_in
+from spa.responses.admission import AdmissionRules, Arrival, SecondVisit, admit_submitted
 from spa.responses.families import StudyFamily
 from spa.responses.leases import lease_of_external
 from spa.responses.outcomes import COMPLETED, NOT_SUBMITTED
@@ -30,14 +30,8 @@ from spa.responses.submission import Submission
 from spa.responses.visit_ends import confirm_visit, finish_visit
 
 if TYPE_CHECKING:
-    from spa.commands.workspace import Workspace
-from functools import partial
+    from mturk.hit_study import HitStudy
 
-from spa.responses.decisions import PROGRAM, Decision, add_decision, read_decisions
-from spa.responses.store import Store
-
-SUBMITTED, APPROVED, REJECTED = "Submitted", "Approved", "Rejected"
-STATUSES = [SUBMITTED, APPROVED, REJECTED]
 NO_RECEIPT = "the form is finished, but what was handed in is not its receipt"
 DOUBTS: Mapping[Kind, str] = {  # about who handed in, or how often, which the answers do not show
     "twice": "the same annotator handed in another HIT of this study before",
@@ -50,7 +44,7 @@ DOUBTS: Mapping[Kind, str] = {  # about who handed in, or how often, which the a
 
 @dataclass(slots=True, kw_only=True)
 class HitCollection:
-    """What a run found."""
+    """Counts of a run."""
 
     hits: int = 0  # looked at
     new: int = 0
@@ -64,22 +58,20 @@ class HitCollection:
 class Collector:
     """Reads submissions from an endpoint into the store of a study."""
 
-    def __init__(
-        self, workspace: Workspace, endpoint: MTurkEndpoint, family_type: str | None, family: StudyFamily | None = None
-    ) -> None:
-        self.workspace = workspace
-        self.store = workspace.store
-        self.endpoint = endpoint
-        self.family_type = family_type
+    def __init__(self, hit_study: HitStudy, family_type: str | None, family: StudyFamily | None) -> None:
+        self.workspace = hit_study.workspace
+        self.store = hit_study.store
+        self.endpoint = hit_study.endpoint
+        self.family_type = family_type  # id of the qualification type that excludes the family's annotators
         self.family = family
-        self.rules = AdmissionRules.of(workspace.study.people)
+        self.rules = AdmissionRules.of(hit_study.workspace.study.people)
         self.found = HitCollection()
 
     def collect(self, *, everything: bool = False) -> Iterator[str]:
-        """Look at the HITs that may hold something new, or at all, and yield their ids; ``found`` counts.
+        """Collect the HITs that may have news, or all, and yield their ids; ``found`` has the counts.
 
-        A HIT is passed over only where its counters say that nothing was handed in since, nobody is at work,
-        and nothing collected still waits for review.
+        A HIT is skipped only if its counters show that nothing was submitted since, nobody is at work, and nothing
+        collected still waits for review.
         """
         now = time.time()
         due, self.found.gone = self._due(everything)
@@ -87,7 +79,7 @@ class Collector:
             self._collect_hit(hit, self.found)
             self.found.hits += 1
             yield hit.hit_id
-        self.found.unsubmitted = self._set_apart(now)
+        self.found.unsubmitted = self._release_expired(now)
 
     def count_due(self) -> int:
         """Return how many HITs are still at the endpoint."""
@@ -124,7 +116,7 @@ class Collector:
             found.excluded += self._exclude(one for one in listed if not _is_excluded(known, one))
 
     def _take(self, connection: Connection, hit: records.PublishedHit, assignment: Mapping[str, Any]) -> bool:
-        """Save one submission; returns whether there is a problem with it."""
+        """Save one submission; return whether there is a problem with it."""
         if hit.assignment_id is None:
             annotator_id, submission_id, problem = self._find_finished(connection, assignment)
         else:
@@ -149,7 +141,7 @@ class Collector:
     def _take_form(
         self, connection: Connection, assignment_id: str, assignment: Mapping[str, Any]
     ) -> tuple[str, str, str | None]:
-        """Save the answers of a form that stood in the HIT itself."""
+        """Save the answers of a form that was part of the HIT: annotator, visit, and problem if any."""
         began, ended = _seconds(assignment.get("AcceptTime")), _seconds(assignment.get("SubmitTime"))
         worker_id = str(assignment["WorkerId"])
         arrival = Arrival(
@@ -158,7 +150,7 @@ class Collector:
             person=worker_id,
             external_id=str(assignment["AssignmentId"]),
         )
-        lease = take_in(connection, arrival, assignment_id, self.rules, now=began or 0.0)
+        lease = admit_submitted(connection, arrival, assignment_id, self.rules, now=began or 0.0)
         answer = str(assignment.get("Answer", ""))
         form = self.workspace.form(assignment_id)
         reading = read_submission(form, answer)
@@ -184,7 +176,7 @@ class Collector:
     def _find_finished(
         self, connection: Connection, assignment: Mapping[str, Any]
     ) -> tuple[str, str | None, str | None]:
-        """Find the visit to the survey server that a submission is the end of."""
+        """Find the visit to the survey server that a submission belongs to: annotator, visit, and problem if any."""
         name, worker_id = str(assignment["AssignmentId"]), str(assignment["WorkerId"])
         annotator_id = self.store.person_id(SOURCE, worker_id)
         claimed = lease_of_external(connection, SOURCE, claim_name(self.store, name, worker_id))
@@ -194,7 +186,7 @@ class Collector:
         visit = lease_of_external(connection, SOURCE, name)
         receipt = _receipt(str(assignment.get("Answer", "")))
         submission = PlatformSubmission(
-            submission_id=name, person=worker_id, status=SUBMITTED, standing="submitted", code=receipt
+            submission_id=name, person=worker_id, status=SUBMITTED, state="submitted", code=receipt
         )
         another = visit is not None and visit.annotator_id != annotator_id
         codes = {} if visit is None else {str(COMPLETED): make_receipt(self.store, visit.submission_id)}
@@ -206,8 +198,8 @@ class Collector:
             return annotator_id, visit.submission_id, "handed in with the form not finished"
         return annotator_id, visit.submission_id, doubt if visit.completed else visit.outcome.replace("_", " ")
 
-    def _set_apart(self, now: float) -> int:
-        """Give up the places of finished visits that can no longer be submitted; returns how many these were."""
+    def _release_expired(self, now: float) -> int:
+        """Release the places of finished visits that can no longer be submitted; return their number."""
         ours = records.claims_at(self.store, self.endpoint.origin)
         late = [
             visit.submission_id
@@ -220,13 +212,13 @@ class Collector:
         return len(late)
 
     def _enter_family(self, worker_id: str) -> None:
-        """Keep an annotator whose submission is here from the other studies of the family."""
+        """Exclude an annotator who has submitted from the other studies of the family."""
         if self.family is not None:
             with suppress(SecondVisit):  # they took part there meanwhile, and handed in here all the same
                 self.family.enter(SOURCE, worker_id, now=time.time())
 
     def _exclude(self, assignments: Iterable[Mapping[str, Any]]) -> int:
-        """Keep annotators from the other HITs of the family, once what they handed in is saved."""
+        """Exclude annotators from the family's other HITs, after their submissions are saved; return their number."""
         if self.family_type is None:
             return 0
         marked = []
@@ -241,13 +233,13 @@ class Collector:
 
 
 def worker_of(endpoint: MTurkEndpoint, mturk_assignment_id: str) -> str:
-    """Ask the endpoint who handed an assignment in; that is written down nowhere here."""
+    """Ask the endpoint for the worker of an assignment, whose id is not stored here."""
     answer = fetch(endpoint.reading.get_assignment, AssignmentId=mturk_assignment_id)
     return str(answer["Assignment"]["WorkerId"])
 
 
 def _may_have_news(listed: Mapping[str, Any], here: Mapping[str, int]) -> bool:
-    """Say whether a HIT's counters leave room for something not seen yet."""
+    """Return whether a HIT's counters allow for something not collected yet."""
     try:
         available = int(listed["NumberOfAssignmentsAvailable"])
         pending = int(listed["NumberOfAssignmentsPending"])
@@ -263,7 +255,7 @@ def _is_excluded(known: Mapping[str, records.Work], assignment: Mapping[str, Any
 
 
 def _update(connection: Connection, before: records.Work, assignment: Mapping[str, Any]) -> bool:
-    """Note what became of a submission since; returns whether anything did."""
+    """Record the current status of a submission; return whether it has changed."""
     now = _state(assignment)
     if (before.status, before.feedback, before.reviewed_at) == (now["status"], now["feedback"], now["reviewed_at"]):
         return False
@@ -291,37 +283,10 @@ def _seconds(time: object) -> float | None:
 
 
 def _receipt(answer: str) -> str | None:
-    """Return the receipt that stands in what the survey server's last page handed in."""
+    """Return the receipt that the survey server's last page submitted."""
     try:
         pairs = answer_pairs(read_answers(answer))
     except (AnswerRefused, XMLRefused):
         return None
     found = [value for name, value in pairs if name == RECEIPT_FIELD]
     return found[0] if len(found) == 1 else None
-
-
-REVIEWER = f"{PROGRAM}mturk"  # who decides, in the log
-RULE = "rejected by the requester"
-
-
-def note_rejections(store: Store, endpoint: str, *, now: float) -> None:
-    """Bring the log of decisions up to what is rejected at an endpoint; what a reviewer undid stays undone."""
-    works = [work for work in records.all_works(store, endpoint) if work.submission_id is not None]
-    with store.transaction() as connection:
-        log = read_decisions(connection)
-        undone = {decision.undoes for decision in log}
-        own = {
-            decision.submission_id: decision
-            for decision in log
-            if decision.reviewer == REVIEWER and decision.action in ("exclude", "undo")
-        }
-        for work in works:
-            last = own.get(str(work.submission_id))
-            noted = last is not None and last.action == "exclude"
-            rejected = work.status == REJECTED
-            entry = partial(Decision, submission_id=str(work.submission_id), reviewer=REVIEWER, decided_at=now)
-            if rejected and not noted:
-                reason = (work.feedback or "").strip() or "no reason given"
-                add_decision(connection, entry(action="exclude", rule=RULE, note=reason))
-            elif not rejected and noted and last is not None and last.number not in undone:
-                add_decision(connection, entry(action="undo", undoes=last.number))

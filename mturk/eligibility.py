@@ -1,4 +1,4 @@
-"""Who may take a HIT: the requirements that every HIT of a study carries, and one annotator once.
+"""Who may take a HIT: the qualification requirements of a study's HITs, and how nobody takes part twice.
 
 The protocol keeps a person from two assignments of one HIT, but not from two HITs. So each study
 family has a qualification that means "has taken part"; whoever has it does not see the family's HITs.
@@ -9,17 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from mturk.endpoint.requirements import ADULT, LOCALE, MASTERS, NUMBER_APPROVED, PERCENT_APPROVED
 from mturk.endpoints import MTurkEndpoint
 from mturk.idempotent_calls import IdempotentMTurkCalls
 from mturk.replies import entries, fetch
 from mturk.settings import MTurkTable
 from spa.errors import PlatformError
 
-MASTERS = "2F1QJWKUDD8XADTFD2Q0G6UTO95ALH"
-NUMBER_APPROVED = "00000000000000000040"
-PERCENT_APPROVED = "000000000000000000L0"
-LOCALE = "00000000000000000071"
-ADULT = "00000000000000000060"
 HIDDEN = "DiscoverPreviewAndAccept"  # an annotator who may not accept does not see the HIT
 MOST_REQUIREMENTS = 10
 LONGEST_NAME = 200
@@ -29,7 +25,7 @@ Requirement = Mapping[str, Any]
 
 
 def requirements(settings: MTurkTable, family_type: str) -> list[Requirement]:
-    """Return the requirements of a study's HITs, the exclusion of its family first.
+    """Return the qualification requirements of a study's HITs; the first excludes who took part in its family.
 
     Raises
     ------
@@ -59,26 +55,26 @@ def requirements(settings: MTurkTable, family_type: str) -> list[Requirement]:
 
 
 def family_name(family: str) -> str:
-    """Return the name of the qualification that marks who took part in a study family."""
+    """Return the name of the qualification type that marks who took part in a study family."""
     return f"Took part in {family}"[:LONGEST_NAME]
 
 
 def find_family_type(endpoint: MTurkEndpoint, family: str) -> str | None:
-    """Return the id of a family's qualification; ``None`` where nobody made it yet."""
+    """Return the id of a family's qualification type; ``None`` where it does not exist yet."""
     name = family_name(family)
     parameters = {"Query": name, "MustBeRequestable": False, "MustBeOwnedByCaller": True}
     known = entries(endpoint.reading, "list_qualification_types", "QualificationTypes", **parameters)
     return next((str(found["QualificationTypeId"]) for found in known if found["Name"] == name), None)
 
 
-def ensure_family_type(idempotent_calls: IdempotentMTurkCalls, family: str) -> str:
-    """Return the id of a family's qualification, which is made where it is not there yet; names are unique."""
-    endpoint, key = idempotent_calls.endpoint, f"type/{family}"
+def ensure_family_type(calls: IdempotentMTurkCalls, family: str) -> str:
+    """Return the id of a family's qualification type; create it, once, where it does not exist yet."""
+    endpoint, key = calls.endpoint, f"type/{family}"
     found = find_family_type(endpoint, family)
-    if found is not None and not idempotent_calls.is_open(idempotent_calls.scope(QUALIFICATIONS), key):
+    if found is not None and not calls.is_open(calls.scope(QUALIFICATIONS), key):
         return found
 
-    def look(token: str) -> Mapping[str, Any] | None:
+    def find_created(token: str) -> Mapping[str, Any] | None:
         made = find_family_type(endpoint, family)
         return None if made is None else {"QualificationType": {"QualificationTypeId": made}}
 
@@ -87,13 +83,13 @@ def ensure_family_type(idempotent_calls: IdempotentMTurkCalls, family: str) -> s
         "Description": "Given to everybody who took part, so that nobody answers twice. It says nothing about quality.",
         "QualificationTypeStatus": "Active",
     }
-    answer = idempotent_calls.execute_call(
-        idempotent_calls.new_call(
+    answer = calls.execute_call(
+        calls.new_call(
             scope=QUALIFICATIONS,
             key=key,
             method=endpoint.client_without_retries.create_qualification_type,
             request=request,
-            find=look,
+            find=find_created,
             token_name=None,
         )
     )
@@ -101,14 +97,9 @@ def ensure_family_type(idempotent_calls: IdempotentMTurkCalls, family: str) -> s
 
 
 def exclude(endpoint: MTurkEndpoint, family_type: str, worker_id: str) -> None:
-    """Mark an annotator as having taken part, without a message to them; doing it again changes nothing."""
+    """Mark an annotator as having taken part, without notifying them; idempotent."""
     facts = {"QualificationTypeId": family_type, "WorkerId": worker_id}
     fetch(endpoint.reading.associate_qualification_with_worker, **facts, IntegerValue=1, SendNotification=False)
-
-
-def available_balance(endpoint: MTurkEndpoint) -> str:
-    """Return what the account at the endpoint can spend, in dollars."""
-    return str(fetch(endpoint.reading.get_account_balance)["AvailableBalance"])
 
 
 def _requirement(type_id: str, comparator: str, **more: Any) -> Requirement:

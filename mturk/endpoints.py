@@ -1,16 +1,22 @@
-"""Which endpoint is spoken to, and the clients that speak to it.
+"""The endpoint of the MTurk protocol, boto3 clients for it, and the origins of its worker site.
 
-Amazon's own service closed on 30 September 2026, so there is no default: an endpoint is named,
-and Amazon's hosts are refused before anything is sent.
+Amazon's own service closed on 30 September 2026, so there is no default endpoint, and Amazon's hosts are refused
+before anything is sent. The protocol does not name the origins that show HITs and receive submissions, since MTurk had
+one worker site: an endpoint of ``spa mturk serve`` publishes them at a well-known URL, and those of other endpoints are
+named in the study file.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from functools import cached_property
+from json import JSONDecodeError
 from typing import Any
 from urllib.parse import urlsplit
+
+import httpx2
 
 from spa.addresses import is_loopback_host
 from spa.errors import PlatformError, how_to_install
@@ -25,6 +31,11 @@ CLOSED = (
 CONNECT_SECONDS = 10
 READ_SECONDS = 60
 READ_ATTEMPTS = 8
+SITES_PATH = "/.well-known/hit-sites"
+ORIGIN = re.compile(r"https?://[^/?#\s@\"';,]{1,200}", re.ASCII)
+MOST_SITES = 8  # origins
+LARGEST_REPLY = 10_000  # bytes
+SITES_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -41,17 +52,17 @@ class MTurkEndpoint:
 
     @cached_property
     def reading(self) -> Any:
-        """The client for calls that change nothing: failures are tried again, slower where asked to be."""
+        """The client for reads and idempotent calls, which retries failures with adaptive delays."""
         return _client(self._session, self.url, mode="adaptive", attempts=READ_ATTEMPTS)
 
     @cached_property
     def client_without_retries(self) -> Any:
-        """The client for calls that create something or move money: each is sent once, and repeats are ours."""
+        """The client for calls that create something or move money; it sends each once, and we decide on repeats."""
         return _client(self._session, self.url, mode="standard", attempts=1)
 
     @cached_property
     def _session(self) -> Any:
-        """A session of this endpoint's own: another in the same process may have other keys."""
+        """A session of its own, since another endpoint in this process may have other keys."""
         try:
             import boto3
         except ModuleNotFoundError as missing:
@@ -65,7 +76,7 @@ def choose_endpoint(named: str | None) -> MTurkEndpoint:
     Raises
     ------
     PlatformError
-        If none is named, it is Amazon's, or it would carry signed requests over the open net.
+        If none is named, it is Amazon's, or requests would travel over plain HTTP.
     """
     url = (named or os.environ.get(VARIABLE) or "").strip()
     if not url:
@@ -104,3 +115,32 @@ def _client(session: Any, url: str, *, mode: str, attempts: int) -> Any:
             f"boto3 cannot make a client for {url}: {error}; if this release no longer knows mturk, "
             "install an older one"
         ) from error
+
+
+def fetch_sites(endpoint: MTurkEndpoint) -> tuple[str, ...]:
+    """Fetch the origins of an endpoint's worker site; none if it does not publish them.
+
+    Raises
+    ------
+    PlatformError
+        If the endpoint does not answer, or not with origins.
+    """
+    try:
+        answer = httpx2.get(endpoint.origin + SITES_PATH, timeout=SITES_SECONDS)
+    except httpx2.HTTPError as error:
+        raise PlatformError(
+            f"{endpoint.origin}: does not answer ({error or type(error).__name__}); is it running?"
+        ) from error
+    if answer.status_code != 200 or "json" not in answer.headers.get("content-type", ""):
+        return ()
+    try:
+        found = answer.json()["sites"] if len(answer.content) <= LARGEST_REPLY else None
+    except (JSONDecodeError, KeyError, TypeError, UnicodeDecodeError):
+        found = None
+    if (
+        not isinstance(found, list)
+        or len(found) > MOST_SITES
+        or not all(isinstance(one, str) and ORIGIN.fullmatch(one) for one in found)
+    ):
+        raise PlatformError(f"{endpoint.origin}{SITES_PATH}: expected up to {MOST_SITES} origins, got something else")
+    return tuple(dict.fromkeys(found))

@@ -1,4 +1,4 @@
-"""What HITs cost: rewards, the fees that the requester pays beside them, and how annotators are spread over HITs.
+"""The cost of HITs: rewards and fees, and the cheapest distribution of annotators over HITs.
 
 The rules are those of the published price list: 20 % of the reward, 40 % where the HIT has ten
 assignments or more, 5 % more for Masters, 20 % of a bonus, and never less than a cent a payment.
@@ -22,18 +22,19 @@ RATE_OF_MANY = Decimal("0.40")
 MASTERS_RATE = Decimal("0.05")
 MANY = 10  # assignments of one HIT from which the higher rate holds
 MONEY = re.compile(r"[0-9]{1,9}(\.[0-9]{0,2})?", re.ASCII)
+MOST_ASSIGNMENTS = 1_000_000_000  # of one HIT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostWithFees:
-    """What annotators get and what the endpoint gets beside it, in dollars."""
+    """Amounts paid to annotators and fees paid to the endpoint, in dollars."""
 
     amounts: Decimal
     fees: Decimal
 
     @classmethod
     def of(cls, payments: Iterable[tuple[Decimal, Decimal]]) -> CostWithFees:
-        """Add up payments, each an amount and its fee."""
+        """Return the sums of payments, each an amount and its fee."""
         listed = list(payments)
         zero = Decimal("0.00")
         return cls(amounts=sum((one for one, _ in listed), zero), fees=sum((fee for _, fee in listed), zero))
@@ -45,7 +46,7 @@ class CostWithFees:
 
 
 def parse_money(text: str) -> Decimal:
-    """Parse an amount as the protocol writes it: dollars with at most two places, no sign, no symbol.
+    """Parse an amount of the protocol: dollars with up to two decimals, without sign or symbol.
 
     Raises
     ------
@@ -61,12 +62,12 @@ def parse_money(text: str) -> Decimal:
 
 
 def format_money(amount: Decimal) -> str:
-    """Write an amount as the protocol wants it.
+    """Format an amount for the protocol.
 
     Raises
     ------
     PlatformError
-        If it is negative, not finite, or has parts of a cent, which would be lost.
+        If it is negative, not finite, or has fractions of a cent.
 
     >>> format_money(Decimal("5"))
     '5.00'
@@ -79,23 +80,10 @@ def format_money(amount: Decimal) -> str:
 def assignment_fee(
     reward: Decimal, *, max_assignments: int, masters: bool = False, rules: FeeRules = "mturk"
 ) -> Decimal:
-    """Return the fee for one assignment of a HIT, due when it is approved.
+    """Return the fee for one approved assignment, in dollars, rounded half up to the cent and at least a cent.
 
-    Parameters
-    ----------
-    reward : Decimal
-        What the annotator gets, in dollars.
-    max_assignments : int
-        Assignments of the HIT, those added later included: ten or more cost the higher rate.
-    masters : bool
-        Whether the HIT is for Masters only.
-    rules : {"mturk", "none"}
-        Whose price list holds.
-
-    Returns
-    -------
-    Decimal
-        Dollars, rounded half up to the cent, at least a cent.
+    A HIT with ``max_assignments`` of ten or more, including those added later, costs the higher rate, and one for
+    ``masters`` only costs more.
 
     >>> [str(assignment_fee(Decimal(r), max_assignments=n)) for r, n in (("1.00", 9), ("1.00", 10), ("0.01", 9))]
     ['0.20', '0.40', '0.01']
@@ -119,12 +107,9 @@ def _fee(exact: Decimal, rules: FeeRules) -> Decimal:
     return max(CENT, exact.quantize(CENT, rounding=ROUND_HALF_UP))
 
 
-MOST_ASSIGNMENTS = 1_000_000_000  # of one HIT
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HitCostEstimate(CostWithFees):
-    """What a number of HITs costs when every assignment is approved. Amounts in dollars."""
+    """The cost of HITs of which every assignment is approved, in dollars."""
 
     hits: tuple[int, ...]  # assignments of each HIT
     reward: Decimal  # for one assignment
@@ -132,22 +117,21 @@ class HitCostEstimate(CostWithFees):
 
     @property
     def assignments(self) -> int:
-        """How many annotators can take part."""
+        """The number of assignments."""
         return sum(self.hits)
 
     @property
     def hourly(self) -> Decimal | None:
-        """What an annotator earns an hour who takes the estimated time."""
+        """Hourly pay for the estimated time; ``None`` without an estimate."""
         if not self.minutes:
             return None
         return (self.reward * 60 / Decimal(str(self.minutes))).quantize(Decimal("0.01"))
 
 
 def split(assignments: int, reward: Decimal, *, masters: bool = False, rules: FeeRules = "mturk") -> tuple[int, ...]:
-    """Spread assignments over as few HITs as cost least: one, or HITs of nine where ten cost a higher fee.
+    """Return the sizes of the HITs over which assignments cost least: one HIT, or HITs of up to nine assignments.
 
-    An annotator can take one assignment of each HIT, so that several HITs need an exclusion of
-    repeats besides.
+    An annotator can take one assignment of each HIT, so that several HITs need an exclusion of repeats.
 
     >>> split(20, Decimal("1.00")), split(20, Decimal("0.01"))
     ((9, 9, 2), (20,))
@@ -170,9 +154,9 @@ def estimate(
     rules: FeeRules = "mturk",
     minutes: float | None = None,
 ) -> HitCostEstimate:
-    """Estimate what HITs with so many assignments each cost at a reward in dollars, by the rules of `assignment_fee`.
+    """Estimate the cost of HITs with these numbers of assignments, at a reward in dollars.
 
-    ``minutes`` is what a form takes, for the pay an hour.
+    ``minutes`` is the estimated time for a form, for the hourly pay.
     """
     return HitCostEstimate(
         hits=tuple(hits),

@@ -1,6 +1,6 @@
-"""Idempotent calls over the MTurk protocol: a token by which the endpoint recognises a repeat for a day.
+"""Idempotent calls over the MTurk protocol, by a token that makes the endpoint recognise a repeat for a day.
 
-The token comes from facts that stay the same. A call is never sent again under a token that the endpoint may have
+The token is derived from facts that do not change. A call is never repeated with a token that the endpoint may have
 forgotten.
 """
 
@@ -45,20 +45,20 @@ class IdempotentMTurkCalls(IdempotentCalls):
         self.mark = store.keyed("mturk: whose HITs these are")  # keyed: another store's HITs are never taken
 
     def scope(self, name: str) -> str:
-        """Return the scope in the journal of calls of one sort at this endpoint."""
+        """Return the journal's scope of calls of one kind at this endpoint."""
         return f"{name} {self.endpoint.origin}"
 
     def entries(self, scope: str, key: str | None = None) -> tuple[JournalEntry, ...]:
-        """Return the journal's calls of one sort at this endpoint, and of one key where it is given."""
+        """Return the journal's calls of one kind at this endpoint, or those of one key."""
         return self.journal.calls(KIND, self.scope(scope), key)
 
     def token(self, scope: str, key: str, attempt: int) -> str:
-        """Return the token of an attempt: the same whenever it is computed, and no other's."""
+        """Return the unique token of an attempt, always the same."""
         facts = json.dumps([self.mark, scope, key, attempt], ensure_ascii=True)
         return sha256(facts.encode()).hexdigest()[:TOKEN_LENGTH]
 
     def content_of(self, entry: JournalEntry) -> Mapping[str, Any]:
-        """Return what the endpoint answered."""
+        """Return the endpoint's reply."""
         if entry.response is None:
             raise PlatformError(
                 "journal: expected the answer of a call that was made, got none; was the store changed by hand?"
@@ -67,7 +67,7 @@ class IdempotentMTurkCalls(IdempotentCalls):
         return content
 
     def columns_of(self, content: Mapping[str, Any], note: str | None) -> tuple[str | None, Mapping[str, Any]]:
-        """Return the answer verbatim, with times as seconds since 1970, and the note."""
+        """Return the reply as JSON, with times as seconds since 1970, and the note."""
         text = json.dumps(content, ensure_ascii=False, default=_plain, sort_keys=True)
         return text, {} if note is None else {"note": note}
 
@@ -91,25 +91,25 @@ class IdempotentMTurkCalls(IdempotentCalls):
         Parameters
         ----------
         scope, key : str
-            Name it for ever at this endpoint.
+            Name it permanently at this endpoint.
         method : callable
             Of a client without retries.
         request : mapping
-            What is sent and stands in the journal.
+            Parameters that are sent and recorded in the journal.
         find : callable
-            Gets the token of an attempt and returns what the endpoint should answer if that took effect, else ``None``.
+            Gets the token of an attempt and returns the endpoint's reply if that took effect, else ``None``.
         hidden : mapping, optional
-            What is sent besides and stands nowhere (who an annotator is).
+            Parameters that are sent and not recorded (worker ids).
         token_name : str or None
-            ``None``: the operation takes no token, and ``find`` alone says whether it took effect.
+            ``None``: the operation takes no token, and only ``find`` shows whether it took effect.
         repeatable : bool
-            Whether sent again it does nothing more, token or not.
+            Whether the operation is idempotent even without a token.
         annotation : str or None
-            Put before the token into RequesterAnnotation, to be found in lists.
+            Prefix of the token in RequesterAnnotation, by which lists are searched.
         read_refusal : callable
-            Returns the answer that a refusal shows to have been given before.
+            Returns the reply of the earlier call that a refusal refers to, if it does.
         keep : callable
-            Saves what follows from the answer, in the transaction that closes the journal's entry.
+            Saves what follows from the reply, in the transaction that closes the journal's entry.
         """
         scope = self.scope(scope)
 
@@ -117,7 +117,7 @@ class IdempotentMTurkCalls(IdempotentCalls):
             return find(self.token(scope, key, entry.attempt))
 
         def send(entry: JournalEntry) -> CallReply:
-            """Send what stands in the journal, whatever has changed since."""
+            """Send the request recorded in the journal, even if the study has changed since."""
             parameters: dict[str, Any] = {**json.loads(entry.request), **(hidden or {})}
             token = self.token(scope, key, entry.attempt)
             if token_name is not None:
@@ -152,7 +152,7 @@ class IdempotentMTurkCalls(IdempotentCalls):
 
 
 def written(request: Mapping[str, Any]) -> str:
-    """Return a request as the journal holds it."""
+    """Return a request as it is recorded in the journal."""
     return json.dumps(request, ensure_ascii=False, sort_keys=True)
 
 

@@ -1,4 +1,4 @@
-"""Messages to annotators, and blocks: both by what they handed in, never by a list of names kept here."""
+"""Messages to annotators, and blocks, addressed by submissions, since worker ids are not stored here."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_AT_ONCE = 100  # annotators of one call
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnnotatorMessage:
-    """What annotators are written."""
+    """A message to annotators."""
 
     subject: str
     text: str
@@ -39,13 +39,13 @@ class AnnotatorMessage:
 
     @property
     def mark(self) -> str:
-        """What makes it one message."""
+        """Identifies the message, which nobody gets twice."""
         return self.name or sha256(json.dumps([self.subject, self.text]).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageDelivery:
-    """Whom a message reached: counts, and who was not, by the store's own ids."""
+    """How many annotators got a message, now or before, and who did not, by the store's ids."""
 
     sent: int
     before: int
@@ -54,15 +54,15 @@ class MessageDelivery:
 
 
 def block(idempotent_calls: IdempotentMTurkCalls, work: records.Work, *, reason: str, lift: bool) -> None:
-    """Block or unblock an annotator; the same again changes nothing."""
+    """Block or unblock the annotator of a submission; idempotent."""
     endpoint = idempotent_calls.endpoint
     client, worker_id = endpoint.client_without_retries, worker_of(endpoint, work.mturk_assignment_id)
 
-    def look(token: str) -> Mapping[str, Any] | None:
+    def find_change(token: str) -> Mapping[str, Any] | None:
         blocks = entries(endpoint.reading, "list_worker_blocks", "WorkerBlocks")
         return {} if any(one["WorkerId"] == worker_id for one in blocks) != lift else None
 
-    if look("") is not None:
+    if find_change("") is not None:
         return
     idempotent_calls.execute_call(
         idempotent_calls.new_call(
@@ -71,7 +71,7 @@ def block(idempotent_calls: IdempotentMTurkCalls, work: records.Work, *, reason:
             method=client.delete_worker_block if lift else client.create_worker_block,
             request={"Reason": reason},
             hidden={"WorkerId": worker_id},
-            find=look,
+            find=find_change,
             token_name=None,
             repeatable=True,
         )
@@ -79,13 +79,13 @@ def block(idempotent_calls: IdempotentMTurkCalls, work: records.Work, *, reason:
 
 
 def recipients(store: Store, endpoint: MTurkEndpoint, named: Sequence[str]) -> tuple[records.Work, ...]:
-    """Return a submission of each annotator who is meant."""
+    """Return one submission of each annotator, or of the annotators of those named."""
     works = [known(store, one) for one in named] if named else records.all_works(store, endpoint.origin)
     return tuple({work.annotator_id: work for work in works}.values())
 
 
 def decided_messages(decided: DecidedWork, subject: str) -> list[tuple[records.Work, AnnotatorMessage]]:
-    """Return the messages that reviewers decided on, and the work of those whom they are for."""
+    """Return the messages that reviewers decided on, each with the submission of its recipient."""
     return [
         (work, AnnotatorMessage(subject=subject, text=decision.note or "", name=decision_name(decision)))
         for work, decisions in decided.works
@@ -98,8 +98,7 @@ def send(
 ) -> MessageDelivery:
     """Send a message to each annotator once.
 
-    The protocol does not show whether a message arrived, so that one whose call was interrupted is not sent again
-    unless ``again`` says so.
+    The protocol does not show whether a message arrived; after an interrupted call it is sent again only if ``again``.
     """
     reached, doubtful = _reached(idempotent_calls, message)
     waiting = [work for work in works if work.annotator_id not in reached]
@@ -116,7 +115,7 @@ def send(
 
 
 def has_reached(idempotent_calls: IdempotentMTurkCalls, message: AnnotatorMessage, work: records.Work) -> bool:
-    """Say whether a message is known to have gone to whoever handed something in."""
+    """Return whether a message is known to have been sent to the annotator of a submission."""
     reached, _ = _reached(idempotent_calls, message)
     return work.annotator_id in reached
 
@@ -136,7 +135,7 @@ def _reached(idempotent_calls: IdempotentMTurkCalls, message: AnnotatorMessage) 
 def _send_group(
     idempotent_calls: IdempotentMTurkCalls, message: AnnotatorMessage, group: Sequence[records.Work]
 ) -> dict[str, str]:
-    """Send a message in one call; returns whom it did not reach, and why."""
+    """Send a message in one call; return whom it did not reach, and why."""
     endpoint, journal = idempotent_calls.endpoint, idempotent_calls.journal
     workers = {worker_of(endpoint, work.mturk_assignment_id): work.annotator_id for work in group}
     request = written({"Subject": message.subject, "annotators": sorted(workers.values())})

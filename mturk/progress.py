@@ -1,4 +1,4 @@
-"""How the HITs of a study stand at the endpoint, in the store and in the journal; a live study's next wave."""
+"""Progress of a study's HITs at the endpoint, in the store and in the journal; a live study's next wave."""
 
 from __future__ import annotations
 
@@ -7,58 +7,34 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mturk import records
-from mturk.collecting import APPROVED, SUBMITTED
-from mturk.endpoints import MTurkEndpoint
 from mturk.idempotent_calls import KIND
 from mturk.publishing import PublishingPlan, make_plan, offered_places
+from mturk.records import APPROVED, SUBMITTED
 from mturk.replies import entries
-from mturk.settings import MTurkTable
 from spa.errors import PlatformError
 from spa.journal import Journal
-from spa.live import LiveState, narrow
-from spa.platforms.waves import Wave, check_live, next_wave
-from spa.responses.store import Store
+from spa.live import narrow
+from spa.platforms.waves import Recruitment, check_live, next_wave
 from spa.study.stopping import planned_places
 
 if TYPE_CHECKING:
-    from spa.commands.workspace import Workspace
+    from mturk.hit_study import HitStudy
+GONE = "Gone"  # no longer listed: disposed of, here or by the endpoint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedPlaces:
-    """The places of a study's HITs."""
+class HitRecruitment(Recruitment):
+    """The recruitment of a live study at an endpoint."""
 
-    completed: int
-    at_work: int
-    free: int
     open_hits: tuple[records.PublishedHit, ...]  # with free places
-
-    @property
-    def places(self) -> int:
-        """All of them, but for those that expired before anybody took them."""
-        return self.completed + self.at_work + self.free
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HitRecruitment:
-    """Where a live study stands at an endpoint."""
-
-    places: PublishedPlaces
-    state: LiveState | None
-    wave: Wave
     plan: PublishingPlan  # of the wave
 
-    @property
-    def over(self) -> bool:
-        """Whether nothing is left to wait for: nobody else is needed or may come, and nobody is at work."""
-        return self.wave.reason in ("enough", "most") and not self.places.at_work
 
-
-def look(workspace: Workspace, settings: MTurkTable, endpoint: MTurkEndpoint) -> HitRecruitment:
-    """Return where a live study stands, and plan its next wave; what was handed in must be collected.
+def recruitment_of(hit_study: HitStudy) -> HitRecruitment:
+    """Return the state of a live study and plan its next wave, after its submissions were collected.
 
     Decided pairs are left out of the forms that no HIT holds yet.
 
@@ -69,34 +45,17 @@ def look(workspace: Workspace, settings: MTurkTable, endpoint: MTurkEndpoint) ->
     PlatformError
         If no HIT is published.
     """
-    check_live(workspace.study)
-    found = published_places(workspace.store, endpoint)
-    if not found.places:
-        raise PlatformError(f"{endpoint.origin}: expected HITs of this study, got none; run `spa mturk publish`")
-    state = narrow(workspace.study, workspace.store)
-    wave = next_wave(
-        state,
-        wave=workspace.study.stopping.wave,
-        most=planned_places(workspace.study),
-        places=found.places,
-        completed=found.completed,
-        at_work=found.at_work,
-    )
-    offered = offered_places(records.all_hits(workspace.store, endpoint.origin))
-    plan = make_plan(workspace, settings, endpoint, annotators=offered + wave.places)
-    return HitRecruitment(places=found, state=state, wave=wave, plan=plan)
-
-
-def published_places(store: Store, endpoint: MTurkEndpoint) -> PublishedPlaces:
-    """Count the places of a study's HITs, as the endpoint lists them."""
-    now = time.time()
+    study, store, endpoint = hit_study.workspace.study, hit_study.store, hit_study.endpoint
+    check_live(study)
     listed = {hit["HITId"]: hit for hit in entries(endpoint.reading, "list_hits", "HITs")}
     collected = records.counts(store, endpoint.origin)
+    published = records.all_hits(store, endpoint.origin)
+    now = time.time()
     completed = at_work = free = 0
     open_hits = []
-    for hit in records.all_hits(store, endpoint.origin):
+    for hit in published:
         seen = listed.get(hit.hit_id)
-        if seen is None:  # disposed of
+        if seen is None:  # deleted
             completed += sum(collected.get(hit.hit_id, {}).values())
             continue
         available, pending = (int(seen[f"NumberOfAssignments{name}"]) for name in ("Available", "Pending"))
@@ -105,17 +64,28 @@ def published_places(store: Store, endpoint: MTurkEndpoint) -> PublishedPlaces:
         if available and seen["Expiration"].timestamp() > now:
             free += available
             open_hits.append(hit)
-    return PublishedPlaces(completed=completed, at_work=at_work, free=free, open_hits=tuple(open_hits))
-
-
-GONE = "Gone"  # no longer listed: disposed of, here or by the endpoint
+    places = completed + at_work + free
+    if not places:
+        raise PlatformError(f"{endpoint.origin}: expected HITs of this study, got none; run `spa mturk publish`")
+    state, most = narrow(study, store), planned_places(study)
+    wave = next_wave(state, wave=study.stopping.wave, most=most, places=places, completed=completed, at_work=at_work)
+    return HitRecruitment(
+        places=places,
+        completed=completed,
+        at_work=at_work,
+        free=free,
+        state=state,
+        wave=wave,
+        open_hits=tuple(open_hits),
+        plan=make_plan(hit_study, annotators=offered_places(published) + wave.places),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HitStatus:
-    """The counts of one moment."""
+    """The progress of a study's HITs."""
 
-    hits: tuple[str, ...]
+    hits: int
     places: int
     states: Mapping[str, int]  # HITStatus -> HITs
     available: int
@@ -125,28 +95,12 @@ class HitStatus:
     problems: int  # submissions that wait for review and have one
     earliest_auto_approval: float | None  # seconds since 1970
     spent: Decimal  # dollars: rewards and fees of what is approved
-    unfinished: int  # calls of which nobody knows whether they took effect
-
-    def facts(self) -> dict[str, Any]:
-        """Return everything as JSON knows it."""
-        return {
-            "hits": len(self.hits),
-            "places": self.places,
-            "states": dict(self.states),
-            "available": self.available,
-            "pending": self.pending,
-            "collected": dict(self.collected),
-            "uncollected": self.uncollected,
-            "problems": self.problems,
-            "earliest_auto_approval": self.earliest_auto_approval,
-            "currency": "USD",
-            "spent": str(self.spent),
-            "unfinished_calls": self.unfinished,
-        }
+    unfinished_calls: int  # of which it is unknown whether they took effect
 
 
-def hit_status_of(store: Store, endpoint: MTurkEndpoint) -> HitStatus:
-    """Ask the endpoint for the HITs published there, and set beside it what is known here."""
+def hit_status_of(hit_study: HitStudy) -> HitStatus:
+    """Return the progress of a study's HITs, by the endpoint's list and the store."""
+    store, endpoint = hit_study.store, hit_study.endpoint
     own = records.all_hits(store, endpoint.origin)
     listed = {hit["HITId"]: hit for hit in entries(endpoint.reading, "list_hits", "HITs")}
     here = [listed[hit.hit_id] for hit in own if hit.hit_id in listed]
@@ -158,19 +112,17 @@ def hit_status_of(store: Store, endpoint: MTurkEndpoint) -> HitStatus:
     waiting = list(records.all_works(store, endpoint.origin, statuses=[SUBMITTED]))
     prices = {hit.hit_id: Decimal(hit.reward) + Decimal(hit.fee) for hit in own}
     return HitStatus(
-        hits=tuple(hit.hit_id for hit in own),
+        hits=len(own),
         places=sum(hit.max_assignments for hit in own),
-        states=Counter(str(listed[hit.hit_id]["HITStatus"]) if hit.hit_id in listed else GONE for hit in own),
+        states=dict(Counter(str(listed[hit.hit_id]["HITStatus"]) if hit.hit_id in listed else GONE for hit in own)),
         available=available,
         pending=pending,
-        collected=Counter(
-            {status: sum(by.get(status, 0) for by in counted.values()) for by in counted.values() for status in by}
-        ),
+        collected=dict(sum((Counter(by) for by in counted.values()), Counter[str]())),
         uncollected=max(places - available - pending - collected_here, 0),
         problems=sum(work.problem is not None for work in waiting),
         earliest_auto_approval=min(
             (work.auto_approval_at for work in waiting if work.auto_approval_at is not None), default=None
         ),
         spent=sum((prices[hit_id] * by.get(APPROVED, 0) for hit_id, by in counted.items()), Decimal("0.00")),
-        unfinished=len(Journal(store).unfinished(KIND)),
+        unfinished_calls=len(Journal(store).unfinished(KIND)),
     )

@@ -12,18 +12,16 @@ from typing import TYPE_CHECKING, Any, Literal
 from sqlalchemy import Connection
 
 from mturk import records
-from mturk.eligibility import available_balance, ensure_family_type, requirements
-from mturk.endpoints import MTurkEndpoint
+from mturk.eligibility import ensure_family_type, requirements
+from mturk.endpoints import MTurkEndpoint, fetch_sites
 from mturk.fees import CENT, HitCostEstimate, assignment_fee, estimate, format_money, parse_money, split
-from mturk.hit_page import external_question, fits, html_question
-from mturk.idempotent_calls import KIND, IdempotentMTurkCalls
-from mturk.questions import HTMLQuestion, question_size, render_question
+from mturk.hit_forms import ENTRY_PATH, render_hit_page
+from mturk.idempotent_calls import KIND
+from mturk.questions import LARGEST_QUESTION, ExternalQuestion, HTMLQuestion, question_size, render_question
 from mturk.replies import MTurkReply, call, entries, fetch
 from mturk.settings import MTurkTable, minutes_allowed
-from mturk.sites import fetch_sites
 from spa.errors import PlatformError, StudyError
 from spa.forms.effort import minutes_of
-from spa.forms.form import Form
 from spa.live import is_live
 from spa.platforms.idempotent_calls import PlatformCall
 from spa.platforms.waves import next_wave
@@ -31,8 +29,7 @@ from spa.responses.reading_evidence import required_seconds
 from spa.study.stopping import planned_places
 
 if TYPE_CHECKING:
-    from spa.commands.workspace import Workspace
-    from spa.study.study import Study
+    from mturk.hit_study import HitStudy
 
 HITS = "hits"  # scope of the journal
 EXISTS = "HitAlreadyExists"
@@ -40,12 +37,24 @@ HIT_ID = re.compile(r"\b[A-Z0-9]{20,64}\b", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seat:
-    """One HIT that is to be made: the first place of the study that it offers, and how many."""
+class PlannedHit:
+    """A HIT still to be created; places are numbered through the study, or through its form where it holds one."""
 
-    offset: int
-    assignments: int
-    assignment_id: str | None  # the form that stands in it, where it holds one
+    offset: int  # number of its first place
+    places: int
+    assignment_id: str | None  # of the form that is part of the HIT; None: the survey server assigns forms
+
+    @property
+    def key(self) -> str:
+        """Its name in the journal, which says what it offers and never changes."""
+        return f"{self.assignment_id or 'server'}/{self.offset}+{self.places}"
+
+    @classmethod
+    def from_key(cls, key: str) -> PlannedHit:
+        """Return the HIT that a key of the journal names."""
+        name, _, place = key.partition("/")
+        offset, _, places = place.partition("+")
+        return cls(offset=int(offset), places=int(places), assignment_id=None if name == "server" else name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,28 +62,21 @@ class PublishingPlan:
     """What publishing would do now."""
 
     form: Literal["html", "external"]
-    seats: tuple[Seat, ...]  # HITs still to be made
+    hits: tuple[PlannedHit, ...]  # still to be created
     annotators: int  # of the study
-    published: int  # places in HITs that were made before
-    cost: HitCostEstimate  # of the seats
+    published: int  # places in earlier HITs
+    cost: HitCostEstimate  # of the planned HITs
     so_far: Decimal  # dollars, of the places published before
     at_most: Decimal  # dollars, of all places that the study may need
     origins: tuple[str, ...]  # sites that answers may be posted to
-    largest_question: int  # bytes of the largest XML looked at; those of the form where it does not fit
+    largest_question: int  # bytes of the largest question; of the form that does not fit, if one does not
     minutes_allowed: float
 
 
-def origins_of(settings: MTurkTable, endpoint: MTurkEndpoint) -> tuple[str, ...]:
-    """Return the sites that answers may be posted to; the endpoint is asked for its own."""
-    return tuple(dict.fromkeys((endpoint.origin, *settings.worker_sites, *fetch_sites(endpoint))))
+def make_plan(hit_study: HitStudy, *, annotators: int | None = None) -> PublishingPlan:
+    """Plan the HITs still to be created at the endpoint and estimate their cost; nothing is created.
 
-
-def make_plan(
-    workspace: Workspace, settings: MTurkTable, endpoint: MTurkEndpoint, *, annotators: int | None = None
-) -> PublishingPlan:
-    """Plan the HITs that are still to be made at an endpoint, and price them; nothing is made.
-
-    ``annotators`` are all that are to take part; where absent the study's own number, of a live study its first wave.
+    ``annotators`` is the total number who are to take part; by default the study's, of a live study its first wave.
 
     Raises
     ------
@@ -82,11 +84,14 @@ def make_plan(
         If the study has no pay in whole cents of US dollars, too few assignments, or a form that neither fits
         into a HIT nor has a survey server.
     """
-    reward = reward_of(workspace)
-    published = records.all_hits(workspace.store, endpoint.origin)
-    annotators = annotators or _annotators(workspace.study, published)
-    most = max(annotators, planned_places(workspace.study)) if is_live(workspace.study) else annotators
-    each = workspace.study.people.per_assignment
+    workspace, settings = hit_study.workspace, hit_study.settings
+    study = workspace.study
+    reward = reward_of(hit_study)
+    published = records.all_hits(workspace.store, hit_study.endpoint.origin)
+    if annotators is None:
+        annotators = _next_annotators(hit_study, published)
+    most = max(annotators, planned_places(study)) if is_live(study) else annotators
+    each = study.people.per_assignment
     built = workspace.store.assignments.ids()
     needed = -(-most // each)
     if needed > len(built):
@@ -94,43 +99,52 @@ def make_plan(
             f"{workspace.store.name}: expected {needed} assignments for {most} annotators, got {len(built)}; "
             f"run `spa build` with --annotators {needed}"
         )
-    origins = origins_of(settings, endpoint)
-    form, largest = _choose_form(workspace, settings, origins, built[:needed], published)
-    offered = 0 if form == "html" else offered_places(published)
+    origins = find_origins(hit_study)
+    form, largest = _choose_form(hit_study, origins, built[:needed], published)
     if form == "html":
         made = {hit.key for hit in published}
-        seats = tuple(
-            seat
+        hits = tuple(
+            hit
             for number, assignment_id in enumerate(built)
-            for seat in _seats(assignment_id, 0, min(each, annotators - number * each), reward, settings)
-            if _key_of(seat) not in made
+            for hit in _split_places(hit_study, assignment_id, 0, min(each, annotators - number * each), reward)
+            if hit.key not in made
         )
     else:
-        seats = tuple(_seats(None, offered, annotators - offered, reward, settings))
+        offered = offered_places(published)
+        hits = tuple(_split_places(hit_study, None, offered, annotators - offered, reward))
     first = workspace.form(built[0])
-    minutes = minutes_of(workspace.study, first)
     cost = estimate(
-        [seat.assignments for seat in seats], reward, masters=settings.masters, rules=settings.fees, minutes=minutes
+        [hit.places for hit in hits],
+        reward,
+        masters=settings.masters,
+        rules=settings.fees,
+        minutes=minutes_of(study, first),
     )
     so_far = sum((hit.max_assignments * (Decimal(hit.reward) + Decimal(hit.fee)) for hit in published), Decimal(0))
-    sizes = (each if form == "html" else workspace.study.stopping.wave, most - annotators)
+    wave = each if form == "html" else study.stopping.wave
     return PublishingPlan(
         so_far=so_far,
-        at_most=so_far + cost.total + _cost_of_waves(sizes, reward, settings),
+        at_most=so_far + cost.total + _cost_of_waves(hit_study, wave, most - annotators, reward),
         form=form,
-        seats=seats,
+        hits=hits,
         annotators=annotators,
         published=sum(hit.max_assignments for hit in published),
         cost=cost,
         origins=origins,
         largest_question=largest,
-        minutes_allowed=minutes_allowed(workspace.study, settings, first),
+        minutes_allowed=minutes_allowed(study, settings, first),
     )
 
 
-def reward_of(workspace: Workspace) -> Decimal:
-    """Return what a completed submission is paid, in dollars and whole cents."""
-    people = workspace.study.people
+def find_origins(hit_study: HitStudy) -> tuple[str, ...]:
+    """Return the sites that answers may be posted to; the endpoint is asked for its own."""
+    endpoint = hit_study.endpoint
+    return tuple(dict.fromkeys((endpoint.origin, *hit_study.settings.worker_sites, *fetch_sites(endpoint))))
+
+
+def reward_of(hit_study: HitStudy) -> Decimal:
+    """Return the reward of a completed HIT, in dollars and whole cents."""
+    people = hit_study.workspace.study.people
     if people.pay is None:
         raise StudyError('[people] pay: expected what a completed HIT is paid, such as "1.50", got nothing')
     if people.currency != "USD":
@@ -141,8 +155,8 @@ def reward_of(workspace: Workspace) -> Decimal:
 
 
 def check_balance(endpoint: MTurkEndpoint, needed: Decimal) -> Decimal:
-    """Return the balance at the endpoint, refused where it does not cover what is planned."""
-    balance = parse_money(available_balance(endpoint))
+    """Return the account's balance at the endpoint in dollars; refuse one that does not cover what is needed."""
+    balance = parse_money(str(fetch(endpoint.reading.get_account_balance)["AvailableBalance"]))
     if balance < needed:
         raise PlatformError(
             f"{endpoint.origin}: expected a balance of ${needed} or more, got ${balance}; top it up, or publish for "
@@ -152,41 +166,46 @@ def check_balance(endpoint: MTurkEndpoint, needed: Decimal) -> Decimal:
 
 
 class Publisher:
-    """Makes the HITs of a plan."""
+    """Creates the HITs of a plan, each once."""
 
-    def __init__(self, workspace: Workspace, settings: MTurkTable, idempotent_calls: IdempotentMTurkCalls) -> None:
-        self.workspace = workspace
-        self.settings = settings
-        self.endpoint = idempotent_calls.endpoint
-        self.idempotent_calls = idempotent_calls
+    def __init__(self, hit_study: HitStudy) -> None:
+        self.hit_study = hit_study
+        self.workspace = hit_study.workspace
+        self.settings = hit_study.settings
+        self.endpoint = hit_study.endpoint
+        self.calls = hit_study.idempotent_calls
 
     def resolve_interrupted(self) -> int:
-        """Find out what became of interrupted calls that make HITs; returns how many there were."""
-        unfinished = self.idempotent_calls.journal.unfinished(KIND)
-        opened = [entry for entry in unfinished if entry.scope == self.idempotent_calls.scope(HITS)]
-        for entry in opened:
-            call = self._creation(_seat_of(entry.key), {}, origins_of(self.settings, self.endpoint))
-            self.idempotent_calls.resolve_call(call, entry)
-        return len(opened)
+        """Find out what became of interrupted calls that create HITs, and return how many there were."""
+        unfinished = self.calls.journal.unfinished(KIND)
+        interrupted = [entry for entry in unfinished if entry.scope == self.calls.scope(HITS)]
+        for entry in interrupted:
+            hit = PlannedHit.from_key(entry.key)
+            self.calls.resolve_call(self._creation(hit, {}, find_origins(self.hit_study)), entry)
+        return len(interrupted)
 
-    def publish(self, plan: PublishingPlan, family: str) -> Iterator[str]:
-        """Make the HITs one by one and yield their ids."""
-        if not plan.seats:
+    def publish(self, plan: PublishingPlan) -> Iterator[str]:
+        """Create the HITs one by one and yield their ids."""
+        if not plan.hits:
             return
-        fixed = [seat.assignment_id for seat in plan.seats if seat.assignment_id is not None]
+        fixed = [hit.assignment_id for hit in plan.hits if hit.assignment_id is not None]
         if fixed and is_live(self.workspace.study):
             self.workspace.store.assignments.note_published(fixed)
-        family_type = ensure_family_type(self.idempotent_calls, family)
-        hit_type = self._hit_type(plan, family_type)
-        for seat in plan.seats:
-            request = self._request(plan, seat, hit_type)
-            answer = self.idempotent_calls.execute_call(self._creation(seat, request, plan.origins))
+        family_type = ensure_family_type(self.calls, self.hit_study.family)
+        hit_type_id = self._create_hit_type(plan, family_type)
+        for hit in plan.hits:
+            request = {
+                "HITTypeId": hit_type_id,
+                "MaxAssignments": hit.places,
+                "LifetimeInSeconds": round(self.settings.lifetime_hours * 3600),
+                "Question": self._question(plan, hit),
+            }
+            answer = self.calls.execute_call(self._creation(hit, request, plan.origins))
             yield str(answer["HIT"]["HITId"])
 
-    def _hit_type(self, plan: PublishingPlan, family_type: str) -> str:
-        study = self.workspace.study
+    def _create_hit_type(self, plan: PublishingPlan, family_type: str) -> str:
         parameters = {
-            "Title": (self.settings.title or study.title)[:128],
+            "Title": (self.settings.title or self.workspace.study.title)[:128],
             "Description": self.settings.description,
             "Keywords": ",".join(self.settings.keywords),
             "Reward": format_money(plan.cost.reward),
@@ -194,34 +213,25 @@ class Publisher:
             "AutoApprovalDelayInSeconds": round(self.settings.auto_approval_hours * 3600),
             "QualificationRequirements": requirements(self.settings, family_type),
         }
-        made = fetch(self.endpoint.reading.create_hit_type, **parameters)  # the same facts get the same type again
+        made = fetch(self.endpoint.reading.create_hit_type, **parameters)  # the same properties give the same type
         return str(made["HITTypeId"])
 
-    def _request(self, plan: PublishingPlan, seat: Seat, hit_type: str) -> Mapping[str, Any]:
-        return {
-            "HITTypeId": hit_type,
-            "MaxAssignments": seat.assignments,
-            "LifetimeInSeconds": round(self.settings.lifetime_hours * 3600),
-            "Question": self._question(plan, seat),
-        }
+    def _question(self, plan: PublishingPlan, hit: PlannedHit) -> str:
+        if hit.assignment_id is None:
+            return render_question(_external_question(self.settings))
+        return render_question(_html_question(self.hit_study, hit.assignment_id, plan.origins))
 
-    def _question(self, plan: PublishingPlan, seat: Seat) -> str:
-        if seat.assignment_id is None:
-            return render_question(external_question(str(self.settings.public_url)))
-        form = self.workspace.form(seat.assignment_id)
-        return render_question(_question_of(self.workspace, form, plan.origins))
-
-    def _creation(self, seat: Seat, request: Mapping[str, Any], origins: tuple[str, ...]) -> PlatformCall:
+    def _creation(self, hit: PlannedHit, request: Mapping[str, Any], origins: tuple[str, ...]) -> PlatformCall:
         annotation = f"spa:{self.workspace.study.id}:"
-        return self.idempotent_calls.new_call(
+        return self.calls.new_call(
             scope=HITS,
-            key=_key_of(seat),
+            key=hit.key,
             method=self.endpoint.client_without_retries.create_hit_with_hit_type,
             request=request,
             find=partial(self._find, annotation),
             annotation=annotation,
             read_refusal=self._read_refusal,
-            keep=partial(self._keep, seat, origins),
+            keep=partial(self._keep, hit, origins),
         )
 
     def _find(self, annotation: str, token: str) -> Mapping[str, Any] | None:
@@ -230,7 +240,7 @@ class Publisher:
         return next(({"HIT": hit} for hit in hits if hit.get("RequesterAnnotation") == annotation + token), None)
 
     def _read_refusal(self, reply: MTurkReply) -> Mapping[str, Any] | None:
-        """Return the HIT that a repeat of a token is refused for: the endpoint's words name it."""
+        """Return the HIT that already used a token, which the endpoint's refusal names."""
         if EXISTS.lower() not in f"{reply.code} {reply.message}".lower():
             return None
         for hit_id in HIT_ID.findall(reply.message):
@@ -239,7 +249,9 @@ class Publisher:
                 return found.content
         return None
 
-    def _keep(self, seat: Seat, origins: tuple[str, ...], connection: Connection, answer: Mapping[str, Any]) -> None:
+    def _keep(
+        self, planned: PlannedHit, origins: tuple[str, ...], connection: Connection, answer: Mapping[str, Any]
+    ) -> None:
         hit = answer["HIT"]
         reward = parse_money(str(hit["Reward"]))
         most = int(hit["MaxAssignments"])
@@ -249,8 +261,8 @@ class Publisher:
             hit_id=hit["HITId"],
             hit_type_id=hit["HITTypeId"],
             endpoint=self.endpoint.origin,
-            key=_key_of(seat),
-            assignment_id=seat.assignment_id,
+            key=planned.key,
+            assignment_id=planned.assignment_id,
             sites=" ".join(origins),
             max_assignments=most,
             reward=format_money(reward),
@@ -267,7 +279,9 @@ def fetch_hit(endpoint: MTurkEndpoint, hit_id: str) -> Mapping[str, Any]:
     return hit
 
 
-def _annotators(study: Study, published: tuple[records.PublishedHit, ...]) -> int:
+def _next_annotators(hit_study: HitStudy, published: tuple[records.PublishedHit, ...]) -> int:
+    """Return the study's annotators; of a live study those of the first wave, or as many as were published for."""
+    study = hit_study.workspace.study
     if not is_live(study):
         return study.people.annotators
     first = next_wave(None, wave=study.stopping.wave, most=planned_places(study), places=0).places
@@ -279,31 +293,30 @@ def offered_places(published: tuple[records.PublishedHit, ...]) -> int:
     return sum(int(hit.key.rpartition("+")[2]) for hit in published)
 
 
-def _cost_of_waves(sizes: tuple[int, int], reward: Decimal, settings: MTurkTable) -> Decimal:
+def _cost_of_waves(hit_study: HitStudy, wave: int, places: int, reward: Decimal) -> Decimal:
     """Return what so many further places cost in HITs of a wave each."""
-    wave, places = sizes
+    masters, rules = hit_study.settings.masters, hit_study.settings.fees
     waves, rest = divmod(max(places, 0), wave)
-    whole = split(wave, reward, masters=settings.masters, rules=settings.fees) * waves
-    hits = (*whole, *split(rest, reward, masters=settings.masters, rules=settings.fees))
-    return estimate(hits, reward, masters=settings.masters, rules=settings.fees).total
+    whole = split(wave, reward, masters=masters, rules=rules) * waves
+    hits = (*whole, *split(rest, reward, masters=masters, rules=rules))
+    return estimate(hits, reward, masters=masters, rules=rules).total
 
 
 def _choose_form(
-    workspace: Workspace,
-    settings: MTurkTable,
+    hit_study: HitStudy,
     origins: tuple[str, ...],
     assignment_ids: list[str],
     published: tuple[records.PublishedHit, ...],
 ) -> tuple[Literal["html", "external"], int]:
-    """Decide whether the forms stand in the HITs, and return the bytes of the largest question."""
+    """Decide whether forms are part of the HITs, and return the bytes of the largest question."""
+    settings = hit_study.settings
     began = {"html" if hit.assignment_id is not None else "external" for hit in published}
     if settings.form == "external" or (settings.form == "auto" and began == {"external"}):
-        return "external", _external_size(settings)
+        return "external", question_size(_external_question(settings))
     largest = 0
     for assignment_id in assignment_ids:
-        question = _question_of(workspace, workspace.form(assignment_id), origins)
-        largest = max(largest, question_size(question))
-        if not fits(question):
+        largest = max(largest, question_size(_html_question(hit_study, assignment_id, origins)))
+        if largest > LARGEST_QUESTION:
             break
     else:
         return "html", largest
@@ -312,36 +325,32 @@ def _choose_form(
             f"[mturk] form: the form of {assignment_id} makes {largest:,} bytes of XML, and a HIT holds 65,535; "
             'show fewer outputs, or set form = "external" and public_url'
         )
-    _external_size(settings)
+    _external_question(settings)
     return "external", largest
 
 
-def _external_size(settings: MTurkTable) -> int:
+def _external_question(settings: MTurkTable) -> ExternalQuestion:
+    """Return the question of a HIT that shows the survey server in a frame."""
     if settings.public_url is None:
         raise StudyError(
             "[mturk] public_url: expected the https address of the survey server (`spa serve`), because the form does "
             "not stand in the HIT, got nothing"
         )
-    return question_size(external_question(settings.public_url))
+    return ExternalQuestion(url=settings.public_url.rstrip("/") + ENTRY_PATH)
 
 
-def _seats(assignment_id: str | None, offset: int, count: int, reward: Decimal, settings: MTurkTable) -> Iterator[Seat]:
-    for size in split(max(count, 0), reward, masters=settings.masters, rules=settings.fees):
-        yield Seat(offset=offset, assignments=size, assignment_id=assignment_id)
-        offset += size
-
-
-def _key_of(seat: Seat) -> str:
-    """Name a HIT in the journal by what it offers: the same for ever."""
-    return f"{seat.assignment_id or 'server'}/{seat.offset}+{seat.assignments}"
-
-
-def _question_of(workspace: Workspace, form: Form, origins: tuple[str, ...]) -> HTMLQuestion:
+def _html_question(hit_study: HitStudy, assignment_id: str, origins: tuple[str, ...]) -> HTMLQuestion:
+    """Return the question of a HIT that contains the form of an assignment."""
+    workspace = hit_study.workspace
     seconds = required_seconds(workspace.study, workspace.texts)
-    return html_question(form, workspace.texts, origins=origins, seconds_per_100_words=seconds)
+    form = workspace.form(assignment_id)
+    return HTMLQuestion(html=render_hit_page(form, workspace.texts, origins=origins, seconds_per_100_words=seconds))
 
 
-def _seat_of(key: str) -> Seat:
-    name, _, place = key.partition("/")
-    offset, _, size = place.partition("+")
-    return Seat(offset=int(offset), assignments=int(size), assignment_id=None if name == "server" else name)
+def _split_places(
+    hit_study: HitStudy, assignment_id: str | None, offset: int, count: int, reward: Decimal
+) -> Iterator[PlannedHit]:
+    masters, rules = hit_study.settings.masters, hit_study.settings.fees
+    for size in split(max(count, 0), reward, masters=masters, rules=rules):
+        yield PlannedHit(offset=offset, places=size, assignment_id=assignment_id)
+        offset += size

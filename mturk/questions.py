@@ -17,6 +17,8 @@ SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/"
 HTML_NAMESPACE = SCHEMAS + "2011-11-11/HTMLQuestion.xsd"
 EXTERNAL_NAMESPACE = SCHEMAS + "2006-07-14/ExternalQuestion.xsd"
 LARGEST_QUESTION = 65_535  # bytes of UTF-8, the whole XML
+PREVIEW_ID = "ASSIGNMENT_ID_NOT_AVAILABLE"  # assignmentId of a HIT that is shown before it is accepted
+SUBMIT_PATH = "/mturk/externalSubmit"
 TALLEST_FRAME = 1_000_000  # pixels
 HEIGHT = re.compile(r"\+?0*[0-9]{1,7}", re.ASCII)
 CROWD_ELEMENT = re.compile(r"<(crowd-[a-z-]+)", re.IGNORECASE)
@@ -37,21 +39,14 @@ class QuestionNotSupported(QuestionRefused):
 class HTMLQuestion:
     """A page that the worker site shows in a frame of its own.
 
-    Parameters
-    ----------
-    html : str
-        The whole page. Line ends are LF: XML and HTML both read CR LF as LF.
-    frame_height : int
-        Pixels; 0 fills the window.
-
     Raises
     ------
     QuestionRefused
         The page is blank, holds a character that XML cannot, or the height is out of range.
     """
 
-    html: str
-    frame_height: int = 0
+    html: str  # the whole page; line ends become LF, as XML and HTML both read CR LF as LF
+    frame_height: int = 0  # pixels; 0 fills the window
 
     def __post_init__(self) -> None:
         check_height(self.frame_height)
@@ -68,23 +63,16 @@ class HTMLQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExternalQuestion:
-    """The address of a page that somebody else serves.
-
-    Parameters
-    ----------
-    url : str
-        https, or http on this machine (a rehearsal).
-    frame_height : int
-        Pixels; 0 fills the window.
+    """The URL of a page on another server.
 
     Raises
     ------
     QuestionRefused
-        The address or the height cannot be used.
+        The URL or the height cannot be used.
     """
 
-    url: str
-    frame_height: int = 0
+    url: str  # https, or http on this machine (a rehearsal)
+    frame_height: int = 0  # pixels; 0 fills the window
 
     def __post_init__(self) -> None:
         check_height(self.frame_height)
@@ -110,13 +98,7 @@ def render_question(question: Question) -> str:
     >>> read_question(xml).html
     '<p>x[a[0]]>1</p>'
     """
-    if isinstance(question, HTMLQuestion):
-        inside = question.html.replace("]]>", "]]]]><![CDATA[>")
-        content = f"<HTMLContent><![CDATA[{inside}]]></HTMLContent>"
-        xml = _wrap("HTMLQuestion", HTML_NAMESPACE, content, question.frame_height)
-    else:
-        content = f"<ExternalURL>{escape_text(question.url)}</ExternalURL>"
-        xml = _wrap("ExternalQuestion", EXTERNAL_NAMESPACE, content, question.frame_height)
+    xml = _xml(question)
     size = utf8_size(xml)
     if size > LARGEST_QUESTION:
         raise QuestionRefused(
@@ -127,13 +109,8 @@ def render_question(question: Question) -> str:
 
 
 def question_size(question: Question) -> int:
-    """Return the bytes of the whole XML in UTF-8, which may not exceed ``LARGEST_QUESTION``; none is refused here."""
-    if isinstance(question, ExternalQuestion):
-        empty = _wrap("ExternalQuestion", EXTERNAL_NAMESPACE, "<ExternalURL></ExternalURL>", question.frame_height)
-        return utf8_size(empty) + utf8_size(escape_text(question.url))
-    content = "<HTMLContent><![CDATA[]]></HTMLContent>"
-    empty = _wrap("HTMLQuestion", HTML_NAMESPACE, content, question.frame_height)
-    return utf8_size(empty) + utf8_size(question.html.replace("]]>", "]]]]><![CDATA[>"))
+    """Return the bytes of a question's XML in UTF-8; the protocol takes up to ``LARGEST_QUESTION``."""
+    return utf8_size(_xml(question))
 
 
 def read_question(xml: str) -> Question:
@@ -221,8 +198,15 @@ def is_loopback(host: str) -> bool:
     return host.endswith(".localhost") or is_loopback_host(host)
 
 
-def _wrap(name: str, namespace: str, content: str, height: int) -> str:
-    return f'<{name} xmlns="{namespace}">{content}<FrameHeight>{height}</FrameHeight></{name}>'
+def _xml(question: Question) -> str:
+    if isinstance(question, HTMLQuestion):
+        name, namespace = "HTMLQuestion", HTML_NAMESPACE
+        inside = question.html.replace("]]>", "]]]]><![CDATA[>")
+        content = f"<HTMLContent><![CDATA[{inside}]]></HTMLContent>"
+    else:
+        name, namespace = "ExternalQuestion", EXTERNAL_NAMESPACE
+        content = f"<ExternalURL>{escape_text(question.url)}</ExternalURL>"
+    return f'<{name} xmlns="{namespace}">{content}<FrameHeight>{question.frame_height}</FrameHeight></{name}>'
 
 
 def _two_children(root: Element, expected: str, namespace: str, content: str) -> tuple[str, int]:

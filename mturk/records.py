@@ -1,7 +1,6 @@
-"""What is known of the HITs of a study, beside its answers in the same store.
+"""Tables of a study's HITs and their submissions, in the store of the study.
 
-Who an annotator is does not stand here: these rows know the store's own id of a person, and the
-endpoint is asked for theirs when somebody has to be paid.
+They have the store's own annotator ids; the endpoint is asked for worker ids when somebody has to be paid.
 """
 
 from __future__ import annotations
@@ -32,6 +31,10 @@ from sqlalchemy import (
 from spa.responses.outcomes import claimed_name
 from spa.responses.store import Store
 from spa.responses.store_schema import Verbatim, people
+
+SOURCE = "mturk"  # of visits, in the store
+SUBMITTED, APPROVED, REJECTED = "Submitted", "Approved", "Rejected"  # AssignmentStatus
+STATUSES = [SUBMITTED, APPROVED, REJECTED]
 
 metadata = MetaData()
 
@@ -111,7 +114,7 @@ class PublishedHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What one person handed in for one HIT. Times in seconds since 1970."""
+    """The submission of one annotator for one HIT, the protocol's assignment. Times in seconds since 1970."""
 
     number: int
     mturk_assignment_id: str
@@ -131,7 +134,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HitUrlParameters:
-    """What the address of a frame says: this assignment of this HIT, by the person whom ``claim`` hashes too."""
+    """The parameters in the URL of a frame, which anybody can invent."""
 
     claim: str
     mturk_assignment_id: str
@@ -140,45 +143,45 @@ class HitUrlParameters:
 
 
 def set_up(store: Store) -> None:
-    """Make the tables where a store does not have them yet."""
+    """Create the tables that a store does not have yet."""
     with store.transaction() as connection:
         metadata.create_all(connection)
 
 
 def add_hit(connection: Connection, **values: Any) -> None:
-    """Note a HIT that was published; the same again changes nothing."""
+    """Record a published HIT; idempotent."""
     if connection.scalar(select(hits.c.number).where(hits.c.hit_id == values["hit_id"])) is None:
         connection.execute(insert(hits).values(archived_assignments=0, **values))
 
 
 def change_hit(connection: Connection, hit_id: str, **values: Any) -> None:
-    """Note what has become of a HIT."""
+    """Change the record of a HIT."""
     connection.execute(update(hits).where(hits.c.hit_id == hit_id).values(**values))
 
 
 def all_hits(store: Store, endpoint: str) -> tuple[PublishedHit, ...]:
-    """Return the HITs published at an endpoint, in the order in which they were made."""
+    """Return the HITs published at an endpoint, the oldest first."""
     query = select(hits).where(hits.c.endpoint == endpoint).order_by(hits.c.number)
     with store.reading() as connection:
         return tuple(PublishedHit(**row._mapping) for row in connection.execute(query))
 
 
 def find_hit(store: Store, hit_id: str) -> PublishedHit | None:
-    """Return one HIT by the endpoint's id."""
+    """Return a HIT by its id at the endpoint."""
     with store.reading() as connection:
         row = connection.execute(select(hits).where(hits.c.hit_id == hit_id)).first()
     return None if row is None else PublishedHit(**row._mapping)
 
 
 def sites(store: Store) -> tuple[str, ...]:
-    """Return the sites at which the HITs of the study are shown and handed in."""
+    """Return the sites at which the study's HITs are shown and submitted."""
     with store.reading() as connection:
         found = connection.scalars(select(hits.c.sites).distinct().order_by(hits.c.sites))
         return tuple(dict.fromkeys(site for one in found for site in one.split()))
 
 
 def note_claim(store: Store, claim: HitUrlParameters) -> None:
-    """Remember what a frame's address said; the first time counts."""
+    """Record the parameters of a frame's URL; repeats are ignored."""
     if find_claim(store, claim.claim) is not None:
         return
     with store.transaction() as connection:
@@ -187,14 +190,14 @@ def note_claim(store: Store, claim: HitUrlParameters) -> None:
 
 
 def find_claim(store: Store, external_id: str) -> HitUrlParameters | None:
-    """Return what a frame's address said, by the visit's name before or after its submission was collected."""
+    """Return the recorded parameters of a frame's URL, by the claim or the assignment."""
     with store.reading() as connection:
         row = connection.execute(_claims(external_id)).first()
     return None if row is None else HitUrlParameters(**row._mapping)
 
 
 def claims_at(store: Store, endpoint: str) -> set[str]:
-    """Return the claims to assignments of an endpoint's HITs."""
+    """Return the claims on assignments of an endpoint's HITs."""
     query = select(claims.c.claim).join(hits, hits.c.hit_id == claims.c.hit_id).where(hits.c.endpoint == endpoint)
     with store.reading() as connection:
         return set(connection.scalars(query))
@@ -205,24 +208,24 @@ def _claims(external_id: str) -> Select[Any]:
 
 
 def add_work(connection: Connection, **values: Any) -> None:
-    """Note what was handed in."""
+    """Record a submission."""
     connection.execute(insert(works).values(**values))
 
 
 def change_work(connection: Connection, mturk_assignment_id: str, **values: Any) -> None:
-    """Note what has become of a submission at the endpoint."""
+    """Change the record of a submission."""
     connection.execute(update(works).where(works.c.mturk_assignment_id == mturk_assignment_id).values(**values))
 
 
 def known_works(store: Store, hit_id: str) -> dict[str, Work]:
-    """Return what was handed in for one HIT, by the endpoint's id."""
+    """Return the submissions of a HIT by assignment id."""
     query = select(works).where(works.c.hit_id == hit_id).order_by(works.c.number)
     with store.reading() as connection:
         return {row.mturk_assignment_id: Work(**row._mapping) for row in connection.execute(query)}
 
 
 def all_works(store: Store, endpoint: str, *, statuses: Iterable[str] | None = None) -> Iterator[Work]:
-    """Yield what was handed in at an endpoint, a few hundred in memory at a time."""
+    """Yield the submissions at an endpoint, with a few hundred in memory at a time."""
     query = select(works).join(hits, hits.c.hit_id == works.c.hit_id).where(hits.c.endpoint == endpoint)
     if statuses is not None:
         query = query.where(works.c.status.in_(list(statuses)))
@@ -231,35 +234,35 @@ def all_works(store: Store, endpoint: str, *, statuses: Iterable[str] | None = N
 
 
 def find_work(store: Store, mturk_assignment_id: str) -> Work | None:
-    """Return one submission by the endpoint's id."""
+    """Return a submission by assignment id."""
     with store.reading() as connection:
         row = connection.execute(select(works).where(works.c.mturk_assignment_id == mturk_assignment_id)).first()
     return None if row is None else Work(**row._mapping)
 
 
 def worker_ids(store: Store) -> dict[str, str]:
-    """Return the endpoint's name of each person who is not forgotten, by the store's own id."""
+    """Return the worker ids of annotators who are not forgotten, by annotator id."""
     query = select(people.c.annotator_id, people.c.external_person).where(people.c.source == "mturk")
     with store.reading() as connection:
         return {row.annotator_id: row.external_person for row in connection.execute(query) if row.external_person}
 
 
 def has_worked(connection: Connection, annotator_id: str, endpoint: str) -> bool:
-    """Say whether something was handed in by this person before."""
+    """Return whether an annotator has submitted a HIT of this endpoint."""
     query = select(works.c.number).join(hits, hits.c.hit_id == works.c.hit_id)
     own = works.c.annotator_id == annotator_id, hits.c.endpoint == endpoint
     return connection.scalar(query.where(*own).limit(1)) is not None
 
 
 def unmarked_hits(store: Store, endpoint: str) -> tuple[str, ...]:
-    """Return the HITs with submissions whose annotators are not kept from the other HITs yet."""
+    """Return the HITs with submissions whose annotators are not excluded from the other HITs yet."""
     query = select(works.c.hit_id).join(hits, hits.c.hit_id == works.c.hit_id).distinct()
     with store.reading() as connection:
         return tuple(connection.scalars(query.where(hits.c.endpoint == endpoint, works.c.excluded.is_(False))))
 
 
 def counts(store: Store, endpoint: str) -> Mapping[str, Mapping[str, int]]:
-    """Return how many submissions of each status every HIT has: hit id -> status -> count."""
+    """Count the submissions of each HIT by status: hit id -> status -> count."""
     query = (
         select(works.c.hit_id, works.c.status, func.count().label("n"))
         .join(hits, hits.c.hit_id == works.c.hit_id)
@@ -273,15 +276,14 @@ def counts(store: Store, endpoint: str) -> Mapping[str, Mapping[str, int]]:
     return found
 
 
-SOURCE = "mturk"  # of visits, in the store
 RECEIPT_FIELD = "spa_receipt"
 
 
 def make_receipt(store: Store, submission_id: str) -> str:
-    """Return the receipt of a visit: nobody without the store can make it."""
+    """Return the receipt of a visit, which cannot be forged without the store."""
     return store.keyed(f"receipt of {submission_id}")
 
 
 def claim_name(store: Store, mturk_assignment_id: str, worker_id: str) -> str:
-    """Return the name of the visit of somebody who says to be this worker with this assignment."""
+    """Return the external id of a visit by somebody who claims to be this worker with this assignment."""
     return claimed_name(store.keyed(f"{mturk_assignment_id} {worker_id}"))

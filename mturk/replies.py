@@ -1,4 +1,4 @@
-"""What came of one call to an endpoint: done, refused, or not known."""
+"""Calls to an endpoint and their outcomes: done, refused, retry later or unknown."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from botocore.exceptions import (
 
 from spa.errors import PlatformError
 
-# done: it took effect. refused: it did not, and never will as it is. later: it did not, try again.
-# unknown: nobody knows whether it took effect.
+# done: it took effect. refused: it did not, and would not if repeated. later: it did not, and may be repeated.
+# unknown: it may have taken effect.
 State = Literal["done", "refused", "later", "unknown"]
 THROTTLED = ("ThrottlingException", "Throttling", "TooManyRequestsException", "RequestLimitExceeded", "SlowDown")
 TOO_FAST = re.compile(r"throttl|rate (limit )?exceeded|too many requests", re.IGNORECASE)  # within a RequestError
@@ -31,7 +31,7 @@ LONGEST_MESSAGE = 300  # characters of an endpoint's own words
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MTurkReply:
-    """What came of one call."""
+    """The outcome of one call."""
 
     state: State
     content: Mapping[str, Any] = field(default_factory=dict)
@@ -40,12 +40,12 @@ class MTurkReply:
 
 
 def call(method: Callable[..., Mapping[str, Any]], parameters: Mapping[str, Any]) -> MTurkReply:
-    """Make one call and say what came of it.
+    """Make one call and return its outcome.
 
     Raises
     ------
     PlatformError
-        If it could not be made at all: no keys, or parameters that the service model refuses.
+        If it cannot be made: there are no keys, or the service model refuses the parameters.
     """
     try:
         answer = dict(method(**parameters))
@@ -67,13 +67,7 @@ def call(method: Callable[..., Mapping[str, Any]], parameters: Mapping[str, Any]
 
 
 def fetch(method: Callable[..., Mapping[str, Any]], **parameters: Any) -> Mapping[str, Any]:
-    """Make a call that changes nothing and return what it answers.
-
-    Raises
-    ------
-    PlatformError
-        If it did not answer; what it was asked and why it failed are in the message.
-    """
+    """Make a read or idempotent call and return its reply, or raise PlatformError if it is not done."""
     reply = call(method, parameters)
     if reply.state == "done":
         return reply.content
@@ -81,13 +75,7 @@ def fetch(method: Callable[..., Mapping[str, Any]], **parameters: Any) -> Mappin
 
 
 def pages(client: Any, operation: str, **parameters: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield the pages of a list, up to a hundred entries each, however many there are.
-
-    Raises
-    ------
-    PlatformError
-        If one of them does not arrive.
-    """
+    """Yield the pages of a list, with up to a hundred entries each; raise PlatformError if one cannot be fetched."""
     method = getattr(client, operation)
     token: str | None = None
     while True:
@@ -101,12 +89,12 @@ def pages(client: Any, operation: str, **parameters: Any) -> Iterator[Mapping[st
 
 
 def entries(client: Any, operation: str, name: str, **parameters: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield the entries of a list, which its pages hold under a name, however many there are."""
+    """Yield the entries of a list, which are under ``name`` in its pages."""
     return (entry for page in pages(client, operation, **parameters) for entry in page[name])
 
 
 def failed(operation: str, reply: MTurkReply) -> PlatformError:
-    """Tell in one line that a call did not take effect, or may not have."""
+    """Return the error of a call that did not take effect, or may not have."""
     what = {
         "refused": "the endpoint refused",
         "later": "the endpoint did not take it now",

@@ -1,12 +1,16 @@
-"""What the protocol asks of whoever rejects work, as the dashboard shows it; nothing here needs boto3."""
+"""Rules of the protocol for rejecting work, as the dashboard shows them, and the log of rejections."""
 
 from __future__ import annotations
 
 import re
+from functools import partial
 
+from mturk import records
+from mturk.records import REJECTED
 from spa.journal import Journal
 from spa.platforms.idempotent_calls import DONE
 from spa.platforms.review import ReviewRules
+from spa.responses.decisions import PROGRAM, Decision, add_decision, read_decisions
 from spa.responses.store import Store
 
 LONGEST_REASON = 1024  # characters that the annotator reads
@@ -23,6 +27,8 @@ COMMANDS = (
     "spa mturk bonus STUDY --decided",
     "spa mturk notify STUDY --decided",
 )
+REVIEWER = f"{PROGRAM}mturk"  # who decides, in the log
+RULE = "rejected by the requester"
 
 
 def review_rules() -> ReviewRules:
@@ -42,3 +48,26 @@ def paid_bonuses(store: Store) -> frozenset[int]:
     done = (call.key for call in Journal(store).every("mturk") if call.outcome == DONE)
     found = (re.fullmatch(r"bonus/[^/]*/decision (\d+)", key) for key in done)
     return frozenset(int(match[1]) for match in found if match)
+
+
+def note_rejections(store: Store, endpoint: str, *, now: float) -> None:
+    """Log the rejections at an endpoint as decisions to exclude; what a reviewer undid stays undone."""
+    works = [work for work in records.all_works(store, endpoint) if work.submission_id is not None]
+    with store.transaction() as connection:
+        log = read_decisions(connection)
+        undone = {decision.undoes for decision in log}
+        own = {
+            decision.submission_id: decision
+            for decision in log
+            if decision.reviewer == REVIEWER and decision.action in ("exclude", "undo")
+        }
+        for work in works:
+            last = own.get(str(work.submission_id))
+            noted = last is not None and last.action == "exclude"
+            rejected = work.status == REJECTED
+            entry = partial(Decision, submission_id=str(work.submission_id), reviewer=REVIEWER, decided_at=now)
+            if rejected and not noted:
+                reason = (work.feedback or "").strip() or "no reason given"
+                add_decision(connection, entry(action="exclude", rule=RULE, note=reason))
+            elif not rejected and noted and last is not None and last.number not in undone:
+                add_decision(connection, entry(action="undo", undoes=last.number))

@@ -11,11 +11,11 @@ from typing import Any, Literal
 from sqlalchemy import Connection
 
 from mturk import records
-from mturk.collecting import APPROVED, DOUBTS, REJECTED, SUBMITTED
+from mturk.collecting import DOUBTS
 from mturk.endpoints import MTurkEndpoint
 from mturk.fees import CostWithFees
 from mturk.idempotent_calls import IdempotentMTurkCalls
-from mturk.records import SOURCE
+from mturk.records import APPROVED, REJECTED, SOURCE, SUBMITTED
 from mturk.replies import fetch
 from mturk.review_rules import LONGEST_REASON, OVERRIDE_DAYS, SHORTEST_REASON
 from spa.errors import PlatformError

@@ -1,14 +1,15 @@
 """The platform adapter for annotators who come from a HIT that shows it: ``/hit``.
 
-The frame's address says which assignment, which HIT and which annotator. Nobody vouches for it, since the
-protocol has no question "is this assignment held?". So each visit is a claim, apart from all others, which counts
-when a submission of this annotator for this assignment is collected from the endpoint.
+The frame's URL names assignment, HIT and annotator, and anybody can invent one: the protocol offers no way to ask
+whether an assignment is held. So each visit is a claim, which counts once a submission of this annotator for this
+assignment is collected from the endpoint.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -16,7 +17,8 @@ from fastapi import FastAPI
 from fastapi.responses import HTMLResponse, Response
 
 from mturk import records
-from mturk.hit_page import ENTRY_PATH
+from mturk.hit_forms import ENTRY_PATH
+from mturk.questions import PREVIEW_ID, SUBMIT_PATH
 from mturk.records import RECEIPT_FIELD, SOURCE, claim_name, make_receipt
 from mturk.settings import MTurkTable, minutes_allowed, read_settings
 from spa.forms.form import Form
@@ -25,11 +27,8 @@ from spa.responses.outcomes import COMPLETED, FAILED_CHECKS, Outcome
 from spa.responses.visits import PersonVisit
 from spa.server.survey_context import SurveyContext
 
-NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"
-SUBMIT_PATH = "/mturk/externalSubmit"
 ENTITY = re.compile(r"[A-Z0-9]{1,64}", re.ASCII)
 WORKER = re.compile(r"A[A-Z0-9]{1,63}", re.ASCII)
-UNKNOWN, FORBIDDEN = 404, 403
 
 
 def mount(app: FastAPI, context: SurveyContext) -> None:
@@ -54,7 +53,7 @@ class HitAdapter:
         records.set_up(context.store)
 
     def know_sites(self) -> None:
-        """Let the sites of all HITs published so far show the form in a frame and take what is handed in."""
+        """Allow the sites of all HITs published so far to show the form in a frame and to receive submissions."""
         for site in (*self.settings.worker_sites, *records.sites(self.context.store)):
             self.context.allow_framing_by(site)
             self.context.allow_redirect_to(site)
@@ -66,15 +65,15 @@ class HitAdapter:
         workerId: str = "",
         turkSubmitTo: str = "",
     ) -> Response:
-        """Show everything to somebody who has not accepted yet; else give out a form, or go on with it."""
+        """Show a preview to who has not accepted the HIT; admit others to their form, or continue it."""
         self.know_sites()  # HITs may have been published since
-        if assignmentId in ("", NOT_ACCEPTED):
+        if assignmentId in ("", PREVIEW_ID):
             return self._preview()
         hit = records.find_hit(self.context.store, hitId) if ENTITY.fullmatch(hitId) else None
         if hit is None or not ENTITY.fullmatch(assignmentId) or not WORKER.fullmatch(workerId):
-            return self.context.notice("hit_unknown", UNKNOWN)
+            return self.context.notice("hit_unknown", HTTPStatus.NOT_FOUND)
         if not _is_site(turkSubmitTo, (*hit.sites.split(), *self.settings.worker_sites)):
-            return self.context.notice("hit_unknown", FORBIDDEN)
+            return self.context.notice("hit_unknown", HTTPStatus.FORBIDDEN)
         name = claim_name(self.context.store, assignmentId, workerId)
         claim = records.HitUrlParameters(
             claim=name, mturk_assignment_id=assignmentId, hit_id=hitId, submit_to=turkSubmitTo
@@ -89,7 +88,7 @@ class HitAdapter:
         )
 
     def hand_in(self, visit: PersonVisit, outcome: Outcome) -> Response:
-        """Show the button that hands the HIT in, when everything is on disk; others may return it."""
+        """Show the button that submits the HIT once the visit is complete; other visitors may return it."""
         claim = None if visit.external_id is None else records.find_claim(self.context.store, visit.external_id)
         if claim is None or outcome not in (COMPLETED, FAILED_CHECKS):
             return self.context.notice("hit_return")
@@ -119,7 +118,7 @@ class HitAdapter:
 
 
 def submit_address(submit_to: str) -> str:
-    """Return where a HIT is handed in: the address that the frame was given, with the protocol's path.
+    """Return the URL at which a HIT is submitted: the frame's ``turkSubmitTo`` with the protocol's path.
 
     >>> submit_address("https://hits.example.org/"), submit_address("https://a.org/mturk/externalSubmit")
     ('https://hits.example.org/mturk/externalSubmit', 'https://a.org/mturk/externalSubmit')

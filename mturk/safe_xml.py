@@ -1,7 +1,7 @@
-"""XML from outside, read without trust, and text put into XML without loss.
+"""Parsing untrusted XML safely, and escaping text for XML.
 
-A worker controls the answers and a requester the questions. Neither may bring a document type, an entity or a
-reference to anything outside; depth, elements and bytes are bounded while reading, not afterwards.
+Workers control the answers and requesters the questions. Document types, entities and external references are
+refused; depth, elements and bytes are limited while parsing.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
 
 
 class XMLRefused(PlatformError):
-    """A text is not XML, or XML of a kind that is not read."""
+    """A text is not XML, or XML that is not safe to read."""
 
 
 class BoundedBuilder(TreeBuilder):
-    """Builds the tree and stops as soon as it grows beyond its bounds."""
+    """Builds the tree and raises as soon as it exceeds its limits."""
 
     def __init__(self, *, most_elements: int) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class BoundedBuilder(TreeBuilder):
         self.depth = 0
 
     def start(self, tag: str, attrs: dict[str, str]) -> Element:
-        """Open an element, if there is room for it."""
+        """Open an element within the limits."""
         self.left -= 1
         self.depth += 1
         if self.left < 0:
@@ -46,26 +46,14 @@ class BoundedBuilder(TreeBuilder):
 
 
 def parse_xml(text: str, *, most_bytes: int, most_elements: int) -> Element:
-    """Parse a document that a stranger wrote.
+    """Parse an untrusted document and return its root, without comments and processing instructions.
 
-    Parameters
-    ----------
-    text : str
-        The document. Space before it is passed over; an encoding that it declares does not count.
-    most_bytes : int
-        Of the text in UTF-8.
-    most_elements : int
-        In the whole document.
-
-    Returns
-    -------
-    Element
-        The root; comments and processing instructions are left out.
+    Leading space and a declared encoding are ignored. ``most_bytes`` limits the text in UTF-8.
 
     Raises
     ------
     XMLRefused
-        The text is too large, not well-formed, too deep, or has a document type, an entity or an outside reference.
+        The text is too large, not well-formed, too deep, or has a document type, an entity or an external reference.
 
     Examples
     --------
@@ -93,13 +81,7 @@ def parse_xml(text: str, *, most_bytes: int, most_elements: int) -> Element:
 
 
 def utf8_size(text: str) -> int:
-    """Return the bytes of a text in UTF-8.
-
-    Raises
-    ------
-    XMLRefused
-        It holds half of a surrogate pair, which has no UTF-8.
-    """
+    """Return the number of bytes of a text in UTF-8; raise XMLRefused for half of a surrogate pair."""
     try:
         return len(text.encode())
     except UnicodeEncodeError as error:
@@ -107,7 +89,7 @@ def utf8_size(text: str) -> int:
 
 
 def without_forbidden(text: str) -> str:
-    r"""Return a text with U+FFFD in place of each character that XML 1.0 cannot hold, not even escaped.
+    r"""Replace by U+FFFD each character that XML 1.0 cannot contain, not even escaped.
 
     >>> without_forbidden("a\x00b") == "a\ufffdb"
     True
@@ -116,7 +98,7 @@ def without_forbidden(text: str) -> str:
 
 
 def escape_text(text: str) -> str:
-    """Return a text as the content of an element; reading gives it back character for character.
+    """Escape a text as the content of an element, so that parsing restores every character.
 
     >>> escape_text("1 < 2 & ]]>")
     '1 &lt; 2 &amp; ]]&gt;'

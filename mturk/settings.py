@@ -1,4 +1,4 @@
-"""The table ``[mturk]`` of a study file: what a HIT says, who may take it, and how long it stands."""
+"""The table ``[mturk]`` of a study file: the text of a HIT, who may take it, and how long it is listed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Hours = Annotated[float, Field(gt=0, le=24 * 365)]
 
 
 class Qualification(TomlTable):
-    """A requirement of the study's own, on a qualification type that the endpoint knows."""
+    """A requirement on a qualification type of the endpoint."""
 
     id: Annotated[str, StringConstraints(pattern=r"^[A-Z0-9]{1,64}$")]
     comparator: Comparator

@@ -1,4 +1,4 @@
-"""Whom to approve, and approving them: asked for together, done by the platform afterwards, and seen to be done."""
+"""Approval: which submissions to approve, and waiting until the platform has approved them."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def sort_out(
     also: Collection[str] = (),
     except_for: Collection[str] = (),
 ) -> ReviewQueue[SubmissionRecord]:
-    """Decide whom to approve: whose answers are complete here, whatever code they entered.
+    """Sort a session's submissions for approval: complete answers are approved, whatever code was entered.
 
-    Whom the analysis leaves out is paid all the same. Who is to be looked at by a person is neither
-    approved nor rejected.
+    Annotators who are excluded from the analysis are paid all the same. Submissions that a person must look at are
+    neither approved nor rejected.
 
     Parameters
     ----------
     collected : SessionReconciliation
-        A session's two lists.
+        A session's submissions and visits.
     decided : mapping
         Our visit -> what reviewers decided about it.
     also, except_for : collection of str
@@ -60,15 +60,10 @@ def approve_all(
     records: Iterable[SubmissionRecord],
     progress: Callable[[int], None] | None = None,
 ) -> tuple[int, tuple[str, ...]]:
-    """Approve submissions and wait until the platform has done it.
+    """Approve submissions and wait until the platform has done so; repeating it pays nobody twice.
 
-    Asking twice pays once: the platform ignores a repeat, and only those that still wait are asked for.
-    ``progress`` is told how many are approved, as often as the platform is looked at.
-
-    Returns
-    -------
-    int, tuple of str
-        How many were approved, and the ids of those that still wait.
+    ``progress`` gets the number approved so far. Returns how many were approved, and the ids of those that still
+    wait.
     """
     ids = [record.submission_id for record in records]
     study_id, key = prolific_study.need_study(session), f"approve, session {session}"
@@ -89,7 +84,7 @@ def approve_all(
 
 
 def _approval(prolific_study: ProlificStudy, key: str, submission_ids: Sequence[str]) -> PlatformCall:
-    """Return the call that asks for approvals; whether it took effect shows in who still waits."""
+    """Return the call that requests approvals; the submissions' statuses show whether it took effect."""
 
     def send(entry: JournalEntry) -> CallReply:
         try:

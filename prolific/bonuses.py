@@ -1,7 +1,7 @@
-"""Bonuses on Prolific: set up together, which costs nothing and tells the price, then paid together by one call.
+"""Bonuses on Prolific: a batch is set up, which shows its cost, and then paid by one call.
 
-The platform pays everybody again when that call is repeated. So it is never sent again by itself; where no answer
-came, the platform is looked at, and what cannot be seen there is left to a person.
+Repeating that call would pay everybody again, so it is never repeated automatically. If it gets no response, the
+bonuses are looked up on the platform; if that does not settle it, a person decides.
 """
 
 from __future__ import annotations
@@ -63,15 +63,15 @@ class ProlificBonusPayer(BonusPayer):
                 yield BonusPayment(entry=entry, amounts={line["name"]: major(line["amount"]) for line in lines})
 
     def groups(self, bonuses: Iterable[Bonus]) -> Iterator[Sequence[Bonus]]:
-        """Yield the bonuses of each session, which are paid as a batch."""
+        """Yield the bonuses of each session, which make one batch."""
         ordered = sorted(bonuses, key=lambda bonus: bonus.session)
         for _, group in groupby(ordered, key=lambda bonus: bonus.session):
             yield tuple(group)
 
     def set_up(self, group: Sequence[Bonus]) -> BonusBatch:
-        """Set bonuses of one session up and return what they cost; nothing is paid.
+        """Set up a batch of one session's bonuses and return its cost; nothing is paid.
 
-        A set-up that got no answer is made again: what is not paid costs nothing.
+        A set-up that got no response is repeated, since an unpaid batch costs nothing.
         """
         study_id = self.prolific_study.need_study(group[0].session)
         amounts: Counter[str] = Counter()
@@ -88,7 +88,7 @@ class ProlificBonusPayer(BonusPayer):
         return BonusBatch(**self.calls.execute_call(call))
 
     def payment_call(self, group: Sequence[Bonus]) -> PlatformCall:
-        """Return the call that pays a session's bonuses: sent once, and looked for where no answer came."""
+        """Return the call that pays a session's bonuses."""
         batch = self.set_up(group)
         request = {
             "batch_id": batch.batch_id,
@@ -101,19 +101,19 @@ class ProlificBonusPayer(BonusPayer):
         return self._call(f"{PAY}{batch.batch_id}", request, total=batch.total, polls=MOST_POLLS)
 
     def settle(self, settlement: Settlement | None) -> None:
-        """Settle payments that got no answer: by looking at the platform, else by what a person saw there.
+        """Settle payments that got no response by the bonuses on the platform, else by what a person saw there.
 
         Raises
         ------
         UnknownOutcome
-            If the platform does not show it all and no person looked.
+            If the platform does not show all bonuses and no ``settlement`` is given.
         """
         for payment in self.in_doubt():
             entry = payment.entry
             self.calls.resolve_call(self._call(entry.key, json.loads(entry.request), settlement=settlement), entry)
 
     def count_unseen(self, entry: JournalEntry, polls: int = MOST_POLLS) -> int:
-        """Look until the platform shows all bonuses of a payment, for a while; return how many it does not show."""
+        """Return how many bonuses of a payment the platform does not show after up to ``polls`` looks."""
         request = json.loads(entry.request)
         amounts: Counter[str] = Counter()
         for line in request["bonuses"]:
@@ -144,7 +144,7 @@ class ProlificBonusPayer(BonusPayer):
         polls: int = 1,
         settlement: Settlement | None = None,
     ) -> PlatformCall:
-        """Return the call that pays a batch: sent once, looked for where no answer came, never sent again by itself."""
+        """Return the call that pays a batch: sent once; if it gets no response, the bonuses are looked up."""
 
         def send() -> Content:
             self.platform.payments.pay_bonuses(request["batch_id"])
@@ -172,20 +172,14 @@ class ProlificBonusPayer(BonusPayer):
 
 
 def read_bonuses(path: Path, collected: Sequence[SessionReconciliation]) -> list[Bonus]:
-    """Read a list of bonuses.
+    """Read a CSV file of bonuses with the columns recipient, amount (major units, such as 1.50) and reason.
 
-    Parameters
-    ----------
-    path : Path
-        CSV with the columns recipient (a submission or a participant of the study), amount (major units,
-        such as 1.50) and reason.
-    collected : sequence of SessionReconciliation
-        The sessions' submissions.
+    A recipient is a submission or a participant of the study, whose submissions are in ``collected``.
 
     Raises
     ------
     StudyError
-        One line a mistake.
+        With one line for each mistake.
     """
     found, problems = [], []
     for row in read_bonus_rows(path, recipient="recipient"):
@@ -199,7 +193,7 @@ def read_bonuses(path: Path, collected: Sequence[SessionReconciliation]) -> list
 
 
 def completion_bonuses(prolific_study: ProlificStudy, collected: Sequence[SessionReconciliation]) -> list[Bonus]:
-    """Return the bonuses of those who were paid for every session, a share of all their rewards.
+    """Return the completion bonuses: a share of all rewards, for those who were paid for every session.
 
     Raises
     ------
@@ -243,12 +237,12 @@ def bonuses_of_reviewers(prolific_study: ProlificStudy, collected: Sequence[Sess
 
 
 def check_bonuses(bonuses: Iterable[Bonus], *, cap: Decimal, currency: str) -> None:
-    """Refuse amounts that are probably mistakes, and the same bonus twice in one list.
+    """Refuse amounts above the cap, and the same bonus twice in one list.
 
     Raises
     ------
     StudyError
-        One line a mistake.
+        With one line for each mistake.
     """
     problems, seen = [], set()
     for one in bonuses:

@@ -1,4 +1,4 @@
-"""Bring both lists together: verify who could not be verified, free the places of those who left, compare."""
+"""Collecting: verify participants, free abandoned places, and compare the platform's submissions with our visits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GROUP_CHUNK = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionReconciliation:
-    """Both lists of a session side by side, after what can be put right by itself was."""
+    """A session's submissions on the platform, our visits, and their differences."""
 
     session: int
     study_id: str
@@ -36,11 +36,11 @@ class SessionReconciliation:
     excluded: int = 0  # participants put into the family's group now
 
     def visit(self, submission_id: str) -> PersonVisit | None:
-        """Return our visit of a submission."""
+        """Return our visit for a submission of the platform."""
         return next((visit for visit in self.visits if visit.external_id == submission_id), None)
 
     def decided(self, decisions: Mapping[str, VisitDecisions]) -> Iterator[tuple[str, VisitDecisions]]:
-        """Yield the platform's submissions that reviewers decided on, by the decisions on our visits."""
+        """Yield the platform's submissions that reviewers decided on, with the decisions on our visits."""
         listed = {record.submission_id for record in self.records}
         for visit in self.visits:
             if visit.external_id in listed and visit.submission_id in decisions:
@@ -48,7 +48,7 @@ class SessionReconciliation:
 
 
 def collect(prolific_study: ProlificStudy, session: int) -> SessionReconciliation:
-    """Bring a session up to date with the platform; safe to repeat, and changes nothing there but the group."""
+    """Update a session from the platform; idempotent. On the platform only the family's group changes."""
     study_id = prolific_study.need_study(session)
     records = tuple(prolific_study.platform.submissions.of_study(study_id))
     now = prolific_study.clock()
@@ -67,7 +67,7 @@ def collect(prolific_study: ProlificStudy, session: int) -> SessionReconciliatio
 
 
 def look_at_all(prolific_study: ProlificStudy) -> list[SessionReconciliation]:
-    """Compare both lists of all sessions that were created, of which there must be one, and change nothing."""
+    """Compare submissions and visits of all created sessions without changing anything; the first must exist."""
     prolific_study.need_study(1)
     return [
         _compared(prolific_study, session, tuple(prolific_study.platform.submissions.of_study(study_id)))
@@ -105,7 +105,7 @@ def _compared(
 
 
 def _verify(prolific_study: ProlificStudy, study_id: str, session: int) -> tuple[int, int]:
-    """Verify those who came while the platform could not be asked; answers of a false claim do not count."""
+    """Verify visitors who were admitted unverified; answers of a false claim do not count."""
     verified = refuted = 0
     store = prolific_study.store
     for visit in list(store.visits.of_people(SOURCE)):
@@ -124,7 +124,7 @@ def _verify(prolific_study: ProlificStudy, study_id: str, session: int) -> tuple
 
 
 def _exclude(prolific_study: ProlificStudy, records: tuple[SubmissionRecord, ...]) -> int:
-    """Put everybody who came into the family's group, also those who left without a code."""
+    """Add all participants to the family's group, including those who left without a code."""
     workspace_id = prolific_study.platform.workspace_of(prolific_study.table.project)
     groups = [
         group

@@ -1,4 +1,4 @@
-"""Where participants return with the completion code of their outcome."""
+"""The URL to which participants return with the completion code of their outcome."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def session_codes(store: Store, session: int) -> Mapping[str, str]:
 
 
 def completion_base(access: Access | None) -> str:
-    """Return where codes are handed in: Prolific's page, or that of an emulator on this machine."""
+    """Return the URL of the page that takes codes: Prolific's, or that of an emulator on this machine."""
     return f"{access.base_url}/submissions/complete" if access is not None and access.local else COMPLETE
 
 
 def completion_address(code: str, base: str = COMPLETE) -> str:
-    """Return where the browser goes when a visit has ended.
+    """Return the URL to which the browser is redirected at the end of a visit.
 
     >>> completion_address("C7QK2M9Z")
     'https://app.prolific.com/submissions/complete?cc=C7QK2M9Z'

@@ -1,4 +1,4 @@
-"""The draft of a session on the platform: its groups, its body, and the study itself, each made once."""
+"""The draft of a session's study on the platform, and its participant groups; each is created once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from spa.platforms.idempotent_calls import Content
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Groups:
-    """Participant groups of a session: ids, ``None`` where there is none (yet)."""
+    """Ids of a session's participant groups; ``None`` where a group does not exist."""
 
     family: str | None = None  # everybody who came to a study of the family
     done: str | None = None  # who completed this session
@@ -49,12 +49,12 @@ def done_group(prolific_study: ProlificStudy, session: int) -> str:
 
 
 def find_groups(prolific_study: ProlificStudy, workspace_id: str, session: int) -> Groups:
-    """Look the groups of a session up; those that do not exist yet are ``None``.
+    """Look up the groups of a session.
 
     Raises
     ------
     ProlificError
-        If the study file names a group that does not exist, or a name stands for two.
+        If the study file names a group that does not exist, or two groups have the same name.
     """
     known = list(prolific_study.platform.audience.groups(workspace_id))
     last = prolific_study.offer.sessions
@@ -68,7 +68,7 @@ def find_groups(prolific_study: ProlificStudy, workspace_id: str, session: int) 
 
 
 def make_groups(prolific_study: ProlificStudy, workspace_id: str, session: int) -> Groups:
-    """Look the groups of a session up, and make those that do not exist yet, once."""
+    """Look up the groups of a session and create those that do not exist yet."""
     found = find_groups(prolific_study, workspace_id, session)
     if session > 1 and found.before is None:
         raise ProlificError(
@@ -89,7 +89,7 @@ def make_groups(prolific_study: ProlificStudy, workspace_id: str, session: int) 
 def make_filters(
     prolific_study: ProlificStudy, workspace_id: str, groups: Groups, session: int
 ) -> list[dict[str, Any]]:
-    """Resolve the study's filters by name and add those of groups and earlier studies."""
+    """Return the study's filters, resolved by name, with those by group and by earlier study."""
     table = prolific_study.table
     filters = resolve(requirements_of(table), prolific_study.platform.audience.filters(workspace_id))
     allowed = [*groups.only, *([groups.before] if groups.before is not None else [])]
@@ -110,7 +110,7 @@ def make_filters(
 def make_body(
     prolific_study: ProlificStudy, *, address: str, filters: list[dict[str, Any]], groups: Groups, session: int
 ) -> dict[str, Any]:
-    """Put the body of a session's study together."""
+    """Return the body of a session's study."""
     return study_body(
         prolific_study.offer,
         prolific_study.table,
@@ -125,17 +125,12 @@ def make_body(
 
 
 def make_draft(prolific_study: ProlificStudy, body: Mapping[str, Any], session: int) -> tuple[StudyRecord, bool]:
-    """Create a session's draft once, or bring the draft that there is up to the study file.
-
-    Returns
-    -------
-    StudyRecord, bool
-        The study, and whether it was changed or made now.
+    """Create a session's draft, or update it from the study file; also return whether anything changed.
 
     Raises
     ------
     ProlificError
-        If the study is published and the study file now says something else.
+        If the study is published and the study file has changed since.
     """
     name = prolific_study.internal_name(session)
     digest = body_digest(body)
@@ -178,7 +173,7 @@ def study_digest(prolific_study: ProlificStudy, session: int, facts: Content) ->
 
 
 def find_study(prolific_study: ProlificStudy, internal_name: str) -> StudyRecord | None:
-    """Look for a study by its private name.
+    """Find a study by its internal name.
 
     Raises
     ------
@@ -197,7 +192,7 @@ def find_study(prolific_study: ProlificStudy, internal_name: str) -> StudyRecord
 
 
 def body_digest(body: Mapping[str, Any]) -> str:
-    """Return what two equal bodies have in common."""
+    """Return a digest of a body."""
     return sha256(json.dumps(dict(body), sort_keys=True).encode()).hexdigest()
 
 

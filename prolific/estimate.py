@@ -1,4 +1,4 @@
-"""What a study will cost, before anything is spent: by the platform's own calculator, or offline and said to be so."""
+"""The estimated cost of a study, by the platform's calculator or, marked as such, offline."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from prolific.api.client import Prolific
-from prolific.api.money import cents, json_amount, money
+from prolific.api.money import amount_text, cents, money
 from prolific.api.problems import ProlificError
 from prolific.api.records import PayRates, WorkspaceBalance
 from prolific.offer import SessionOffer
@@ -22,10 +22,7 @@ OFFLINE_RATES = {  # an hour, of 2026; the platform's own rates are asked for wh
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyCostEstimate:
-    """What all sessions of a study cost, of a live study its first wave; amounts in cents.
-
-    Totals are ``None`` where fees are not known.
-    """
+    """Estimated cost of all sessions, or of a live study's first wave; in cents, ``None`` where fees are not known."""
 
     currency: str
     rewards: int
@@ -60,13 +57,24 @@ def make_estimate(
     why_offline: str | None,
     now: float,
 ) -> StudyCostEstimate:
-    """Estimate what a study costs, by the platform where there is a ``client``; ``now`` is in seconds since 1970.
+    """Estimate the cost of a study, by the platform's calculator where there is a ``client``.
 
-    ``workspace_id`` is the one that pays, where it could be asked for; ``why_offline`` says why nobody was asked.
+    ``workspace_id`` is the workspace that pays, ``why_offline`` why the platform was not asked, and ``now`` in seconds
+    since 1970.
     """
     rewards = offer.reward * offer.places * offer.sessions
     most_rewards = offer.reward * offer.most * offer.sessions
-    total, most_total, balance, rates, problem = _ask(offer, client, workspace_id)
+    total = most_total = balance = rates = problem = None
+    if client is not None:
+        try:
+            total = client.studies.calculate_cost(offer.reward, offer.places) * offer.sessions
+            live = offer.most > offer.places
+            most_total = client.studies.calculate_cost(offer.reward, offer.most) * offer.sessions if live else total
+            if workspace_id is not None:
+                balance = client.payments.balance(workspace_id)
+                rates = client.payments.pay_rates(workspace_id, offer.currency)
+        except ProlificError as error:
+            problem = str(error)
     from_platform = total is not None
     if total is None and table.fee_percent is not None:
         total, most_total = (round(one * (1 + table.fee_percent / 100)) for one in (rewards, most_rewards))
@@ -81,7 +89,7 @@ def make_estimate(
         why_offline=None if from_platform else (why_offline or problem or "there is no token"),
         completion_bonus=bonus,
         completion_bonus_total=None if total is None else round(total * bonus / rewards),
-        screened_out=offer.sessions * sum(_paid_out(code) for code in _codes(table)),
+        screened_out=offer.sessions * _screen_out_rewards(table),
         hourly=offer.hourly,
         rates=rates or OFFLINE_RATES.get(offer.currency),
         rates_from_platform=rates is not None,
@@ -107,7 +115,7 @@ def estimate_facts(estimate: StudyCostEstimate) -> dict[str, Any]:
     }
     return {
         "currency": estimate.currency,
-        **{name: None if amount is None else json_amount(amount) for name, amount in amounts.items()},
+        **{name: None if amount is None else amount_text(amount) for name, amount in amounts.items()},
         "balance_currency": None if estimate.balance is None else estimate.balance.currency,
         "from_platform": estimate.from_platform,
         "why_offline": estimate.why_offline,
@@ -124,7 +132,7 @@ def auto_approval(submitted_at: float) -> datetime.date:
 
 
 def estimate_lines(estimate: StudyCostEstimate, offer: SessionOffer) -> list[str]:
-    """Return an estimate as a person reads it."""
+    """Return an estimate as lines of text."""
     say = estimate.currency
     sessions = f" x {offer.sessions} sessions" if offer.sessions > 1 else ""
     lines = [
@@ -162,12 +170,10 @@ def estimate_lines(estimate: StudyCostEstimate, offer: SessionOffer) -> list[str
     return lines
 
 
-def _codes(table: ProlificTable) -> list[OutcomeCode]:
-    return [getattr(table.codes, outcome) for outcome in OutcomeCodes.model_fields]
-
-
-def _paid_out(code: OutcomeCode) -> int:
-    return 0 if code.reward is None or code.slots is None else cents(code.reward) * code.slots
+def _screen_out_rewards(table: ProlificTable) -> int:
+    """Return the maximum paid to those screened out in a session, in cents."""
+    codes: list[OutcomeCode] = [getattr(table.codes, outcome) for outcome in OutcomeCodes.model_fields]
+    return sum(cents(code.reward) * code.slots for code in codes if code.reward is not None and code.slots is not None)
 
 
 def _hourly_line(estimate: StudyCostEstimate, offer: SessionOffer) -> str:
@@ -180,26 +186,3 @@ def _hourly_line(estimate: StudyCostEstimate, offer: SessionOffer) -> str:
         f"{line}; minimum {money(rates.minimum, estimate.currency)}, recommended "
         f"{money(rates.recommended, estimate.currency)} ({whence})"
     )
-
-
-def _ask(
-    offer: SessionOffer, client: Prolific | None, workspace_id: str | None
-) -> tuple[int | None, int | None, WorkspaceBalance | None, PayRates | None, str | None]:
-    """Ask the platform for all that it knows; what it does not tell is ``None``."""
-    if client is None:
-        return None, None, None, None, None
-    problem = None
-    total: int | None = None
-    most: int | None = None
-    balance: WorkspaceBalance | None = None
-    rates: PayRates | None = None
-    try:
-        total = client.studies.calculate_cost(offer.reward, offer.places) * offer.sessions
-        live = offer.most > offer.places
-        most = client.studies.calculate_cost(offer.reward, offer.most) * offer.sessions if live else total
-        if workspace_id is not None:
-            balance = client.payments.balance(workspace_id)
-            rates = client.payments.pay_rates(workspace_id, offer.currency)
-    except ProlificError as error:
-        problem = str(error)
-    return total, most, balance, rates, problem

@@ -1,7 +1,7 @@
 """Idempotent calls to Prolific, on the journal of one study's store.
 
-The platform recognises no repeats: a call that got no answer is made again only once looking has shown that it had
-no effect.
+The platform does not recognise repeats: a call that got no response is repeated only once looking at the platform has
+shown that it had no effect.
 """
 
 from __future__ import annotations
@@ -20,18 +20,13 @@ KIND = "prolific"
 
 
 class UnknownOutcome(ProlificError):
-    """Looking at the platform does not show whether a call took effect; a person must say."""
+    """The platform does not show whether a call took effect; a person must decide."""
 
 
 class IdempotentProlificCalls(IdempotentCalls):
     """Makes calls of one study so that each takes effect once.
 
-    Parameters
-    ----------
-    scope : str
-        The study's key.
-    visible_after : float
-        Seconds after which a call that got no answer shows its effect, if it has one.
+    ``scope`` is the study's key; the effect of a call that got no response shows after ``visible_after`` seconds.
     """
 
     def __init__(
@@ -49,7 +44,7 @@ class IdempotentProlificCalls(IdempotentCalls):
         self.visible_after = visible_after
 
     def done(self, key: str) -> Content | None:
-        """Return what is known of a call that took effect; ``None`` where none is known to have."""
+        """Return the facts of a call that took effect; ``None`` where none is known to have."""
         return self.find_done(self.scope, key)
 
     def entries(self, key: str | None = None) -> tuple[JournalEntry, ...]:
@@ -57,13 +52,13 @@ class IdempotentProlificCalls(IdempotentCalls):
         return self.journal.calls(KIND, self.scope, key)
 
     def acknowledge(self, key: str, facts: Content) -> None:
-        """Close earlier calls whose effect was seen on the platform."""
+        """Mark interrupted calls as done whose effect was seen on the platform."""
         for call in self.entries(key):
             if call.outcome == STARTED:
                 self.journal.finish(call, DONE, **facts)
 
     def record(self, key: str, request: Any, **facts: Any) -> None:
-        """Write down a call that was made and took effect."""
+        """Record a call that took effect."""
         self.journal.finish(self.journal.begin(KIND, self.scope, key, _json(request)), DONE, **facts)
 
     def new_call(
@@ -80,17 +75,17 @@ class IdempotentProlificCalls(IdempotentCalls):
         Parameters
         ----------
         key : str
-            What the call is for; the same purpose has the same key.
+            Names the purpose of the call.
         request : JSON value
-            What is sent, for the journal.
+            The request, for the journal.
         send : callable
-            Makes the call and returns facts worth keeping.
+            Makes the call and returns facts to keep.
         find : callable
-            Looks for the effect of an earlier call: its facts, or ``None`` where it certainly has none. It raises
+            Returns the facts of an earlier call's effect, or ``None`` where it certainly had none. It raises
             :class:`UnknownOutcome` where it cannot determine that.
         state_decides : bool
-            Whether the state of the platform, seen at once, says what is done, and not earlier calls: what was
-            undone there may be wanted again.
+            Whether the current state of the platform, not the journal, says what is done: what was undone there may
+            be done again.
         """
         return PlatformCall(
             scope=self.scope,

@@ -17,12 +17,12 @@ LONGEST = 4000  # characters
 
 
 def send_message(prolific_study: ProlificStudy, session: int, participant_ids: Sequence[str], body: str) -> int:
-    """Write to participants; who was written the same before is left out. Returns how many were written to.
+    """Send a message to participants who have not received the same before; return how many these were.
 
     Raises
     ------
     UnknownOutcome
-        If an earlier run was interrupted and the platform does not show whether the message went out.
+        If an earlier run was interrupted and the platform does not show whether the message was sent.
     """
     text = body.strip()
     if not 0 < len(text) <= LONGEST:
@@ -48,7 +48,7 @@ def send_message(prolific_study: ProlificStudy, session: int, participant_ids: S
 
 
 def ask_return(prolific_study: ProlificStudy, record: SubmissionRecord, reason: str) -> bool:
-    """Ask a participant to return a submission, once; returns whether it was asked now."""
+    """Ask a participant to return a submission, once; return whether this call asked."""
     if record.return_requested or record.status == RETURNED:
         return False
     calls, key = prolific_study.idempotent_calls, f"ask return {prolific_study.store.keyed(record.submission_id)}"

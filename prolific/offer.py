@@ -1,4 +1,4 @@
-"""What a study offers on Prolific, with every default filled in: places, minutes, reward in cents."""
+"""What a study offers on Prolific: places, minutes and reward, with every default filled in."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SessionOffer:
 
     @property
     def hourly(self) -> float:
-        """Return the pay an hour, in cents, of somebody who takes as long as estimated."""
+        """Return the hourly pay, in cents, for the estimated duration."""
         return self.reward * 60 / self.minutes
 
 
@@ -50,7 +50,7 @@ def offer_of(study: Study, table: ProlificTable, *, file: str) -> SessionOffer:
     Raises
     ------
     StudyError
-        If reward or minutes stand nowhere, or the time limit cannot be.
+        If reward or minutes are missing, or the time limit is too long.
     """
     problems = []
     pay = table.reward or study.people.pay

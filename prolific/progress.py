@@ -1,4 +1,4 @@
-"""How a study stands, here and on the platform, and the next wave of a live study, while pairs are undecided."""
+"""Progress of a study on the platform and in the store, and the next wave of a live study."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ from prolific.prolific_study import ProlificStudy
 from prolific.publishing import move_study
 from prolific.study_ids import SOURCE
 from spa.journal import STARTED, JournalEntry
-from spa.live import LiveState
-from spa.platforms.collecting import standing_here
+from spa.platforms.collecting import visit_state
 from spa.platforms.idempotent_calls import DONE, Content, PlatformCall
-from spa.platforms.waves import Wave, check_live, next_wave, people_state
+from spa.platforms.waves import Recruitment, check_live, next_wave, people_state
 
 SESSION = 1  # the only one of a live study
 AT_WORK = frozenset({RESERVED, ACTIVE, "PROCESSING"})
@@ -28,36 +27,22 @@ KEY = "open places up to "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recruitment:
-    """Where a live study stands on the platform; costs in cents, with fees."""
+class StudyRecruitment(Recruitment):
+    """The recruitment of a live study on the platform; costs in cents, with fees."""
 
     study: StudyRecord
-    state: LiveState | None
-    wave: Wave
-    completed: int
-    at_work: int
     cost: int  # of the wave
     so_far: int  # of the places that are open
     at_most: int
 
     @property
-    def free(self) -> int:
-        """How many open places nobody has taken."""
-        return max(0, self.study.places - self.completed - self.at_work)
-
-    @property
     def closed(self) -> bool:
-        """Whether free places wait for the study to be started again: they were returned after it was full."""
+        """Whether places were returned after the study was full, so that it must be started again to fill them."""
         return self.study.status == "AWAITING REVIEW" and self.free > 0 and self.wave.reason == "under way"
 
-    @property
-    def over(self) -> bool:
-        """Whether nothing is left to wait for: nobody else is needed or may come, and nobody is at work."""
-        return self.wave.reason in ("enough", "most") and not self.at_work
 
-
-def look(prolific_study: ProlificStudy) -> Recruitment:
-    """Collect what came and return where the study stands; opens nothing.
+def update_recruitment(prolific_study: ProlificStudy) -> StudyRecruitment:
+    """Collect submissions and return the state of a live study; opens no places.
 
     Raises
     ------
@@ -85,49 +70,55 @@ def look(prolific_study: ProlificStudy) -> Recruitment:
         completed=completed,
         at_work=at_work,
     )
-    return Recruitment(
-        study=study,
-        state=state,
-        wave=wave,
+    return StudyRecruitment(
+        places=study.places,
         completed=completed,
         at_work=at_work,
+        free=max(0, study.places - completed - at_work),
+        state=state,
+        wave=wave,
+        study=study,
         cost=studies.calculate_cost(study.reward, wave.places) if wave.places else 0,
         so_far=studies.calculate_cost(study.reward, study.places),
         at_most=studies.calculate_cost(study.reward, most),
     )
 
 
-def open_wave(prolific_study: ProlificStudy, found: Recruitment) -> int:
-    """Open the next wave, or let people take places that were returned; returns how many places are open more.
+def open_wave(prolific_study: ProlificStudy, recruitment: StudyRecruitment) -> int:
+    """Open the next wave, or restart the study so that returned places are taken; return how many places were added.
 
     Raises
     ------
     ProlificError
         If the study was paused or stopped by hand, or the platform refuses, as with too little money.
     """
-    if not (found.wave.places or found.closed):
+    if not (recruitment.wave.places or recruitment.closed):
         return 0
-    if _stopped_by_hand(prolific_study, found.study):
+    if _stopped_by_hand(prolific_study, recruitment.study):
         raise ProlificError(
             f"{prolific_study.file}: the study was paused or stopped while pairs were undecided, so that no wave is "
             "opened; resume it with `spa prolific stop --resume` or on Prolific, or leave it closed"
         )
-    if found.closed:
+    if recruitment.closed:
         move_study(prolific_study, SESSION, "START")
         return 0
-    places, assignments = found.study.places + found.wave.places, len(prolific_study.store.assignments)
+    places, assignments = recruitment.study.places + recruitment.wave.places, len(prolific_study.store.assignments)
     if assignments < places:
         raise ProlificError(
             f"{prolific_study.store.name}: expected {places} assignments for so many places, got {assignments}; "
             f"run `spa build` with --annotators {prolific_study.offer.most}"
         )
     prolific_study.idempotent_calls.execute_call(_opening(prolific_study, places))
-    return found.wave.places
+    return recruitment.wave.places
 
 
-def close(prolific_study: ProlificStudy, found: Recruitment) -> bool:
-    """Stop recruitment where nobody else is needed and places are free; returns whether it was stopped now."""
-    if found.wave.reason != "enough" or not found.free or found.study.status not in ("ACTIVE", "PAUSED"):
+def close(prolific_study: ProlificStudy, recruitment: StudyRecruitment) -> bool:
+    """Stop recruitment if nobody else is needed and places are free; return whether this call stopped it."""
+    if (
+        recruitment.wave.reason != "enough"
+        or not recruitment.free
+        or recruitment.study.status not in ("ACTIVE", "PAUSED")
+    ):
         return False
     move_study(prolific_study, SESSION, "STOP")
     return True
@@ -142,7 +133,7 @@ def _stopped_by_hand(prolific_study: ProlificStudy, study: StudyRecord) -> bool:
 
 
 def _opening(prolific_study: ProlificStudy, places: int) -> PlatformCall:
-    """Return the call that raises the places of the study to a number; sent again it opens none."""
+    """Return the call that raises the places of the study to a number; idempotent."""
     study_id, studies = prolific_study.need_study(SESSION), prolific_study.platform.studies
     body = {"total_available_places": places}
 
@@ -158,7 +149,7 @@ def _opening(prolific_study: ProlificStudy, places: int) -> PlatformCall:
 
 
 def _resolve_interrupted(prolific_study: ProlificStudy) -> None:
-    """Find out what became of waves whose opening was interrupted."""
+    """Resolve interrupted calls that opened waves."""
     calls = prolific_study.idempotent_calls
     for entry in calls.entries():
         if entry.outcome == STARTED and entry.key.startswith(KEY):
@@ -168,7 +159,7 @@ def _resolve_interrupted(prolific_study: ProlificStudy) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionStatus:
-    """How a session stands; money in cents, times in minutes."""
+    """The progress of a session; money in cents, times in minutes."""
 
     session: int
     study_id: str
@@ -183,7 +174,7 @@ class SessionStatus:
 
 
 def session_status_of(prolific_study: ProlificStudy, session: int) -> SessionStatus:
-    """Look at a session on the platform and in the store."""
+    """Return the progress of a session on the platform and in the store."""
     study_id = prolific_study.need_study(session)
     record = prolific_study.platform.studies.fetch(study_id)
     submissions = list(prolific_study.platform.submissions.of_study(study_id))
@@ -191,7 +182,7 @@ def session_status_of(prolific_study: ProlificStudy, session: int) -> SessionSta
     extra = 0
     for visit in prolific_study.store.visits.of_people(SOURCE):
         if visit.session == session:
-            visits[standing_here(visit)] += 1
+            visits[visit_state(visit)] += 1
             extra += visit.extra
     done = [one for one in submissions if one.status in PAID or one.status == AWAITING_REVIEW]
     took = [one.seconds / 60 for one in done if one.seconds]

@@ -1,4 +1,4 @@
-"""What the commands work on: a study with its store, its table [prolific] and, where there is a token, the platform."""
+"""A study opened for the commands: its store, its table [prolific] and, with a token, the platform."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prolific.api.access import Access, NoToken, find_access
-from prolific.api.client import Prolific, connect
+from prolific.api.client import Prolific
 from prolific.api.problems import ProlificError
 from prolific.idempotent_calls import IdempotentProlificCalls
 from prolific.offer import SessionOffer, offer_of
 from prolific.settings import ProlificTable, read_table
 from prolific.study_ids import SOURCE, study_of
-from spa.commands.options import StudyLocation
+from spa.commands.options import StudyLocation, announce
 from spa.commands.workspace import Workspace, open_workspace
 from spa.errors import StudyError
 from spa.responses.run_lock import exclusive_run
@@ -46,7 +46,7 @@ class ProlificStudy:
 
     @property
     def poll_seconds(self) -> float:
-        """Return how long to wait between two looks at what the platform does with a delay."""
+        """Return the seconds between two looks at something that the platform does with a delay."""
         return 0.2 if self.access is not None and self.access.local else 3.0
 
     @property
@@ -56,13 +56,13 @@ class ProlificStudy:
 
     @property
     def platform(self) -> Prolific:
-        """Return the client; without a token there is none."""
+        """Return the client, or raise without a token."""
         if self.client is None:
             raise NoToken
         return self.client
 
     def internal_name(self, session: int = 1) -> str:
-        """Return the private name of a session's study, by which it is found again."""
+        """Return the internal name of a session's study, by which it is found on the platform."""
         return f"{self.workspace.study.id}-{self.key}-{session}"
 
     def study_id(self, session: int = 1) -> str | None:
@@ -79,7 +79,7 @@ class ProlificStudy:
         return found
 
     def survey_address(self, public_url: str | None) -> str:
-        """Return where people reach the survey server: ``public_url``, else the study file's."""
+        """Return the public URL of the survey server: ``public_url``, else the study file's."""
         address = public_url or self.table.public_url
         if address is None:
             raise StudyError(f"{self.file}: expected --public-url or [prolific] public_url, got neither")
@@ -91,7 +91,7 @@ class ProlificStudy:
             raise StudyError(f"{self.file}: [people] sessions is {self.offer.sessions}, got --session {session}")
 
     def created(self) -> dict[int, str]:
-        """Return the sessions that are on the platform, with the ids of their studies."""
+        """Return the sessions created on the platform, with the ids of their studies."""
         found = {session: self.study_id(session) for session in range(1, self.offer.sessions + 1)}
         return {session: study_id for session, study_id in found.items() if study_id is not None}
 
@@ -102,20 +102,10 @@ def open_prolific_study(
     *,
     alone: bool = False,
     offline: bool = False,
-    announce: Callable[[str], None] = lambda line: None,
 ) -> Iterator[ProlificStudy]:
-    """Open a study for the commands of this bridge.
+    """Open a study for the commands.
 
-    Parameters
-    ----------
-    location : StudyLocation
-        Study file, store and address of the API.
-    alone : bool
-        Whether no other command may change something on the platform meanwhile.
-    offline : bool
-        Whether a missing token is no error.
-    announce : callable
-        Gets a line about each long wait.
+    ``alone`` keeps other commands from changing the platform meanwhile; ``offline`` accepts a missing token.
 
     Raises
     ------
@@ -135,7 +125,7 @@ def open_prolific_study(
                 raise
         if alone:
             stack.enter_context(exclusive_run(workspace.store.name, SOURCE, workspace.store.reading, what="bridge"))
-        client = None if access is None else stack.enter_context(connect(access))
+        client = None if access is None else stack.enter_context(Prolific(access))
         key = store_key(workspace.store)
         visible_after = 0.0 if access is not None and access.local else VISIBLE_AFTER_SECONDS
         idempotent_calls = IdempotentProlificCalls(
@@ -156,5 +146,5 @@ def open_prolific_study(
 
 
 def store_key(store: Store) -> str:
-    """Return the key of a store's study on the platform: another store of the same study has another."""
+    """Return the key of a store's study on the platform; each store of a study has its own."""
     return hashlib.sha256(f"prolific {store.meta('secret')}".encode()).hexdigest()[:8]

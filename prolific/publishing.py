@@ -1,4 +1,4 @@
-"""From draft to published, once, and seen to be so."""
+"""Publishing a draft, and pausing, resuming and stopping a published study."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ MOST_POLLS = 90
 
 
 def check_ready(prolific_study: ProlificStudy, prospect: SessionPlan, session: int, despite: tuple[str, ...]) -> None:
-    """Refuse to publish what is not ready, but for the lines whose names are in ``despite``, which the user accepts.
+    """Refuse to publish a study with problems, except in the lines of the checklist named by ``despite``.
 
     Raises
     ------
     ProlificError
-        One line a problem.
+        With one line for each problem.
     """
     names = {line.name for line in prospect.lines}
     unknown = [name for name in despite if name not in names]
@@ -47,12 +47,12 @@ def check_ready(prolific_study: ProlificStudy, prospect: SessionPlan, session: i
 
 
 def publish_study(prolific_study: ProlificStudy, session: int) -> StudyRecord:
-    """Publish a draft and wait until the platform has done it; what is published already stays as it is.
+    """Publish a draft and wait until the platform has done so; a published study is left as it is.
 
     Raises
     ------
     ProlificError
-        If the platform refuses, as with too little money; the draft then stays.
+        If the platform refuses, for example because the balance is too low; the draft remains.
     """
     study = move_study(prolific_study, session, "PUBLISH")
     study = wait_until_published(prolific_study, study.study_id)
@@ -65,7 +65,7 @@ def publish_study(prolific_study: ProlificStudy, session: int) -> StudyRecord:
 
 
 def move_study(prolific_study: ProlificStudy, session: int, action: Transition) -> StudyRecord:
-    """Publish, pause, resume or stop a study, unless its state on the platform says that this is done."""
+    """Publish, pause, resume or stop a study, unless its state on the platform shows that this is done."""
     study_id, key = prolific_study.need_study(session), f"{action}, session {session}"
     studies, calls = prolific_study.platform.studies, prolific_study.idempotent_calls
     request = {"study_id": study_id, "action": action}
@@ -102,7 +102,7 @@ def _achieved(action: Transition, study: StudyRecord) -> bool:
 
 
 def wait_until_published(prolific_study: ProlificStudy, study_id: str) -> StudyRecord:
-    """Look at a study until the platform has finished publishing it."""
+    """Wait until the platform has finished publishing a study."""
     for number in range(MOST_POLLS):
         if number == 1:
             prolific_study.idempotent_calls.announce("Prolific is publishing it; waiting")

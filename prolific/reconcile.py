@@ -1,4 +1,4 @@
-"""Prolific's submissions in the words that all platforms share, what to do about each difference, and places freed."""
+"""Prolific's submissions in the terms of all platforms, remedies for differences, and releasing abandoned places."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from prolific.api.records import (
     SubmissionRecord,
 )
 from prolific.study_ids import SOURCE
-from spa.platforms.collecting import Kind, PlatformSubmission, Standing
+from spa.platforms.collecting import Kind, PlatformSubmission, SubmissionState
 from spa.responses.outcomes import RETURNED as GAVE_BACK
 from spa.responses.outcomes import TIMED_OUT as LATE
 from spa.responses.store import Store
 
-STANDINGS: Mapping[str, Standing] = {
+STATES: Mapping[str, SubmissionState] = {
     **dict.fromkeys(KNOWN, "processing"),
     **dict.fromkeys(PAID, "paid"),
     RESERVED: "at_work",
@@ -60,27 +60,25 @@ REMEDIES: Mapping[Kind, str] = {
     "unknown_status": "a status that this version does not know: look at it on Prolific; neither approved nor rejected "
     "from here",
 }
+REASONS = {RETURNED: GAVE_BACK, TIMED_OUT: LATE, REJECTED: "rejected", SCREENED_OUT: "screened_out"}
 
 
 def platform_submission(record: SubmissionRecord) -> PlatformSubmission:
-    """Return a submission in the words that all platforms share."""
+    """Return a submission in the terms that all platforms share."""
     return PlatformSubmission(
         submission_id=record.submission_id,
         person=record.participant_id,
         status=record.status,
-        standing=STANDINGS.get(record.status, "unknown"),
+        state=STATES.get(record.status, "unknown"),
         code=None if record.code in NO_CODES else record.code,
     )
 
 
-REASONS = {RETURNED: GAVE_BACK, TIMED_OUT: LATE, REJECTED: "rejected", SCREENED_OUT: "screened_out"}
-
-
 def release_gone(store: Store, record: SubmissionRecord, *, now: float) -> bool:
-    """Give up the place of somebody who is gone by the platform's word, and return whether one became free.
+    """Release the place of a participant who has left according to the platform; return whether one became free.
 
-    Answers stay. Who gave the visit back after answering took the answers back: they are kept as extra
-    and left out of the analysis. Who was late and has answered keeps the place.
+    Answers are kept. Those of a participant who returned the submission after answering are withdrawn: kept as extra
+    and left out of the analysis. A participant who answered late keeps the place.
     """
     reason = REASONS.get(record.status)
     visit = None if reason is None else store.visits.find(SOURCE, record.submission_id)

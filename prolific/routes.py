@@ -1,8 +1,7 @@
-"""The platform adapter: participants come in at ``/prolific`` and leave with the code of their outcome.
+"""The platform adapter: participants arrive at ``/prolific`` and leave with the code of their outcome.
 
-Addresses are not trusted. The platform is asked whether the submission is this participant's in this
-study; while it cannot be asked, people are let in and what they answer is marked unverified until
-``spa prolific collect`` has asked.
+URLs are not trusted: the platform is asked whether the submission is this participant's in this study. While it
+cannot be asked, participants are admitted and marked unverified until ``spa prolific collect`` has asked.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response
 
 from prolific.api.access import IDENTIFIER, Access, NoToken, find_access
-from prolific.api.client import connect
+from prolific.api.client import Prolific
 from prolific.api.records import REJECTED, RETURNED, TIMED_OUT
 from prolific.completion_url import completion_address, completion_base, session_codes
 from prolific.offer import SessionOffer, offer_of
@@ -52,7 +51,7 @@ def mount(app: FastAPI, context: SurveyContext) -> None:
 
 
 def mount_with(app: FastAPI, context: SurveyContext, environment: Mapping[str, str]) -> None:
-    """Add the routes with the token and the address of an environment."""
+    """Add the routes with the token and the API's address from an environment."""
     raw = context.study.bridges["prolific"]
     if not raw:
         return
@@ -64,7 +63,7 @@ def mount_with(app: FastAPI, context: SurveyContext, environment: Mapping[str, s
         log.warning("%s Until then nobody who comes from Prolific is verified.", error)
     client = None
     if access is not None:
-        client = context.resources.enter_context(connect(access, timeout=SECONDS, tries=TRIES))
+        client = context.resources.enter_context(Prolific(access, timeout=SECONDS, tries=TRIES))
     adapter = ProlificAdapter(
         context=context,
         asking=SubmissionVerifier(client, context.clock),
@@ -93,7 +92,7 @@ class ProlificAdapter:
     key: str
 
     def enter(self, request: Request) -> Response:
-        """Let a participant in whom the platform knows, and whom it may not know while it cannot be asked."""
+        """Admit a participant whom the platform confirms, or whom it cannot be asked about at the moment."""
         given = {name: request.query_params.get(name) for name in PLACEHOLDERS}
         if not any(given.values()):
             return self.context.notice("unknown", HTTPStatus.OK)  # the bare address, as the platform tries it out
@@ -113,7 +112,7 @@ class ProlificAdapter:
         return JSONResponse({"status": "ok", "verifies": self.asking.client is not None})
 
     def leave(self, visit: PersonVisit, outcome: Outcome) -> Response:
-        """Send the browser back to the platform with the code of the outcome, which is on disk."""
+        """Redirect the browser to the platform with the code of the outcome."""
         if visit.external_id is not None and last_found(self.context.store, visit.external_id) == UNVERIFIED:
             self._verify_again(visit)
         return self.context.redirect(
@@ -121,7 +120,7 @@ class ProlificAdapter:
         )
 
     def _refusal(self, claim: ProlificUrlParameters) -> Response | None:
-        """Ask the platform, unless it has vouched for this claim before, and say what keeps the visitor out."""
+        """Ask the platform, unless it confirmed this claim before; return the response to who is not admitted."""
         store = self.context.store
         if last_found(store, claim.submission_id, store.person_id(SOURCE, claim.person)) == VERIFIED:
             return None

@@ -1,4 +1,4 @@
-"""From names to filters: the platform's ids can change, so they are looked up when they are needed."""
+"""Participant filters by name: the platform's ids can change, so they are looked up when needed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STUDIES_BLOCKED = "previous_studies_blocklist"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParticipantRequirement:
-    """One property that participants must have, in names."""
+    """One property that participants must have, by its name on the platform."""
 
     place: str  # in the study file
     names: tuple[str, ...]  # titles or ids that it may have on the platform
@@ -37,12 +37,12 @@ class ParticipantRequirement:
 
 
 def requirements_of(table: ProlificTable) -> tuple[ParticipantRequirement, ...]:
-    """Return what the study file asks of participants, in its order."""
+    """Return the study file's requirements on participants, in its order."""
     return (*_from_screeners(table.screeners), *_from_filters(table))
 
 
 def resolve(requirements: Sequence[ParticipantRequirement], known: Sequence[ParticipantFilter]) -> list[dict[str, Any]]:
-    """Turn names into the platform's filters, as a study's body has them; ``known`` are those offered to the workspace.
+    """Return the platform's filters for requirements, as a study's body has them; ``known`` are all that it offers.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def resolve(requirements: Sequence[ParticipantRequirement], known: Sequence[Part
 
 
 def group_filter(filter_id: str, group_ids: Sequence[str]) -> dict[str, Any]:
-    """Return the filter that lets only people of groups in, or keeps them out."""
+    """Return a filter that admits or excludes the members of groups."""
     return {"filter_id": filter_id, "selected_values": list(group_ids)}
 
 

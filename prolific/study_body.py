@@ -1,4 +1,4 @@
-"""The body of a study as the platform wants it."""
+"""The body of the request that creates a study."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def study_body(
     done_group: str | None = None,
     people_groups: Sequence[PeopleGroup] = (),
 ) -> dict[str, Any]:
-    """Put together what creates a study.
+    """Return the body of the request that creates a study.
 
     Parameters
     ----------
     offer, table
         What the study file says.
     internal_name : str
-        The key by which the study is found again; stands in the metadata too.
+        The name by which the study is found on the platform; also in its metadata.
     address : str
         Public address of the survey server.
     codes : mapping
@@ -50,7 +50,7 @@ def study_body(
     filters : sequence of mappings
         Resolved filters, with those of groups.
     groups : sequence of str
-        Ids of participant groups that everybody who came is put into, whatever their outcome.
+        Ids of participant groups that everybody is added to, whatever their outcome.
     done_group : str, optional
         Id of the participant group of those who completed this session.
     people_groups : sequence of PeopleGroup
@@ -91,7 +91,7 @@ def study_body(
 
 
 def entry_url(public_url: str, group: PeopleGroup | None = None) -> str:
-    """Return where participants come in, with the three placeholders that the platform fills.
+    """Return the URL at which participants arrive, with the three placeholders that the platform fills.
 
     >>> entry_url("https://example.org/").partition("?")[0]
     'https://example.org/prolific'

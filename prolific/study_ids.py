@@ -1,4 +1,4 @@
-"""Which studies on the platform belong to a store, as its journal says."""
+"""The ids of a store's studies on the platform, by its journal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SOURCE = "prolific"  # of visits, in the store
 
 
 def create_key(session: int) -> str:
-    """Return the purpose of the call that creates a session's study."""
+    """Return the journal's key of the call that creates a session's study."""
     return f"create study, session {session}"
 
 
@@ -21,6 +21,6 @@ def study_of(journal: Journal, key: str, session: int) -> str | None:
 
 
 def session_of(journal: Journal, key: str, study_id: str, sessions: int) -> int | None:
-    """Return the session that a study of the platform is; ``None`` where the store did not create it."""
+    """Return the session of a study on the platform; ``None`` where this store did not create it."""
     numbers = range(1, sessions + 1)
     return next((number for number in numbers if study_of(journal, key, number) == study_id), None)

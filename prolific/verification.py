@@ -1,4 +1,4 @@
-"""Whether a visitor is who the address says: the platform is asked, and what it said is on record."""
+"""Verifying with the platform that a visitor is the participant whom the URL names, and recording its reply."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LEFT_ALONE_SECONDS = 15.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProlificUrlParameters:
-    """What an address says: this person, in this study, by this submission."""
+    """The participant, study and submission that a URL names."""
 
     person: str
     study_id: str
@@ -34,7 +34,7 @@ class ProlificUrlParameters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What the platform says of a claim."""
+    """The platform's reply about a URL's parameters."""
 
     found: Found
     reason: str = ""
@@ -42,7 +42,7 @@ class Verdict:
 
 
 class SubmissionVerifier:
-    """Asks the platform, and after a failure leaves it alone for a while: a visitor is not kept waiting for it."""
+    """Verifies visitors, and after a failure stops asking for a while, so that visitors need not wait."""
 
     def __init__(self, client: Prolific | None, clock: Callable[[], float]) -> None:
         self.client = client
@@ -50,7 +50,7 @@ class SubmissionVerifier:
         self._again_at = float("-inf")
 
     def ask(self, claim: ProlificUrlParameters) -> Verdict:
-        """Ask whether a claim is true, unless the platform failed to say a moment ago."""
+        """Ask whether a claim is true, unless the platform failed to reply a moment ago."""
         if self._clock() < self._again_at:
             return Verdict(found=UNVERIFIED, reason="Prolific did not answer a moment ago")
         verdict = ask(self.client, claim)
@@ -60,10 +60,7 @@ class SubmissionVerifier:
 
 
 def ask(client: Prolific | None, claim: ProlificUrlParameters) -> Verdict:
-    """Ask the platform whether a claim is true.
-
-    "unverified" stands for not knowing: the platform could not be asked, and is to be asked again.
-    """
+    """Ask the platform whether a claim is true; "unverified" if it cannot be asked at the moment."""
     if client is None:
         return Verdict(found=UNVERIFIED, reason="there is no token")
     try:
@@ -82,7 +79,7 @@ def ask(client: Prolific | None, claim: ProlificUrlParameters) -> Verdict:
 
 
 def note(store: Store, claim: ProlificUrlParameters, verdict: Verdict) -> None:
-    """Put on record what the platform said, without names; it is on disk when this returns."""
+    """Record the platform's reply in the journal, without personal ids."""
     claimed = json.dumps({"annotator_id": store.person_id(SOURCE, claim.person), "study_id": claim.study_id})
     with store.transaction() as connection:
         call = begin(connection, KIND, store.keyed(claim.submission_id), VERIFY, claimed)
@@ -90,9 +87,9 @@ def note(store: Store, claim: ProlificUrlParameters, verdict: Verdict) -> None:
 
 
 def last_found(store: Store, submission_id: str, annotator_id: str | None = None) -> Found | None:
-    """Return what is known of a submission (and of this annotator's claim to it); ``None`` where nobody came.
+    """Return what was found for a submission (by this annotator); ``None`` where nobody claimed it.
 
-    What was once verified stays so: the platform's submission does not change hands.
+    A verified claim stays verified, since a submission never changes its participant.
     """
     found: Found | None = None
     for call in Journal(store).calls(KIND, store.keyed(submission_id), VERIFY):

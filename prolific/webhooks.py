@@ -1,7 +1,7 @@
-"""Webhooks: the platform tells of submissions as they change. They shorten delays; looking at the platform decides.
+"""Webhooks: the platform's notifications that a submission changed, which free abandoned places sooner.
 
-An event is verified over the bytes as they arrived, put on record once, and only makes us look: what the
-platform then says of the submission is what counts.
+The signature of an event is verified over its raw bytes, and the event is recorded once. It only makes us fetch the
+submission, whose status on the platform is what counts.
 """
 
 from __future__ import annotations
@@ -31,6 +31,14 @@ from spa.server.form_posts import read_body
 from spa.server.survey_context import SurveyContext
 
 WINDOW_SECONDS = 300.0
+log = logging.getLogger("uvicorn.error")
+KIND = "prolific event"  # in the journal; scope "event", key is the event's id
+SCOPE = "event"
+LARGEST = 100_000  # bytes
+LONGEST_ID = 200
+ASK_AGAIN_SECONDS = 60.0
+SUBMISSION_CHANGED = "submission.status.change"
+EVENTS = (SUBMISSION_CHANGED, "study.status.change")
 
 
 def signature(secret: str, timestamp: str, body: bytes) -> str:
@@ -61,15 +69,6 @@ def is_recent(timestamp: str, now: float) -> bool:
     return any(abs(now - value) <= WINDOW_SECONDS for value in (seconds, seconds / 1000))
 
 
-log = logging.getLogger("uvicorn.error")
-KIND = "prolific event"  # in the journal; scope "event", key is the event's id
-SCOPE = "event"
-LARGEST = 100_000  # bytes
-LONGEST_ID = 200
-ASK_AGAIN_SECONDS = 60.0
-SUBMISSION_CHANGED = "submission.status.change"
-
-
 async def raw_body(request: Request) -> bytes:
     """Return the bytes of a request, up to a limit."""
     body = await read_body(request, LARGEST)
@@ -82,7 +81,7 @@ Raw = Annotated[bytes, Depends(raw_body)]
 
 
 class WebhookReceiver:
-    """The route of webhooks. The signing secret is asked of the platform and kept in memory only."""
+    """The route that receives webhooks; the signing secret is fetched from the platform and kept in memory only."""
 
     def __init__(self, context: SurveyContext, client: Prolific | None, project: str) -> None:
         self._context = context
@@ -98,7 +97,7 @@ class WebhookReceiver:
         app.add_api_route(f"{ENTRY_PATH}/hooks", self.take, methods=["POST"], response_model=None)
 
     def take(self, request: Request, body: Raw) -> Response:
-        """Take an event once; a repeat is acknowledged and changes nothing."""
+        """Process an event once; a repeat is acknowledged and changes nothing."""
         self._check(request, body)
         event_id = request.headers.get("x-event-id", "")
         if not 0 < len(event_id) <= LONGEST_ID or not event_id.isascii():
@@ -124,7 +123,7 @@ class WebhookReceiver:
             raise HTTPException(HTTPStatus.FORBIDDEN)
 
     def _ask_secrets(self) -> None:
-        """Ask the platform for the signing secret, at most once a minute, whoever knocks."""
+        """Fetch the signing secret from the platform, at most once a minute however many requests come."""
         if self._client is None:
             raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE)
         with self._one:
@@ -140,13 +139,13 @@ class WebhookReceiver:
                 raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE) from error
 
     def _without_names(self, body: bytes) -> str:
-        """Return what is kept of an event: that it came, and of what; nobody's id."""
+        """Return what is recorded of an event, without personal ids."""
         event = fields_of(body)
         facts = {"event_type": event.get("event_type"), "status": event.get("status")}
         return json.dumps({**facts, "resource": self._context.store.keyed(str(event.get("resource_id", "")))})
 
     def _act(self, body: bytes) -> str:
-        """Look at the submission that an event names, and say what came of it."""
+        """Fetch the submission that an event names, release its place if it is abandoned, and return the outcome."""
         event = fields_of(body)
         if event.get("event_type") != SUBMISSION_CHANGED:
             return "noted"
@@ -161,11 +160,8 @@ class WebhookReceiver:
         return "released" if release_gone(self._context.store, record, now=self._context.clock()) else "noted"
 
 
-EVENTS = (SUBMISSION_CHANGED, "study.status.change")
-
-
 def hook_address(public_url: str) -> str:
-    """Return where the survey server takes webhooks.
+    """Return the URL at which the survey server receives webhooks.
 
     >>> hook_address("https://survey.example.org/")
     'https://survey.example.org/prolific/hooks'
@@ -174,10 +170,10 @@ def hook_address(public_url: str) -> str:
 
 
 def subscribe(prolific_study: ProlificStudy, public_url: str, *, new_secret: bool = False) -> tuple[Subscription, ...]:
-    """Have the survey server told of submissions and studies.
+    """Subscribe the survey server to events of submissions and studies.
 
-    A signing secret is made only where the workspace has none, or where it is asked for: a new one
-    replaces the old for all subscriptions of the workspace.
+    A signing secret is created only if the workspace has none, or on request: it replaces the old one for all
+    subscriptions of the workspace.
     """
     workspace_id = prolific_study.platform.workspace_of(prolific_study.table.project)
     if new_secret or not prolific_study.platform.hooks.secrets(workspace_id):
@@ -198,7 +194,7 @@ def subscribe(prolific_study: ProlificStudy, public_url: str, *, new_secret: boo
 
 
 def unsubscribe(prolific_study: ProlificStudy, public_url: str) -> int:
-    """End the subscriptions of the survey server and return how many these were."""
+    """End the subscriptions of the survey server and return their number."""
     workspace_id = prolific_study.platform.workspace_of(prolific_study.table.project)
     address = hook_address(public_url)
     own = [one for one in prolific_study.platform.hooks.subscriptions(workspace_id) if one.target_url == address]
@@ -214,12 +210,12 @@ def _subscribe(prolific_study: ProlificStudy, workspace_id: str, event: str, add
 
 
 def _confirmed(prolific_study: ProlificStudy, one: Subscription) -> bool:
-    """Return whether a subscription was confirmed by this store: the platform does not say."""
+    """Return whether this store confirmed a subscription, which the platform does not show."""
     facts = prolific_study.idempotent_calls.done(f"subscribe {one.event_type} {one.target_url}")
     return facts is not None and facts.get("subscription_id") == one.subscription_id and one.enabled
 
 
 def check_address(public_url: str) -> None:
-    """Refuse an address that the platform could not reach."""
+    """Refuse a URL that the platform could not reach."""
     if not public_url.startswith(("https://", "http://127.0.0.1", "http://localhost")):
         raise ProlificError(f"webhooks: expected a public https address, got {public_url}")

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 
 def is_loopback_host(host: str) -> bool:
-    """Say whether a host is this machine.
+    """Return whether a host is this machine.
 
     >>> [is_loopback_host(host) for host in ("localhost", "127.0.0.1", "::1", "127.0.0.1.example.org", "")]
     [True, True, True, False, False]
@@ -19,7 +19,7 @@ def is_loopback_host(host: str) -> bool:
 
 
 def is_loopback(url: str) -> bool:
-    """Say whether a URL leads to this machine.
+    """Return whether a URL leads to this machine.
 
     >>> is_loopback("http://127.0.0.1:8000/v1"), is_loopback("https://localhost.example.org/v1")
     (True, False)

@@ -1,4 +1,4 @@
-"""The ``spa`` script: finds commands by entry point and tells a user's mistake in one line.
+"""The ``spa`` script: finds commands by entry point and reports a user's mistake in one line.
 
 Commands are loaded only when they are asked for, so that ``spa --help`` stays quick; a
 command module imports what is heavy inside its functions.

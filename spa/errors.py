@@ -1,4 +1,4 @@
-"""The errors that a user can cause, each told in one line a mistake."""
+"""The errors that a user can cause, each reported in one line per mistake."""
 
 from __future__ import annotations
 

@@ -18,12 +18,8 @@ from spa.errors import ResponseError, SpaError, StudyError, shortened
 def written_whole(path: Path, *, private: bool = False, error_type: type[SpaError] = ResponseError) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; what was written there replaces ``path`` in one step.
 
-    A ``private`` file is there already when its path is yielded, and nobody's but its owner's.
-
-    Raises
-    ------
-    SpaError
-        Of ``error_type``, if the folder cannot be written to.
+    A ``private`` file is there already when its path is yielded, and nobody's but its owner's. Raise ``error_type`` if
+    the folder cannot be written to.
     """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
@@ -50,10 +46,7 @@ def write_text(path: Path, text: str, *, private: bool = False) -> None:
 def read_toml(path: Path) -> dict[str, Any]:
     """Read a TOML file.
 
-    Raises
-    ------
-    StudyError
-        If it cannot be read, or is no TOML in UTF-8.
+    Raise StudyError if it cannot be read, or is no TOML in UTF-8.
     """
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))

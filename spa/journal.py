@@ -106,7 +106,7 @@ class Journal:
             yield row.scope, row.outcome, cast(dict[str, Any], json.loads(row.facts))
 
     def unfinished(self, kind: str) -> tuple[JournalEntry, ...]:
-        """Return the calls of which nobody knows whether they took effect."""
+        """Return the calls whose outcome is unknown."""
         with self._store.reading() as connection:
             found = connection.execute(_select().where(journal.c.kind == kind, journal.c.outcome == STARTED))
             return tuple(_call(row) for row in found)
@@ -163,10 +163,7 @@ def ended(call: JournalEntry, outcome: str, *, response: str | None, facts: Mapp
 def keep(connection: Connection, done: JournalEntry) -> None:
     """Write down a call that has ended, once.
 
-    Raises
-    ------
-    ResponseError
-        If the call was never begun, or has an outcome already.
+    Raise ResponseError if the call was never begun, or has an outcome already.
     """
     changed = _FINISH.rows(
         connection,

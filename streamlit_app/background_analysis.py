@@ -1,7 +1,7 @@
-"""A process of its own that reads and analyses while the server starts; each part is there once it is known.
+"""A separate process that reads and analyses while the server starts; each part is sent once it is known.
 
-What it says of is one state of the store. Whoever asks for another state, or for a part that it could not work out,
-gets nothing and works it out itself: nothing shown is ever older than the store.
+Its results belong to one state of the store. Whoever asks for another state, or for a part that failed, gets ``None``
+and computes it: nothing shown is ever older than the store.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from streamlit_app.options import DashboardOptions, from_environment, to_environ
 
 Part = Literal["analysed", "profiles", "calls", "answers", "sections"]
 EXPLORATION: Final = "exploration"  # worked out where it is asked for, and then alone
-STATE = "state"  # said first: what the store held before it was read
+STATE = "state"  # sent first: what the store held before it was read
 
 
 class BackgroundAnalysis:
@@ -34,7 +34,7 @@ class BackgroundAnalysis:
         threading.Thread(target=self._collect, args=(source,), daemon=True).start()
 
     def take(self, part: Part | Literal["exploration"], state: str) -> Any:
-        """Return a part that was worked out of a state, waiting for it; ``None`` where it is not to be had."""
+        """Wait for a part and return it; ``None`` if it belongs to another state of the store, or failed."""
         with self._changed:
             self._changed.wait_for(lambda: self._ended or STATE in self._found)
             if self._found.get(STATE) != state:
@@ -43,7 +43,7 @@ class BackgroundAnalysis:
             return self._found.get(part)
 
     def has(self, part: str) -> bool:
-        """Return whether a part need not be waited for: it is there, or is not to be had."""
+        """Return whether a part need not be waited for: it is there, or failed."""
         with self._changed:
             return self._ended or part in self._found
 
@@ -53,7 +53,10 @@ class BackgroundAnalysis:
             self._changed.wait_for(lambda: self._ended)
 
     def _collect(self, source: BinaryIO) -> None:
-        with source, suppress(EOFError, pickle.UnpicklingError):  # it has ended, or was ended amid a word
+        with (
+            source,
+            suppress(EOFError, pickle.UnpicklingError),
+        ):  # the process has ended, perhaps in the middle of a part
             while True:
                 part, value = pickle.load(source)
                 with self._changed:
@@ -65,7 +68,7 @@ class BackgroundAnalysis:
 
 
 def begin(options: DashboardOptions, *asked: str) -> BackgroundAnalysis:
-    """Start the other process, for what the first pages show or for the exploration of texts, where that is asked."""
+    """Start the other process: for what the first pages show or, with ``EXPLORATION``, for the exploration of texts."""
     command = [sys.executable, "-P", "-m", "streamlit_app.background_analysis", *asked]
     environment = {**os.environ, **to_environment(options)}
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=environment)
@@ -75,7 +78,7 @@ def begin(options: DashboardOptions, *asked: str) -> BackgroundAnalysis:
     return BackgroundAnalysis(process.stdout)  # type: ignore[arg-type]  # a pipe of bytes
 
 
-def work(options: DashboardOptions, say: Callable[[str, object], None], *asked: str) -> None:
+def work(options: DashboardOptions, send: Callable[[str, object], None], *asked: str) -> None:
     """Work out what the first pages show, in the order in which they show it, or the exploration of texts."""
     from spa.commands.workspace import open_workspace
     from streamlit_app import findings
@@ -84,34 +87,34 @@ def work(options: DashboardOptions, say: Callable[[str, object], None], *asked: 
         workspace = None
         if options.study is not None:
             workspace = closing.enter_context(open_workspace(options.path, options.store, read_only=True))
-        say(STATE, findings.state_of_source(options, workspace))
+        send(STATE, findings.state_of_source(options, workspace))
         found = findings.read_source(options, workspace)
         analysed = findings.analyse_answers(found)
         if EXPLORATION in asked:
-            say(EXPLORATION, findings.explore_texts(analysed, options))
+            send(EXPLORATION, findings.explore_texts(analysed, options))
             return
-        say("analysed", analysed)
+        send("analysed", analysed)
         from analysis.monitoring.annotator_profiles import annotator_profiles
 
-        say("profiles", annotator_profiles(found.tables, found.reading))
-        say("calls", findings.count_calls(workspace))
-        say("answers", found)
+        send("profiles", annotator_profiles(found.tables, found.reading))
+        send("calls", findings.count_calls(workspace))
+        send("answers", found)
         shown = "preferences" if analysed.results.preferences else "ratings"
-        say("sections", {name: findings.write_section(analysed, name) for name in ("answer", shown)})
+        send("sections", {name: findings.write_section(analysed, name) for name in ("answer", shown)})
 
 
 def main() -> None:
-    """Say each part on standard output, pickled, for the process that started this one."""
+    """Write each part to standard output, pickled, for the process that started this one."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends the dashboard and this, without a word
     out, sys.stdout = sys.stdout.buffer, sys.stderr  # whatever else prints does not come between
 
-    def say(part: str, value: object) -> None:
+    def send(part: str, value: object) -> None:
         out.write(pickle.dumps((part, value), protocol=pickle.HIGHEST_PROTOCOL))
         out.flush()
 
     try:
-        with suppress(SpaError):  # nothing is handed in yet, or a file is broken: told where it is looked at
-            work(from_environment(), say, *sys.argv[1:])
+        with suppress(SpaError):  # nothing is handed in yet, or a file is broken: reported where it is looked at
+            work(from_environment(), send, *sys.argv[1:])
     except BrokenPipeError:  # the dashboard was stopped meanwhile
         os._exit(1)
 

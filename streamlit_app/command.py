@@ -64,12 +64,13 @@ def dashboard(
     With a --host other than this machine, the link contains an access token.
     """
     import secrets
+    from importlib.util import find_spec
 
     from spa.errors import SpaError, how_to_install
     from streamlit_app.background_analysis import begin
     from streamlit_app.options import LOOPBACK, DashboardOptions
 
-    if not _installed():
+    if find_spec("streamlit") is None:
         raise SpaError(f"spa dashboard needs the package streamlit: {how_to_install('dashboard')}")
     reviewers = tuple(dict.fromkeys(name.strip() for name in reviewers))
     if "" in reviewers:
@@ -100,9 +101,9 @@ def dashboard(
         with Store.open(store or default_store(study)) as opened, opened.transaction() as connection:
             let_decide(connection, 2 if two else 1)
     background = begin(options)  # before anything is loaded here, so that both processes load at the same time
-    from streamlit_app.serving import DashboardAddress, serve
+    from streamlit_app.serving import serve
 
-    serve(options, DashboardAddress(host=host, port=port, browser=browser), background)
+    serve(options, background, host=host, port=port, browser=browser)
 
 
 def _split(text: str) -> tuple[str, str]:
@@ -110,9 +111,3 @@ def _split(text: str) -> tuple[str, str]:
     if not (old and equals and new):
         raise click.UsageError(f"--map: expected OLD=NEW, got {text!r}")
     return old, new
-
-
-def _installed() -> bool:
-    from importlib.util import find_spec
-
-    return find_spec("streamlit") is not None

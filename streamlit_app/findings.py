@@ -40,7 +40,7 @@ class Analysed:
 
 
 def state_of_source(options: DashboardOptions, workspace: Workspace | None) -> str:
-    """Return what there is now, as a text that changes with it; of tables the times of their files."""
+    """Return a version string of what is shown; of tables it is made of the times of their files."""
     if workspace is None:
         from streamlit_app.table_files import table_files
 

@@ -60,7 +60,7 @@ _started: list[Started] = []  # one, of the process that serves
 
 
 def start(started: Started) -> None:
-    """Take over what the command has opened and begun."""
+    """Keep what the command has opened and begun, for the pages."""
     _started[:] = [started]
 
 
@@ -95,7 +95,7 @@ def admits(token: str) -> bool:
 
 
 def state() -> str:
-    """Return what there is now, as a text that changes with it."""
+    """Return a version string of what is shown; see :func:`spa.responses.status.state_of`."""
     return findings.state_of_source(options(), _started[0].workspace)
 
 
@@ -232,8 +232,8 @@ def _writing() -> Iterator[Store]:
 
 
 @st.cache_data(show_spinner=False, max_entries=200)
-def under_bounds(state: str, taus: Sequence[Decimal | None]) -> list[SweepRow]:
-    """Return the tests of preferences under other bounds on the sum of two directions."""
+def preference_tests_by_tau(state: str, taus: Sequence[Decimal | None]) -> list[SweepRow]:
+    """Return the tests of preferences under other maxima of P(x>y) + P(y>x)."""
     from analysis.preference_checks.filtering import consistency_sweep
 
     found = answers(state)

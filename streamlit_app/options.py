@@ -7,6 +7,8 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 VARIABLE = "SPA_DASHBOARD"  # holds the options as JSON; what is worked out ahead is another process
 
@@ -54,7 +56,4 @@ def from_environment() -> DashboardOptions:
     >>> from_environment().study
     'study.toml'
     """
-    given = json.loads(os.environ[VARIABLE])
-    listed = {name: tuple(given[name]) for name in ("llms", "reviewers")}
-    renamed = tuple((theirs, ours) for theirs, ours in given["renamed"])
-    return DashboardOptions(**{**given, **listed, "renamed": renamed})
+    return TypeAdapter(DashboardOptions).validate_json(os.environ[VARIABLE])

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from analysis.monitoring.annotator_profiles import AnnotatorProfile
-from spa.responses.decisions import VisitDecisions
+from spa.responses.decisions import Action, VisitDecisions
 from spa.responses.outcomes import COMPLETED
 from spa.responses.two_reviewers import Review
 from spa.responses.visits import PersonVisit
@@ -21,6 +21,15 @@ DECIDED: tuple[Decided, ...] = get_args(Decided)
 CHOSEN = "submission"  # in the address, and in the session
 UNCONFIRMED = "submitted, not confirmed by the platform"
 NOBODY = VisitDecisions(submission_id="")
+
+
+def action_words(action: Action) -> str:
+    """Return a decision as its button says it.
+
+    >>> action_words("exclude"), action_words("propose_rejection")
+    ('leave out', 'propose rejection')
+    """
+    return {"exclude": "leave out", "include": "keep in"}.get(action, action.replace("_", " "))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +63,7 @@ class ReviewEntry:
     def decided(self) -> str:
         """What was decided so far, in words."""
         standing = self.standing
-        words = [standing.payment.action.replace("_", " ")] if standing.payment else []
+        words = [action_words(standing.payment.action)] if standing.payment else []
         words += ["left out"] if standing.exclusion else ["kept"] if standing.inclusion else []
         words += ["in conflict"] if self.conflicts else []
         words += [f"bonus {bonus.amount}" for bonus in standing.bonuses]
@@ -90,7 +99,7 @@ def address(visit: PersonVisit) -> str:
 
 
 def matches(entry: ReviewEntry, *, status: str, decided: Decided, only_flagged: bool, source: str) -> bool:
-    """Tell whether an entry passes the filters; "all" lets everything pass."""
+    """Return whether an entry passes the filters; "all" lets everything pass."""
     standing = entry.standing
     passes: dict[Decided, bool] = {
         "all": True,

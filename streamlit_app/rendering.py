@@ -41,7 +41,7 @@ def without_empty(rows: Sequence[Mapping[str, object]]) -> list[dict[str, object
 
 
 def link_to(title: str, text: str, icon: str | None = None) -> None:
-    """Show text that leads to a page, whose title stands behind it, in the same session."""
+    """Show text that links to a page, and the page's title behind it, in the same session."""
     st.page_link(st.session_state[PAGES_KEY][title], label=f"{plain(text)} :blue[{title}]", icon=icon)
 
 

@@ -1,11 +1,10 @@
-"""The server of the dashboard, and the word that it is there."""
+"""The server of the dashboard, and the message that says where it is."""
 
 from __future__ import annotations
 
 import threading
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from importlib import import_module
 from pathlib import Path
@@ -30,22 +29,11 @@ POLICY = (  # Streamlit puts styles into its pages; a submission's form has a st
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DashboardAddress:
-    """Where the dashboard is, and whether to open it in this machine's browser."""
+def serve(options: DashboardOptions, background: BackgroundAnalysis, *, host: str, port: int, browser: bool) -> None:
+    """Serve until interrupted; the link is printed once it leads somewhere.
 
-    host: str
-    port: int
-    browser: bool
-
-
-def serve(options: DashboardOptions, place: DashboardAddress, background: BackgroundAnalysis) -> None:
-    """Serve until interrupted; the link is told once it leads somewhere.
-
-    Raises
-    ------
-    SpaError
-        If what is to be shown cannot be opened, or the address cannot be used: one line, before anything is served.
+    Raise SpaError if what is to be shown cannot be opened, or the address cannot be used: one line, before anything is
+    served.
     """
     with ExitStack() as closing:
         workspace: Workspace | None = None
@@ -57,11 +45,11 @@ def serve(options: DashboardOptions, place: DashboardAddress, background: Backgr
 
             names = ", ".join(path.name for path in table_files(Path(options.tables or "")).values())
             title = f"{names} in {options.tables}"
-        listener = closing.enter_context(listen(place.host, place.port))
+        listener = closing.enter_context(listen(host, port))
         port = listener.socket.getsockname()[1]
         from streamlit.web import bootstrap
 
-        settings = _settings(place.host, port)
+        settings = _settings(host, port)
         bootstrap.load_config_options({name.replace(".", "_"): value for name, value in settings.items()})
         from starlette.middleware import Middleware
         from streamlit.starlette import App
@@ -70,11 +58,17 @@ def serve(options: DashboardOptions, place: DashboardAddress, background: Backgr
 
         loading.start(loading.Started(options=options, workspace=workspace, background=background))
 
-        def once_there() -> None:
-            _tell(title, options, place, port)
+        def announce() -> None:
+            while not _answers(ANYWHERE.get(host, host), port):
+                time.sleep(BETWEEN)
+            link = f"http://{'localhost' if host in LOOPBACK else host}:{port}/"
+            link += f"?token={options.token}" if options.token else ""
+            click.echo(_greeting(title, link, options.reviewers))
+            if browser:
+                click.launch(link)
             _load(background)
 
-        threading.Thread(target=once_there, daemon=True).start()
+        threading.Thread(target=announce, daemon=True).start()
         app = App(
             Path(__file__).with_name("main.py"),
             routes=[submitted_form.ROUTE],
@@ -83,16 +77,9 @@ def serve(options: DashboardOptions, place: DashboardAddress, background: Backgr
         run(app, listener)
 
 
-def _tell(title: str, options: DashboardOptions, place: DashboardAddress, port: int) -> None:
-    while not _answers(ANYWHERE.get(place.host, place.host), port):
-        time.sleep(BETWEEN)
-    named = "localhost" if place.host in LOOPBACK else place.host
-    link = f"http://{named}:{port}/" + (f"?token={options.token}" if options.token else "")
-    who = " or ".join(options.reviewers)
-    may = f"{who} decides" if who else "read-only; --reviewer NAME lets you decide"
-    click.echo(f"{title}: {link}\n{may}. Ctrl-C stops the dashboard.")
-    if place.browser:
-        click.launch(link)
+def _greeting(title: str, link: str, reviewers: tuple[str, ...]) -> str:
+    decides = f"{' or '.join(reviewers)} decides" if reviewers else "read-only; --reviewer NAME lets you decide"
+    return f"{title}: {link}\n{decides}. Ctrl-C stops the dashboard."
 
 
 def _answers(host: str, port: int) -> bool:

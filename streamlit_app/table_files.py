@@ -14,10 +14,7 @@ SUFFIXES = ("csv", "parquet", "jsonl")
 def table_files(folder: Path) -> dict[str, Path]:
     """Return the tables of a folder by their kind.
 
-    Raises
-    ------
-    AnalysisError
-        If there is no table of answers, or one table stands there in two formats.
+    Raise AnalysisError if there is no table of answers, or one table stands there in two formats.
     """
     found: dict[str, Path] = {}
     for kind in KNOWN:

@@ -98,7 +98,7 @@ def _row(
         kappa_low=kappa.ci_low,
         kappa_high=kappa.ci_high,
         ac1=ac1.value,
-        ac1_low=ac1.ci_low,
+        ac1_low=None if ac1.ci_low is None else max(-1.0, ac1.ci_low),
         ac1_high=ac1.ci_high,
         adjudicated=statuses.count("adjudicated"),
         conflicts=statuses.count("conflict"),

@@ -31,6 +31,7 @@ class RawTable:
 
     place: str
     columns: tuple[str, ...]  # as the file names them
+    fractional: frozenset[str] = frozenset()  # renamed, stored as fractional numbers
     frame: pl.DataFrame
     first_row: int
     sha256: str | None
@@ -102,9 +103,11 @@ def _raw_table(
     coded: bool,
     first: int = 0,
 ) -> RawTable:
+    names = tidy_names(source.schema, mapping, str(path))
     return RawTable(
         place=str(path),
         columns=tuple(source.schema),
+        fractional=frozenset(names[old] for old, kind in source.schema.items() if kind.is_float()),
         frame=_tidy(source, str(path), mapping, known, coded=coded),
         first_row=first + (2 if path.suffix.lower() == ".csv" else 1),
         sha256=sha256,
@@ -115,6 +118,8 @@ def _raw_table(
 def _translated(path: Path) -> Iterator[tuple[str, str]]:
     """Check what kind of file it is, yield that and the hash, and say in one line why a file cannot be read."""
     suffix = path.suffix.lower()
+    if suffix not in SUFFIXES and not path.exists():
+        raise AnalysisError(f"{path}: cannot be read: No such file or directory")
     if suffix not in SUFFIXES:
         raise AnalysisError(f"{path}: expected a file ending in {', '.join(SUFFIXES)}, got {shortened(repr(suffix))}")
     try:

@@ -334,7 +334,9 @@ def _print(results: Results) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    console = Console()
+    from analysis.results.words import Names
+
+    console, names = Console(), Names(results)
     for title, text in results.headline.lines() if results.headline else ():
         console.print(Text.assemble((f"{title}: ", "bold"), text))
     claims = results.headline.claims if results.headline else ()
@@ -347,7 +349,8 @@ def _print(results: Results) -> None:
     for row in rankings[:RANKINGS_SHOWN]:
         order = " > ".join(" = ".join(place) for place in row.order) or "none"
         aside = ", ".join(gone.system for gone in row.unranked)
-        cells = (row.criterion, row.source, row.group, f"{order} (no rank: {aside})" if aside else order)
+        criterion = f"{row.criterion} ({names.direction(row.criterion)})" if row.source == "ratings" else row.criterion
+        cells = (criterion, row.source, row.group, f"{order} (no rank: {aside})" if aside else order)
         table.add_row(*(Text(cell, overflow="fold") for cell in cells))
     console.print(table)
     more = len(rankings) - RANKINGS_SHOWN

@@ -30,6 +30,7 @@ DESCRIBED = ("elicitation", "form", "readout", "variant", "visit")  # columns wh
 DIGITS = 14  # of the largest score of a group and criterion, in which scores are added up
 OPTIONS = 20  # different answers to a criterion up to which each output's are counted one by one
 PACKED, ROOM = 4, 15  # counts in one whole number, and bits of each
+MASS = 1e9  # parts of probability in which mass is added up
 LISTED = 1000  # different scores of a group and criterion that are counted each by itself
 UNITS = ("annotator", "assignment", "item")
 OVER = {"scores": ("system",), "pairs": ("x", "y")}
@@ -40,6 +41,10 @@ KEYS: Mapping[str, tuple[str, ...]] = {  # what the rows of each table of sums a
     **{f"{of}_{kind}": ("about", "n") for of in OVER for kind in ("clusters", "visits")},
     **{f"{of}_counts": ("about", "value") for of in OVER},
     "layout": PART,
+    "counted": PART,
+    "repeats": (*PART, "repeat"),
+    "stand_in": (*PART, "annotator"),
+    "stand_in_units": PART,
     "missing": (*PART, "reason", "level"),
     "columns": (*PART, "column", "value"),
     "seen": ("group", "annotator_kind", "annotator"),
@@ -95,7 +100,7 @@ def grid_of(order: Order, groups: Iterable[tuple[str, str]], said: Sums, names: 
     known = {name: number for number, name in enumerate(order.criteria)}
     criteria = known | {name: known[new] for name, new in names.items()}
     largest = np.zeros((len(order.groups), len(order.criteria)))
-    for group, criterion, size in said["scale"].select(*PART, "scale").iter_rows():
+    for group, criterion, size in said["extremes"].select(*PART, "scale").iter_rows():
         place = order.groups.index(group), criteria[criterion]
         largest[place] = max(largest[place], size)
     digits = DIGITS - 1 - np.floor(np.log10(np.where(largest > 0, largest, 1.0))).astype(np.int64)
@@ -150,7 +155,7 @@ def described(table: pl.DataFrame, keys: pl.DataFrame) -> Sums:
     missing = named.filter(pl.col("value").is_null()).group_by(
         *PART, pl.col("missing_reason").alias("reason"), level.alias("level")
     )
-    number = pl.len().cast(pl.Int64)
+    number, mass = pl.len().cast(pl.Int64), _column_or_null(table, "mass")
     columns = [
         named.filter(pl.col(column).is_not_null())
         .group_by(*PART, pl.lit(column).alias("column"), pl.col(column).alias("value"))
@@ -168,25 +173,50 @@ def described(table: pl.DataFrame, keys: pl.DataFrame) -> Sums:
         "columns": pl.concat([empty, *columns]),
         "seen": keys.select(KEYS["seen"]).unique(),
         "assigned": assigned.select(KEYS["assigned"]).unique(),
+        "counted": _counted(named, mass),
+        "repeats": keys.select(KEYS["repeats"]).unique(),
         "values": each.with_columns(few.alias("value")).explode("value"),
         "samples": keys.select(KEYS["samples"]).unique().group_by(PART).head(2),
-        "scale": named.group_by(*PART).agg(scale=pl.col("value").abs().max().fill_null(0.0)),
+        "extremes": named.group_by(*PART).agg(scale=pl.col("value").abs().max().fill_null(0.0), mass=-mass.min()),
     }
 
 
+def _counted(named: pl.DataFrame, mass: pl.Expr) -> pl.DataFrame:
+    """Count answers asked for, missing, and read in two ways; mass is added up in whole multiples."""
+    differ = _column_or_null(named, "readings_differ")
+    counted = named.group_by(PART).agg(
+        n_asked=pl.len(),
+        n_missing=pl.col("value").null_count(),
+        n_read_twice=differ.count(),
+        n_readings_differ=differ.sum(),
+        n_mass=mass.count(),
+        mass=(mass * MASS).round().cast(pl.Int64).sum(),
+    )
+    return counted.with_columns(pl.exclude(PART).cast(pl.Int64))
+
+
+def _column_or_null(table: pl.DataFrame, name: str) -> pl.Expr:
+    return pl.col(name) if name in table.columns else pl.lit(None, dtype=pl.Float64)
+
+
 def coded(rows: pl.DataFrame, kind: SummedKind, grid: Grid) -> pl.DataFrame:
-    """Give numbers to groups, criteria and systems of answered rows; sort them so that equal cells are together."""
+    """Give numbers to answered rows (:func:`numbered`); sort them so that equal cells are together."""
+    rows = numbered(rows, kind, grid)
+    by = (*CELL, *SYSTEMS[kind], "sample", "repeat")
+    ranges = rows.select(pl.col(by).max() - pl.col(by).min()).row(0, named=True)
+    assigned = rows.height and not rows["assignment"].equals(rows["annotator"].rename("assignment"))
+    sorted_by = [name for name in by if ranges[name] and (name != "assignment" or assigned)]
+    return rows.sort(sorted_by) if sorted_by else rows
+
+
+def numbered(rows: pl.DataFrame, kind: SummedKind, grid: Grid) -> pl.DataFrame:
+    """Give numbers to groups, criteria and systems of answered rows."""
     systems = {name: number for number, name in enumerate(grid.order.systems)}
     groups = {name: number for number, name in enumerate(grid.order.groups)}
     numbers = {"group": groups, "criterion": grid.criteria, **dict.fromkeys(SYSTEMS[kind], systems)}
-    numbered = rows.with_columns(
+    return rows.with_columns(
         pl.col(name).replace_strict(dict(own), return_dtype=pl.Int32) for name, own in numbers.items()
     )
-    by = (*CELL, *SYSTEMS[kind], "sample", "repeat")
-    ranges = numbered.select(pl.col(by).max() - pl.col(by).min()).row(0, named=True)
-    assigned = rows.height and not rows["assignment"].equals(rows["annotator"].rename("assignment"))
-    sorted_by = [name for name in by if ranges[name] and (name != "assignment" or assigned)]
-    return numbered.sort(sorted_by) if sorted_by else numbered
 
 
 class _Edges:
@@ -358,7 +388,7 @@ def merged(parts: Iterable[Sums]) -> Sums:
 
 def _merged(name: str, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     together = pl.concat(frames, how="vertical_relaxed")
-    if name == "scale":
-        return together.group_by(PART).agg(pl.col("scale").max())
+    if name == "extremes":
+        return together.group_by(PART).agg(pl.exclude(PART).max())
     keys = KEYS[name]
     return together.group_by(keys).agg(pl.exclude(keys).sum()) if len(keys) < together.width else together.unique()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -25,8 +26,15 @@ from analysis.agreement.result import CONSTANT, too_few
 from analysis.agreement.rows import JUDGED, AgreementRow, agreement_row, level_of
 from analysis.answers.plan import Plan
 from analysis.comparisons.ratings import RatingMean
-from analysis.descriptives.rating_breakdowns import MANY_RATERS, ONE_RATER, SystemBreakdown, system_breakdown
-from analysis.large.criterion_sums import PAIR, Columns, CriterionSums, by_criterion, option_counts
+from analysis.descriptives.rating_breakdowns import (
+    LISTED,
+    MANY_RATERS,
+    ONE_RATER,
+    AnnotatorMean,
+    SystemBreakdown,
+    system_breakdown,
+)
+from analysis.large.criterion_sums import PAIR, Columns, CriterionSums, by_criterion, option_counts, squares_about_mean
 from analysis.large.rating_sums import SINGLE
 from analysis.large.totals import AnswerTotals
 from analysis.rating_checks.many_tests import Flags
@@ -68,18 +76,45 @@ def breakdowns_of_sums(totals: AnswerTotals, means: Sequence[RatingMean]) -> lis
     return [system_breakdown(row, **{"sd_answers": row.sd, **found[place]}) for row, place in places]
 
 
+def annotators_of_sums(totals: AnswerTotals) -> Iterator[AnnotatorMean]:
+    """Yield mean and spread of each person and system, in groups of few people."""
+    parts = [part for part in by_criterion(totals) if part.scores and not part.llm]
+    for group in dict.fromkeys(part.group for part in parts):
+        rated = [part for part in parts if part.group == group]
+        numbers = np.unique(np.concatenate([part.scores["annotator"]["annotator"] for part in rated])).tolist()
+        if len(numbers) > LISTED or totals.names is None:
+            continue
+        named = totals.names.filter(totals.names["annotator"].is_in(numbers)).sort("annotator_id")
+        for number, name in named.select("annotator", "annotator_id").iter_rows():
+            for part in rated:
+                own = part.scores["annotator"]
+                for row in np.flatnonzero(own["annotator"] == number).tolist():
+                    n, total, squares = (own[column][row : row + 1] for column in ("n", "total", "squares"))
+                    rest, cells = squares_about_mean(n, total, squares, part.scale).item(), n.item()
+                    yield AnnotatorMean(
+                        group=group,
+                        annotator_id=name,
+                        criterion=part.criterion,
+                        system=part.systems[own["system"][row]],
+                        n=cells,
+                        mean=snap(total / n, scale=part.scale).item(),
+                        sd=math.sqrt(rest / (cells - 1)) if cells > 1 else None,
+                    )
+
+
 def _by_system(part: CriterionSums) -> Iterator[tuple[int, dict[str, Any]]]:
     """Measure the agreement on each system alone, on the scale level of all systems together."""
     own, overall = part.scores["item"], part.scores["overall"]
     repeated: dict[str, Any] = {} if part.answers == overall["n"].sum() else {"sd_answers": None}
     raters = np.bincount(part.scores["annotator"]["system"], minlength=len(part.systems))
     counts, level = option_counts(part, "item"), _fitting(part)
+    once_each = part.answers == overall["n"].sum() and not (own["n"] > 1).any()
     if counts is not None:
         level = level_of(part.options[counts[raters[own["system"]] > 1].any(axis=0)])
     follows = _answered_once(part) and (counts is not None or level == "interval")
     for system in overall["system"].tolist():
         rows = (own["system"] == system) & (own["n"] > 1)
-        if raters[system] < 2 and not part.llm:
+        if raters[system] < 2 and (not part.llm or once_each):
             found: dict[str, Any] = {"reason": ONE_RATER}
         elif follows:
             found = _of_system(part, rows, None if counts is None else counts[rows], level, int(raters[system]))

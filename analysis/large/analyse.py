@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import polars as pl
@@ -20,7 +20,9 @@ from analysis.correlations.rows import correlate_scores
 from analysis.descriptives.category_shares import share_rows
 from analysis.descriptives.rating_counts import count_rows
 from analysis.large.adding import OPTIONS
-from analysis.large.agreement import agreement_of_sums, breakdowns_of_sums
+from analysis.large.agreement import agreement_of_sums, annotators_of_sums, breakdowns_of_sums
+from analysis.large.beside_people import llms_of_sums
+from analysis.large.building import NAMED
 from analysis.large.comparing import compare_sums
 from analysis.large.rating_sums import MOST_OUTPUTS, SINGLE, has_too_many_outputs, mean_scores
 from analysis.large.totals import AnswerTotals, TableTotals
@@ -32,6 +34,7 @@ from analysis.results.comparison_tests import ComparisonResults
 from analysis.results.conventions import conventions
 from analysis.results.headline import headline_of
 from analysis.results.overview import Group, WarningRow
+from analysis.results.rater_table import rater_table
 from analysis.results.records import SCHEMA, ChoiceResults, RatingResults, Results
 from analysis.results.warnings import warn
 from analysis.statistics.record import rounded
@@ -83,6 +86,7 @@ def analyse_totals(totals: AnswerTotals, plan: Plan, *, exclusions: Sequence[Exc
             robustness=tuple(robustness),
             respacing=tuple(respacing),
             by_system=tuple(breakdowns_of_sums(totals, tests.means)),
+            by_annotator=tuple(annotators_of_sums(totals)),
         ),
         rating_counts=tuple(count_rows(named, totals.order)),
         category_shares=tuple(share_rows(category, totals.order, None)),
@@ -92,13 +96,21 @@ def analyse_totals(totals: AnswerTotals, plan: Plan, *, exclusions: Sequence[Exc
         correlations=tuple(correlations),
         comparisons_of_correlations=tuple(compared),
         correlations_by_system=tuple(by_system),
+        llm_vs_people=llms_of_sums(totals, tests.means, plan),
     )
     return finished(results, totals, plan, _left_out(totals, results))
 
 
 def finished(results: Results, totals: TableTotals, plan: Plan, left_out: Sequence[str]) -> Results:
-    """Round results, warn of what they leave out, and say the most important."""
+    """Round results, put raters side by side, warn of what is left out, and say the most important."""
     results = rounded(results)
+    raters = rater_table(results, {totals.kind: totals.counted}, {totals.kind: totals.order})
+    again = {row.group for row in results.groups if row.annotator_kind == "llm" and row.assignments > 1}
+    unknown = [row.alpha is None and row.group in again for row in raters]
+    raters = [
+        replace(row, agreement_reason=SINGLE) if single else row for row, single in zip(raters, unknown, strict=True)
+    ]
+    results = replace(results, raters=rounded(tuple(raters)))
     text = f"The {totals.kind} were read in parts and added up. Left out, as they need single answers: "
     row = WarningRow(kind="summed", group=None, text=f"{text}{', '.join(left_out)}.")
     rows = (*warn(results, plan), row)
@@ -196,7 +208,9 @@ def _left_out(totals: AnswerTotals, results: Results) -> list[str]:
     """Name what does not follow from sums."""
     left_out = [_agreement_left_out(totals, results), "intervals of strengths by annotator and item at once"]
     if totals.kind == "ratings":
-        left_out = [_agreement_left_out(totals, results), "means by variant and by annotator"]
+        left_out = [_agreement_left_out(totals, results), "correlations of one person with the others"]
+        if (totals.columns["column"] == "variant").any() or len(people_of(totals.groups)) > 1:
+            left_out.append("means by variant")
         if any(row.method == "ordinal" and row.reason == SINGLE for row in results.ratings.robustness):
             left_out.append("the ordinal model")
         if totals.scores is not None and totals.layout["answers"].sum() != totals.scores.overall["n"].sum():
@@ -206,8 +220,19 @@ def _left_out(totals: AnswerTotals, results: Results) -> list[str]:
         if len(totals.groups) > 1 and has_too_many_outputs(totals):
             left_out.append(f"correlations of groups over more than {MOST_OUTPUTS:,} outputs")
     if any(kind == "llm" for _, kind in totals.groups):
-        left_out += ["comparisons of LLMs with people", "the table of raters"]
+        left_out += [*_llms_left_out(totals, results), "what an LLM adds by position, label and length"]
+        left_out.append(f"people's {'means' if totals.kind == 'ratings' else 'shares'} estimated from an LLM's")
     return left_out
+
+
+def _llms_left_out(totals: AnswerTotals, results: Results) -> Iterator[str]:
+    """Name what is missing of the comparisons of LLMs with people."""
+    if totals.kind == "choices" and totals.sampled:
+        yield "whether an LLM may stand in, where several samples were shown"
+    if totals.names is None:
+        yield f"ranks and tests person by person, of more than {NAMED:,} people"
+    elif totals.kind == "ratings" and len(results.llm_vs_people.rank_tables) < len(totals.order.criteria):
+        yield "ranks by people and LLMs where somebody rated an output in several assignments"
 
 
 def _agreement_left_out(totals: AnswerTotals, results: Results) -> str:

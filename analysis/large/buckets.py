@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from analysis.answers.answer_checks import DOUBLED_SHOWN
 from analysis.large.adding import Grid, Sums, add_up, coded, doubled
 from analysis.large.parts import scratch_errors
 from analysis.large.totals import SummedKind
+from analysis.statistics.coding import Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +29,32 @@ class BucketRange:
         with scratch_errors(self.scratch):
             rows = pl.scan_parquet(list(self.files), glob=False)
             return rows.filter(pl.col("bucket").is_between(self.first, self.last)).collect()
+
+
+def ranges_of(rows: Ints, at_once: int) -> list[tuple[int, int]]:
+    """Return first and last of buckets that are put together until they have so many rows.
+
+    >>> ranges_of(np.array([1, 2, 3, 9, 1]), 4)
+    [(0, 1), (2, 2), (3, 3), (4, 4)]
+    """
+    ends = np.flatnonzero(np.diff(np.cumsum(rows) // at_once, append=-1)).tolist()
+    return [*zip([0, *(end + 1 for end in ends[:-1])], ends, strict=True)]
+
+
+def class_ranges(rows: Ints, classes: int, at_once: int) -> list[list[tuple[int, int]]]:
+    """Do the same so that the ranges of one list hold all about some items.
+
+    >>> class_ranges(np.array([1, 1, 2, 1, 9, 9, 1, 0]), 4, 5)
+    [[(0, 1)], [(2, 3)], [(4, 4), (5, 7)]]
+    """
+    by_class = rows.reshape(classes, -1)
+    width = by_class.shape[1]
+    found = []
+    for first, last in ranges_of(by_class.sum(axis=1), at_once):
+        start = first * width
+        own = ranges_of(rows[start : (last + 1) * width], at_once)
+        found.append([(start + low, start + high) for low, high in own])
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

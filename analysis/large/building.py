@@ -10,8 +10,9 @@ import polars as pl
 
 from analysis.answers.columns import Scale
 from analysis.answers.tables import InputFile
-from analysis.large.adding import LISTED, OVER, PART, UNITS, Grid, Sums
+from analysis.large.adding import LISTED, MASS, OVER, PART, UNITS, Grid, Sums
 from analysis.large.totals import AnswerTotals, SummedKind, ValueTotals
+from analysis.results.rater_table import RaterCounts
 from analysis.statistics.coding import Ints
 from analysis.statistics.record import AnnotatorKind
 
@@ -49,11 +50,14 @@ def build_totals(
         layout=sums["layout"].sort(PART),
         missing=sums["missing"],
         seen=count_seen(sums),
+        counted=count_answers(sums),
         columns=sums["columns"],
-        scale=sums["scale"],
+        scale=sums["extremes"],
         options=grid.options,
         sampled=_sampled(sums["samples"], grid),
         repeated=sums["repeated"].height,
+        stand_in=_numbered(sums["stand_in"], "annotator", keys["annotator"]),
+        stand_in_units=sums["stand_in_units"],
         sizes={unit: len(own) for unit, own in keys.items()},
         names=names,
         inputs=tuple(inputs),
@@ -72,6 +76,17 @@ def count_seen(sums: Sums) -> pl.DataFrame:
     annotators = sums["seen"].group_by("group").agg(annotators=pl.len())
     assignments = sums["assigned"].group_by("group").agg(assignments=pl.len())
     return annotators.join(assignments, on="group", how="left").with_columns(pl.col("assignments").fill_null(0))
+
+
+def count_answers(sums: Sums) -> RaterCounts:
+    """Count answers by group and criterion, as for a table read whole."""
+    times = sums["repeats"].filter(pl.col("repeat") != 0).group_by(PART).agg(n_repeats=pl.len())
+    mass = {"mass_mean": pl.col("mass") / MASS / pl.col("n_mass"), "mass_min": -pl.col("least")}
+    least = sums["extremes"].select(*PART, least="mass")
+    counted = sums["counted"].join(times, on=PART, how="left").join(least, on=PART)
+    known = {name: pl.when(pl.col("n_mass") > 0).then(own) for name, own in mass.items()}
+    rows = counted.with_columns(pl.col("n_repeats").fill_null(1), **known).drop("n_mass", "mass", "least")
+    return {(row.pop("group"), row.pop("criterion")): row for row in rows.to_dicts()}
 
 
 def _keys(sums: Sums, unit: str) -> Ints:

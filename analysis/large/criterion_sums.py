@@ -16,7 +16,7 @@ from analysis.large.totals import AnswerTotals, SummedKind, ValueTotals
 from analysis.rating_checks.crossed import ClusterSquares, crossed_of_squares
 from analysis.rating_checks.many_tests import Flags, ManyTests
 from analysis.rating_checks.part import UNITS, pair_lookup
-from analysis.statistics.coding import Floats, Ints
+from analysis.statistics.coding import Floats, Ints, snap
 from analysis.statistics.record import names_of
 
 PAIR = "pair"  # x * number of systems + y
@@ -118,6 +118,13 @@ def option_counts(part: CriterionSums, unit: str) -> Ints | None:
         return None
     counts = [own[f"packed_{n // PACKED}"] >> ROOM * (n % PACKED) & (1 << ROOM) - 1 for n in range(n_options)]
     return np.stack(counts, axis=1).astype(np.int64)
+
+
+def squares_about_mean(n: Ints | Floats, total: Floats, squares: Floats, scale: float) -> Floats:
+    """Return the squared distances of scores from their mean, added up; what is 0 in exact arithmetic is 0."""
+    rest: Floats = squares - total**2 / n
+    noise = snap(rest, scale=scale**2 * float(n.max(initial=1)), digits=13) == 0
+    return np.where(noise, 0.0, rest)
 
 
 def rows_of_units(pairs: Mapping[str, Columns], kind: Ints, k: int) -> dict[str, npt.NDArray[Any]]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from glob import has_magic
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from tempfile import mkdtemp
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
@@ -22,14 +22,16 @@ from analysis.answers.conversion import mapping_problems
 from analysis.answers.exclusions import Exclusion
 from analysis.answers.groups import check_groups, group_order
 from analysis.answers.order import Order
+from analysis.answers.reading import SUFFIXES
 from analysis.answers.tables import InputFile, Reading
-from analysis.large.adding import Sums, key_of, merged
-from analysis.large.buckets import BucketRange, Doubled
+from analysis.large.adding import IDS, Sums, key_of, merged
+from analysis.large.buckets import BucketRange, Doubled, class_ranges, ranges_of
 from analysis.large.building import NAMED
 from analysis.large.locations import find_parts
 from analysis.large.parts import CLASSES, WAY, PartFound, PartTask, checked_slices, joined_orders, no_names, read_part
 from analysis.large.tasks import run_tasks
 from analysis.large.totals import LargeKind
+from analysis.statistics.coding import Ints
 from analysis.statistics.record import AnnotatorKind
 from spa.errors import AnalysisError
 
@@ -37,8 +39,6 @@ if TYPE_CHECKING:
     import distributed
 
 Progress: TypeAlias = Callable[[str, int, int], None]  # what is done, how many are, and of how many
-AT_ONCE = 1 << 20  # rows of the exchange that are added up together
-WHOLE_AT_ONCE = 1 << 18  # the same of rows with all their strings
 PENDING = 1 << 20  # rows of sums that wait at least until they are added to each other
 CLASSED = 1 << 20  # rows of sums by item up to which these are in one class
 SHOWN = 20  # problems that are told
@@ -61,8 +61,10 @@ class Exchange:
         The criterion of each name in the rows.
     names : DataFrame or None
         ``annotator, annotator_id`` where they are few.
-    buckets : list of BucketRange
-        The files' rows, as many at a time as memory is for.
+    rows : array of int
+        How many rows each bucket has.
+    files : tuple of str
+        All that hold rows.
     """
 
     tasks: Sequence[PartTask]
@@ -71,8 +73,22 @@ class Exchange:
     criteria: Mapping[str, str]
     groups: tuple[tuple[str, AnnotatorKind], ...]
     names: pl.DataFrame | None
-    buckets: Sequence[BucketRange]
+    rows: Ints
+    files: tuple[str, ...]
+    scratch: Path
     input: InputFile
+
+    def range(self, first: int, last: int) -> BucketRange:
+        """Return the buckets from first to last."""
+        return BucketRange(first=first, last=last, files=self.files, scratch=self.scratch)
+
+    def buckets(self, at_once: int) -> list[BucketRange]:
+        """Return all buckets, put together until they have so many rows."""
+        return [self.range(*ends) for ends in ranges_of(self.rows, at_once)]
+
+    def classes(self, at_once: int) -> list[list[BucketRange]]:
+        """Return the same so that those of one list hold all about some items."""
+        return [[self.range(*ends) for ends in own] for own in class_ranges(self.rows, CLASSES, at_once)]
 
 
 @contextmanager
@@ -121,7 +137,9 @@ def exchanged(
             criteria=criteria,
             groups=groups,
             names=names,
-            buckets=_buckets(parts, folder, WHOLE_AT_ONCE if kind == "preferences" else AT_ONCE),
+            rows=np.sum([part.buckets for part in parts], axis=0),
+            files=tuple(file for part in parts for file in part.files),
+            scratch=folder,
             input=_input(where, kind, parts),
         )
 
@@ -242,7 +260,7 @@ def _refuse_problems(parts: Sequence[PartFound], where: str, reading: Reading) -
     readable = [part for part in parts if part.columns]
     if readable:
         problems += mapping_problems({name for part in readable for name in part.given}, reading.mapping)
-        problems += _other_columns(readable)
+        problems += _other_columns(readable) or _other_ids(readable)
     if not problems:
         criteria = {name.partition(WAY)[0] for part in parts for name in part.order.criteria}
         problems += unknown_scales(reading.scales, criteria, where)
@@ -260,6 +278,19 @@ def _other_columns(parts: Sequence[PartFound]) -> list[str]:
     ]
     more = len(others) - MIXED
     return [*problems, f"{more} more parts have other columns than {first.address}"] if more > 0 else problems
+
+
+def _other_ids(parts: Sequence[PartFound]) -> list[str]:
+    """Name a part whose ids are fractional numbers (5.0) where they are not (5) in the first, or the reverse."""
+    first, *rest = parts
+    for part in rest:
+        for name in sorted(set(IDS.values()) & (part.fractional ^ first.fractional)):
+            whole, split = (first, part) if name in part.fractional else (part, first)
+            return [
+                f"{split.address}: expected {name} as in {whole.address}, got fractional numbers, by which 5.0 is "
+                "another than 5; save it as text or whole numbers in every part"
+            ]
+    return []
 
 
 def _difference(expected: Sequence[str], got: Sequence[str]) -> str:
@@ -309,17 +340,6 @@ def _renamed(sums: Sums, names: Mapping[str, str]) -> Sums:
     return merged([done])
 
 
-def _buckets(parts: Sequence[PartFound], scratch: Path, at_once: int) -> list[BucketRange]:
-    """Put buckets together until they have so many rows."""
-    rows = np.sum([part.buckets for part in parts], axis=0)
-    ends = np.flatnonzero(np.diff(np.cumsum(rows) // at_once, append=-1))
-    files = tuple(file for part in parts for file in part.files)
-    return [
-        BucketRange(first=int(first), last=int(last), files=files, scratch=scratch)
-        for first, last in zip([0, *ends[:-1] + 1], ends, strict=True)
-    ]
-
-
 def _answered_twice(places: Sequence[tuple[int, int]], tasks: Sequence[PartTask]) -> str:
     """Name the rows that answer one cell; its ids are read again from the part."""
     rows: dict[int, list[int]] = {}
@@ -335,11 +355,14 @@ def _answered_twice(places: Sequence[tuple[int, int]], tasks: Sequence[PartTask]
 
 
 def _input(where: str, kind: LargeKind, parts: Sequence[PartFound]) -> InputFile:
-    """Name the parts by how they were named, a pattern with its folder, and the hash of their hashes."""
-    *folders, name = where.partition("://")[2 * ("://" in where)].rstrip("/").split("/")
+    """Name the parts by their folder, or by it and the pattern that chose some, with the hash of their hashes."""
+    path = where.partition("://")[2] if "://" in where else Path(where).absolute().as_posix()
+    *folders, name = PurePosixPath(path).parts
     if len(parts) == 1:
         return InputFile(table=kind, file=name, sha256=parts[0].sha256)
-    if has_magic(name) and any(folders):
+    while folders and name in ("*", "**", *(f"*{suffix}" for suffix in SUFFIXES)):
+        *folders, name = folders
+    if has_magic(name) and folders:
         name = f"{folders[-1]}/{name}"
     together = hashlib.sha256("".join(part.sha256 or "" for part in parts).encode()).hexdigest()
     return InputFile(table=kind, file=f"{name} ({len(parts)} parts)", sha256=together)

@@ -33,17 +33,22 @@ def find_parts(where: str) -> list[str]:
     AnalysisError
         There is none, or they are of several kinds.
     """
+    folders: list[str] = []
     if "://" in where:
         found = _remote_parts(where)
     else:
         found = glob(where) if has_magic(where) and not Path(where).exists() else [where]
         if Path(where).is_dir():
             found = [str(path) for path in Path(where).iterdir()]
+        folders = [path for path in found if Path(path).is_dir()]
         found = [path for path in found if Path(path).is_file()]
     kinds = f"files ending in {', '.join(SUFFIXES)}"
     parts = sorted(path for path in found if Path(path).suffix.lower() in SUFFIXES and Path(path).name[0] not in "._")
     if not parts:
-        raise AnalysisError(f"{where}: expected {kinds}, got {f'{len(found)} other files' if found else 'none'}")
+        got = f"{len(found)} other files" if found else "none"
+        if folders:
+            got += f" but in folders such as {folders[0]}; name files with a pattern that ends in /*/*.parquet"
+        raise AnalysisError(f"{where}: expected {kinds}, got {got}")
     suffixes = sorted({Path(part).suffix.lower() for part in parts})
     if len(suffixes) > 1:
         raise AnalysisError(f"{where}: expected {kinds}, all of one kind, got {' and '.join(suffixes)}")

@@ -59,6 +59,7 @@ class PartFound:
     problems: tuple[str, ...] = ()
     given: tuple[str, ...] = ()  # columns as the file names them
     columns: tuple[str, ...] = ()  # those known, renamed
+    fractional: frozenset[str] = frozenset()  # those stored as fractional numbers
     sha256: str | None = None
     sums: Sums
     groups: tuple[tuple[str, str], ...]  # group and kind, as they first appear
@@ -93,6 +94,8 @@ def read_part(task: PartTask) -> PartFound:
     try:
         for table, check in checked_slices(task):
             file = {"given": table.columns, "columns": tuple(table.frame.columns), "sha256": table.sha256}
+            filled = {name for name in file["columns"] if table.frame[name].null_count() < table.frame.height}
+            file["fractional"] = table.fractional & filled
             problems += check.problems
             if not problems:
                 slices.append(_read_slice(task, len(slices), check.frame))

@@ -23,7 +23,7 @@ from analysis.comparisons.families import families_of
 from analysis.comparisons.findings import findings_of
 from analysis.comparisons.preferences import Comparisons, Directed, UnitPreferences, combine
 from analysis.large.analyse import finished, refused_rules, results_of
-from analysis.large.building import NAMED, count_seen
+from analysis.large.building import NAMED, count_answers, count_seen
 from analysis.large.comparing import NumberedUnits
 from analysis.large.exchange import Progress, accepted, exchanged, silent, watched
 from analysis.large.preference_buckets import Flags, PreferencesFound, PreferenceTask, PreferenceUnits, look_through
@@ -40,6 +40,8 @@ from spa.errors import AnalysisError
 
 if TYPE_CHECKING:
     import distributed
+
+AT_ONCE = 1 << 18  # rows of the exchange, with all their strings, that are looked through together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -114,7 +116,7 @@ def read_preferences(
         taus = taus_of(tests, plan)
         tasks = [
             PreferenceTask(buckets=buckets, tests=tests, plan=plan, taus=taus, beside=beside)
-            for buckets in found.buckets
+            for buckets in found.buckets(AT_ONCE)
         ]
         looked = watched(run_tasks(look_through, tasks, client), "parts looked through", len(tasks), progress)
         parts = sorted(accepted(looked, found.tasks), key=lambda part: part.task)
@@ -124,6 +126,7 @@ def read_preferences(
         groups=found.groups,
         missing=found.known["missing"],
         seen=count_seen(found.known),
+        counted=count_answers(found.known),
         columns=found.known["columns"],
         inputs=(found.input, *beside.inputs),
         scales=reading.scales,
@@ -197,7 +200,8 @@ def analyse_preferences_in_parts(totals: PreferenceTotals, plan: Plan) -> Result
     )
     left_out = ["free explanations, if any"]
     if llms:
-        left_out += ["agreement of LLMs with themselves", "comparisons of LLMs with people", "the table of raters"]
+        left_out += ["agreement of LLMs with themselves", "what an LLM adds by position, label and order"]
+        left_out += ["people's preferences estimated from an LLM's"]
     if totals.repeating - llms:
         left_out.append("agreement of groups with repeated answers")
     return finished(results, totals, plan, left_out)

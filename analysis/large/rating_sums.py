@@ -19,6 +19,7 @@ from analysis.large.criterion_sums import (
     crossed_tests_of,
     option_counts,
     rows_of_units,
+    squares_about_mean,
 )
 from analysis.large.totals import AnswerTotals
 from analysis.ranking.replicates import ReplicateSums, sums_of_units
@@ -40,7 +41,7 @@ from spa.errors import AnalysisError
 
 MOST_OUTPUTS = 10_000_000  # means of outputs up to which groups are correlated
 MOST_SPREAD = 1 << 24  # systems times units whose spread is kept
-SINGLE = "it needs single ratings, which a table read in parts does not keep"
+SINGLE = "it needs single answers, which a table read in parts does not keep"
 
 
 def score_totals(part: CriterionSums) -> ScoreTotals:
@@ -220,9 +221,9 @@ def _z_tests(part: CriterionSums, pairs: PairDifferences) -> tuple[ManyTests, In
     """Test standardised differences within annotators; within other units of several annotators, sums do not do."""
     own = part.scores["annotator"]
     who, of = np.unique(own["annotator"], return_inverse=True)
-    n, total, squares = (np.bincount(of, weights=own[name]) for name in ("n", "total", "squares"))
+    n, total, squares = (np.bincount(of, weights=own[name]).astype(np.float64) for name in ("n", "total", "squares"))
     with np.errstate(all="ignore"):
-        rest = snap(squares - total**2 / n, scale=part.scale**2 * float(n.max()), digits=13)
+        rest = squares_about_mean(n, total, squares, part.scale)
         spread = np.where(rest > 0, np.sqrt(rest / (n - 1)), np.nan)
     scaled_by_unit = (pairs.kind == UNITS.index("annotator")) | (len(who) == 1)
     kept = scaled_by_unit[pairs.pair]

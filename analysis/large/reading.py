@@ -13,11 +13,14 @@ from analysis.large.adding import grid_of
 from analysis.large.buckets import BucketTask, add_buckets
 from analysis.large.building import build_totals
 from analysis.large.exchange import Progress, RunningSums, accepted, exchanged, silent, watched
+from analysis.large.stand_in import NOBODY, StandInTask, compare_buckets, compared_people
 from analysis.large.tasks import run_tasks
 from analysis.large.totals import AnswerTotals, SummedKind
 
 if TYPE_CHECKING:
     import distributed
+
+AT_ONCE = 1 << 20  # rows of the exchange that are added up together
 
 
 def read_totals(
@@ -77,10 +80,19 @@ def read_totals(
         progress=progress,
     ) as found:
         grid = grid_of(found.order, found.groups, found.known, found.criteria)
-        tasks = [BucketTask(buckets=buckets, kind=kind, grid=grid) for buckets in found.buckets]
+        people = compared_people(found.groups, kind, found.known)
+        tasks = [BucketTask(buckets=buckets, kind=kind, grid=grid) for buckets in found.buckets(AT_ONCE)]
         added = watched(run_tasks(add_buckets, tasks, client), "parts added up", len(tasks), progress)
         for one in accepted(added, found.tasks):
             sums.add(one.sums)
+        pairs = [
+            StandInTask(buckets=buckets, kind=kind, grid=grid, people=people)
+            for buckets in (found.classes(AT_ONCE) if people else ())
+        ]
+        compared = run_tasks(compare_buckets, pairs, client)
+        sums.add(NOBODY)
+        for own in watched(compared, "LLMs compared with people", len(pairs), progress):
+            sums.add(own)
     return build_totals(
         found.known | sums.total(),
         kind=kind,

@@ -11,6 +11,7 @@ import polars as pl
 from analysis.answers.columns import Scale
 from analysis.answers.order import Order
 from analysis.answers.tables import InputFile
+from analysis.results.rater_table import RaterCounts
 from analysis.statistics.record import AnnotatorKind
 
 LargeKind: TypeAlias = Literal["preferences", "ratings", "choices"]
@@ -65,6 +66,8 @@ class TableTotals:
     seen : DataFrame
         ``group, annotators, assignments``: how many are in the table, those with missing answers, too. Assignments are
         counted where they have ids.
+    counted : mapping of (str, str) to dict
+        What :func:`analysis.results.rater_table.count_answers` counts.
     columns : DataFrame
         ``group, criterion, column, value: n``: what ``elicitation``, ``form``, ``readout``, ``variant`` and ``visit``
         say, rows counted, those with missing answers, too. Names, no numbers.
@@ -75,6 +78,7 @@ class TableTotals:
     groups: tuple[tuple[str, AnnotatorKind], ...]
     missing: pl.DataFrame
     seen: pl.DataFrame
+    counted: RaterCounts
     columns: pl.DataFrame
     inputs: tuple[InputFile, ...] = ()
     scales: tuple[Scale, ...] = ()
@@ -108,6 +112,9 @@ class AnswerTotals(TableTotals):
         Groups and criteria with several samples of outputs.
     repeated : int
         People who answered one question in two assignments.
+    stand_in, stand_in_units : DataFrame
+        ``criterion, group, annotator`` and ``criterion, group: n``: each person beside each LLM, the sums of
+        :class:`analysis.llm_vs_people.alternative_annotator.AnnotatorSums`; no rows where nobody was compared.
     sizes : dict of str to int
         One more than the largest number of an annotator, assignment and item.
     names : DataFrame or None
@@ -123,5 +130,7 @@ class AnswerTotals(TableTotals):
     options: pl.DataFrame
     sampled: frozenset[tuple[str, str]]
     repeated: int
+    stand_in: pl.DataFrame
+    stand_in_units: pl.DataFrame
     sizes: Mapping[str, int]
     names: pl.DataFrame | None

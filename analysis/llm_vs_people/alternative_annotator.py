@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
@@ -10,11 +11,11 @@ import numpy as np
 from scipy.special import stdtr
 
 from analysis.comparisons.sides import PeopleKind
-from analysis.llm_vs_people.clustered import cluster_codes, variance_of_mean
+from analysis.llm_vs_people.clustered import cluster_codes
 from analysis.statistics.checks import check_one_of
-from analysis.statistics.coding import Floats, Ints, fold, scale_of, snap
+from analysis.statistics.coding import Floats, Folded, Ints, fold, scale_of, snap
 from analysis.statistics.corrections import adjust
-from analysis.statistics.record import Count, Probability, Record
+from analysis.statistics.record import Count, Probability, Record, names_of
 
 Truths = np.ndarray[Any, np.dtype[np.bool_]]
 Scoring = Literal["accuracy", "neg_rmse"]
@@ -203,16 +204,73 @@ def compare_with_each_annotator(
     min_annotators: int = ENOUGH_ANNOTATORS,
 ) -> AlternativeAnnotatorTest:
     """Run :func:`alternative_annotator_test` on long rows; cost grows with the number of answers."""
+    units = fold(rows.unit)
+    n = np.bincount(units.of)[units.of]
+    shared = n > 1
+    closer = _closer_label(rows, units) if scoring == "accuracy" else _closer_number(rows, units, n)
+    own = fold(rows.annotator[shared], rows.cluster[shared])
+    size = np.bincount(own.of)
+    worse, better = (np.bincount(own.of[(closer == side)[shared]], minlength=len(own)) for side in (-1, 1))
+    annotator = rows.annotator[shared][own.first]
+    counts = {"n": size, "worse": worse, "better": better, "clusters": size > 0, **cluster_sums(size, worse - better)}
+    k = len(rows.annotator_ids)
+    added = {name: np.bincount(annotator, weights=of, minlength=k).astype(np.int64) for name, of in counts.items()}
+    return compare_sums(
+        AnnotatorSums(n_units=len(np.unique(rows.unit[shared])), **added),
+        rows.annotator_ids,
+        scoring=scoring,
+        epsilon=epsilon,
+        fdr=fdr,
+        min_units=min_units,
+        min_annotators=min_annotators,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AnnotatorSums:
+    """What the test needs, one number a person but for ``n_units``, the units that two people and the LLM answered.
+
+    Attributes
+    ----------
+    n, worse, better, clusters : array of int
+        Units shared with others and the LLM, those on which the LLM scores worse and better than the person, and their
+        clusters.
+    squares, products, sizes : array of int
+        Of each cluster (worse - better)², (worse - better) n and n², added up.
+    """
+
+    n_units: int
+    n: Ints
+    worse: Ints
+    better: Ints
+    clusters: Ints
+    squares: Ints
+    products: Ints
+    sizes: Ints
+
+
+def cluster_sums(size: Any, difference: Any) -> dict[str, Any]:
+    """Return what the clusters of a person add to ``squares``, ``products`` and ``sizes``."""
+    return {"squares": difference * difference, "products": difference * size, "sizes": size * size}
+
+
+def compare_sums(
+    sums: AnnotatorSums,
+    annotator_ids: Sequence[str],
+    *,
+    scoring: Scoring,
+    epsilon: float,
+    fdr: float,
+    min_units: int = ENOUGH_UNITS,
+    min_annotators: int = ENOUGH_ANNOTATORS,
+) -> AlternativeAnnotatorTest:
+    """Run :func:`alternative_annotator_test` on sums; cost grows with the number of people."""
     if not 0 <= epsilon < 1:
         raise ValueError(f"epsilon must lie in [0, 1), got {epsilon!r}")
-    of_llm, of_person, shared = _scores(rows, scoring)
-    worse, better = (of_llm < of_person)[shared], (of_llm > of_person)[shared]
-    annotator, cluster = rows.annotator[shared], rows.cluster[shared]
-    order = np.argsort(annotator, kind="stable")
-    ends = np.cumsum(np.bincount(annotator, minlength=len(rows.annotator_ids)))[:-1]
+    columns = (getattr(sums, name).tolist() for name in names_of(AnnotatorSums)[1:])
     compared = [
-        _compare(name, worse[own], better[own], cluster[own], epsilon, min_units)
-        for name, own in zip(rows.annotator_ids, np.split(order, ends), strict=True)
+        _compare(name, *own, epsilon=epsilon, min_units=min_units)
+        for name, *own in zip(annotator_ids, *columns, strict=True)
     ]
     adjusted = adjust([one.p_value for one in compared], correction="by", rate=fdr)
     done = tuple(
@@ -227,7 +285,7 @@ def compare_with_each_annotator(
         scoring=scoring,
         epsilon=epsilon,
         fdr=fdr,
-        n_units=len(np.unique(rows.unit[shared])),
+        n_units=sums.n_units,
         n_annotators=len(tested),
         winning_rate=rate,
         advantage_probability=sum(advantages) / len(advantages) if advantages else None,
@@ -240,62 +298,71 @@ def compare_with_each_annotator(
     )
 
 
-def _scores(rows: LongAnswers, scoring: Scoring) -> tuple[Floats, Floats, Truths]:
-    """Score the LLM and each person against the person's others, from sums by unit; more is better."""
-    units = fold(rows.unit)
-    others = np.bincount(units.of)[units.of] - 1
-    shared = others > 0
-    if scoring == "accuracy":
-        both = fold(np.tile(units.of, 2), np.unique(np.concatenate([rows.value, rows.llm]), return_inverse=True)[1])
-        n = len(rows.value)
-        same = np.bincount(both.of[:n], minlength=len(both))
-        of_matches = same[both.of[n:]] - (rows.llm == rows.value)
-        of_others: Floats = (same[both.of[:n]] - 1).astype(np.float64)
-        return of_matches.astype(np.float64), of_others, shared
-    middle = float(rows.value.mean()) if len(rows.value) else 0.0  # sums of squares lose no digits to a far-off mean
-    value: Floats = rows.value - middle
-    llm: Floats = rows.llm - middle
-    size = (others + 1).astype(np.float64)
-    total: Floats
-    squares: Floats
-    total, squares = (
-        np.bincount(units.of, weights=column)[units.of].astype(np.float64) for column in (value, value**2)
-    )
-    of_person: Floats = -(size * value**2 - 2 * value * total + squares)
-    of_llm: Floats = -(size * llm**2 - 2 * llm * total + squares - (llm - value) ** 2)
-    scale = max(scale_of(of_person), scale_of(of_llm))
-    return snap(of_llm, scale=scale), snap(of_person, scale=scale), shared
+def _closer_label(rows: LongAnswers, units: Folded) -> Ints:
+    """Return 1 where more of the person's others agree with the LLM than with the person, -1 where fewer."""
+    both = fold(np.tile(units.of, 2), np.unique(np.concatenate([rows.value, rows.llm]), return_inverse=True)[1])
+    size = len(rows.value)
+    same = np.bincount(both.of[:size], minlength=len(both))
+    of_llm = same[both.of[size:]] - (rows.llm == rows.value)
+    closer: Ints = np.sign(of_llm - (same[both.of[:size]] - 1)).astype(np.int64)
+    return closer
+
+
+def _closer_number(rows: LongAnswers, units: Folded, n: Ints) -> Ints:
+    middle = float(rows.value.mean()) if len(rows.value) else 0.0  # sums lose no digits to a far-off mean
+    value, llm = rows.value - middle, rows.llm - middle
+    total = np.bincount(units.of, weights=value)[units.of].astype(np.float64)
+    return closer_to_others(value, llm, total, n, scale=max(scale_of(value), scale_of(llm)))
+
+
+def closer_to_others(value: Floats, llm: Floats, total: Floats, n: Ints, *, scale: float) -> Ints:
+    """Return 1 where the LLM has the smaller mean squared distance from a person's others, -1 where the person has.
+
+    The sum over the m others x of (llm - x)² - (value - x)² is (llm - value) (m (llm + value) - 2 sum of x). ``total``
+    and ``n`` are of all people's answers to the unit.
+
+    >>> closer_to_others(np.array([5.0]), np.array([3.0]), np.array([7.0]), np.array([2]), scale=5.0).tolist()
+    [1]
+    """
+    away = snap(llm - value, scale=scale)
+    beyond = snap((llm + value) - 2 * (total - value) / np.maximum(n - 1, 1), scale=scale)
+    return (-np.sign(away) * np.sign(beyond)).astype(np.int64)
 
 
 def _compare(
     name: str,
-    worse: Truths,
-    better: Truths,
-    cluster: Ints,
+    n: int,
+    worse: int,
+    better: int,
+    clusters: int,
+    squares: int,
+    products: int,
+    sizes: int,
+    *,
     epsilon: float,
     min_units: int,
 ) -> AnnotatorComparison:
-    clusters = fold(cluster)
-    n, n_clusters = len(worse), len(clusters)
     test, t, p_value, reason = None, None, None, None
-    difference = worse.astype(np.float64) - better  # W_h - W_f
-    if n_clusters < min_units:
-        reason = f"{n_clusters} items shared with others and the LLM; {min_units} are needed"
-    elif np.all(difference == difference[0]):
-        test, p_value = EXACT_BOUND, 1.0 if difference[0] > 0 else (1 - epsilon) ** n_clusters
+    difference = worse - better  # n (W_h - W_f)
+    if clusters < min_units:
+        reason = f"{clusters} items shared with others and the LLM; {min_units} are needed"
+    elif abs(difference) == n or not (worse or better):
+        test, p_value = EXACT_BOUND, 1.0 if difference > 0 else (1 - epsilon) ** clusters
     else:
-        se = float(np.sqrt(variance_of_mean(difference, [clusters.of])))
-        if se > 0:
-            test, t = T_TEST, (float(difference.mean()) - epsilon) / se
-            p_value = float(stdtr(n_clusters - 1, t))
+        # n² times the squared distances of the clusters' sums from their size times the mean: in whole numbers, exact
+        rest = n**2 * squares - 2 * n * difference * products + difference**2 * sizes
+        if rest:
+            se = math.sqrt(clusters / (clusters - 1) * rest) / n**2
+            test, t = T_TEST, (difference / n - epsilon) / se
+            p_value = float(stdtr(clusters - 1, t))
         else:
             reason = "no variation between items"
     return AnnotatorComparison(
         annotator_id=name,
         n_units=n,
-        n_clusters=n_clusters,
-        llm_advantage=1 - float(worse.mean()) if n else None,
-        person_advantage=1 - float(better.mean()) if n else None,
+        n_clusters=clusters,
+        llm_advantage=1 - worse / n if n else None,
+        person_advantage=1 - better / n if n else None,
         test=test,
         t=t,
         p_value=p_value,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -29,7 +29,7 @@ from analysis.llm_vs_people.powered_rows import (
     spread,
 )
 from analysis.llm_vs_people.rank_tables import LLMRanks, RankTable, RankTableRow, alphas_of_ranks, rank_table
-from analysis.statistics.coding import code, fold, scale_of, snap
+from analysis.statistics.coding import Floats, code, fold, scale_of, snap
 from analysis.statistics.record import Count, Record, fields_of
 
 JUDGED: dict[UnitSource, tuple[str, ...]] = {  # what was judged; a choice is turned to the direction listed first
@@ -143,7 +143,8 @@ def _rated(sides: Sides, order: Order, means: Sequence[RatingMean], plan: Plan) 
                 rated, own, order.systems, plan, people=sides.kind, group=group, criterion=criterion
             )
         found.ranks += _ranks(sides.kind, criterion, rated, llms, order, plan)
-    found.llm_only = _llm_only(people, llms, means)
+    groups = (side["group"].unique().to_list() for side in (sides.people, sides.llms))
+    found.llm_only = llm_only_means(means, *groups)
     return found
 
 
@@ -199,16 +200,21 @@ def _ranks(
     people, of_llms = (
         _rank_table(frame, column, systems, lower) for frame, column in ((rated, "annotator_id"), (own, "group"))
     )
-    alphas = alphas_of_ranks(people, of_llms)
-    yield RankTableRow(
-        people=kind,
+    yield rank_table_row(people, of_llms, people=kind, criterion=criterion)
+
+
+def rank_table_row(ranked: RankTable, of_llms: RankTable, *, people: PeopleKind, criterion: str) -> RankTableRow:
+    """Put people's ranks and those of LLMs side by side."""
+    alphas = alphas_of_ranks(ranked, of_llms)
+    return RankTableRow(
+        people=people,
         criterion=criterion,
-        systems=people.systems,
-        mean_rank=people.mean_rank,
-        n=people.n,
-        n_incomplete=len(people.annotators) - people.n,
-        lower_is_better=lower,
-        annotators=tuple(row for row in people.annotators if row.ranks),
+        systems=ranked.systems,
+        mean_rank=ranked.mean_rank,
+        n=ranked.n,
+        n_incomplete=len(ranked.annotators) - ranked.n,
+        lower_is_better=ranked.lower_is_better,
+        annotators=tuple(row for row in ranked.annotators if row.ranks),
         llms=tuple(
             LLMRanks(
                 group=row.annotator_id,
@@ -220,7 +226,7 @@ def _ranks(
             )
             for row, alpha in zip(of_llms.annotators, alphas.with_llm, strict=True)
         ),
-        reason=people.reason,
+        reason=ranked.reason,
         alpha_of_people=alphas.of_people,
         alpha_pairs=alphas.pairs,
     )
@@ -233,16 +239,19 @@ def _rank_table(frame: pl.DataFrame, column: str, systems: Sequence[str], lower_
     table = rank_table(means, annotators=who.ids, systems=systems, lower_is_better=lower_is_better)
     deviations = frame.group_by(column, "system").agg(pl.col("value").std(ddof=0))
     wide = spread(code(deviations[column], who.ids).of, deviations, "system", systems, len(who))
-    exact = snap(wide, scale=scale_of(frame["value"].to_numpy())).tolist()
-    sds = [tuple(None if np.isnan(sd) else sd for sd in row) for row in exact]
+    return with_deviations(table, snap(wide, scale=scale_of(frame["value"].to_numpy())))
+
+
+def with_deviations(table: RankTable, wide: Floats) -> RankTable:
+    """Add the population standard deviations of each rater's ratings of each system, NaN where there are none."""
+    sds = [tuple(None if np.isnan(sd) else sd for sd in row) for row in wide.tolist()]
     rows = (replace(row, sds_population=own) for row, own in zip(table.annotators, sds, strict=True))
     return replace(table, annotators=tuple(rows))
 
 
-def _llm_only(people: pl.DataFrame, llms: pl.DataFrame, means: Sequence[RatingMean]) -> list[LLMOnlyMean]:
-    """Mark the means of systems that only LLMs rated on a criterion."""
-    by_people = set(people.select("criterion", "system").unique().iter_rows())
-    groups = set(llms["group"].unique().to_list())
+def llm_only_means(means: Sequence[RatingMean], people: Collection[str], llms: Collection[str]) -> list[LLMOnlyMean]:
+    """Mark the means of systems that only LLMs rated on a criterion; ``people`` and ``llms`` are groups."""
+    by_people = {(row.criterion, row.system) for row in means if row.group in people}
     return [
         LLMOnlyMean(
             group=row.group,
@@ -254,5 +263,5 @@ def _llm_only(people: pl.DataFrame, llms: pl.DataFrame, means: Sequence[RatingMe
             ci_high=row.ci_high,
         )
         for row in means
-        if row.group in groups and (row.criterion, row.system) not in by_people
+        if row.group in llms and (row.criterion, row.system) not in by_people
     ]

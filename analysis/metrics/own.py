@@ -13,6 +13,10 @@ from analysis.metrics.scores import Metric, MetricScores, MetricSettings, System
 from spa.errors import AnalysisError
 
 COLUMNS = ("item_id", "system", "score")
+FAILURES = (  # of a user's code
+    ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, NameError, OSError, RuntimeError,
+    SyntaxError, TypeError, ValueError,
+)  # fmt: skip
 
 
 def is_table(source: str) -> bool:
@@ -59,7 +63,7 @@ def function_metric(name: str, source: str, *, higher_is_better: bool) -> Metric
     sys.path.insert(0, str(Path.cwd()))
     try:
         found = getattr(import_module(module), function)
-    except Exception as error:  # whatever the user's module does
+    except FAILURES as error:
         raise AnalysisError(f"{expected}, got {_told(error)}") from error
     finally:
         sys.path.pop(0)
@@ -67,7 +71,7 @@ def function_metric(name: str, source: str, *, higher_is_better: bool) -> Metric
     def metric(texts: SystemTexts, settings: MetricSettings) -> list[MetricScores]:
         try:
             given = list(found(list(texts.outputs), [list(refs) for refs in texts.references], list(texts.sources)))
-        except Exception as error:  # whatever the user's function does
+        except FAILURES as error:
             raise AnalysisError(f"{source}: expected a list of scores, got {_told(error)}; correct it") from error
         if len(given) != len(texts.outputs):
             raise AnalysisError(f"{source}: expected {len(texts.outputs)} scores, one an output, got {len(given)}")

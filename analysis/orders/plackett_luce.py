@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from analysis.orders.thurstone import thurstone
 from analysis.statistics.coding import Floats, Ints, fold
 from analysis.statistics.t_tests import t_bound
 from analysis.strengths.fit import fit_strengths
@@ -21,6 +22,7 @@ AT_ONCE = 2**23  # numbers held while replicates are solved together
 STEPS = 100
 LONGEST_STEP = 2.0
 TOLERANCE = 1e-10  # largest gap between places won and expected, relative to the orderings
+ALL_LEFT_OUT = f"every ordering has ties that allow more than {MOST_ORDERS} orders"
 ONE_CLUSTER = "one {} only: no spread to make an interval from"
 UNBOUNDED = "{} of {} replicates have no finite strengths: the interval is unbounded"
 
@@ -31,11 +33,13 @@ Marks = npt.NDArray[np.bool_]
 class PlackettLuce:
     """Strengths (natural log, mean zero over those that have one); NaN where ``reasons`` says why there is none.
 
-    ``interval`` says how intervals were made ("sandwich" or "bootstrap"); ``no_interval`` why there are none.
-    ``n_tied`` of ``n_orderings`` have ties; ``n_left_out`` more allowed too many orders.
+    ``thurstone`` are strengths by that model (:mod:`analysis.orders.thurstone`). ``interval`` says how intervals were
+    made ("sandwich" or "bootstrap"); ``no_interval`` why there are none. ``n_tied`` of ``n_orderings`` have ties;
+    ``n_left_out`` more allowed too many orders.
     """
 
     strength: Floats
+    thurstone: Floats
     ci_low: Floats
     ci_high: Floats
     reasons: tuple[str | None, ...]
@@ -105,14 +109,15 @@ def plackett_luce(
     counts = csr_array((np.ones(len(here)), (used.of, here)), shape=(len(used), len(patterns)))
     total = np.bincount(here, minlength=len(patterns)).astype(np.float64)
     beaten = np.array([_beaten(pattern) for pattern in patterns])
-    fitted = fit_strengths(np.tensordot(total, beaten, 1), systems)
+    wins = np.tensordot(total, beaten, 1)
+    fitted = fit_strengths(wins, systems)
     kept = fitted.fitted
-    shape = len(systems)
-    strength, low, high = (np.full(shape, np.nan) for _ in range(3))
+    strength, probit, low, high = (np.full(len(systems), np.nan) for _ in range(4))
     interval = no_interval = None
     if len(kept):
         data = _Stages.of(orders, kept)
         centre = strength[kept] = data.solve(total[None], data.start(len(kept)))[0]
+        probit[kept] = thurstone(wins[kept][:, kept])
         reach = None
         if len(used) < 2:
             no_interval = ONE_CLUSTER.format(unit)
@@ -127,9 +132,10 @@ def plackett_luce(
             low[kept], high[kept] = reach
     return PlackettLuce(
         strength=strength,
+        thurstone=probit,
         ci_low=low,
         ci_high=high,
-        reasons=fitted.reasons,
+        reasons=(ALL_LEFT_OUT,) * len(systems) if left_out.all() else fitted.reasons,
         interval=None if no_interval else interval,
         n_clusters=len(used),
         no_interval=no_interval,

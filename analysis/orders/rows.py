@@ -64,6 +64,8 @@ class OrderStrength(Record):
     """Among the outputs of an ordering, tied ones at the mean of their places; 1 is best."""
     strength: float | None
     """Natural log, mean zero."""
+    thurstone: float | None
+    """By Thurstone's model of every two outputs of an ordering, mean zero, on the scale of its normal deviates."""
     ci_low: float | None
     ci_high: float | None
     interval: str | None
@@ -208,6 +210,7 @@ def _strengths(
             n=len(own),
             mean_rank=float(own.mean()),
             strength=known.get(system),
+            thurstone=float(fit.thurstone[place]) if system in known else None,
             ci_low=float(fit.ci_low[place]) if bounded else None,
             ci_high=float(fit.ci_high[place]) if bounded else None,
             interval=f"{fit.interval} by {unit}" if bounded else None,

@@ -141,8 +141,7 @@ def _table(rows: Sequence[AlternativeAnnotatorRow], names: Names) -> Table:
 def _wins(row: AlternativeAnnotatorRow) -> str:
     if row.winning_rate is None:
         return "\u2013"
-    won = sum(bool(one.won) for one in row.annotators)
-    return f"{won} of {row.n_annotators}"
+    return f"{round(row.winning_rate * row.n_annotators)} of {row.n_annotators}"
 
 
 def _verdict(row: AlternativeAnnotatorRow) -> Cell:

@@ -7,7 +7,7 @@ from analysis.report.cells import Field, number_column, tabulate, text_column
 from analysis.report.document import Block, Bullets, Fold, Paragraph, Section, Table
 from analysis.results.findings import confidence_words
 from analysis.results.records import Results
-from analysis.results.words import SPACE, Names, count, interval, number, p_value, plural, sentence
+from analysis.results.words import SPACE, Names, count, interval, listed, number, p_value, plural, sentence
 
 ABOUT = (
     "Annotators put outputs of one item in order, best first. The Plackett-Luce model takes an ordering as one choice "
@@ -15,6 +15,8 @@ ABOUT = (
     "is expected to stand before it in 73% of orderings. Every two outputs of an ordering also count as a choice "
     "(equal ranks as a tie), so that the tests and Bradley-Terry strengths of choices hold for them."
 )
+
+MODELS = ("Plackett-Luce", "Bradley-Terry", "Thurstone")
 
 
 def orders(results: Results) -> Section | None:
@@ -36,13 +38,17 @@ def orders(results: Results) -> Section | None:
     )
 
 
-def _strengths(results: Results, names: Names) -> Table:
-    pairwise = {
+def _pairwise(results: Results) -> dict[tuple[str, str, str], float | None]:
+    return {
         (row.group, row.criterion, row.system): row.strength for row in results.bradley_terry if row.source == "choices"
     }
+
+
+def _strengths(results: Results, names: Names) -> Table:
+    pairwise = _pairwise(results)
     fields: list[Field[OrderStrength]] = [
         text_column("System", lambda row: names.system(row.system)),
-        text_column("Group", lambda row: sentence(names.group(row.group))),
+        text_column("Group", lambda row: names.group(row.group)),
         text_column("Criterion", lambda row: names.criterion(row.criterion)),
         number_column("Rank", lambda row: count(row.rank)),
         number_column("Strength", lambda row: number(row.strength), "Plackett-Luce, natural log, mean zero"),
@@ -51,6 +57,9 @@ def _strengths(results: Results, names: Names) -> Table:
             "Bradley-Terry",
             lambda row: number(pairwise.get((row.group, row.criterion, row.system))),
             "strength from every two outputs of an ordering",
+        ),
+        number_column(
+            "Thurstone", lambda row: number(row.thurstone), "the same by a normal in place of a logistic model"
         ),
         number_column("Mean rank", lambda row: number(row.mean_rank), "tied outputs at the mean of their places"),
         number_column("Orderings", lambda row: count(row.n)),
@@ -71,14 +80,16 @@ def _strengths(results: Results, names: Names) -> Table:
 
 def _reliance(names: Names, row: OrderSummary, results: Results) -> str:
     """Say what one group's orders rest on: how many, ties, concordance, and the effect of the place."""
+    group = names.group(row.group)
     parts = [
-        f"{sentence(names.group(row.group))}, {names.criterion(row.criterion)}: {plural(row.n_orderings, 'ordering')} "
-        f"by {plural(row.n_annotators, 'annotator')}."
+        f"{group if names.kind(row.group) == 'llm' else sentence(group)}, {names.criterion(row.criterion)}: "
+        f"{plural(row.n_orderings, 'ordering')} by {plural(row.n_annotators, 'annotator')}."
     ]
     if row.n_tied:
         parts.append(f"{row.n_tied} have ties, and count as the mean over the orders that these allow.")
     if row.n_left_out:
         parts.append(f"{row.n_left_out} allow more than 24 orders and are left out of the strengths.")
+    parts.append(_models(names, row, results))
     if row.kendall_w is not None:
         parts.append(f"Kendall\u2019s W of the annotators\u2019 mean ranks is {number(row.kendall_w)}.")
     else:
@@ -92,13 +103,33 @@ def _reliance(names: Names, row: OrderSummary, results: Results) -> str:
             f"For each place further down the page an output falls by {number(row.place_effect)} ranks "
             f"({confidence_words(results)} {interval(row.place_ci_low, row.place_ci_high)}, {p_words})."
         )
-    return " ".join(parts)
+    return " ".join(part for part in parts if part)
+
+
+def _models(names: Names, row: OrderSummary, results: Results) -> str:
+    """Say whether other models than Plackett-Luce order the systems alike."""
+    pairwise = _pairwise(results)
+    rows = [one for one in results.order_strengths if (one.group, one.criterion) == (row.group, row.criterion)]
+    values = {
+        one.system: (one.strength, pairwise.get((row.group, row.criterion, one.system)), one.thurstone) for one in rows
+    }
+    models: dict[str, list[str]] = {}  # by the order that they give
+    for place, model in enumerate(MODELS):
+        known = {system: value for system, own in values.items() if (value := own[place]) is not None}
+        if known:
+            order = " > ".join(names.system(system) for system in sorted(known, key=lambda system: -known[system]))
+            models.setdefault(order, []).append(model)
+    if len(models) > 1:
+        return (
+            f"The order depends on the model: {'; '.join(f'{listed(own)} {order}' for order, own in models.items())}."
+        )
+    return "".join(f"{listed(own)} order the systems alike." for own in models.values() if len(own) > 1)
 
 
 def _places(results: Results, names: Names) -> Table:
     fields: list[Field[OrderPlace]] = [
         number_column("Place", lambda row: count(row.place)),
-        text_column("Group", lambda row: sentence(names.group(row.group))),
+        text_column("Group", lambda row: names.group(row.group)),
         text_column("Criterion", lambda row: names.criterion(row.criterion)),
         number_column("Mean rank", lambda row: number(row.mean_rank)),
         number_column("Outputs", lambda row: count(row.n)),

@@ -109,6 +109,8 @@ def oriented(results: Results) -> Results:
         rating_counts=put("ratings", results.rating_counts),
         choices=replace(results.choices, pairs=put("choices", map(_starred, results.choices.pairs))),
         bradley_terry=put("", results.bradley_terry),
+        order_strengths=put("choices", results.order_strengths),
+        spans=None if results.spans is None else replace(results.spans, counts=put("ratings", results.spans.counts)),
         llm_vs_people=replace(results.llm_vs_people, prediction_powered=put("", powered, _winners(own, lower))),
         observed_power=None if results.observed_power is None else put("", results.observed_power),
     )

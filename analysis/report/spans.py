@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from analysis.report.cells import Field, cell, columns_of, number_column, tabulate, text_column
 from analysis.report.document import Block, Paragraph, Section, Table
 from analysis.results.findings import confidence_words
 from analysis.results.records import Results
-from analysis.results.words import NONE, Names, count, interval, number, plural
+from analysis.results.words import NONE, Names, count, interval, listed, number, plural
 from analysis.spans.rows import SpanAgreement, SpanCount
 
 MEASURES = {
@@ -32,17 +34,30 @@ def spans(results: Results) -> Section | None:
     if found is None:
         return None
     names = Names(results)
-    blocks: list[Block] = [Paragraph(text=READING), _counts(found.counts, names)]
-    unplaced = sum(row.n_unplaced for row in found.counts if row.severity is None)
-    if unplaced:
-        text = f"{plural(unplaced, 'error')} could not be placed in the text: counted, and left out of agreement."
-        blocks.append(Paragraph(text=text))
+    blocks: list[Block] = [Paragraph(text=READING), _counts(found.counts, names, results)]
+    if any(row.n_unplaced for row in found.counts):
+        blocks.append(Paragraph(text=_unplaced(found.counts, names)))
     if found.agreement:
         blocks += [Paragraph(text=AGREEMENT), _agreement(results, names)]
     return Section(id="spans", title="Errors that were marked", blocks=tuple(blocks))
 
 
-def _counts(rows: tuple[SpanCount, ...], names: Names) -> Table:
+def _unplaced(rows: tuple[SpanCount, ...], names: Names) -> str:
+    """Say whose errors have no place."""
+    errors, lost = Counter[str](), Counter[str]()
+    for row in rows:
+        if row.severity is None:
+            errors[row.group] += row.n_errors
+            lost[row.group] += row.n_unplaced
+    parts = [f"{n:,} of {plural(errors[group], 'error')} by {names.group(group)}" for group, n in lost.items() if n]
+    return (
+        f"{listed(parts)} could not be placed in the text (why: column reason of the table spans). They are counted; "
+        "answers with such an error are left out of agreement."
+    )
+
+
+def _counts(rows: tuple[SpanCount, ...], names: Names, results: Results) -> Table:
+    scores = {(row.group, row.criterion, row.system): row.mean for row in results.ratings.means}
     titles = {row.severity: row.severity for row in rows if row.severity is not None}
     fields: list[Field[SpanCount]] = [
         text_column("System", lambda row: names.system(row.system)),
@@ -61,6 +76,11 @@ def _counts(rows: tuple[SpanCount, ...], names: Names) -> Table:
             "Weighted",
             lambda row: number(row.per_answer),
             "errors an answer, each with the weight of its severity",
+        ),
+        number_column(
+            "Score",
+            lambda row: number(scores.get((row.group, row.criterion, row.system))),
+            "mean rating of the same outputs",
         ),
     ]
     pooled = [row for row in rows if row.severity is None]

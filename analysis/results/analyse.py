@@ -40,7 +40,8 @@ from analysis.results.comparison_tests import ComparisonResults, compare_systems
 from analysis.results.conventions import conventions
 from analysis.results.headline import headline_of
 from analysis.results.live import with_fixed_estimates
-from analysis.results.rater_table import rater_table
+from analysis.results.rater_rows import RaterRow
+from analysis.results.rater_table import count_answers, rater_table
 from analysis.results.records import SCHEMA, ChoiceResults, RatingResults, Results
 from analysis.results.warnings import outdated_files, warn
 from analysis.spans.rows import SpanResults, span_results
@@ -83,9 +84,15 @@ def analyse(
             tests.preferences, tests.ratings, groups=ready.groups, study=ready.study, alpha=observed_power
         )
         results = replace(results, observed_power=rounded(tuple(power)))
-    results = replace(results, raters=rounded(tuple(rater_table(results, ready.answers, ready.orders))))
+    results = replace(results, raters=rounded(tuple(_raters(results, ready))))
     rows = (*warn(results, ready.plan), *outdated_files(results, study))
     return replace(results, warnings=tuple(row.text for row in rows), warning_rows=rows, headline=headline_of(results))
+
+
+def _raters(results: Results, ready: AnalysisInput) -> Sequence[RaterRow]:
+    if "llm" not in {kind for _, kind in ready.groups}:
+        return ()
+    return rater_table(results, {source: count_answers(table) for source, table in ready.answers.items()}, ready.orders)
 
 
 def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:

@@ -137,7 +137,7 @@ def _winner(claims: Sequence[HeadlineClaim], names: Names, source: Source, group
     """Return who wins, criterion by criterion; where there are many, who leads on how many."""
     if len(claims) == 1:
         text = f"{_verdict(claims[0], names, source, group)}{_turn(claims)}."
-        return text if names.kind(group) == "llm" else sentence(text)
+        return text if names.kind(group) == "llm" or claims[0].unbeaten else sentence(text)  # a name keeps its letters
     alike = len({claim.direction for claim in claims}) == 1
     if len(claims) <= MOST_CLAIMS:
         parts = [
@@ -173,6 +173,8 @@ def _verdict(claim: HeadlineClaim, names: Names, source: Source, group: str) -> 
     who, s = names.who(group), "s" if names.kind(group) == "llm" else ""
     best, other = names.system(claim.leader), names.system(claim.runner_up)
     verb, most = f"{VERBS[source]}{s}", "best" if source == "ratings" else "most"
+    if source == "choices" and names.ordered(claim.criterion):
+        verb, most = f"rank{s}", "highest"
     before = ""
     if claim.unbeaten:
         won = f"{listed([names.system(system) for system in claim.unbeaten])} won every comparison"
@@ -245,8 +247,11 @@ def _evidence(against: PairResult | None, names: Names) -> str:
             shown += f" ({against.confidence} interval {number(low)} to {number(high)})"
     else:
         share = 1 - against.value if turned else against.value
+        other = names.system(against.x if turned else against.y)
         what = "Mean chance that {0} is better" if against.source == "preferences" else "Choices won by {0}"
-        shown = f"{what.format(names.system(best))}: {percent(share)}"
+        if against.source == "choices" and names.ordered(test.criterion):
+            what = "Rankings that put {0} above {1}, ties half"
+        shown = f"{what.format(names.system(best), other)}: {percent(share)}"
         if low is not None and high is not None:
             shown += (
                 f" ({against.confidence} interval {share_interval(*((1 - high, 1 - low) if turned else (low, high)))})"
@@ -322,8 +327,8 @@ def _stand_in(results: Results, names: Names) -> str:
     if not (results.ratings.pairs or results.choices.pairs):
         nobody = "single outputs were neither rated nor compared"
     why = next((row.reason for row in rows if row.reason), nobody)
-    if any(row.kind == "summed" for row in results.warning_rows):
-        why = "it needs single answers, and the table was read in parts"
+    if any(row.kind == "summed" and "stand in" in row.text for row in results.warning_rows):
+        why = "of several samples it needs single answers, and the table was read in parts"
     return f"Cannot be determined: {why.rstrip('.')}."
 
 

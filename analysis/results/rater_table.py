@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args
 
 import polars as pl
 
@@ -20,6 +20,7 @@ from analysis.statistics.record import Source
 ONCE = "answered once: nothing to compare with"
 SOURCES: tuple[Source, ...] = get_args(Source)
 SHOWN = {f"{level}_{method}" for level in ("system", "overall") for method in ("kendall", "spearman")}
+RaterCounts: TypeAlias = Mapping[tuple[str, str], dict[str, Any]]  # by group and criterion
 NO_PEOPLE = "nobody else rated these outputs"
 
 
@@ -36,7 +37,7 @@ class RowSubject:
         return (row.source, row.group, row.criterion) == (self.source, self.group, self.criterion)
 
 
-def rater_table(results: Results, answers: Mapping[str, pl.DataFrame], orders: Mapping[str, Order]) -> list[RaterRow]:
+def rater_table(results: Results, counted: Mapping[str, RaterCounts], orders: Mapping[str, Order]) -> list[RaterRow]:
     """Put every group beside every other, criterion by criterion.
 
     Nothing is estimated here: means, agreement and correlations are those of ``ratings.means``,
@@ -47,8 +48,8 @@ def rater_table(results: Results, answers: Mapping[str, pl.DataFrame], orders: M
     ----------
     results : Results
         The other parts of results.json.
-    answers : mapping of str to DataFrame
-        Checked answer tables before exclusions, by source; only counted.
+    counted : mapping of str to RaterCounts
+        What :func:`count_answers` returns of the checked answer tables before exclusions, by source.
     orders : mapping of str to Order
         Order of the criteria of each.
 
@@ -63,12 +64,11 @@ def rater_table(results: Results, answers: Mapping[str, pl.DataFrame], orders: M
     targets = people_of(kinds)
     rows = []
     for source in SOURCES:
-        if source not in answers:
+        if source not in counted:
             continue
-        counted = _count(answers[source])
         for about in results.groups:
             for criterion in orders[source].criteria:
-                counts = counted.get((about.group, criterion))
+                counts = counted[source].get((about.group, criterion))
                 if counts is None:
                     continue
                 asked_both_ways = source == "preferences" and about.annotator_kind == "llm"
@@ -93,7 +93,7 @@ def rater_table(results: Results, answers: Mapping[str, pl.DataFrame], orders: M
     return rows
 
 
-def _count(table: pl.DataFrame) -> dict[tuple[str, str], dict[str, Any]]:
+def count_answers(table: pl.DataFrame) -> RaterCounts:
     """Count answers asked for, missing and read in two ways, and repeats, by group and criterion; with the mass."""
     mass, differ = (
         pl.col(name) if name in table.columns else pl.lit(None, dtype=pl.Float64)

@@ -145,6 +145,8 @@ class Names:
         self.lower_is_better |= set(results.settings.lower_is_better)
         self._kinds: dict[str, str] = {entry.group: entry.annotator_kind for entry in results.groups}
         rated = {"likert", "continuous", "category"} & set(study.elicitations if study else ())
+        self._ordered = {entry.criterion for entry in results.orders}
+        self._all_ordered = bool(results.orders) and all(self.ordered(row.criterion) for row in results.choices.pairs)
         self._ratings = {"likert": "Likert", "continuous": "ratings 0\u2013100"}.get(
             rated.pop() if len(rated) == 1 else ""
         )
@@ -161,6 +163,10 @@ class Names:
     def criterion(self, criterion_id: str) -> str:
         """Return the shown name of a criterion."""
         return shown_name(self._criteria.get(criterion_id, criterion_id))
+
+    def ordered(self, criterion_id: str) -> bool:
+        """Tell whether the choices by a criterion are those that rankings imply."""
+        return criterion_id in self._ordered
 
     def criterion_asked(self, row: AlternativeAnnotatorRow, rows: Sequence[AlternativeAnnotatorRow]) -> str:
         """Return the criterion of a row, with its way of asking where the rows have several."""
@@ -201,6 +207,8 @@ class Names:
         """Return the name of a way of asking."""
         if source == "ratings" and self._ratings:
             return self._ratings
+        if source == "choices" and self._all_ordered:
+            return "rankings"
         return SOURCES.get(source, shown_name(source))
 
     def source_by_group(self, source: str, group: str) -> str:

@@ -23,7 +23,7 @@ SpanMeasure = Literal["span_f1", "span_f1_severity", "alpha_u", "alpha_u_marked"
 REPLICATES = 1000
 OUTPUT = ("item_id", "system", "sample")
 NOTHING_MARKED = "nobody marked an error, so chance would agree as well"
-ONE_ANNOTATOR = "no output was answered by two"
+ONE_ANNOTATOR = "no output has two answers whose errors are all placed"
 NO_LENGTHS = "the table has no column characters, the length of each text"
 
 
@@ -61,7 +61,7 @@ class SpanAgreement(Record):
     ci_low: float | None
     ci_high: float | None
     n_outputs: Count
-    """Outputs that two answered."""
+    """Outputs with two answers whose errors are all placed."""
     n_annotators: Count
     interval: str | None = None
     reason: str | None = None
@@ -145,9 +145,13 @@ Outputs: TypeAlias = dict[Output, dict[str, Layout]]  # what each annotator mark
 
 
 def _by_annotator(own: pl.DataFrame, codes: Mapping[str, int]) -> dict[str, Outputs]:
-    """Lay out what each annotator of each group marked in each output; an LLM's repeats are annotators."""
+    """Lay out what each annotator of each group marked in each output; an LLM's repeats are annotators.
+
+    An answer with an error that has no place may mark anything, and is left out.
+    """
     found: dict[str, dict[Output, dict[str, list[Span]]]] = {}
     lengths: dict[Output, int] = {}
+    unknown: set[tuple[str, Output, str]] = set()
     names = ("group", "annotator_kind", "annotator_id", "variant", "repeat", "assignment_id", *OUTPUT)
     columns = (*names, "start", "end", "severity", "characters")
     for row in own.select(pl.col(columns)).iter_rows(named=True):
@@ -157,11 +161,20 @@ def _by_annotator(own: pl.DataFrame, codes: Mapping[str, int]) -> dict[str, Outp
         spans = found.setdefault(row["group"], {}).setdefault(output, {}).setdefault(rater, [])
         if row["start"] is not None:
             spans.append((row["start"], row["end"], codes[row["severity"]]))
+        elif row["severity"] is not None:
+            unknown.add((row["group"], output, rater))
         lengths[output] = max(lengths.get(output, 0), row["characters"] or 0, row["end"] or 0)
     return {
         group: {
-            output: {rater: lay_out(spans, lengths[output]) for rater, spans in raters.items()}
+            output: laid_out
             for output, raters in outputs.items()
+            if (
+                laid_out := {
+                    rater: lay_out(spans, lengths[output])
+                    for rater, spans in raters.items()
+                    if (group, output, rater) not in unknown
+                }
+            )
         }
         for group, outputs in found.items()
     }

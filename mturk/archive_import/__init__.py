@@ -1,1 +1,1 @@
-"""Archives of old studies: result files of the requester site and answers of its API become tidy tables."""
+"""Importing archives of earlier MTurk studies: results of the requester site or its API become tidy tables."""

@@ -1,4 +1,4 @@
-"""The mapping file: which columns of old results are which columns of the tidy tables."""
+"""The mapping file: which columns of the results become which columns of the tidy tables."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ Cells = dict[str, ColumnSource]
 
 
 class ResultMapping(TomlTable):
-    """The whole file. Each entry of a table makes one row of each submission."""
+    """A mapping file. Each entry of a table makes one row of each submission."""
 
     worker: Text = "WorkerId"
     assignment: Text = "AssignmentId"
@@ -82,7 +82,7 @@ class ResultMapping(TomlTable):
 
 
 def load_mapping(path: Path) -> ResultMapping:
-    """Load and check a mapping file; raise PlatformError with every mistake, one line each."""
+    """Load and check a mapping file; raise PlatformError with one line for each mistake."""
     try:
         raw: Mapping[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

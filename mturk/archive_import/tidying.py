@@ -1,4 +1,4 @@
-"""Results of earlier studies, read and mapped: rows of the tidy tables, with codes in place of worker ids."""
+"""Reading the results of earlier studies and mapping them to rows of the tidy tables, with pseudonymous ids."""
 
 from __future__ import annotations
 
@@ -22,18 +22,26 @@ LARGEST_CELL = 10_000_000  # characters; a whole page may stand in an Input colu
 DEEPEST = 6  # levels of JSON in one answer
 ANSWER = "Answer."
 UNREADABLE = "Answer.(unreadable)"  # why an answer's XML could not be read
+SHOWN = 60  # characters of an answer that could not be read
+KEY_BYTES = 32
+KEY = f"a key of {KEY_BYTES} bytes in hexadecimal digits"
+TRUE = ("true", "on", "1", "yes")
+WINNERS = ("x", "y", "tie")
+WHOLE = ("sample", "exposure", "position")
+REJECTED = "Rejected"
+EMPTY = "no answer"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """One submission: its columns, and where it stood."""
+    """One submission: its columns, and its place in a file."""
 
     columns: Mapping[str, str]
     where: str  # "batch.csv, line 7"
 
 
 def read_results(paths: Iterable[Path]) -> Iterator[Result]:
-    """Read files of results, by their endings, one submission after the other."""
+    """Read the submissions of result files, whose suffix tells the format."""
     for path in paths:
         suffix = path.suffix.lower()
         try:
@@ -109,7 +117,7 @@ def _assignments(found: Any) -> Iterator[Any]:
 
 
 def _answers(xml: str) -> dict[str, str]:
-    """Read an answer's XML; one that cannot be read is a row all the same and says why."""
+    """Parse an answer's XML; one that cannot be parsed becomes a column with the reason."""
     try:
         pairs = answer_pairs(read_answers(xml))
     except (AnswerRefused, XMLRefused) as error:
@@ -121,7 +129,7 @@ def _answers(xml: str) -> dict[str, str]:
 
 
 def _with_json(columns: Mapping[str, str]) -> dict[str, str]:
-    """Add a column for each value inside an answer that is JSON, as form elements of later years wrote it.
+    """Add a column for each value inside an answer that is JSON, as MTurk's crowd elements write it.
 
     >>> _with_json({"Answer.taskAnswers": '[{"mood": {"1": true}}]'})["Answer.taskAnswers.mood.1"]
     'true'
@@ -157,23 +165,13 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-SHOWN = 60  # characters of an answer that could not be read
-KEY_BYTES = 32
-KEY = f"a key of {KEY_BYTES} bytes in hexadecimal digits"
-TRUE = ("true", "on", "1", "yes")
-WINNERS = ("x", "y", "tie")
-WHOLE = ("sample", "exposure", "position")
-REJECTED = "Rejected"
-EMPTY = "no answer"
-
-
 class UnreadableCell(Exception):
-    """A cell that does not say what its column needs; the message is the reason."""
+    """A cell has no valid value for its column; the message is the reason."""
 
 
 @dataclass(slots=True, kw_only=True)
 class TidyArchive:
-    """Rows of each table, and what was counted."""
+    """The rows of each table, and counts."""
 
     ratings: list[dict[str, Any]] = field(default_factory=list)
     preferences: list[dict[str, Any]] = field(default_factory=list)
@@ -186,7 +184,7 @@ class TidyArchive:
 
 
 def load_key(path: Path) -> bytes:
-    """Load the secret that turns worker ids into codes; one is made where there is none, for its owner's eyes."""
+    """Load the secret key that pseudonymizes worker ids; a missing one is created, readable by its owner only."""
     try:
         if not path.exists():
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -201,11 +199,11 @@ def load_key(path: Path) -> bytes:
 
 
 def tidy(results: Iterable[Result], mapping: ResultMapping, key: bytes) -> TidyArchive:
-    """Make tidy rows of old results; the same key gives the same person the same code.
+    """Convert results to tidy rows; with the same key, a worker always gets the same pseudonym.
 
-    An answer that cannot be read is a row with its reason; a rejected submission is there, with a line in the
-    exclusions. The same submission in two files counts once. Raise PlatformError if a column of the mapping is in none
-    of the results, or one submission stands there with two contents.
+    An unreadable answer is a row with its reason; a rejected submission is kept, with a row of exclusions. The same
+    submission in two files counts once. Raise PlatformError if a column of the mapping is in none of the results, or a
+    submission occurs with two contents.
     """
     made = TidyArchive()
     people: dict[str, dict[str, Any]] = {}
@@ -238,12 +236,12 @@ def tidy(results: Iterable[Result], mapping: ResultMapping, key: bytes) -> TidyA
 
 
 def pseudonym(key: bytes, worker_id: str) -> str:
-    """Return the code of a person: keyed, so that nobody without the key can try ids out."""
+    """Return the pseudonym of a worker, a keyed hash: without the key, guessed ids cannot be tested."""
     return hmac.new(key, f"worker {worker_id}".encode("utf-8", "surrogatepass"), sha256).hexdigest()[:20]
 
 
 def _worker(result: Result, mapping: ResultMapping, assignment_id: str) -> str:
-    """Return who handed a submission in; where nothing says so, each submission is a person of its own."""
+    """Return the worker of a submission; without one, each submission counts as another worker."""
     return result.columns.get(mapping.worker, "").strip() or f"of assignment {assignment_id}"
 
 
@@ -257,7 +255,7 @@ def _note_person(people: dict[str, dict[str, Any]], annotator_id: str, seconds: 
 
 
 def _check_same(before: Result, result: Result, mapping: ResultMapping) -> None:
-    """Let a submission stand in two files, as whoever downloads twice has it, but not with two contents."""
+    """Refuse a submission that occurs twice with different contents."""
     needed = {name for _, cells in mapping.blocks() for cell in cells.values() for name in cell.columns}
     for name in (mapping.worker, *sorted(needed)):
         first, second = before.columns.get(name, ""), result.columns.get(name, "")

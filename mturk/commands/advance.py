@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mturk.commands.collecting import collect_submissions
-from mturk.commands.hit_study import in_progress, open_hit_study, print_result, study_options
+from mturk.commands.shared import in_progress, print_result, study_options
+from mturk.hit_study import open_hit_study
 from spa.commands.options import StudyLocation, announce, every_option, yes_option
 
 if TYPE_CHECKING:
-    from mturk.commands.hit_study import HitStudy
+    from mturk.hit_study import HitStudy
     from mturk.progress import HitRecruitment
 
 
@@ -28,69 +29,62 @@ def advance(location: StudyLocation, every: float | None, stops: bool, yes: bool
     submit.
     """
     from spa.errors import PlatformError
-    from spa.platforms.waves import look_until_over
+    from spa.platforms.waves import repeat_until_over
     from spa.responses.run_lock import AlreadyRunning
 
-    def look() -> bool:
+    def advance_once() -> bool:
         with open_hit_study(location, changes=True) as hit_study:
             return _advance(hit_study, stops=stops, yes=yes, as_json=as_json)
 
-    over = look_until_over(look, every=every, passing=(PlatformError, AlreadyRunning), announce=announce)
+    over = repeat_until_over(advance_once, every=every, passing=(PlatformError, AlreadyRunning), announce=announce)
     if over and not as_json:
         click.echo(f"Next: spa mturk approve {location.study}")
 
 
 def _advance(hit_study: HitStudy, *, stops: bool, yes: bool, as_json: bool) -> bool:
-    """Look once and do what follows; return whether the study has ended."""
-    from mturk.lifetimes import Keeper
-    from mturk.progress import look
+    """Collect, open the next wave if one is due, and return whether the study has ended."""
+    from mturk.lifetimes import set_expiry
+    from mturk.progress import recruitment_of
     from mturk.publishing import Publisher, check_balance
 
-    publisher = Publisher(hit_study.workspace, hit_study.settings, hit_study.idempotent_calls)
+    publisher = Publisher(hit_study)
     publisher.resolve_interrupted()
     collect_submissions(hit_study, everything=False, silent=as_json)
-    found = look(hit_study.workspace, hit_study.settings, hit_study.endpoint)
+    recruitment = recruitment_of(hit_study)
     if not as_json:
-        print_result(_lines(found), {}, as_json=False)
+        print_result(_lines(recruitment), {}, as_json=False)
     made: list[str] = []
     expired: list[str] = []
-    if found.wave.places:
-        check_balance(hit_study.endpoint, found.plan.cost.total)
+    if recruitment.wave.places:
+        check_balance(hit_study.endpoint, recruitment.plan.cost.total)
         if yes:
-            steps = publisher.publish(found.plan, hit_study.family)
-            made += in_progress(steps, label="publishing", length=len(found.plan.seats), silent=as_json)
-    if yes and stops and found.wave.reason == "enough":
-        expired += Keeper(hit_study.idempotent_calls, hit_study.settings).expire(found.places.open_hits)
+            steps = publisher.publish(recruitment.plan)
+            made += in_progress(steps, label="publishing", length=len(recruitment.plan.hits), silent=as_json)
+    if yes and stops and recruitment.wave.reason == "enough":
+        expired += set_expiry(hit_study, recruitment.open_hits, None)
     lines = [f"{len(made)} HITs published"] * bool(made)
     lines += [f"{len(expired)} HITs expired; annotators at work may still submit"] * bool(expired)
-    if found.wave.places and not yes:
+    if recruitment.wave.places and not yes:
         lines.append("Nothing was published; add --yes to publish the wave.")
-    print_result(lines, _facts(found) | {"made": made, "expired": expired}, as_json=as_json)
-    return found.over
+    print_result(lines, _facts(recruitment) | {"made": made, "expired": expired}, as_json=as_json)
+    return recruitment.over
 
 
-def _lines(found: HitRecruitment) -> list[str]:
-    from spa.platforms.waves import describe_wave
-
-    places, plan = found.places, found.plan
+def _lines(recruitment: HitRecruitment) -> list[str]:
+    plan = recruitment.plan
     return [
-        f"{places.places} places, {places.completed} completed, {places.at_work} at work, {places.free} free",
-        f"  {describe_wave(found.state, found.wave)}",
+        *recruitment.lines(),
         f"  cost with fees: this wave ${plan.cost.total}, published so far ${plan.so_far}, at most ${plan.at_most}",
     ]
 
 
-def _facts(found: HitRecruitment) -> dict[str, Any]:
-    places, plan = found.places, found.plan
+def _facts(recruitment: HitRecruitment) -> dict[str, Any]:
     return {
-        "places": places.places,
-        "completed": places.completed,
-        "at_work": places.at_work,
-        "free": places.free,
-        "next": found.wave.places,
-        "reason": found.wave.reason,
+        **recruitment.counts(),
+        "next": recruitment.wave.places,
+        "reason": recruitment.wave.reason,
         "currency": "USD",
-        "wave": str(plan.cost.total),
-        "so_far": str(plan.so_far),
-        "at_most": str(plan.at_most),
+        "wave": str(recruitment.plan.cost.total),
+        "so_far": str(recruitment.plan.so_far),
+        "at_most": str(recruitment.plan.at_most),
     }

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mturk.commands.hit_study import format_time, hit_option, in_progress, open_hit_study, print_result, study_options
+from mturk.commands.shared import format_time, hit_option, in_progress, print_result, study_options
+from mturk.hit_study import open_hit_study
 from spa.commands.options import StudyLocation, out_folder_option, yes_option
 
 if TYPE_CHECKING:
     from mturk.collecting import HitCollection
-    from mturk.commands.hit_study import HitStudy
+    from mturk.hit_study import HitStudy
 
 
 @click.command(epilog="Example: spa mturk collect my-study/study.toml --endpoint-url http://127.0.0.1:8470")
@@ -30,7 +31,7 @@ def collect(location: StudyLocation, everything: bool, as_json: bool) -> None:
 
     with open_hit_study(location, changes=True) as hit_study:
         found = collect_submissions(hit_study, everything=everything, silent=as_json)
-        hit_status = hit_status_of(hit_study.store, hit_study.endpoint)
+        hit_status = hit_status_of(hit_study)
     facts = asdict(found) | {"earliest_auto_approval": hit_status.earliest_auto_approval}
     lines = [
         f"{found.new} new submissions in {found.hits} HITs, {found.problems} with a problem; "
@@ -56,7 +57,7 @@ def collect_submissions(hit_study: HitStudy, *, everything: bool, silent: bool) 
 
     with family_of(hit_study.workspace.study, hit_study.store) or nullcontext() as family:
         family_type = find_family_type(hit_study.endpoint, hit_study.family)
-        collector = Collector(hit_study.workspace, hit_study.endpoint, family_type, family)
+        collector = Collector(hit_study, family_type, family)
         steps = collector.collect(everything=everything)
         list(in_progress(steps, label="collecting", length=collector.count_due(), silent=silent))
     return collector.found
@@ -78,7 +79,7 @@ def export(location: StudyLocation, out: Path, worker_ids: bool, as_json: bool) 
     from mturk.archive_export import write_archive
 
     with open_hit_study(location, changes=True) as hit_study:
-        done = write_archive(hit_study.store, hit_study.endpoint, out, worker_ids=worker_ids, now=time.time())
+        done = write_archive(hit_study, out, worker_ids=worker_ids, now=time.time())
     facts = {"files": dict(done.files), "sha256": dict(done.checksums)}
     print_result([f"{path}: {count} rows" for path, count in done.files.items()], facts, as_json=as_json)
 
@@ -89,17 +90,17 @@ def export(location: StudyLocation, out: Path, worker_ids: bool, as_json: bool) 
 @yes_option
 def dispose(location: StudyLocation, named: tuple[str, ...], yes: bool, as_json: bool) -> None:
     """Delete the HITs of STUDY at the endpoint after they are collected, reviewed and archived."""
-    from mturk.lifetimes import Keeper
+    from mturk import lifetimes
 
     with open_hit_study(location, changes=True) as hit_study:
-        keeper = Keeper(hit_study.idempotent_calls, hit_study.settings)
-        hits = keeper.choose(named)
-        keeper.check_disposal(hits)
+        hits = lifetimes.choose_hits(hit_study, named)
+        lifetimes.check_disposal(hit_study, hits)
         facts = {"hits": [hit.hit_id for hit in hits]}
         if not yes:
             print_result([f"{len(hits)} HITs would be deleted; add --yes."], facts, as_json=as_json)
             return
-        done = list(in_progress(keeper.dispose(hits), label="deleting", length=len(hits), silent=as_json))
+        steps = lifetimes.dispose(hit_study, hits)
+        done = list(in_progress(steps, label="deleting", length=len(hits), silent=as_json))
         print_result([f"{len(done)} HITs deleted; their collected answers are kept"], facts, as_json=as_json)
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mturk.endpoint.transaction import Transaction
 
 endpoint_store_option = click.option("--store", required=True, metavar="PATH|URL", help="Store of the endpoint.")
+MOST = 10_000  # invitations in one call; more is probably a typing error
 
 
 @click.group(epilog="Example: spa mturk keys add lab --store lab.sqlite --budget 500")
@@ -40,7 +41,7 @@ def add(name: str, store: str, budget: str | None, as_json: bool) -> None:
     from mturk.endpoint.money import parse_money
 
     cents = 0 if budget is None else parse_money(budget, "--budget")
-    with opened(store, create=True) as endpoint:
+    with open_endpoint(store, create=True) as endpoint:
         host_key = load_host_key(store, create=True)
         issued = endpoint.call(lambda tx: issue(tx, name, host_key, budget=cents))
     if as_json:
@@ -60,7 +61,7 @@ def list_keys(store: str, as_json: bool) -> None:
     """List all keys, without their secrets."""
     from mturk.endpoint.keys import known_keys
 
-    with opened(store) as endpoint:
+    with open_endpoint(store) as endpoint:
         found = endpoint.call(known_keys)
     if as_json:
         click.echo(json.dumps([asdict(key) for key in found]))
@@ -77,13 +78,13 @@ def revoke(access_key_id: str, store: str) -> None:
     """Revoke a key. The requester's HITs and results are kept."""
     from mturk.endpoint.keys import revoke as revoke_key
 
-    with opened(store) as endpoint:
+    with open_endpoint(store) as endpoint:
         endpoint.call(lambda tx: revoke_key(tx, access_key_id))
     click.echo(f"revoked {access_key_id}")
 
 
 @contextmanager
-def opened(store: str, *, create: bool = False) -> Iterator[MTurkService]:
+def open_endpoint(store: str, *, create: bool = False) -> Iterator[MTurkService]:
     """Open an endpoint's store while a server may be running on it; an emulator's store keeps its clock."""
     from mturk.endpoint.emulator import load_clock
     from mturk.endpoint.service import MTurkService
@@ -110,7 +111,7 @@ def list_workers(store: str, as_json: bool) -> None:
     """List all workers with their names, which are hidden from requesters."""
     from mturk.endpoint.workers import known_workers
 
-    with opened(store) as endpoint:
+    with open_endpoint(store) as endpoint:
         found = endpoint.call(known_workers)
     if as_json:
         click.echo(json.dumps([asdict(one) for one in found], ensure_ascii=False))
@@ -128,7 +129,7 @@ def sign_out(worker_id: str, store: str) -> None:
     from mturk.endpoint.site.sessions import end_all
     from mturk.endpoint.workers import find_worker
 
-    with opened(store) as endpoint:
+    with open_endpoint(store) as endpoint:
         endpoint.call(lambda tx: find_worker(tx, worker_id))
         ended = endpoint.call(lambda tx: end_all(tx, worker_id))
     click.echo(f"{worker_id}: {ended} sessions and links ended")
@@ -143,7 +144,7 @@ def close(worker_id: str, store: str, yes: bool) -> None:
     from mturk.endpoint.site.sessions import end_all
     from mturk.endpoint.workers import change_worker, find_worker
 
-    with opened(store) as endpoint:
+    with open_endpoint(store) as endpoint:
         worker = endpoint.call(lambda tx: find_worker(tx, worker_id))
         if not yes:
             click.echo(f"would close the account of {worker_id} ({worker.name}); add --yes")
@@ -166,7 +167,7 @@ def fund(name: str, amount: str, store: str, note: str) -> None:
     """
     from mturk.endpoint.money import fund as fund_requester
 
-    with opened(store) as endpoint:
+    with open_endpoint(store) as endpoint:
         left = endpoint.call(lambda tx: fund_requester(tx, name, amount, note=note))
     click.echo(f"{name} can now spend {left} US dollars")
 
@@ -185,7 +186,7 @@ def ledger(store: str, kind: str, since: datetime | None) -> None:
     from mturk.endpoint.money import LedgerEntry, entries
 
     start = None if since is None else since.replace(tzinfo=UTC).timestamp()
-    with opened(store) as endpoint:
+    with open_endpoint(store) as endpoint:
         rows = endpoint.call(lambda tx: [asdict(entry) for entry in entries(tx, since=start)])
     for row in rows:
         row["at"] = datetime.fromtimestamp(row["at"], UTC).isoformat(timespec="seconds")
@@ -202,9 +203,6 @@ def ledger(store: str, kind: str, since: datetime | None) -> None:
 def _plain(value: object) -> object:
     """Return a cell that a spreadsheet does not read as a formula."""
     return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
-
-
-MOST = 10_000  # invitations in one call; more is taken for a typing error
 
 
 @click.command(
@@ -252,27 +250,36 @@ def invite(
 
     Anyone with a link can use it: send each link only to its worker.
     """
+    from mturk.endpoint.site.sessions import DAY
+    from mturk.endpoint.site.sessions import invite as invite_worker
     from mturk.endpoint.site.settings import origin
+    from mturk.endpoint.workers import add_worker, find_worker, known_workers
     from spa.files import write_text
 
-    if origin(address.rstrip("/")) != address.rstrip("/"):
+    address = address.rstrip("/")
+    if origin(address) != address:
         raise PlatformError(f"--public-url: expected an origin such as https://hits.example.org, got {address!r}")
     if not names and count is None and not again:
         raise click.UsageError("expected --name, --count or --again, got none")
     country, _, part = (locale or "").partition("-")
-    facts: dict[str, object] = {
-        "country": country or None,
-        "subdivision": part or None,
-        "adult": adult,
-        "masters": masters,
-    }
-    grants = [_grant(text) for text in qualify]
+    grants = [_parse_grant(text) for text in qualify]
 
-    def work(tx: Transaction) -> list[dict[str, str]]:
-        return _invite(tx, _named(tx, names, count), again, facts, grants, days, address.rstrip("/"))
+    def create_links(tx: Transaction) -> list[dict[str, str]]:
+        first = len(known_workers(tx)) + 1 if count else 1
+        people = [(worker_id, find_worker(tx, worker_id).name) for worker_id in again]
+        for name in (*names, *(f"annotator {first + number}" for number in range(count or 0))):
+            facts = {"country": country or None, "subdivision": part or None}
+            people.append((add_worker(tx, name, **facts, adult=adult, masters=masters).worker_id, name))
+        made = []
+        for worker_id, name in people:
+            for type_id, value in grants:
+                _grant(tx, worker_id, type_id, value)
+            token = invite_worker(tx, worker_id, life=days * DAY)
+            made.append({"worker_id": worker_id, "name": name, "link": f"{address}/invite/{token}"})
+        return made
 
-    with opened(store, create=True) as endpoint:
-        made = endpoint.call(work)
+    with open_endpoint(store, create=True) as endpoint:
+        made = endpoint.call(create_links)
     if out is not None:
         write_text(out, "".join(f"{one['link']}\n" for one in made), private=True)
     if as_json:
@@ -284,45 +291,15 @@ def invite(
         click.echo(f"wrote {len(made)} links to {out}")
 
 
-def _invite(
-    tx: Transaction,
-    names: list[str],
-    again: tuple[str, ...],
-    facts: dict[str, object],
-    grants: list[tuple[str, int | None]],
-    days: int,
-    address: str,
-) -> list[dict[str, str]]:
-    from mturk.endpoint.site.sessions import DAY
-    from mturk.endpoint.site.sessions import invite as invite_worker
-    from mturk.endpoint.workers import add_worker, find_worker
-
-    people = [(add_worker(tx, name, **facts).worker_id, name) for name in names]  # type: ignore[arg-type]
-    people += [(worker_id, find_worker(tx, worker_id).name) for worker_id in again]
-    made = []
-    for worker_id, name in people:
-        for type_id, value in grants:
-            _qualify(tx, worker_id, type_id, value)
-        token = invite_worker(tx, worker_id, life=days * DAY)
-        made.append({"worker_id": worker_id, "name": name, "link": f"{address}/invite/{token}"})
-    return made
-
-
-def _named(tx: Transaction, names: tuple[str, ...], count: int | None) -> list[str]:
-    from mturk.endpoint.workers import known_workers
-
-    first = len(known_workers(tx)) + 1 if count else 1
-    return [*names, *(f"annotator {first + number}" for number in range(count or 0))]
-
-
-def _grant(text: str) -> tuple[str, int | None]:
+def _parse_grant(text: str) -> tuple[str, int | None]:
+    """Parse a value of ``--qualify``: the id of a qualification type, and the value to grant."""
     type_id, separator, value = text.partition("=")
     if separator and not (value.removeprefix("-").isascii() and value.removeprefix("-").isdigit()):
         raise PlatformError(f"--qualify: expected TYPE or TYPE=WHOLE NUMBER, got {text!r}")
     return type_id, int(value) if separator else None
 
 
-def _qualify(tx: Transaction, worker_id: str, type_id: str, value: int | None) -> None:
+def _grant(tx: Transaction, worker_id: str, type_id: str, value: int | None) -> None:
     from sqlalchemy import select
 
     from mturk.endpoint.schema import qualification_types

@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mturk.commands.hit_study import (
+from mturk.commands.shared import (
     assignment_option,
     in_progress,
-    open_hit_study,
     print_result,
     study_options,
     waiting_line,
 )
+from mturk.hit_study import open_hit_study
 from spa.commands.options import StudyLocation, yes_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mturk.commands.hit_study import HitStudy
+    from mturk.hit_study import HitStudy
     from mturk.people import MessageDelivery
 
 

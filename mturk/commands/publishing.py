@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mturk.commands.hit_study import (
+from mturk.commands.shared import (
     annotators_option,
     format_time,
     hit_option,
     in_progress,
-    open_hit_study,
     print_result,
     study_options,
 )
+from mturk.hit_study import open_hit_study
 from spa.commands.options import Finite, StudyLocation, yes_option
 
 if TYPE_CHECKING:
-    from mturk.commands.hit_study import HitStudy
     from mturk.fees import HitCostEstimate
+    from mturk.hit_study import HitStudy
     from mturk.publishing import PublishingPlan
 
 
@@ -32,7 +33,7 @@ def plan(location: StudyLocation, annotators: int | None, as_json: bool) -> None
     from mturk.publishing import make_plan
 
     with open_hit_study(location, changes=False) as hit_study:
-        planned = make_plan(hit_study.workspace, hit_study.settings, hit_study.endpoint, annotators=annotators)
+        planned = make_plan(hit_study, annotators=annotators)
         print_result(_planned_lines(hit_study, planned), _planned_facts(planned), as_json=as_json)
 
 
@@ -49,22 +50,22 @@ def publish(location: StudyLocation, annotators: int | None, yes: bool, as_json:
     from mturk.publishing import Publisher, check_balance, make_plan
 
     with open_hit_study(location, changes=True) as hit_study:
-        publisher = Publisher(hit_study.workspace, hit_study.settings, hit_study.idempotent_calls)
+        publisher = Publisher(hit_study)
         settled = publisher.resolve_interrupted()
-        planned = make_plan(hit_study.workspace, hit_study.settings, hit_study.endpoint, annotators=annotators)
+        planned = make_plan(hit_study, annotators=annotators)
         facts = _planned_facts(planned) | {"settled": settled, "made": []}
         if not as_json:
             print_result(_planned_lines(hit_study, planned), {}, as_json=False)
-        if planned.seats:
+        if planned.hits:
             balance = check_balance(hit_study.endpoint, planned.cost.total)
             facts["balance"] = balance
             if not as_json:
                 click.echo(f"balance: ${balance}")
-        if planned.seats and not yes:
+        if planned.hits and not yes:
             print_result(["Nothing was published; add --yes to publish."], facts, as_json=as_json)
             return
-        made = publisher.publish(planned, hit_study.family)
-        facts["made"] = list(in_progress(made, label="publishing", length=len(planned.seats), silent=as_json))
+        made = publisher.publish(planned)
+        facts["made"] = list(in_progress(made, label="publishing", length=len(planned.hits), silent=as_json))
         print_result(
             [f"{len(facts['made'])} HITs published, {settled} of an interrupted run resolved"], facts, as_json=as_json
         )
@@ -77,9 +78,9 @@ def status(location: StudyLocation, as_json: bool) -> None:
     from mturk.progress import hit_status_of
 
     with open_hit_study(location, changes=False) as hit_study:
-        hit_status = hit_status_of(hit_study.store, hit_study.endpoint)
+        hit_status = hit_status_of(hit_study)
         lines = [
-            f"{len(hit_status.hits)} HITs with {hit_status.places} assignments at {hit_study.endpoint.origin}: "
+            f"{hit_status.hits} HITs with {hit_status.places} assignments at {hit_study.endpoint.origin}: "
             + (", ".join(f"{count} {name.lower()}" for name, count in sorted(hit_status.states.items())) or "none"),
             f"open to annotators: {hit_status.available}; in progress: {hit_status.pending}",
             "collected: "
@@ -92,9 +93,11 @@ def status(location: StudyLocation, as_json: bool) -> None:
             f"earliest automatic approval: {format_time(hit_status.earliest_auto_approval)}",
             f"approved so far: ${hit_status.spent}",
         ]
-        if hit_status.unfinished:
-            lines.append(f"{hit_status.unfinished} calls were interrupted; run their commands again to resolve them")
-        print_result(lines, hit_status.facts(), as_json=as_json)
+        if hit_status.unfinished_calls:
+            lines.append(
+                f"{hit_status.unfinished_calls} calls were interrupted; run their commands again to resolve them"
+            )
+        print_result(lines, asdict(hit_status) | {"currency": "USD"}, as_json=as_json)
 
 
 @click.command(epilog="Example: spa mturk extend my-study/study.toml --hours 48 --yes")
@@ -116,25 +119,27 @@ def extend(
     A HIT with fewer than ten assignments cannot get ten or more, because its fee would change; run `spa mturk
     publish --annotators` with a larger number instead.
     """
-    from mturk.lifetimes import Keeper
+    from mturk import lifetimes
     from mturk.publishing import check_balance
 
     if (hours is None) == (assignments is None):
         raise click.UsageError("expected either --hours or --assignments")
     with open_hit_study(location, changes=True) as hit_study:
-        keeper = Keeper(hit_study.idempotent_calls, hit_study.settings)
-        hits = keeper.choose(named)
+        hits = lifetimes.choose_hits(hit_study, named)
         lines = [f"{len(hits)} HITs"]
         facts: dict[str, Any] = {"hits": [hit.hit_id for hit in hits]}
         if assignments is not None:
-            cost = keeper.estimate_more(hits, assignments)
+            cost = lifetimes.estimate_places(hit_study, hits, assignments)
             facts |= {"currency": "USD", "cost": str(cost.total)}
             lines = _cost_lines(cost)
             check_balance(hit_study.endpoint, cost.total)
         if not yes:
             print_result([*lines, "Nothing was changed; add --yes."], facts, as_json=as_json)
             return
-        steps = keeper.extend(hits, hours) if hours is not None else keeper.add_places(hits, assignments or 0)
+        if assignments is not None:
+            steps = lifetimes.add_places(hit_study, hits, assignments)
+        else:
+            steps = lifetimes.set_expiry(hit_study, hits, hours)
         done = list(in_progress(steps, label="extending", length=len(hits), silent=as_json))
         print_result([*lines, f"{len(done)} HITs extended"], facts, as_json=as_json)
 
@@ -145,16 +150,16 @@ def extend(
 @yes_option
 def expire(location: StudyLocation, named: tuple[str, ...], yes: bool, as_json: bool) -> None:
     """Expire HITs of STUDY now. Annotators who have accepted one may still submit it."""
-    from mturk.lifetimes import Keeper
+    from mturk import lifetimes
 
     with open_hit_study(location, changes=True) as hit_study:
-        keeper = Keeper(hit_study.idempotent_calls, hit_study.settings)
-        hits = keeper.choose(named)
+        hits = lifetimes.choose_hits(hit_study, named)
         facts = {"hits": [hit.hit_id for hit in hits]}
         if not yes:
             print_result([f"{len(hits)} HITs would expire; add --yes."], facts, as_json=as_json)
             return
-        done = list(in_progress(keeper.expire(hits), label="expiring", length=len(hits), silent=as_json))
+        steps = lifetimes.set_expiry(hit_study, hits, None)
+        done = list(in_progress(steps, label="expiring", length=len(hits), silent=as_json))
         print_result([f"{len(done)} HITs expired; annotators at work may still submit"], facts, as_json=as_json)
 
 
@@ -166,7 +171,7 @@ def _planned_lines(hit_study: HitStudy, planned: PublishingPlan) -> list[str]:
         f"{hit_study.workspace.study.title}, at {hit_study.endpoint.origin}",
         f"{planned.annotators} annotators planned, {planned.published} assignments already published",
     ]
-    if not planned.seats:
+    if not planned.hits:
         return [*lines, "all HITs are published"]
     sizes = ", ".join(f"{count} of {size}" for size, count in sorted(Counter(planned.cost.hits).items(), reverse=True))
     where = (
@@ -177,7 +182,7 @@ def _planned_lines(hit_study: HitStudy, planned: PublishingPlan) -> list[str]:
     )
     return [
         *lines,
-        f"{len(planned.seats)} HITs with {planned.cost.assignments} assignments (HITs by size: {sizes})",
+        f"{len(planned.hits)} HITs with {planned.cost.assignments} assignments (HITs by size: {sizes})",
         where,
         f"{planned.minutes_allowed:g} minutes allowed; "
         f"approved automatically after {hit_study.settings.auto_approval_hours:g} hours",

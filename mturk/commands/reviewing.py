@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mturk.commands.hit_study import (
+from mturk.commands.shared import (
     assignment_option,
     except_option,
     format_time,
     in_progress,
-    open_hit_study,
     print_result,
     study_options,
     waiting_line,
 )
+from mturk.hit_study import open_hit_study
 from spa.commands.options import StudyLocation, yes_option
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from mturk import records
     from mturk.bonuses import MTurkBonusPayer
-    from mturk.commands.hit_study import HitStudy
+    from mturk.hit_study import HitStudy
     from mturk.reviewing import DecidedWork
     from spa.platforms.bonuses import Bonus
 

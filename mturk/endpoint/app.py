@@ -1,11 +1,10 @@
-"""The endpoint as a web application: requests of the protocol come in by ``POST /``."""
+"""The endpoint as a web application, which receives requests of the protocol by ``POST /``."""
 
 from __future__ import annotations
 
 import logging
 import time
 import uuid
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -31,14 +30,13 @@ log = logging.getLogger("uvicorn.error")
 class ProtocolHandler:
     """Authenticates, checks and executes requests of the protocol."""
 
-    def __init__(self, endpoint: MTurkService, host_key: bytes, *, wall: Callable[[], float] = time.time) -> None:
-        protocol.service()  # a missing model is told when the endpoint starts
+    def __init__(self, endpoint: MTurkService, host_key: bytes) -> None:
+        protocol.service()  # a missing model is reported when the endpoint starts
         self._endpoint = endpoint
         self._host_key = host_key
-        self._wall = wall
 
     async def handle(self, request: Request) -> Response:
-        """Answer one request; what it says is on disk by then."""
+        """Respond to a request after its changes are on disk."""
         try:
             received = await _received(request)
             answer = await self._answer(received)
@@ -54,7 +52,7 @@ class ProtocolHandler:
 
     async def _answer(self, received: SignedRequest) -> Answer:
         operation = protocol.operation_named(received.headers.get("x-amz-target", ""))
-        key_id = verify(received, secret_of=self._secret_of, now=self._wall())
+        key_id = verify(received, secret_of=self._secret_of, now=time.time())
         given = protocol.read_request(operation, received.body)
         protocol.check_limits(given)
         if "Notification" in given:
@@ -63,7 +61,7 @@ class ProtocolHandler:
         return await self._endpoint.run(partial(_execute, operation, key_id, given))
 
     def _secret_of(self, key_id: str) -> str | None:
-        """Return the secret of a key that may have been issued here; the store knows whether it is in use."""
+        """Return the secret of a well-formed key id; the store knows whether it was issued and not revoked."""
         return secret_access_key(self._host_key, key_id) if KEY_ID.fullmatch(key_id) else None
 
 

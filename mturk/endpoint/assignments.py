@@ -1,4 +1,4 @@
-"""An assignment of a HIT and its life: pure functions from one state to the next."""
+"""The states of an assignment: pure functions from one state to the next."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from mturk.endpoint.errors import wrong_state
 
 ACCEPTED, RETURNED, ABANDONED = "Accepted", "Returned", "Abandoned"
 SUBMITTED, APPROVED, REJECTED = "Submitted", "Approved", "Rejected"
-KNOWN_TO_REQUESTERS = (SUBMITTED, APPROVED, REJECTED)  # the others leave no trace in the requester's lists
-OVERRIDE_WITHIN = 30 * 86_400.0  # seconds after submission in which a rejection may be taken back
+KNOWN_TO_REQUESTERS = (SUBMITTED, APPROVED, REJECTED)  # the others are in none of the requester's lists
+OVERRIDE_WITHIN = 30 * 86_400.0  # seconds after submission in which a rejection may be reversed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HitAssignment:
-    """What one worker does of one HIT."""
+    """An assignment: one worker's work on one HIT."""
 
     assignment_id: str
     hit_id: str
@@ -34,31 +34,31 @@ class HitAssignment:
 
     @property
     def due_at(self) -> float | None:
-        """When time alone will change this assignment, seconds since 1970."""
+        """When the assignment expires or is approved automatically, seconds since 1970."""
         if self.status == ACCEPTED:
             return self.deadline
         return self.auto_approval_at if self.status == SUBMITTED else None
 
 
 def submitted(held: HitAssignment, answer: str, *, turn: int, delay: int, now: float) -> HitAssignment:
-    """Return the assignment with the worker's answer; refuse if it is not held, or its time is over."""
+    """Return the assignment submitted; refuse if it is not accepted, or its deadline has passed."""
     _held(held, now)
     return replace(held, status=SUBMITTED, answer=answer, turn=turn, submitted_at=now, auto_approval_at=now + delay)
 
 
 def returned(held: HitAssignment, now: float) -> HitAssignment:
-    """Return the assignment after the worker gave it back."""
+    """Return the assignment returned by the worker."""
     _held(held, now)
     return replace(held, status=RETURNED, closed_at=now)
 
 
 def abandoned(held: HitAssignment) -> HitAssignment:
-    """Return the assignment after its time ran out."""
+    """Return the assignment after its deadline."""
     return replace(held, status=ABANDONED, closed_at=held.deadline)
 
 
 def approved(work: HitAssignment, *, feedback: str | None, override: bool, now: float) -> HitAssignment:
-    """Return the assignment approved; refuse if it is already, or rejected without or too late for an override."""
+    """Return the assignment approved; refuse if it is approved, or rejected and may not be overridden."""
     if work.status == REJECTED and override:
         if work.submitted_at is None or now > work.submitted_at + OVERRIDE_WITHIN:
             why = "A rejection can be taken back within 30 days of the submission."
@@ -70,7 +70,7 @@ def approved(work: HitAssignment, *, feedback: str | None, override: bool, now: 
 
 
 def rejected(work: HitAssignment, *, feedback: str, now: float) -> HitAssignment:
-    """Return the assignment rejected; refuse if it is not submitted, or approved or rejected already."""
+    """Return the assignment rejected; refuse if it does not wait for review."""
     if work.status != SUBMITTED:
         raise wrong_state("Assignment", work.assignment_id, work.status, [SUBMITTED])
     return replace(work, status=REJECTED, rejected_at=now, feedback=feedback)

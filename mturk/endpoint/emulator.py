@@ -1,7 +1,7 @@
-"""The endpoint as an emulator: a clock that is set, faults on demand, and workers under control.
+"""The endpoint as an emulator: its clock, injected faults and simulated workers are controlled over HTTP.
 
-All of it is reached over ``/emulator/...`` by whoever reaches the port, without a key: an emulator listens on
-this machine only, and no page in a browser can send what these routes take (JSON).
+The routes under ``/emulator/`` need no key: an emulator listens on this machine only, and no page in a browser can send
+the JSON that they take.
 """
 
 from __future__ import annotations
@@ -37,13 +37,17 @@ from spa.errors import PlatformError, SpaError
 Kind = Literal["throttle", "error_before", "error_after", "drop_before", "drop_after", "slow"]
 KINDS: tuple[str, ...] = get_args(Kind)
 EVERY_OPERATION = "*"
+CLOCK = "emulator clock"
+PLAYER = "emulator"
+Body = dict[str, Any]
+Step = Callable[[Transaction, Body], Any]
 
 
 class FaultRule(BaseModel):
-    """Which calls fail, and how.
+    """A fault to inject: which calls fail, and how.
 
-    ``skip`` calls pass first; then every ``every``-th fails, ``times`` in all. "after" means that the call took
-    effect and the client gets no result; "slow" takes effect at once and answers after ``seconds``.
+    After ``skip`` calls, every ``every``-th fails, ``times`` in all. "after" means that the call takes effect and the
+    client gets no result; "slow" takes effect at once and responds after ``seconds``.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -56,8 +60,8 @@ class FaultRule(BaseModel):
     seconds: float = 0.0
     _seen: int = 0
 
-    def strikes(self, operation: str) -> bool:
-        """Count a call and say whether it fails."""
+    def applies(self, operation: str) -> bool:
+        """Count a call and return whether it fails."""
         if self.operation not in (operation, EVERY_OPERATION) or not self.times:
             return False
         self._seen += 1
@@ -66,10 +70,10 @@ class FaultRule(BaseModel):
         return due
 
 
-def read_fault(given: object) -> FaultRule:
-    """Return the fault that a test ordered; raise PlatformError if a field is unknown or has an impossible value."""
+def read_fault(rule: object) -> FaultRule:
+    """Parse a fault; raise PlatformError if a field is unknown or has an invalid value."""
     try:
-        return FaultRule.model_validate(given)
+        return FaultRule.model_validate(rule)
     except ValidationError as error:
         found = error.errors()[0]
         raise PlatformError(
@@ -78,15 +82,15 @@ def read_fault(given: object) -> FaultRule:
 
 
 class FaultMiddleware:
-    """Lets requests fail as ordered."""
+    """Makes requests fail by the faults in ``rules``."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self.orders: list[FaultRule] = []
+        self.rules: list[FaultRule] = []
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, unless a rule applies to it."""
-        fault = self._striking(scope) if scope["type"] == "http" and scope["path"] == "/" else None
+        fault = self._next_fault(scope) if scope["type"] == "http" and scope["path"] == "/" else None
         if fault is None:
             await self.app(scope, receive, send)
         elif fault.kind == "throttle":
@@ -106,11 +110,11 @@ class FaultMiddleware:
                 fault_answer = _refusal(MTurkRequestError("ServiceFault", None, "an ordered fault", status=500))
                 await fault_answer(scope, receive, send)
 
-    def _striking(self, scope: Scope) -> FaultRule | None:
+    def _next_fault(self, scope: Scope) -> FaultRule | None:
         target = dict(scope["headers"]).get(b"x-amz-target", b"").decode("latin-1")
         operation = target.rpartition(".")[2]
-        striking = [fault for fault in self.orders if fault.strikes(operation)]
-        return striking[0] if striking else None
+        due = [fault for fault in self.rules if fault.applies(operation)]
+        return due[0] if due else None
 
 
 def _keep_in(held: list[Message]) -> Send:
@@ -121,7 +125,7 @@ def _keep_in(held: list[Message]) -> Send:
 
 
 def _drop(receive: Receive) -> None:
-    """Close the connection without an answer; uvicorn's request knows its transport."""
+    """Close the connection without a response, by the transport of uvicorn's request."""
     transport = getattr(getattr(receive, "__self__", None), "transport", None)
     if transport is None:
         raise PlatformError("fault: this server has no connection to drop")
@@ -132,15 +136,9 @@ def _refusal(error: MTurkRequestError) -> Response:
     return Response(write_refusal(error), error.status, media_type=CONTENT_TYPE)
 
 
-Given = dict[str, Any]
-Step = Callable[[Transaction, Given], Any]
-CLOCK = "emulator clock"
-PLAYER = "emulator"
-
-
 @dataclass(slots=True, kw_only=True)
 class MovableClock:
-    """The time of this machine and ``ahead`` seconds, or a time at which it stands still."""
+    """A clock that is ``ahead`` of this machine's by some seconds, or frozen."""
 
     ahead: float = 0.0
     frozen_at: float | None = None
@@ -151,7 +149,7 @@ class MovableClock:
         return self.frozen_at if self.frozen_at is not None else self.wall() + self.ahead
 
     def move(self, seconds: float) -> None:
-        """Go on by some time; never back, for what happened would lie in the future."""
+        """Advance the clock; it never goes back, or events would lie in the future."""
         if seconds < 0:
             raise PlatformError(f"clock: expected to advance by 0 seconds or more, got {seconds}")
         if self.frozen_at is not None:
@@ -160,24 +158,24 @@ class MovableClock:
             self.ahead += seconds
 
     def freeze(self, frozen: bool) -> None:
-        """Stand still, or go on from where it stands."""
+        """Freeze the clock, or let it continue."""
         now = self()
         self.frozen_at = now if frozen else None
         self.ahead = now - self.wall()
 
 
 def load_clock(store: EndpointStore) -> MovableClock:
-    """Return the clock of an emulator, which goes on where it stood when it was stopped."""
+    """Return the saved clock of an emulator."""
     kept = store.call(lambda connection: get_meta(connection, CLOCK))
     ahead, _, frozen = (kept or "0 ").partition(" ")
     return MovableClock(ahead=float(ahead), frozen_at=float(frozen) if frozen else None)
 
 
 def add_emulator(app: FastAPI, endpoint: MTurkService, clock: MovableClock) -> FaultMiddleware:
-    """Add the control routes to an endpoint's application and return the application with faults before it."""
+    """Add the control routes to an endpoint's application and wrap it with the fault middleware."""
     faults = FaultMiddleware(app)
     control = Control(endpoint, clock, faults)
-    routes: dict[str, Callable[[Given], Any]] = {
+    routes: dict[str, Callable[[Body], Any]] = {
         "state": control.show,
         "clock": control.set_clock,
         "rules": control.set_rules,
@@ -190,19 +188,19 @@ def add_emulator(app: FastAPI, endpoint: MTurkService, clock: MovableClock) -> F
     return faults
 
 
-def _in_transaction(endpoint: MTurkService, step: Step, given: Given) -> Any:
-    return endpoint.call(lambda tx: step(tx, given))
+def _in_transaction(endpoint: MTurkService, step: Step, body: Body) -> Any:
+    return endpoint.call(lambda tx: step(tx, body))
 
 
-async def _route(work: Callable[[Given], Any], request: Request) -> Response:
-    """Carry out a control route; errors are one line."""
+async def _route(work: Callable[[Body], Any], request: Request) -> Response:
+    """Run a control route; errors are one line."""
     if request.method == "POST" and request.headers.get("content-type", "").partition(";")[0] != "application/json":
         return JSONResponse({"error": "expected application/json"}, 415)
     try:
-        given = await request.json() if request.method == "POST" else {}
-        if not isinstance(given, dict):
+        body = await request.json() if request.method == "POST" else {}
+        if not isinstance(body, dict):
             raise PlatformError("expected a JSON object")
-        return JSONResponse(await run_in_threadpool(work, given))
+        return JSONResponse(await run_in_threadpool(work, body))
     except MTurkRequestError as refusal:
         return JSONResponse({"error": refusal.message, "code": refusal.code}, refusal.status)
     except (SpaError, ValueError, KeyError, TypeError) as error:
@@ -210,24 +208,24 @@ async def _route(work: Callable[[Given], Any], request: Request) -> Response:
 
 
 class Control:
-    """What a test or rehearsal does with an emulator."""
+    """Control routes for the clock, rules and faults."""
 
     def __init__(self, endpoint: MTurkService, clock: MovableClock, faults: FaultMiddleware) -> None:
         self._endpoint = endpoint
         self._clock = clock
         self._faults = faults
 
-    def show(self, given: Given) -> Any:
+    def show(self, body: Body) -> Any:
         """Return time, rules and faults."""
         rules = asdict(self._endpoint.rules)
-        left = [fault.model_dump() for fault in self._faults.orders if fault.times]
+        left = [fault.model_dump() for fault in self._faults.rules if fault.times]
         return {"now": self._clock(), "frozen": self._clock.frozen_at is not None, "rules": rules, "faults": left}
 
-    def set_clock(self, given: Given) -> Any:
-        """Freeze, and then advance: ``{"freeze": true, "advance": 3600}``."""
-        if "freeze" in given:
-            self._clock.freeze(bool(given["freeze"]))
-        self._clock.move(float(given.get("advance", 0.0)))
+    def set_clock(self, body: Body) -> Any:
+        """Freeze or continue, and then advance: ``{"freeze": true, "advance": 3600}``."""
+        if "freeze" in body:
+            self._clock.freeze(bool(body["freeze"]))
+        self._clock.move(float(body.get("advance", 0.0)))
         kept = f"{self._clock.ahead!r} {'' if self._clock.frozen_at is None else repr(self._clock.frozen_at)}"
 
         def keep(tx: Transaction) -> None:
@@ -237,69 +235,69 @@ class Control:
         self._endpoint.call(keep)
         return {"now": self._clock()}
 
-    def set_rules(self, given: Given) -> Any:
-        """Set the seconds until what is new shows in lists: ``{"lag": 5}``."""
-        self._endpoint.change_rules(lag=float(given["lag"]))
+    def set_rules(self, body: Body) -> Any:
+        """Set the seconds until new objects show in lists: ``{"lag": 5}``."""
+        self._endpoint.change_rules(lag=float(body["lag"]))
         return asdict(self._endpoint.rules)
 
-    def set_faults(self, given: Given) -> Any:
-        """Order faults in the stead of those before: ``{"faults": [{"kind": "drop_after", "operation": ...}]}``."""
-        self._faults.orders = [read_fault(one) for one in given["faults"]]
-        return {"faults": len(self._faults.orders)}
+    def set_faults(self, body: Body) -> Any:
+        """Replace the faults to inject: ``{"faults": [{"kind": "drop_after", "operation": ...}]}``."""
+        self._faults.rules = [read_fault(one) for one in body["faults"]]
+        return {"faults": len(self._faults.rules)}
 
 
-def _add_workers(tx: Transaction, given: Given) -> Any:
-    """Enter workers: ``{"count": 3, "country": "US"}``."""
-    count, name = int(given.pop("count", 1)), str(given.pop("name", "emulated"))
-    return {"worker_ids": [add_worker(tx, name, **given).worker_id for _ in range(count)]}
+def _add_workers(tx: Transaction, body: Body) -> Any:
+    """Create workers: ``{"count": 3, "country": "US"}``."""
+    count, name = int(body.pop("count", 1)), str(body.pop("name", "emulated"))
+    return {"worker_ids": [add_worker(tx, name, **body).worker_id for _ in range(count)]}
 
 
-def _submit(tx: Transaction, given: Given) -> Any:
-    """Let a worker submit: ``answer`` is XML, or ``fields`` are those of a form."""
-    return _assignment(submit(tx, given["worker_id"], given["assignment_id"], _answer_of(given)))
+def _submit(tx: Transaction, body: Body) -> Any:
+    """Submit as a worker: ``answer`` is XML, or ``fields`` are those of a form."""
+    return _assignment(submit(tx, body["worker_id"], body["assignment_id"], _answer_of(body)))
 
 
-def _work(tx: Transaction, given: Given) -> Any:
-    """Let workers accept and submit HITs in one transaction: ``{"hit_ids": [...], "worker_ids": [...]}``."""
-    answer, made = _answer_of(given), []
-    for hit_id in given["hit_ids"]:
-        for worker_id in given["worker_ids"]:
+def _work(tx: Transaction, body: Body) -> Any:
+    """Accept and submit HITs as workers, in one transaction: ``{"hit_ids": [...], "worker_ids": [...]}``."""
+    answer, made = _answer_of(body), []
+    for hit_id in body["hit_ids"]:
+        for worker_id in body["worker_ids"]:
             held = accept(tx, worker_id, hit_id)
             made.append(submit(tx, worker_id, held.assignment_id, answer).assignment_id)
     return {"assignment_ids": made}
 
 
-def _fund(tx: Transaction, given: Given) -> Any:
+def _fund(tx: Transaction, body: Body) -> Any:
     """Change a requester's budget: ``{"name": "lab", "amount": "-20.00"}``."""
-    fund(tx, given["name"], given["amount"], note="emulator")
+    fund(tx, body["name"], body["amount"], note="emulator")
     return {}
 
 
-def _answer_of(given: Given) -> str:
-    return str(given["answer"]) if "answer" in given else render_answers(given["fields"].items())
+def _answer_of(body: Body) -> str:
+    return str(body["answer"]) if "answer" in body else render_answers(body["fields"].items())
 
 
-def _assignment(work: HitAssignment) -> Given:
+def _assignment(work: HitAssignment) -> Body:
     return {"assignment_id": work.assignment_id, "status": work.status, "deadline": work.deadline}
 
 
 STEPS: Mapping[str, Step] = {  # what workers and the host do, each in a transaction
     "workers": _add_workers,
-    "offers": lambda tx, given: {"offers": [asdict(offer) for offer in offers(tx, given["worker_id"])]},
-    "accept": lambda tx, given: _assignment(accept(tx, given["worker_id"], given["hit_id"])),
-    "return": lambda tx, given: _assignment(return_assignment(tx, given["worker_id"], given["assignment_id"])),
+    "offers": lambda tx, body: {"offers": [asdict(offer) for offer in offers(tx, body["worker_id"])]},
+    "accept": lambda tx, body: _assignment(accept(tx, body["worker_id"], body["hit_id"])),
+    "return": lambda tx, body: _assignment(return_assignment(tx, body["worker_id"], body["assignment_id"])),
     "submit": _submit,
     "work": _work,
-    "request-qualification": lambda tx, given: {
-        "request_id": request_qualification(tx, given["worker_id"], given["qualification_type_id"])
+    "request-qualification": lambda tx, body: {
+        "request_id": request_qualification(tx, body["worker_id"], body["qualification_type_id"])
     },
     "fund": _fund,
-    "ledger": lambda tx, given: {"entries": [asdict(entry) for entry in entries(tx)]},
+    "ledger": lambda tx, body: {"entries": [asdict(entry) for entry in entries(tx)]},
 }
 
 
 def emulator_key(endpoint: MTurkService, host_key: bytes, *, budget: int) -> IssuedKey:
-    """Return the key of the requester "emulator", made with a budget the first time; told again at every start."""
+    """Return the key of the requester "emulator", which is created with a budget at the first start."""
 
     def find_or_issue(tx: Transaction) -> IssuedKey:
         query = (

@@ -1,4 +1,4 @@
-"""What the endpoint answers when it does not do what was asked: kind, code and one clear line."""
+"""Errors of the protocol: kind, code and one clear line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NOT_SUPPORTED = "SpaEndpoint.NotSupported"
 
 
 class MTurkRequestError(PlatformError):
-    """A request that is answered with an error: ``kind`` travels as ``__type``, ``code`` as ``TurkErrorCode``."""
+    """An error response: ``kind`` is sent as ``__type``, ``code`` as ``TurkErrorCode``."""
 
     def __init__(self, kind: str, code: str | None, message: str, *, status: int = 400) -> None:
         super().__init__(message)
@@ -27,22 +27,22 @@ def refused(code: str, message: str) -> MTurkRequestError:
 
 
 def invalid(parameter: str, message: str) -> MTurkRequestError:
-    """Return the error of a parameter whose value cannot be used."""
+    """Return the error of an invalid parameter."""
     return MTurkRequestError("ParameterValidationError", PREFIX + "InvalidParameterValue", f"{parameter}: {message}")
 
 
 def not_supported(what: str, instead: str) -> MTurkRequestError:
-    """Return the error of something that this endpoint leaves out, naming what to do instead."""
+    """Return the error of an unsupported feature, with an alternative."""
     return MTurkRequestError("RequestError", NOT_SUPPORTED, f"{what} is not supported by this endpoint; {instead}")
 
 
 def does_not_exist(kind: str, name: str) -> MTurkRequestError:
-    """Return the error of a thing that is not there, or is another requester's, which is told alike."""
+    """Return the error of an object that does not exist or belongs to another requester."""
     return refused(f"{kind}DoesNotExist", f"{kind} {name} does not exist.")
 
 
 def wrong_state(kind: str, name: str, state: str, allowed: Iterable[str], why: str = "") -> MTurkRequestError:
-    """Return the error of an operation that the thing's state does not allow."""
+    """Return the error of an operation that the object's state does not allow."""
     hint = f" {why}" if why else ""
     return refused(
         f"Invalid{kind}State",

@@ -1,7 +1,7 @@
-"""A HIT and its life: pure functions from one state to the next.
+"""The states of a HIT: pure functions from one state to the next.
 
-``Assignable`` while somebody may accept it, ``Unassignable`` while all that is left is being worked on,
-``Reviewable`` when nothing more will come, ``Reviewing`` when the requester says so, ``Disposed`` at the end.
+``Assignable`` while workers may accept it, ``Unassignable`` while its remaining assignments are being worked on,
+``Reviewable`` when no more will be submitted, ``Reviewing`` if the requester says so, ``Disposed`` after deletion.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from mturk.endpoint.errors import refused, wrong_state
 ASSIGNABLE, UNASSIGNABLE = "Assignable", "Unassignable"
 REVIEWABLE, REVIEWING, DISPOSED = "Reviewable", "Reviewing", "Disposed"
 DAY = 86_400.0
-KEPT = 120 * DAY  # after the last event of a HIT that is finished, it is disposed of
-MANY = 10  # assignments; a HIT with fewer can never have as many
+KEPT = 120 * DAY  # after its last event a finished HIT is deleted
+MANY = 10  # assignments; a HIT with fewer cannot be extended to as many
 MOST = 1_000_000_000  # assignments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HitType:
-    """What the HITs of one group have in common."""
+    """The properties that the HITs of a group share."""
 
     hit_type_id: str
     group_id: str
@@ -57,19 +57,19 @@ class HostedHit:
 
     @property
     def available(self) -> int:
-        """How many assignments nobody holds."""
+        """The number of assignments that nobody has accepted."""
         return self.maximum - self.pending - self.submitted - self.completed
 
     @property
     def payable(self) -> int:
-        """How many assignments may yet have to be paid."""
+        """The number of assignments that may still have to be paid."""
         if self.disposed_at is not None:
             return 0
         return self.pending + self.submitted + (0 if self.expired else self.available)
 
     @property
     def status(self) -> str:
-        """The state, as the counters and dates make it."""
+        """The state, which follows from counters and dates."""
         if self.disposed_at is not None:
             return DISPOSED
         if self.reviewing:
@@ -80,7 +80,7 @@ class HostedHit:
 
     @property
     def due_at(self) -> float | None:
-        """When time alone will change this HIT, seconds since 1970."""
+        """When the HIT expires or is deleted, seconds since 1970."""
         if self.disposed_at is not None:
             return None
         dates = [] if self.expired else [self.expires_at]
@@ -90,7 +90,7 @@ class HostedHit:
 
 
 def accepted(hit: HostedHit, now: float) -> HostedHit:
-    """Return the HIT with one more assignment held."""
+    """Return the HIT after a worker accepted an assignment."""
     if hit.status != ASSIGNABLE:
         raise wrong_state("HIT", hit.hit_id, hit.status, [ASSIGNABLE])
     return replace(hit, pending=hit.pending + 1, active_at=now)
@@ -102,7 +102,7 @@ def released(hit: HostedHit, now: float) -> HostedHit:
 
 
 def submitted(hit: HostedHit, now: float) -> HostedHit:
-    """Return the HIT after a held assignment was submitted; expiry does not matter to who accepted before."""
+    """Return the HIT after an accepted assignment was submitted, which is possible after expiry, too."""
     return replace(hit, pending=hit.pending - 1, submitted=hit.submitted + 1, active_at=now)
 
 
@@ -112,7 +112,7 @@ def reviewed(hit: HostedHit, now: float) -> HostedHit:
 
 
 def extended(hit: HostedHit, more: int, now: float) -> HostedHit:
-    """Return the HIT with more assignments, but not ten or more where it had fewer; a reviewed one is open again."""
+    """Return the HIT with more assignments; one of fewer than ten cannot get ten or more."""
     _require_not_disposed(hit)
     maximum = hit.maximum + more
     if hit.maximum < MANY <= maximum:
@@ -127,19 +127,19 @@ def extended(hit: HostedHit, more: int, now: float) -> HostedHit:
 
 
 def expiring(hit: HostedHit, at: float, now: float) -> HostedHit:
-    """Return the HIT with another date of expiry; a date that has passed expires it now."""
+    """Return the HIT with another expiry; one in the past expires it now."""
     _require_not_disposed(hit)
     reopened = at > now
     return replace(hit, expires_at=at, expired=not reopened, reviewing=hit.reviewing and not reopened, active_at=now)
 
 
 def expired(hit: HostedHit) -> HostedHit:
-    """Return the HIT after its date of expiry came."""
+    """Return the HIT after its expiry."""
     return replace(hit, expired=True, active_at=max(hit.active_at, hit.expires_at))
 
 
 def in_review(hit: HostedHit, reviewing: bool, now: float) -> HostedHit:
-    """Return the HIT as Reviewing, or as Reviewable again; a repeated call changes nothing."""
+    """Return the HIT as Reviewing, or as Reviewable again."""
     if hit.status not in (REVIEWABLE, REVIEWING):
         raise wrong_state("HIT", hit.hit_id, hit.status, [REVIEWABLE, REVIEWING])
     return replace(hit, reviewing=reviewing, active_at=now)
@@ -152,7 +152,7 @@ def retyped(hit: HostedHit, hit_type_id: str, now: float) -> HostedHit:
 
 
 def disposed(hit: HostedHit, now: float) -> HostedHit:
-    """Return the HIT after it was deleted, which takes a HIT that is finished and a review of every submission."""
+    """Return the HIT deleted; refuse if it is not finished, or has submissions that were not reviewed."""
     if hit.status not in (REVIEWABLE, REVIEWING):
         raise wrong_state("HIT", hit.hit_id, hit.status, [REVIEWING, REVIEWABLE], "Expire it first.")
     if hit.submitted:

@@ -1,10 +1,9 @@
-"""Access keys of requesters, and the one key of the host from which all secrets follow.
+"""Access keys of requesters, and the host key from which their secrets are derived.
 
-The store holds no secret. A requester's secret access key, and the secret with which events sent to them are
-signed, are computed (HMAC-SHA-256) from the access key id and the host key. The host key is a file beside the
-store that its owner alone can read, or the environment variable ``MTURK_ENDPOINT_KEY``; whoever has it can sign
-as anybody, so it is kept and copied like a password, apart from copies of the store. Losing it means issuing
-new keys; nothing else depends on it.
+The store contains no secrets. A requester's secret access key, and the secret that signs events sent to them, are
+derived (HMAC-SHA-256) from the access key id and the host key. The host key is in a file beside the store that only
+its owner can read, or in the environment variable ``MTURK_ENDPOINT_KEY``. Whoever has it can sign as any requester, so
+keep it like a password, apart from copies of the store. If it is lost, new access keys must be issued.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ NAME = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,100}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssuedKey:
-    """A key as its owner is told it, once."""
+    """A new key with its secrets, which are shown once."""
 
     requester_id: str
     access_key_id: str
@@ -46,7 +45,7 @@ class IssuedKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownKey:
-    """A key as the host sees it in a list."""
+    """A key without its secrets."""
 
     name: str
     requester_id: str
@@ -86,17 +85,17 @@ def load_host_key(store: str, *, create: bool = False) -> bytes:
 
 
 def secret_access_key(host_key: bytes, access_key_id: str) -> str:
-    """Return the secret that belongs to an access key id: 40 characters."""
+    """Return the secret of an access key id: 40 characters."""
     return _derived(host_key, f"access key {access_key_id}")
 
 
 def hook_secret(host_key: bytes, requester_id: str) -> str:
-    """Return the secret with which events for a requester are signed."""
+    """Return the secret that signs the events sent to a requester."""
     return _derived(host_key, f"hooks of {requester_id}")
 
 
 def issue(tx: Transaction, name: str, host_key: bytes, *, budget: int = 0) -> IssuedKey:
-    """Make an access key for a requester, who is made too where the name is new."""
+    """Issue an access key to a requester, who is created if the name is new."""
     if NAME.fullmatch(name) is None:
         raise PlatformError(f"expected a name of 1 to 100 printable characters, got {name!r}")
     requester_id = tx.connection.scalar(select(requesters.c.requester_id).where(requesters.c.name == name))
@@ -111,7 +110,7 @@ def issue(tx: Transaction, name: str, host_key: bytes, *, budget: int = 0) -> Is
 
 
 def reissued(requester_id: str, access_key_id: str, host_key: bytes) -> IssuedKey:
-    """Return a key again with what follows from the host key."""
+    """Return an existing key with its secrets."""
     return IssuedKey(
         requester_id=requester_id,
         access_key_id=access_key_id,
@@ -121,7 +120,7 @@ def reissued(requester_id: str, access_key_id: str, host_key: bytes) -> IssuedKe
 
 
 def revoke(tx: Transaction, access_key_id: str) -> None:
-    """Let a key be used no more; raise PlatformError if there is none, or it was revoked before."""
+    """Revoke a key; raise PlatformError if it does not exist, or was revoked before."""
     own = (access_keys.c.access_key_id == access_key_id, access_keys.c.revoked_at.is_(None))
     if tx.update(access_keys, *own, revoked_at=tx.now) != 1:
         raise PlatformError(f"expected a key that is in use, got {access_key_id!r}; `spa mturk keys list` shows them")
@@ -138,12 +137,12 @@ def known_keys(tx: Transaction) -> tuple[KnownKey, ...]:
 
 
 def owner_of(connection: Connection, access_key_id: str) -> str | None:
-    """Return the requester whose key it is; None for one that is unknown or revoked."""
+    """Return the requester of a key; None if it is unknown or revoked."""
     return connection.scalar(OWNER, {"name": access_key_id})
 
 
 def grant(tx: Transaction, requester_id: str, cents: int, *, note: str) -> None:
-    """Let a requester spend more, or less where ``cents`` is negative."""
+    """Raise a requester's budget, or lower it by negative ``cents``."""
     tx.insert(grants, requester_id=requester_id, cents=cents, note=note, at=tx.now)
     tx.update(requesters, requesters.c.requester_id == requester_id, granted=requesters.c.granted + cents)
 

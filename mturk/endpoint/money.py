@@ -1,4 +1,4 @@
-"""Amounts in whole cents, and the ledger: what is owed to whom by whom. No money moves by itself; payroll reads it."""
+"""Amounts in cents, and the ledger of rewards and bonuses owed. No money is transferred; payroll reads the ledger."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from mturk.endpoint.transaction import Transaction
 from mturk.fees import FeeRules
 from spa.errors import PlatformError
 
-MOST = 100_000_000  # cents; an amount beyond is a slip of the finger
+MOST = 100_000_000  # cents; a larger amount is probably a typing error
+SIGNED = re.compile(r"(-?)([0-9][0-9.]*)", re.ASCII)
 
 
 def parse_money(text: str, parameter: str) -> int:
-    """Return cents of an amount of dollars with at most two decimals, up to a million.
+    """Parse an amount of dollars, with up to two decimals and up to a million, as cents.
 
     >>> parse_money("1.5", "Reward")
     150
@@ -46,7 +47,7 @@ def format_money(cents: int) -> str:
 
 
 def reward_fee(cents: int, *, maximum: int, masters: bool, rules: FeeRules) -> int:
-    """Return what the endpoint adds to one reward, cents.
+    """Return the fee for one reward, in cents.
 
     >>> reward_fee(100, maximum=10, masters=False, rules="mturk")
     40
@@ -56,11 +57,8 @@ def reward_fee(cents: int, *, maximum: int, masters: bool, rules: FeeRules) -> i
 
 
 def bonus_fee(cents: int, *, rules: FeeRules) -> int:
-    """Return what the endpoint adds to one bonus, cents."""
+    """Return the fee for one bonus, in cents."""
     return int(fees.bonus_fee(Decimal(cents) / 100, rules=rules) * 100)
-
-
-SIGNED = re.compile(r"(-?)([0-9][0-9.]*)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +81,7 @@ class LedgerEntry:
 
 
 def entries(tx: Transaction, *, since: float | None = None) -> Iterator[LedgerEntry]:
-    """Yield the ledger in the order in which it was written."""
+    """Yield the ledger, the oldest entry first."""
     query = (
         select(
             *(ledger.c[name] for name in LedgerEntry.__slots__ if name in ledger.c),
@@ -104,7 +102,7 @@ def entries(tx: Transaction, *, since: float | None = None) -> Iterator[LedgerEn
 
 
 def fund(tx: Transaction, name: str, amount: str, *, note: str) -> str:
-    """Raise a requester's budget, or lower it where the amount is negative; return what may be spent then."""
+    """Raise a requester's budget, or lower it by a negative amount; return what may be spent then."""
     signed = SIGNED.fullmatch(amount)
     if signed is None:
         raise PlatformError(f"fund: expected US dollars such as 250.00, got {amount[:40]!r}")

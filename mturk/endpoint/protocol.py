@@ -1,7 +1,7 @@
-"""The wire: JSON 1.1, read and checked by the service model that botocore ships.
+"""The wire format, JSON 1.1, validated by the service model that botocore ships.
 
-botocore's own check knows types and required members; patterns, lengths, ranges and enumerations stand in
-the same model and are checked here.
+botocore's validator checks types and required members; patterns, lengths, ranges and enumerations are in the same
+model and are checked here.
 """
 
 from __future__ import annotations
@@ -24,11 +24,31 @@ MOST_BYTES = 1_000_000  # of a request; 65,535 bytes of a question may grow sixf
 LONG = 2**63
 FAR = 253_402_300_800  # seconds since 1970: the year 10000
 INTEGER = 2**31
+LENGTHS: Mapping[str, tuple[int, int]] = {  # characters
+    "Title": (1, 128),
+    "Description": (1, 2000),
+    "Keywords": (0, 1000),
+    "RequesterAnnotation": (0, 255),
+    "Subject": (1, 200),
+    "MessageText": (1, 4096),
+    "Name": (1, 200),
+    "Reason": (1, 1024),
+    "RequesterFeedback": (0, 1024),
+}
+RANGES: Mapping[str, tuple[int, int]] = {
+    "AssignmentDurationInSeconds": (30, 31_536_000),
+    "LifetimeInSeconds": (30, 31_536_000),
+    "AutoApprovalDelayInSeconds": (0, 2_592_000),
+    "MaxAssignments": (1, 1_000_000_000),
+    "NumberOfAdditionalAssignments": (1, 1_000_000_000),
+    "RetryDelayInSeconds": (0, 31_536_000),
+}
+AUTO_APPROVAL_DELAY = 2_592_000  # seconds, where it is not given
 
 
 @cache
 def service() -> ServiceModel:
-    """Return the service model; raise PlatformError if botocore is absent or no longer carries it."""
+    """Return the service model; raise PlatformError if botocore is not installed or no longer includes it."""
     try:
         import botocore.session
         from botocore.exceptions import UnknownServiceError
@@ -51,7 +71,7 @@ def operation_named(target: str) -> str:
 
 
 def read_request(operation: str, body: bytes) -> dict[str, Any]:
-    """Return the parameters of a request, a JSON object that the model allows."""
+    """Parse and validate the parameters of a request."""
     try:
         given = json.loads(body or b"{}", parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
@@ -85,18 +105,18 @@ def _refuse(problems: list[str]) -> None:
 
 
 def write_answer(answer: Mapping[str, Any]) -> bytes:
-    """Return an answer as it travels; what is None is left out."""
+    """Serialize a response, without members that are None."""
     return json.dumps(_without_none(answer), separators=(",", ":")).encode()
 
 
 def write_refusal(refusal: MTurkRequestError) -> bytes:
-    """Return an error as it travels."""
+    """Serialize an error."""
     answer = {"__type": refusal.kind, "Message": refusal.message, "message": refusal.message}
     return write_answer(answer | {"TurkErrorCode": refusal.code})
 
 
 def _values(value: Any, shape: Shape, where: str) -> Iterator[tuple[Any, Shape, str]]:
-    """Yield each value that is neither a structure nor a list, with its shape and its place."""
+    """Yield each scalar value with its shape and its path."""
     if shape.type_name == "structure" and isinstance(value, Mapping):
         members = cast("Any", shape).members
         for name in [name for name in value if name in members]:
@@ -109,7 +129,7 @@ def _values(value: Any, shape: Shape, where: str) -> Iterator[tuple[Any, Shape, 
 
 
 def _type_problems(value: Any, shape: Shape, where: str) -> Iterator[str]:
-    """Yield what botocore's check takes for something else, or stumbles over: truth for a number, dates far away."""
+    """Yield type errors that botocore's validator misses (booleans as numbers) or fails on (dates far away)."""
     if shape.type_name in ("integer", "long") and isinstance(value, bool):
         yield f"{where}: expected a number, got {str(value).lower()}"
     elif shape.type_name == "timestamp" and not (
@@ -154,30 +174,8 @@ def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number")
 
 
-LENGTHS: Mapping[str, tuple[int, int]] = {  # characters
-    "Title": (1, 128),
-    "Description": (1, 2000),
-    "Keywords": (0, 1000),
-    "RequesterAnnotation": (0, 255),
-    "Subject": (1, 200),
-    "MessageText": (1, 4096),
-    "Name": (1, 200),
-    "Reason": (1, 1024),
-    "RequesterFeedback": (0, 1024),
-}
-RANGES: Mapping[str, tuple[int, int]] = {
-    "AssignmentDurationInSeconds": (30, 31_536_000),
-    "LifetimeInSeconds": (30, 31_536_000),
-    "AutoApprovalDelayInSeconds": (0, 2_592_000),
-    "MaxAssignments": (1, 1_000_000_000),
-    "NumberOfAdditionalAssignments": (1, 1_000_000_000),
-    "RetryDelayInSeconds": (0, 31_536_000),
-}
-AUTO_APPROVAL_DELAY = 2_592_000  # seconds, where it is not given
-
-
 def check_limits(given: Mapping[str, Any]) -> None:
-    """Refuse the first parameter of any operation that is too short, too long, too small or too large."""
+    """Refuse the first parameter whose length or value is outside the documented limits."""
     for name, (least, most) in LENGTHS.items():
         if name in given and not least <= len(given[name]) <= most:
             raise invalid(name, f"expected {least} to {most} characters, got {len(given[name])}")

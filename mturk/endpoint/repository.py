@@ -1,4 +1,4 @@
-"""HITs, HIT types and assignments as rows; what a change of a HIT does to its requester's budget."""
+"""Reading and saving HITs, HIT types and assignments, with their events and effects on the requester's budget."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SUBSCRIBER = select(notifications.c.destination, notifications.c.event_types).wh
 
 
 def record_event(tx: Transaction, event_type: str, hit: HostedHit, work: HitAssignment | None = None) -> None:
-    """Write an event down for delivery, if the HIT type's notifications are on and name it."""
+    """Queue an event if the HIT type's notifications are active and include its type."""
     row = tx.first(SUBSCRIBER, name=hit.hit_type_id)
     if row is None or event_type not in json.loads(row.event_types):
         return
@@ -37,7 +37,7 @@ def record_event(tx: Transaction, event_type: str, hit: HostedHit, work: HitAssi
 
 
 def queue_event(tx: Transaction, requester_id: str, destination: str, event: dict[str, str]) -> None:
-    """Put one event on its way."""
+    """Queue an event for delivery."""
     event_id = new_id("E")
     event = {**event, "EventTimestamp": datetime.fromtimestamp(tx.now, UTC).isoformat(timespec="seconds")}
     body = {"EventDocVersion": VERSION, "EventDocId": event_id, "CustomerId": requester_id, "Events": [event]}
@@ -64,7 +64,7 @@ def _bound(fields: Sequence[str], *others: str, without: Sequence[str] = ()) -> 
     return {name: bindparam(name) for name in (*fields, *others) if name not in without}
 
 
-# Made once: a statement that is put together anew costs more than carrying it out.
+# Prepared once: building a statement costs more than executing it.
 ONE_HIT = select(*HIT_COLUMNS).where(hits.c.hit_id == bindparam("name"))
 ONE_TYPE = select(*TYPE_COLUMNS).where(hit_types.c.hit_type_id == bindparam("name"))
 ONE_ASSIGNMENT = select(*ASSIGNMENT_COLUMNS).where(assignments.c.assignment_id == bindparam("name"))
@@ -95,7 +95,7 @@ def type_from(row: Sequence[Any]) -> HitType:
 
 
 def _find(tx: Transaction, query: Select[Any], kind: str, name: str, requester_id: str | None) -> Row[Any]:
-    """Return the row of an id; refuse if there is none, or it is another requester's than the one given."""
+    """Return the row of an id; refuse if there is none, or it belongs to another requester."""
     row = tx.first(query, name=name)
     if row is None or requester_id not in (None, row.requester_id):
         raise does_not_exist(kind, name)
@@ -103,33 +103,33 @@ def _find(tx: Transaction, query: Select[Any], kind: str, name: str, requester_i
 
 
 def find_hit(tx: Transaction, hit_id: str, *, requester_id: str | None = None) -> HostedHit:
-    """Return a HIT, of this requester where one is given."""
+    """Return a HIT, which must be this requester's if one is given."""
     return hit_from(_find(tx, ONE_HIT, "HIT", hit_id, requester_id))
 
 
 def find_type(tx: Transaction, hit_type_id: str, *, requester_id: str | None = None) -> HitType:
-    """Return a HIT type, of this requester where one is given."""
+    """Return a HIT type, which must be this requester's if one is given."""
     return type_from(_find(tx, ONE_TYPE, "HITType", hit_type_id, requester_id))
 
 
 def find_assignment(tx: Transaction, assignment_id: str, *, requester_id: str | None = None) -> HitAssignment:
-    """Return an assignment, of this requester's HITs where one is given."""
+    """Return an assignment, which must be of this requester's HITs if one is given."""
     return assignment_from(_find(tx, ONE_ASSIGNMENT, "Assignment", assignment_id, requester_id))
 
 
 def price(tx: Transaction, kind: HitType, maximum: int) -> int:
-    """Return what one assignment costs its requester, reward and fee, cents."""
+    """Return the reward and fee for one assignment, in cents."""
     masters = asks_for_masters(json.loads(kind.requirements))
     return kind.reward + reward_fee(kind.reward, maximum=maximum, masters=masters, rules=tx.rules.fees)
 
 
 def held(tx: Transaction, hit: HostedHit, kind: HitType) -> int:
-    """Return what a HIT may yet cost, cents."""
+    """Return the amount on hold for a HIT, in cents."""
     return hit.payable * price(tx, kind, hit.maximum)
 
 
 def add_hit(tx: Transaction, hit: HostedHit) -> HostedHit:
-    """Write a new HIT and return it with its number."""
+    """Insert a HIT and return it with its number."""
     values = {name: getattr(hit, name) for name in HIT_FIELDS if name != "number"}
     made = tx.connection.execute(NEW_HIT, values | {"status": hit.status, "due_at": hit.due_at})
     return replace(hit, number=int((made.inserted_primary_key or (0,))[0]))
@@ -138,7 +138,7 @@ def add_hit(tx: Transaction, hit: HostedHit) -> HostedHit:
 def save_hit(
     tx: Transaction, before: HostedHit, after: HostedHit, *, kind: HitType, kind_after: HitType | None = None
 ) -> HostedHit:
-    """Write a HIT's next state, hold or free the money that it binds, and tell of what happened."""
+    """Save a HIT's next state, adjust the amount on hold, and queue events."""
     kind_after = kind_after or kind
     difference = held(tx, after, kind_after) - held(tx, before, kind)
     values = {name: getattr(after, name) for name in HIT_FIELDS if name not in ("number", "question")}
@@ -157,18 +157,18 @@ def save_hit(
 
 
 def add_assignment(tx: Transaction, work: HitAssignment) -> None:
-    """Write a new assignment."""
+    """Insert an assignment."""
     values = {name: getattr(work, name) for name in ASSIGNMENT_FIELDS}
     tx.connection.execute(NEW_ASSIGNMENT, values | {"due_at": work.due_at})
 
 
 def save_assignment(tx: Transaction, before: HitAssignment, after: HitAssignment) -> None:
-    """Write an assignment's next state."""
+    """Save an assignment's next state."""
     values = {name: getattr(after, name) for name in ASSIGNMENT_FIELDS if name != "assignment_id"}
     tx.connection.execute(NEXT_ASSIGNMENT, values | {"row_name": before.assignment_id, "due_at": after.due_at})
 
 
 def hold(tx: Transaction, requester_id: str, cents: int) -> None:
-    """Hold more of a requester's budget, or free some."""
+    """Put cents of a requester's budget on hold, or release them if negative."""
     if cents:
         tx.connection.execute(HOLD, {"whose": requester_id, "cents": cents})

@@ -1,4 +1,4 @@
-"""Qualification requirements: what may be asked for, and who meets it."""
+"""Qualification requirements: which are valid, and who meets them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,30 @@ ADULT = "00000000000000000060"
 MASTERS = "2F1QJWKUDD8XADTFD2Q0G6UTO95ALH"
 MASTERS_SANDBOX = "2ARFPLSP75KLA8M8DH1HTEQVJT3SY6"
 ALL_MASTERS = (MASTERS, MASTERS_SANDBOX)
+MOST = 10  # requirements of a HIT type
+MOST_INTEGERS, MOST_LOCALES = 15, 30  # of In and NotIn
+SETS = ("In", "NotIn")
+BARE = ("Exists", "DoesNotExist")
+GUARDED: Mapping[str, tuple[Action, ...]] = {
+    "Accept": ("Accept",),
+    "PreviewAndAccept": ("Preview", "Accept"),
+    "DiscoverPreviewAndAccept": ("Discover", "Preview", "Accept"),
+}
+COMPARE: Mapping[str, Callable[[int, int], bool]] = {
+    "LessThan": lambda value, bound: value < bound,
+    "LessThanOrEqualTo": lambda value, bound: value <= bound,
+    "GreaterThan": lambda value, bound: value > bound,
+    "GreaterThanOrEqualTo": lambda value, bound: value >= bound,
+    "EqualTo": lambda value, bound: value == bound,
+    "NotEqualTo": lambda value, bound: value != bound,
+}
+Requirement = Mapping[str, Any]  # in the JSON of the protocol
+Action = Literal["Discover", "Preview", "Accept"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemType:
-    """A qualification that the endpoint itself knows of each worker."""
+    """A qualification type of the endpoint, of which every worker has a value."""
 
     name: str
     description: str
@@ -41,55 +60,34 @@ SYSTEM_TYPES: Mapping[str, SystemType] = {
 
 
 def asks_for_masters(requirements: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether a requirement asks for Masters, which has a fee of its own."""
+    """Return whether a requirement asks for Masters, which costs a higher fee."""
     return any(
         asked["QualificationTypeId"] in ALL_MASTERS and asked["Comparator"] == "Exists" for asked in requirements
     )
 
 
-Requirement = Mapping[str, Any]  # as it travels
-Action = Literal["Discover", "Preview", "Accept"]
-MOST = 10  # requirements of a HIT type
-MOST_INTEGERS, MOST_LOCALES = 15, 30  # of In and NotIn
-SETS = ("In", "NotIn")
-BARE = ("Exists", "DoesNotExist")
-GUARDED: Mapping[str, tuple[Action, ...]] = {
-    "Accept": ("Accept",),
-    "PreviewAndAccept": ("Preview", "Accept"),
-    "DiscoverPreviewAndAccept": ("Discover", "Preview", "Accept"),
-}
-COMPARE: Mapping[str, Callable[[int, int], bool]] = {
-    "LessThan": lambda value, bound: value < bound,
-    "LessThanOrEqualTo": lambda value, bound: value <= bound,
-    "GreaterThan": lambda value, bound: value > bound,
-    "GreaterThanOrEqualTo": lambda value, bound: value >= bound,
-    "EqualTo": lambda value, bound: value == bound,
-    "NotEqualTo": lambda value, bound: value != bound,
-}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Locale:
-    """A country, and a part of it where that is known."""
+    """A country, and its subdivision if known."""
 
     country: str
     subdivision: str | None = None
 
     def within(self, asked: Mapping[str, str]) -> bool:
-        """Whether this place is the one asked for, or lies in it."""
+        """Return whether this place is, or lies in, the required one."""
         return self.country == asked["Country"] and asked.get("Subdivision") in (None, self.subdivision)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QualificationValue:
-    """What a worker has of one qualification type: a number, a place, or the bare fact (neither)."""
+    """A worker's value of a qualification type: a number, a place, or neither."""
 
     number: int | None = None
     locale: Locale | None = None
 
 
 def check_requirements(requirements: Sequence[Requirement]) -> None:
-    """Refuse more than ten requirements, and one with values that its comparator or type does not allow."""
+    """Refuse more than ten requirements, and values that the comparator or type does not allow."""
     where = "QualificationRequirements"
     if len(requirements) > MOST:
         raise invalid(where, f"expected at most {MOST}, got {len(requirements)}")
@@ -98,9 +96,9 @@ def check_requirements(requirements: Sequence[Requirement]) -> None:
 
 
 def meets(asked: Requirement, held: QualificationValue | None) -> bool:
-    """Whether a worker who has ``held``, or nothing, of the type meets a requirement.
+    """Return whether a worker with this value (or None) of the type meets a requirement.
 
-    A comparison of values is met by nobody who has no value, ``NotEqualTo`` and ``NotIn`` included.
+    Without a value no comparison is met, not even ``NotEqualTo`` and ``NotIn``.
     """
     comparator = asked["Comparator"]
     if comparator in BARE:
@@ -120,7 +118,7 @@ def meets(asked: Requirement, held: QualificationValue | None) -> bool:
 
 
 def guards(asked: Requirement, action: Action) -> bool:
-    """Whether a worker who does not meet the requirement is kept from an action."""
+    """Return whether a worker must meet the requirement for an action."""
     if asked.get("RequiredToPreview"):
         return action in ("Preview", "Accept")
     return action in GUARDED[asked.get("ActionsGuarded", "Accept")]

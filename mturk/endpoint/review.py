@@ -1,4 +1,4 @@
-"""Approving and rejecting, and what is owed thereby."""
+"""Approving and rejecting assignments, and recording what is owed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BUDGET = select(requesters.c.granted, requesters.c.spent, requesters.c.held).whe
 def approve(
     tx: Transaction, assignment_id: str, *, requester_id: str, feedback: str | None, override: bool = False
 ) -> HitAssignment:
-    """Approve an assignment: its reward is owed from now on, and the budget has to reach for it."""
+    """Approve an assignment and record the reward as owed; refuse if the budget does not cover it."""
     work, hit = _found(tx, assignment_id, requester_id)
     done = approved(work, feedback=feedback, override=override, now=tx.now)
     kind = repository.find_type(tx, hit.hit_type_id)
@@ -33,13 +33,13 @@ def approve(
 
 
 def approve_by_time(tx: Transaction, work: HitAssignment, hit: HostedHit, kind: HitType) -> None:
-    """Approve an assignment that nobody reviewed in time; it is owed whatever the budget is."""
+    """Approve an assignment automatically; the reward is owed whatever the budget is."""
     at = work.auto_approval_at if work.auto_approval_at is not None else tx.now
     _finish(tx, work, approved(work, feedback=None, override=False, now=at), hit, kind, automatic=True)
 
 
 def reject(tx: Transaction, assignment_id: str, *, requester_id: str, feedback: str) -> HitAssignment:
-    """Reject an assignment: nothing is owed for it."""
+    """Reject an assignment, for which nothing is owed."""
     work, hit = _found(tx, assignment_id, requester_id)
     done = rejected(work, feedback=feedback, now=tx.now)
     repository.save_assignment(tx, work, done)
@@ -59,7 +59,7 @@ def record_debt(
     automatic: bool = False,
     at: float | None = None,
 ) -> None:
-    """Write down what a requester owes a worker."""
+    """Record in the ledger what a requester owes a worker."""
     tx.insert(
         ledger,
         kind=kind,
@@ -74,14 +74,14 @@ def record_debt(
 
 
 def check_funds(tx: Transaction, requester_id: str, cost: int, what: str) -> None:
-    """Refuse what costs more than a requester may spend beside what their HITs bind."""
+    """Refuse a cost that a requester's budget does not cover beside the amount on hold."""
     granted, spent, held = budget_of(tx, requester_id)
     if cost > 0 and spent + held + cost > granted:
         raise _insufficient_funds(what, cost, granted - spent - held)
 
 
 def budget_of(tx: Transaction, requester_id: str) -> tuple[int, int, int]:
-    """Return what a requester was granted, has spent, and what their HITs bind, cents."""
+    """Return what a requester was granted, has spent, and has on hold, in cents."""
     granted, spent, held = tx.connection.execute(BUDGET, {"name": requester_id}).one()
     return granted, spent, held
 

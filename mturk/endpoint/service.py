@@ -1,4 +1,4 @@
-"""An endpoint: its store, its clock and its rules, and each unit of work as one transaction."""
+"""An endpoint: its store, clock and rules, transactions, and changes that fall due."""
 
 from __future__ import annotations
 
@@ -20,36 +20,6 @@ from mturk.endpoint.transaction import HostRules, Transaction
 
 T = TypeVar("T")
 Clock = Callable[[], float]  # seconds since 1970
-
-
-class MTurkService:
-    """A store together with its clock and rules; every piece of work finds all done that time alone does."""
-
-    def __init__(self, store: EndpointStore, *, clock: Clock, rules: HostRules, alone: bool = True) -> None:
-        self.store = store
-        self.clock = clock
-        self.rules = rules
-        self.alone = alone
-
-    def change_rules(self, **changes: object) -> None:
-        """Put other rules in force."""
-        self.rules = replace(self.rules, **changes)  # type: ignore[arg-type]
-
-    def call(self, work: Callable[[Transaction], T]) -> T:
-        """Carry out ``work`` and return its result when it is on disk."""
-        return self.store.call(partial(self._in_transaction, work))
-
-    async def run(self, work: Callable[[Transaction], T]) -> T:
-        """Carry out ``work`` without blocking the event loop."""
-        return await self.store.run(partial(self._in_transaction, work))
-
-    def _in_transaction(self, work: Callable[[Transaction], T], connection: Connection) -> T:
-        tx = Transaction(connection=connection, now=self.clock(), rules=self.rules)
-        if self.alone:  # a command beside a server leaves to it what time does
-            apply_due_changes(tx)
-        return work(tx)
-
-
 AT_ONCE = 500
 DUE_ASSIGNMENTS = (
     select(assignments.c.due_at, assignments.c.assignment_id)
@@ -65,8 +35,36 @@ DUE_HITS = (
 )
 
 
+class MTurkService:
+    """Runs work in transactions on a store, after the changes that have fallen due."""
+
+    def __init__(self, store: EndpointStore, *, clock: Clock, rules: HostRules, alone: bool = True) -> None:
+        self.store = store
+        self.clock = clock
+        self.rules = rules
+        self.alone = alone
+
+    def change_rules(self, **changes: object) -> None:
+        """Change the rules."""
+        self.rules = replace(self.rules, **changes)  # type: ignore[arg-type]
+
+    def call(self, work: Callable[[Transaction], T]) -> T:
+        """Run ``work`` in a transaction and return its result when it is on disk."""
+        return self.store.call(partial(self._in_transaction, work))
+
+    async def run(self, work: Callable[[Transaction], T]) -> T:
+        """Run ``work`` as :meth:`call` does, without blocking the event loop."""
+        return await self.store.run(partial(self._in_transaction, work))
+
+    def _in_transaction(self, work: Callable[[Transaction], T], connection: Connection) -> T:
+        tx = Transaction(connection=connection, now=self.clock(), rules=self.rules)
+        if self.alone:  # a command beside a server leaves to it what time does
+            apply_due_changes(tx)
+        return work(tx)
+
+
 def apply_due_changes(tx: Transaction) -> None:
-    """Carry out all that was due until now; what that makes due in turn is carried out too."""
+    """Apply all changes that are due, and those that become due thereby."""
     while due := _due(tx):
         for at, kind, name in due:
             if kind == "assignment":
@@ -76,7 +74,7 @@ def apply_due_changes(tx: Transaction) -> None:
 
 
 def _due(tx: Transaction) -> list[tuple[float, str, str]]:
-    """Return when, what and its id; of two lists cut off at a length, only what comes before the cut."""
+    """Return due time, kind and id of due changes; if a list was cut off, only those before the cut."""
     works = [(at, "assignment", name) for at, name in tx.connection.execute(DUE_ASSIGNMENTS, {"now": tx.now})]
     finished = [(at, "hit", name) for at, name in tx.connection.execute(DUE_HITS, {"now": tx.now})]
     cut = min((found[-1][0] for found in (works, finished) if len(found) == AT_ONCE), default=tx.now)

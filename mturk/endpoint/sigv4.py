@@ -1,7 +1,6 @@
-"""Who is calling: AWS Signature Version 4, verified by signing the request again and comparing.
+"""Authentication by AWS Signature Version 4: the request is signed again by botocore, and the signatures compared.
 
-The signing is botocore's own. Only headers that the client names as signed take part; ``host`` and every
-``x-amz-`` header have to be among them, as the protocol demands.
+Only the headers that the client names as signed take part; ``host`` and every ``x-amz-`` header must be among them.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ STAMP = "%Y%m%dT%H%M%SZ"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignedRequest:
-    """A request as it arrived."""
+    """A request as it was received."""
 
     method: str
     path: str  # with the query string, as it was sent
@@ -39,10 +38,10 @@ class SignedRequest:
 
 
 def verify(request: SignedRequest, *, secret_of: Callable[[str], str | None], now: float) -> str:
-    """Return the access key id that signed a request; refuse one that is not signed, or not as it should be.
+    """Return the access key id that signed a request; refuse a missing or invalid signature.
 
-    ``secret_of`` gives the secret of an access key id, None for a key that is unknown or revoked; ``now`` is this
-    machine's clock, seconds since 1970.
+    ``secret_of`` returns the secret of an access key id, or None for a malformed one; ``now`` is this machine's time in
+    seconds since 1970.
     """
     header = request.headers.get("authorization", "")
     if not header:
@@ -131,7 +130,7 @@ def _signer_class() -> type[SigV4Auth]:
     from botocore.compat import HTTPHeaders
 
     class RecomputedSignature(SigV4Auth):  # type: ignore[misc]
-        """Signs the headers that it is given, all of them, and always the body that came."""
+        """Signs all headers that it is given, and always the received body."""
 
         def headers_to_sign(self, request: AWSRequest) -> HTTPHeaders:
             headers = HTTPHeaders()

@@ -1,7 +1,7 @@
-"""The store of an endpoint: one thread carries out everything in order, and what waits together shares a commit.
+"""The store of an endpoint: one thread runs all work in order, and queued work shares a commit.
 
-Nobody is answered before the transaction that holds their change is on disk; one synchronisation of the
-disk then serves all who wait for it.
+Nobody gets a response before the transaction with their change is on disk; one synchronisation of the disk serves all
+who wait for it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ TOGETHER = 64  # calls that share a transaction at most
 
 @dataclass(slots=True)
 class QueuedWork:
-    """A call that waits for its turn."""
+    """Work in the queue, and the future of its result."""
 
     work: Work[Any]
     future: Future[Any]
@@ -54,12 +54,12 @@ class EndpointStore:
         self.name = name
 
     def close(self) -> None:
-        """Finish what was begun and let go of the database."""
+        """Finish the queued work and close the database."""
         self._thread.shutdown(wait=True)
         self._engine.dispose()
 
     def submit(self, work: Work[T]) -> Future[T]:
-        """Put ``work`` in line; its result is there when what it wrote is on disk, and its error undoes it alone."""
+        """Queue ``work``; its result is set when its changes are on disk, and an error rolls back this work only."""
         future: Future[T] = Future()
         with self._lock:
             self._waiting.append(QueuedWork(work, future))
@@ -69,16 +69,16 @@ class EndpointStore:
         return future
 
     def call(self, work: Work[T]) -> T:
-        """Carry out ``work`` in a transaction and return its result when it is on disk."""
+        """Run ``work`` in a transaction and return its result when it is on disk."""
         return self.submit(work).result()
 
     async def run(self, work: Work[T]) -> T:
-        """Carry out ``work`` as :meth:`call` does, without blocking the event loop."""
+        """Run ``work`` as :meth:`call` does, without blocking the event loop."""
         return await asyncio.wrap_future(self.submit(work))
 
     @property
     def connection(self) -> Callable[[], Any]:
-        """Return what opens a connection of its own, for locks."""
+        """A function that opens a connection for locks."""
         return self._engine.connect
 
     def _drain(self) -> None:
@@ -94,7 +94,7 @@ class EndpointStore:
             except SpaError as error:  # the database failed as a whole: nothing of the batch is on disk
                 results = [error] * len(batch)
             finally:
-                if results is None:  # an error that nobody foresaw is told to its own caller alone
+                if results is None:  # an unexpected error goes only to the caller whose work raised it
                     self._each_alone(batch)
                     self._thread.submit(self._drain)
             for waiting, result in zip(batch, results, strict=True):
@@ -138,9 +138,9 @@ def _copy(future: Future[Any], done: Future[list[Any]]) -> None:
 
 @contextmanager
 def open_store(target: str | Path, *, create: bool = False) -> Iterator[EndpointStore]:
-    """Yield the store at a path or SQLAlchemy URL, made where it is absent if ``create``, migrated where it is old.
+    """Yield the store at a path or SQLAlchemy URL; ``create`` a missing one, migrate an old one.
 
-    Raise ResponseError if it is absent, of a later version, or no store of an endpoint.
+    Raise ResponseError if it is missing, of a later version, or no store of an endpoint.
     """
     place = parse_target(target)
     if create and place.path is not None and not place.path.exists():
@@ -158,7 +158,7 @@ def open_store(target: str | Path, *, create: bool = False) -> Iterator[Endpoint
 
 
 def secret_of(connection: Connection) -> bytes:
-    """Return the store's own random secret, with which page tokens are told from made-up ones."""
+    """Return the store's random secret, which authenticates page tokens and URLs."""
     return bytes.fromhex(str(connection.scalar(select(meta.c.value).where(meta.c.name == "secret"))))
 
 
@@ -171,7 +171,7 @@ def _create_file(path: Path) -> None:
             finally:
                 engine.dispose()
     except ResponseError:
-        if not path.exists():  # somebody else made it in the meantime: theirs is used
+        if not path.exists():  # else another process created it meanwhile, and that one is used
             raise
 
 
@@ -205,13 +205,13 @@ def _check(engine: Engine, place: Target, create: bool) -> None:
 
 
 def get_meta(connection: Connection, name: str) -> str | None:
-    """Return a value that was kept under a name."""
+    """Return a value of the table ``endpoint_meta``."""
     return cast("str | None", connection.scalar(select(meta.c.value).where(meta.c.name == name)))
 
 
 @contextmanager
 def server_lock(store: EndpointStore, target: str) -> Iterator[None]:
-    """Hold the store's lock while a server runs; it is freed when the process dies.
+    """Hold the store's lock while a server runs; it is released when the process dies.
 
     Raise ResponseError if another process serves it.
     """

@@ -1,4 +1,4 @@
-"""What every step in an endpoint's life is given: the database, the time and the rules of the place."""
+"""A transaction of the endpoint, with its time and the host's rules."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostRules:
-    """What a host chooses."""
+    """The host's settings."""
 
     fees: FeeRules = "none"
-    lag: float = 0.0  # seconds until what is new shows in lists and can be changed; only an emulator has any
-    private_hooks: bool = False  # whether events may be sent to addresses of the own network
+    lag: float = 0.0  # seconds until a new object shows in lists and can be changed; only for emulators
+    private_hooks: bool = False  # whether events may be sent to private addresses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transaction:
-    """One transaction at one time."""
+    """A database transaction at a point in time."""
 
     connection: Connection
     now: float  # seconds since 1970
@@ -39,12 +39,12 @@ class Transaction:
         self.connection.execute(insert(table).values(**values))
 
     def update(self, table: Table, *conditions: ColumnElement[bool], **values: object) -> int:
-        """Change the rows that meet all conditions, and return how many they were."""
+        """Update the rows that meet all conditions, and return their number."""
         return self.connection.execute(update(table).where(*conditions).values(**values)).rowcount
 
 
 def new_id(first: str = "3", length: int = 30) -> str:
-    """Return a random id of capital letters and digits, as the protocol wants them.
+    """Return a random id of capital letters and digits.
 
     >>> len(new_id("A", 14))
     14

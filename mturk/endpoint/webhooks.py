@@ -1,4 +1,4 @@
-"""Events delivered as HTTP posts: signed, tried again for a day, and never sent into the host's own network.
+"""Delivering events by signed HTTP posts, with retries for about a day, and never into the host's own network.
 
 The signature is ``X-Spa-Signature: t=<seconds>,v1=<hex>``, an HMAC-SHA-256 under the requester's hook secret of
 ``<seconds>.<body>``. A receiver answers with a status of 200 to 299; an event may arrive twice and carries an
@@ -34,11 +34,13 @@ WAITS = (2.0, 10.0, 60.0, 600.0, 3600.0, 14_400.0, 43_200.0)  # seconds before t
 TIMEOUT = 10.0  # seconds
 AT_ONCE = 50
 SIGNATURE = "X-Spa-Signature"
+SECONDS = 1.0
+log = logging.getLogger("uvicorn.error")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookDestination:
-    """Where a destination's name leads: one address, checked, to which the connection is then made."""
+    """A resolved destination: the checked IP address to which the connection is made."""
 
     host: str
     address: str
@@ -47,13 +49,13 @@ class WebhookDestination:
 
 
 def check_destination(url: str, *, private: bool) -> str | None:
-    """Return what is wrong with a URL for events, or None; ``private`` allows addresses of the host's own network."""
+    """Return what is wrong with a URL for events, or None; ``private`` allows private addresses."""
     found = resolve(url, private=private)
     return found if isinstance(found, str) else None
 
 
 def resolve(url: str, *, private: bool) -> WebhookDestination | str:
-    """Return where a URL leads, or what is wrong with it; a name with any private address is refused."""
+    """Resolve a URL, or return what is wrong with it; a host with any private address is refused."""
     try:
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -79,7 +81,7 @@ def resolve(url: str, *, private: bool) -> WebhookDestination | str:
 
 
 def is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-    """Whether an address is one of the open internet, also where it is wrapped in another kind.
+    """Return whether an IP address is public, also if it is embedded in an IPv6 address.
 
     >>> is_public(ipaddress.ip_address("::ffff:127.0.0.1")), is_public(ipaddress.ip_address("93.184.216.34"))
     (False, True)
@@ -102,7 +104,7 @@ def sign(secret: str, body: bytes, at: int) -> str:
 
 
 def deliver_due(endpoint: MTurkService, host_key: bytes, client: httpx2.Client, *, wall: Callable[[], float]) -> int:
-    """Send the events that are due, record the outcomes, and return how many were tried.
+    """Send the events that are due, record the outcomes, and return their number.
 
     ``client`` must not follow redirects; ``wall`` is this machine's clock, seconds since 1970.
     """
@@ -115,7 +117,7 @@ def deliver_due(endpoint: MTurkService, host_key: bytes, client: httpx2.Client, 
 
 
 def new_client() -> httpx2.Client:
-    """Return a client that goes where it is sent and nowhere else."""
+    """Return a client that follows no redirects and uses no proxy."""
     return httpx2.Client(timeout=TIMEOUT, follow_redirects=False, trust_env=False)
 
 
@@ -151,13 +153,9 @@ def _write_outcome(row: Row[Any], problem: str | None, now: float, tx: Transacti
     tx.update(deliveries, deliveries.c.number == row.number, attempts=attempts, next_at=next_at, outcome=outcome)
 
 
-SECONDS = 1.0
-log = logging.getLogger("uvicorn.error")
-
-
 @contextmanager
 def ticking(endpoint: MTurkService, host_key: bytes, *, seconds: float = SECONDS) -> Iterator[None]:
-    """Let time pass and events be delivered, every so many seconds, while a block runs."""
+    """Apply due changes and deliver events at an interval, while a block runs."""
     stop = threading.Event()
     thread = threading.Thread(target=_tick, args=(endpoint, host_key, seconds, stop), name="endpoint-ticking")
     thread.start()

@@ -1,4 +1,4 @@
-"""What a worker does: finds HITs, previews, accepts, returns and submits. The worker site stands on these."""
+"""Workers' actions: finding, previewing, accepting, returning and submitting HITs."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ HOLDING = select(func.count()).where(assignments.c.worker_id == bindparam("worke
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenHitGroup:
-    """A group of HITs that a worker can see."""
+    """A HIT type with open HITs that a worker can see."""
 
     kind: HitType
     requester: str  # name
-    count: int  # HITs of the group that are open and that the worker did not take yet
+    count: int  # open HITs of the group that the worker has not taken yet
     first_hit_id: str
     last_expiry: float
     to_preview: tuple[Requirement, ...]  # what the worker lacks for that; empty: they may
@@ -70,7 +70,7 @@ def offers(tx: Transaction, worker_id: str) -> Iterator[OpenHitGroup]:
 
 
 def next_hit(tx: Transaction, worker_id: str, group_id: str) -> HostedHit | None:
-    """Return the first HIT of a group that a worker may still accept or preview, or None."""
+    """Return the first open HIT of a group that a worker has not taken, or None."""
     own = (hit_types.c.group_id == group_id, hits.c.status == ASSIGNABLE, not_taken(worker_id))
     query = select(*repository.HIT_COLUMNS).join(hit_types, hit_types.c.hit_type_id == hits.c.hit_type_id).where(*own)
     row = tx.first(query.order_by(hits.c.number).limit(1))
@@ -78,7 +78,7 @@ def next_hit(tx: Transaction, worker_id: str, group_id: str) -> HostedHit | None
 
 
 def preview(tx: Transaction, worker_id: str, hit_id: str) -> tuple[HostedHit, HitType]:
-    """Return a HIT to be looked at by a worker who may see it; nothing is held for them."""
+    """Return a HIT that a worker may preview, with its type."""
     hit = repository.find_hit(tx, hit_id)
     kind = repository.find_type(tx, hit.hit_type_id)
     worker = find_worker(tx, worker_id, requirements=kind.requirements)
@@ -89,7 +89,7 @@ def preview(tx: Transaction, worker_id: str, hit_id: str) -> tuple[HostedHit, Hi
 
 
 def accept(tx: Transaction, worker_id: str, hit_id: str) -> HitAssignment:
-    """Give a worker who qualifies, had no assignment of the HIT and does not hold too many one of an open HIT."""
+    """Accept an open HIT for a worker who qualifies, has not taken it before and holds fewer than ``MAX_HELD``."""
     hit = repository.find_hit(tx, hit_id)
     kind = repository.find_type(tx, hit.hit_type_id)
     worker = find_worker(tx, worker_id, requirements=kind.requirements)
@@ -113,7 +113,7 @@ def accept(tx: Transaction, worker_id: str, hit_id: str) -> HitAssignment:
 
 
 def return_assignment(tx: Transaction, worker_id: str, assignment_id: str) -> HitAssignment:
-    """Return an assignment that the worker holds, so that others may take its place."""
+    """Return an assignment that the worker holds to the HIT."""
     held = find_held(tx, worker_id, assignment_id)
     hit = repository.find_hit(tx, held.hit_id)
     given = life.returned(held, tx.now)
@@ -124,7 +124,7 @@ def return_assignment(tx: Transaction, worker_id: str, assignment_id: str) -> Hi
 
 
 def submit(tx: Transaction, worker_id: str, assignment_id: str, answer: str) -> HitAssignment:
-    """Take the answer, XML, of a worker who holds the assignment in its time; it is kept as it is."""
+    """Submit the answer, XML, to an assignment that the worker holds and whose deadline has not passed."""
     held = find_held(tx, worker_id, assignment_id)
     hit = repository.find_hit(tx, held.hit_id)
     kind = repository.find_type(tx, hit.hit_type_id)
@@ -140,7 +140,7 @@ def submit(tx: Transaction, worker_id: str, assignment_id: str, answer: str) -> 
 
 
 def find_held(tx: Transaction, worker_id: str, assignment_id: str) -> HitAssignment:
-    """Return an assignment of this worker, whatever its state."""
+    """Return an assignment of this worker, in any state."""
     work = repository.find_assignment(tx, assignment_id)
     if work.worker_id != worker_id:
         raise does_not_exist("Assignment", assignment_id)
@@ -148,7 +148,7 @@ def find_held(tx: Transaction, worker_id: str, assignment_id: str) -> HitAssignm
 
 
 def not_taken(worker_id: str) -> ColumnElement[bool]:
-    """Return the condition that a worker has no assignment of a HIT, or gave it up."""
+    """Return the SQL condition that a worker has no assignment of a HIT, except returned or abandoned ones."""
     taken = (
         select(assignments.c.hit_id)
         .where(assignments.c.hit_id == hits.c.hit_id, assignments.c.worker_id == worker_id)

@@ -1,4 +1,4 @@
-"""Workers as the host enters them: who they are, and what only the host can know of them."""
+"""Workers: their accounts, which the host creates, and their qualifications."""
 
 from __future__ import annotations
 
@@ -38,11 +38,23 @@ from spa.errors import PlatformError
 
 CODE = re.compile(r"[A-Z0-9]{2}", re.ASCII)
 WORKER_ID = re.compile(r"A[A-Z0-9]{1,63}", re.ASCII)
+NOTHING = "[]"  # requirements, as JSON
+ONE_WORKER = select(workers).where(workers.c.worker_id == bindparam("name"), workers.c.closed_at.is_(None))
+BLOCKS = select(blocks.c.requester_id).where(blocks.c.worker_id == bindparam("name"))
+GRANTED = select(qualifications.c.qualification_type_id, qualifications.c.value).where(
+    qualifications.c.worker_id == bindparam("name"), qualifications.c.status == "Granted"
+)
+COUNTS = (
+    select(assignments.c.status, func.count())
+    .where(assignments.c.worker_id == bindparam("name"), assignments.c.status.in_((APPROVED, REJECTED, SUBMITTED)))
+    .group_by(assignments.c.status)
+)
+FEW = 100  # submissions; with fewer a worker's share of approvals shows as 100 %
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownWorker:
-    """A worker as the host sees them."""
+    """A worker's account."""
 
     worker_id: str
     name: str
@@ -63,7 +75,7 @@ def add_worker(
     adult: bool = False,
     worker_id: str | None = None,
 ) -> KnownWorker:
-    """Enter a worker; raise PlatformError if the name, country or id cannot be used, or the id is taken."""
+    """Create a worker; raise PlatformError if the name, country or id is invalid, or the id is taken."""
     if not name.strip() or len(name) > 200 or not name.isprintable():
         raise PlatformError(f"worker: expected a name of 1 to 200 printable characters, got {name[:40]!r}")
     for what, code in (("country", country), ("subdivision", subdivision)):
@@ -88,34 +100,20 @@ def add_worker(
 
 
 def change_worker(tx: Transaction, worker_id: str, **changes: object) -> None:
-    """Change what the host knows of a worker: country, subdivision, masters, adult, closed_at."""
+    """Change a worker's account: country, subdivision, masters, adult, closed_at."""
     if not tx.update(workers, workers.c.worker_id == worker_id, **changes):
         raise PlatformError(f"worker {worker_id!r}: there is none; `spa mturk workers list` shows them")
 
 
 def known_workers(tx: Transaction) -> tuple[KnownWorker, ...]:
-    """Return all workers, in the order in which they were entered."""
+    """Return all workers, the oldest account first."""
     query = select(*(workers.c[name] for name in KnownWorker.__slots__)).order_by(workers.c.number)
     return tuple(KnownWorker(**row._mapping) for row in tx.connection.execute(query))
 
 
-NOTHING = "[]"  # requirements, as JSON
-ONE_WORKER = select(workers).where(workers.c.worker_id == bindparam("name"), workers.c.closed_at.is_(None))
-BLOCKS = select(blocks.c.requester_id).where(blocks.c.worker_id == bindparam("name"))
-GRANTED = select(qualifications.c.qualification_type_id, qualifications.c.value).where(
-    qualifications.c.worker_id == bindparam("name"), qualifications.c.status == "Granted"
-)
-COUNTS = (
-    select(assignments.c.status, func.count())
-    .where(assignments.c.worker_id == bindparam("name"), assignments.c.status.in_((APPROVED, REJECTED, SUBMITTED)))
-    .group_by(assignments.c.status)
-)
-FEW = 100  # submissions; with fewer a worker's share of approvals shows as 100 %
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worker:
-    """A worker together with all that requirements may ask about them."""
+    """A worker with their qualifications and blocks."""
 
     worker_id: str
     name: str
@@ -124,7 +122,7 @@ class Worker:
 
 
 def find_worker(tx: Transaction, worker_id: str, *, requirements: str | None = None) -> Worker:
-    """Return a worker with an open account; what they have is not looked up where ``requirements`` ask for nothing."""
+    """Return a worker with an open account; qualifications are not loaded if ``requirements`` are empty."""
     row = tx.first(ONE_WORKER, name=worker_id)
     if row is None:
         raise does_not_exist("Worker", worker_id)
@@ -151,7 +149,7 @@ def _held_by(tx: Transaction, row: Row[Any]) -> dict[str, QualificationValue]:
 
 
 def unmet(worker: Worker, requirements: str, action: Action) -> tuple[Requirement, ...]:
-    """Return those of a HIT type's requirements, JSON, that keep a worker from an action."""
+    """Return the requirements, given as JSON, that a worker must meet for an action and does not."""
     asked = json.loads(requirements)
     return tuple(
         one for one in asked if guards(one, action) and not meets(one, worker.held.get(one["QualificationTypeId"]))
@@ -159,12 +157,12 @@ def unmet(worker: Worker, requirements: str, action: Action) -> tuple[Requiremen
 
 
 def may_discover(worker: Worker, kind: HitType) -> bool:
-    """Whether a worker may see HITs of a type; a block hides all HITs of its requester."""
+    """Return whether a worker may see HITs of a type; a requester's block hides all their HITs."""
     return kind.requester_id not in worker.blocked_by and not unmet(worker, kind.requirements, "Discover")
 
 
 def grant_qualification(tx: Transaction, type_id: str, worker_id: str, value: int | None) -> None:
-    """Give a worker a qualification; one that they have gets the new value, one that was revoked is granted again."""
+    """Grant a qualification to a worker, also again or with another value."""
     own = (qualifications.c.qualification_type_id == type_id, qualifications.c.worker_id == worker_id)
     values = {"status": "Granted", "value": value, "granted_at": tx.now, "reason": None}
     if not tx.update(qualifications, *own, **values):
@@ -172,7 +170,7 @@ def grant_qualification(tx: Transaction, type_id: str, worker_id: str, value: in
 
 
 def request_qualification(tx: Transaction, worker_id: str, type_id: str) -> str:
-    """Ask for a qualification as a worker does, once or again after its delay; return the request's id."""
+    """Request a qualification for a worker, again only after its delay; return the request's id."""
     worker, c = find_worker(tx, worker_id), qualification_types.c
     kind = tx.first(select(qualification_types).where(c.qualification_type_id == type_id, c.deleted_at.is_(None)))
     if kind is None or kind.requester_id in worker.blocked_by:

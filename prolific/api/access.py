@@ -1,4 +1,4 @@
-"""Where the platform is and with which token it is asked; the token is never shown."""
+"""The address and API token of the platform; the token is never printed."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ class Access:
         return is_loopback(self.base_url)
 
     def redacted(self, text: str) -> str:
-        """Return a text with the token struck out."""
+        """Return a text with the token replaced."""
         return text.replace(self.token, "[token]")
 
 
 def find_access(endpoint_url: str | None, environment: Mapping[str, str]) -> Access:
-    """Return where the platform is (``endpoint_url``, else ``PROLIFIC_API_URL``, else Prolific's own) and its token.
+    """Return the API's address (``endpoint_url``, else ``PROLIFIC_API_URL``, else Prolific's own) and the token.
 
     Raises
     ------
     ProlificError
-        If the address is neither https nor on this machine, or the token is not there or cannot be one.
+        If the address is neither https nor on this machine, or the token is missing or malformed.
     """
     base_url = endpoint_url or environment.get(URL_VARIABLE, "").strip() or PLATFORM
     _check_address(base_url)
@@ -65,7 +65,7 @@ def find_access(endpoint_url: str | None, environment: Mapping[str, str]) -> Acc
 
 
 def checked_id(name: str, value: str) -> str:
-    """Return an id of the platform, which goes into addresses, or refuse it.
+    """Return an id of the platform, or raise if it is malformed and must not go into a URL.
 
     >>> checked_id("study", "60f6acb180a7b59ac0621f9e")
     '60f6acb180a7b59ac0621f9e'

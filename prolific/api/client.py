@@ -1,16 +1,15 @@
-"""The client: the calls of each area, and one object with all of them."""
+"""The client: one class for each area of the API, and :class:`Prolific` with all of them."""
 
 from __future__ import annotations
 
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Literal, Self
 
 from prolific.api.access import Access, checked_id
-from prolific.api.money import as_csv
+from prolific.api.money import amount_text
 from prolific.api.problems import ProlificError
 from prolific.api.records import (
     BonusBatch,
@@ -27,9 +26,13 @@ from prolific.api.records import (
     subscription_from,
     whole,
 )
-from prolific.api.transport import Transport
+from prolific.api.transport import TRIES, Transport
 
 SUBMISSIONS = "/api/v1/submissions/"
+STUDIES = "/api/v1/studies/"
+HOOKS = "/api/v1/hooks/"
+GROUPS = "/api/v1/participant-groups/"
+Transition = Literal["PUBLISH", "PAUSE", "START", "STOP"]
 
 
 class ApiCalls:
@@ -55,12 +58,12 @@ class Submissions(ApiCalls):
         return submission_from(self._transport.call("GET", self._path(submission_id)).record)
 
     def approve_many(self, submission_ids: Sequence[str]) -> None:
-        """Ask for approvals, which the platform makes afterwards: look at the submissions to see them."""
+        """Request approvals, which the platform executes later; the submissions' statuses show when."""
         ids = [checked_id("submission", one) for one in submission_ids]
         self._transport.call("POST", SUBMISSIONS + "bulk-approve/", {"submission_ids": ids}, repeat="always")
 
     def reject(self, submission_id: str, *, category: str, message: str) -> None:
-        """Reject, which withholds the reward; the platform ignores a repeat."""
+        """Reject a submission, which withholds the reward; repeating it has no effect."""
         body = {"action": "REJECT", "message": message, "rejection_category": category}
         self._transport.call("POST", self._path(submission_id) + "transition/", body, repeat="always")
 
@@ -70,7 +73,7 @@ class Submissions(ApiCalls):
         self._transport.call("POST", self._path(submission_id) + "request-return/", body)
 
     def send_message(self, participant_ids: Sequence[str], body: str, study_id: str) -> None:
-        """Write to participants. The platform sends a repeat again."""
+        """Send a message to participants. Not idempotent: a repeat is sent again."""
         ids = [checked_id("participant", one) for one in participant_ids]
         content = {"ids": ids, "body": body, "study_id": checked_id("study", study_id)}
         self._transport.call("POST", "/api/v1/messages/bulk/", content)
@@ -84,15 +87,11 @@ class Submissions(ApiCalls):
         return f"{SUBMISSIONS}{checked_id('submission', submission_id)}/"
 
 
-Transition = Literal["PUBLISH", "PAUSE", "START", "STOP"]
-STUDIES = "/api/v1/studies/"
-
-
 class Studies(ApiCalls):
     """The studies of an account."""
 
     def create(self, body: Mapping[str, Any]) -> StudyRecord:
-        """Make a draft. The platform has no key that makes this safe to repeat."""
+        """Create a draft. Not idempotent: the platform offers no key to recognise a repeat."""
         return study_from(self._transport.call("POST", STUDIES, dict(body)).record)
 
     def fetch(self, study_id: str) -> StudyRecord:
@@ -110,7 +109,7 @@ class Studies(ApiCalls):
         return study_from(answer.record)
 
     def transition(self, study_id: str, action: Transition) -> StudyRecord:
-        """Publish, pause, go on or stop. Sent once: what came of it is seen by looking at the study."""
+        """Publish, pause, resume or stop a study. Sent once; the study's status shows the effect."""
         answer = self._transport.call("POST", self._path(study_id) + "transition/", {"action": action})
         return study_from(answer.record)
 
@@ -132,13 +131,13 @@ class Payments(ApiCalls):
     """The money of a workspace."""
 
     def set_up_bonuses(self, study_id: str, amounts: Mapping[str, int]) -> BonusBatch:
-        """Set up bonuses, participant or submission id -> cents, and return what they cost; nothing is paid."""
-        lines = [f"{checked_id('recipient', who)},{as_csv(amount)}" for who, amount in amounts.items()]
+        """Set up a batch of bonuses (participant or submission id -> cents) and return its cost; nothing is paid."""
+        lines = [f"{checked_id('recipient', who)},{amount_text(amount)}" for who, amount in amounts.items()]
         body = {"study_id": checked_id("study", study_id), "csv_bonuses": "\n".join(lines)}
         return batch_from(self._transport.call("POST", "/api/v1/submissions/bonus-payments/", body).record)
 
     def pay_bonuses(self, batch_id: str) -> None:
-        """Pay bonuses that were set up. Sent once whatever happens: a repeat pays everybody again."""
+        """Pay a batch of bonuses. Never sent twice: a repeat pays everybody again."""
         path = f"/api/v1/bulk-bonus-payments/{checked_id('bonuses', batch_id)}/pay/"
         self._transport.call("POST", path, repeat="never")
 
@@ -148,7 +147,7 @@ class Payments(ApiCalls):
         return WorkspaceBalance(currency=str(row.get("currency_code") or ""), available=whole(row, "available_balance"))
 
     def pay_rates(self, workspace_id: str, currency: str) -> PayRates:
-        """Return the least and the recommended pay an hour."""
+        """Return the minimum and the recommended hourly pay."""
         query = self._of_workspace(workspace_id) | {"currency": currency}
         answer = self._transport.call("GET", "/api/v1/reward-recommendations/", query=query)
         rows: list[Any] = answer.value if isinstance(answer.value, list) else [answer.value]
@@ -160,9 +159,6 @@ class Payments(ApiCalls):
         raise ProlificError(f"Prolific: expected pay rates in {currency}, got none; does the account use {currency}?")
 
 
-HOOKS = "/api/v1/hooks/"
-
-
 class Hooks(ApiCalls):
     """The webhooks of a workspace."""
 
@@ -172,7 +168,7 @@ class Hooks(ApiCalls):
         return tuple(str(row["value"]) for row in rows if row.get("value"))
 
     def create_secret(self, workspace_id: str) -> str:
-        """Make the secret that signs webhooks; it replaces the workspace's old one, for all subscriptions."""
+        """Create the secret that signs webhooks; it replaces the workspace's old one for all subscriptions."""
         body = self._of_workspace(workspace_id)
         value = self._transport.call("POST", HOOKS + "secrets/", body).record.get("value")
         if not isinstance(value, str) or not value:
@@ -180,12 +176,12 @@ class Hooks(ApiCalls):
         return value
 
     def subscriptions(self, workspace_id: str) -> Iterator[Subscription]:
-        """Yield who is told of what."""
+        """Yield the webhook subscriptions of a workspace."""
         rows = self._transport.pages(HOOKS + "subscriptions/", self._of_workspace(workspace_id))
         yield from map(subscription_from, rows)
 
     def subscribe(self, workspace_id: str, event_type: str, target_url: str) -> Subscription:
-        """Have an address told of events, and confirm it with the secret of the answer's header."""
+        """Subscribe a URL to events and confirm the subscription with the secret in the response's header."""
         body = self._of_workspace(workspace_id) | {"event_type": event_type, "target_url": target_url}
         answer = self._transport.call("POST", HOOKS + "subscriptions/", body)
         made = subscription_from(_only(answer.record))
@@ -204,12 +200,9 @@ class Hooks(ApiCalls):
 
 
 def _only(record: dict[str, Any]) -> dict[str, Any]:
-    """Return the subscription in an answer; the platform's document shows it in a list as well as alone."""
+    """Return the subscription in a response; the API's description shows it in a list as well as alone."""
     rows = record.get("results")
     return rows[0] if isinstance(rows, list) and len(rows) == 1 and isinstance(rows[0], dict) else record
-
-
-GROUPS = "/api/v1/participant-groups/"
 
 
 class Audience(ApiCalls):
@@ -220,7 +213,7 @@ class Audience(ApiCalls):
         return tuple(map(filter_from, self._transport.pages("/api/v1/filters/", self._of_workspace(workspace_id))))
 
     def count(self, workspace_id: str, filters: Sequence[Mapping[str, Any]]) -> int:
-        """Return how many participants fit; 0 means fewer than 25."""
+        """Return how many participants pass the filters; 0 means fewer than 25."""
         body = self._of_workspace(workspace_id) | {"filters": list(filters)}
         return whole(self._transport.call("POST", "/api/v1/eligibility-count/", body, repeat="always").record, "count")
 
@@ -231,7 +224,7 @@ class Audience(ApiCalls):
                 yield str(row.get("id", "")), str(row.get("name", ""))
 
     def create_group(self, workspace_id: str, name: str) -> str:
-        """Make a participant group and return its id. The platform makes a second one when it is repeated."""
+        """Create a participant group and return its id. Not idempotent: a repeat creates a second one."""
         body = self._of_workspace(workspace_id) | {"name": name}
         group = self._transport.call("POST", GROUPS, body).record.get("id")
         if not isinstance(group, str):
@@ -244,7 +237,7 @@ class Audience(ApiCalls):
         return frozenset(str(row["participant_id"]) for row in rows if "participant_id" in row)
 
     def add(self, group_id: str, participant_ids: Sequence[str]) -> None:
-        """Put participants into a group; those who are in it stay."""
+        """Add participants to a group; idempotent."""
         body = {"participant_ids": [checked_id("participant", one) for one in participant_ids]}
         self._transport.call("POST", self._members(group_id), body, repeat="always")
 
@@ -252,16 +245,27 @@ class Audience(ApiCalls):
         return f"{GROUPS}{checked_id('participant group', group_id)}/participants/"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Prolific:
-    """Prolific's API. A context manager that closes its connections."""
+    """A client of Prolific's API; nothing is sent before the first call. A context manager that closes connections.
 
-    transport: Transport
-    studies: Studies
-    submissions: Submissions
-    payments: Payments
-    audience: Audience
-    hooks: Hooks
+    Arguments are those of :class:`prolific.api.transport.Transport`.
+    """
+
+    def __init__(
+        self,
+        access: Access,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        rng: random.Random | None = None,
+        timeout: float = 30.0,
+        tries: int = TRIES,
+    ) -> None:
+        self.transport = Transport(access, sleep=sleep, rng=rng, timeout=timeout, tries=tries)
+        self.studies = Studies(self.transport)
+        self.submissions = Submissions(self.transport)
+        self.payments = Payments(self.transport)
+        self.audience = Audience(self.transport)
+        self.hooks = Hooks(self.transport)
 
     def workspace_of(self, project_id: str) -> str:
         """Return the id of the workspace that a project belongs to."""
@@ -278,24 +282,3 @@ class Prolific:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.transport.close()
-
-
-def connect(
-    access: Access,
-    *,
-    sleep: Callable[[float], None] = time.sleep,
-    rng: random.Random | None = None,
-    timeout: float = 30.0,
-    tries: int | None = None,
-) -> Prolific:
-    """Return a client for an address and a token; nothing is sent yet. Arguments are those of `Transport`."""
-    more = {} if tries is None else {"tries": tries}
-    transport = Transport(access, sleep=sleep, rng=rng, timeout=timeout, **more)
-    return Prolific(
-        transport=transport,
-        studies=Studies(transport),
-        submissions=Submissions(transport),
-        payments=Payments(transport),
-        audience=Audience(transport),
-        hooks=Hooks(transport),
-    )

@@ -1,6 +1,6 @@
 """Amounts: integers in cents or pence on the platform, decimal major units in studies and bonus lists.
 
->>> cents(Decimal("4.25")), major(425), money(425, "GBP"), as_csv(450)
+>>> cents(Decimal("4.25")), major(425), money(425, "GBP"), amount_text(450)
 (425, Decimal('4.25'), 'GBP 4.25', '4.50')
 """
 
@@ -33,15 +33,10 @@ def money(amount: int, currency: str) -> str:
     return f"{currency} {major(amount):.2f}"
 
 
-def json_amount(amount: float) -> str:
-    """Return a number of cents as every ``--json`` prints it: major units, two places.
+def amount_text(amount: float) -> str:
+    """Return a number of cents as ``--json`` and lists of bonuses have it: major units, two places.
 
-    >>> json_amount(425), json_amount(1200.4)
+    >>> amount_text(425), amount_text(1200.4)
     ('4.25', '12.00')
     """
     return f"{major(round(amount)):.2f}"
-
-
-def as_csv(amount: int) -> str:
-    """Return a number of cents as the platform's list of bonuses wants it: major units, two places."""
-    return f"{major(amount):.2f}"

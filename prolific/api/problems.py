@@ -1,4 +1,4 @@
-"""What can go wrong with a call, told apart by what is known of its effect."""
+"""Errors of API calls, by whether the call can have taken effect."""
 
 from __future__ import annotations
 
@@ -16,18 +16,9 @@ class ProlificError(PlatformError):
 
 
 class ProlificRequestRefused(ProlificError):
-    """The platform answered that it did not do it (a status from 400 to 499).
+    """The platform refused the call (a status from 400 to 499), which had no effect.
 
-    Parameters
-    ----------
-    problem : str
-        One line that says what was refused and why.
-    status : int
-        The HTTP status.
-    body : str
-        What arrived, verbatim.
-    wait : float
-        Seconds that the platform asks to wait for.
+    ``body`` is the response verbatim, ``wait`` the seconds that the platform asks to wait.
     """
 
     def __init__(self, problem: str, *, status: int, body: str = "", wait: float = 0.0) -> None:
@@ -38,20 +29,20 @@ class ProlificRequestRefused(ProlificError):
 
     @property
     def missing(self) -> bool:
-        """Whether the platform does not know what was asked for."""
+        """Whether the requested object does not exist."""
         return self.status == HTTPStatus.NOT_FOUND
 
 
 class Unreachable(ProlificError):
-    """No connection came about, so the call had no effect."""
+    """No connection was established, so the call had no effect."""
 
 
 class Unanswered(ProlificError):
-    """The call was sent and no usable answer came: nobody knows whether it took effect."""
+    """The call was sent and got no usable response: it is unknown whether it took effect."""
 
 
 def error_line(status: int, body: str) -> str:
-    """Return in one line what an error response says.
+    """Return an error response as one line.
 
     The platform sends ``{"error": {...}}``, the same without the wrapper, or ``{"message", "detail"}``;
     ``detail`` is a text, a list, or an object of fields with their messages.

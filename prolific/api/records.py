@@ -1,4 +1,4 @@
-"""What the platform tells, read into records; fields that it names in two ways have one name here."""
+"""Records of the API's objects; fields that the API names in two ways have one name here."""
 
 from __future__ import annotations
 
@@ -29,13 +29,11 @@ class StudyRecord:
     """A study on the platform."""
 
     study_id: str
-    name: str
     internal_name: str
     status: str  # UNPUBLISHED, PUBLISHING, SCHEDULED, ACTIVE, PAUSED, AWAITING REVIEW, COMPLETED
     places: int
     places_taken: int
     reward: int  # cents
-    raw: Mapping[str, Any]  # as it arrived
 
     @property
     def draft(self) -> bool:
@@ -60,7 +58,7 @@ class SubmissionRecord:
 
     @property
     def seconds(self) -> float | None:
-        """How long the visit took by the platform's clock."""
+        """Duration of the visit by the platform's clock."""
         if self.started_at is None or self.completed_at is None:
             return None
         return max(0.0, self.completed_at - self.started_at)
@@ -68,7 +66,7 @@ class SubmissionRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BonusBatch:
-    """Bonuses that are set up and not yet paid; amounts in cents."""
+    """A batch of bonuses that is set up but not paid; amounts in cents."""
 
     batch_id: str
     amount: int
@@ -87,7 +85,7 @@ class WorkspaceBalance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PayRates:
-    """Hourly pay in cents: the least that is allowed, and what is recommended."""
+    """Minimum and recommended hourly pay, in cents."""
 
     minimum: int
     recommended: int
@@ -101,7 +99,6 @@ class ParticipantFilter:
     title: str
     question: str
     kind: str  # select or range
-    data_type: str
     choices: Mapping[str, str]  # id of a choice -> its name
     lower: Any
     upper: Any
@@ -109,7 +106,7 @@ class ParticipantFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subscription:
-    """A webhook: the platform tells an address of events."""
+    """A webhook subscription: events of one type are posted to a URL."""
 
     subscription_id: str
     event_type: str
@@ -121,13 +118,11 @@ def study_from(row: Mapping[str, Any]) -> StudyRecord:
     """Read a study."""
     return StudyRecord(
         study_id=_text(row, "id"),
-        name=str(row.get("name") or ""),
         internal_name=str(row.get("internal_name") or ""),
         status=str(row.get("status") or "UNKNOWN"),
         places=_whole(row, "total_available_places", 0),
         places_taken=_whole(row, "places_taken", 0),
         reward=_whole(row, "reward", 0),
-        raw=dict(row),
     )
 
 
@@ -179,7 +174,6 @@ def filter_from(row: Mapping[str, Any]) -> ParticipantFilter:
         title=str(row.get("title") or ""),
         question=str(row.get("question") or ""),
         kind=str(row.get("type") or ""),
-        data_type=str(row.get("data_type") or ""),
         choices={str(key): str(name) for key, name in choices.items()} if isinstance(choices, dict) else {},
         lower=row.get("min"),
         upper=row.get("max"),

@@ -1,8 +1,7 @@
-"""One call over HTTP: who asks, how long to wait, what may be tried again, what an answer means.
+"""HTTP calls: authentication, timeouts, retries and errors.
 
-What reads, and what the platform ignores when it is repeated, is tried again after a drop. What creates or
-pays is sent once; only a refusal for too much at a time (429), which had no effect, is tried again, and a
-payment not even then.
+Reads and idempotent calls are retried after a lost connection. Calls that create something are sent once and retried
+only after a 429, which has no effect; payments are never retried.
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from importlib.metadata import version
-from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import httpx2
@@ -33,7 +31,7 @@ MOST_BYTES = 64 * 2**20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiResponse:
-    """What came back: the JSON value (``None`` where there was none), as it arrived, and the headers."""
+    """A response: its JSON value (``None`` if it has no body), the text verbatim, and the headers."""
 
     status: int
     value: Any
@@ -42,33 +40,17 @@ class ApiResponse:
 
     @property
     def record(self) -> dict[str, Any]:
-        """Return the value where it is a JSON object.
-
-        Raises
-        ------
-        Unanswered
-            If it is another.
-        """
+        """The value, which must be a JSON object."""
         if not isinstance(self.value, dict):
             raise Unanswered(f"Prolific: expected a JSON object in answer, got {self.text[:80]!r}; look again later")
         return self.value
 
 
 class Transport:
-    """Sends calls and reads answers. A context manager that closes its connections.
+    """Sends calls and reads responses.
 
-    Parameters
-    ----------
-    access : Access
-        Address and token.
-    sleep : callable
-        Waits so many seconds.
-    rng : random.Random
-        Draws the pauses between tries.
-    timeout : float
-        Seconds to wait for an answer.
-    tries : int
-        How often a call is made at most, where it may be made again.
+    ``rng`` draws the pauses between tries; ``timeout`` is in seconds; a call that may be repeated is made up to
+    ``tries`` times.
     """
 
     def __init__(
@@ -105,27 +87,19 @@ class Transport:
         query: Mapping[str, str | int] | None = None,
         repeat: Repeat | None = None,
     ) -> ApiResponse:
-        """Make a call and return the answer of a success.
+        """Make a call and return the response of a success.
 
-        Parameters
-        ----------
-        method, path : str
-            Such as ``"GET"`` and ``"/api/v1/users/me/"``.
-        body : JSON value, optional
-            What is sent.
-        query : mapping, optional
-            The part of the address after ``?``.
-        repeat : {"always", "refused", "never"}, optional
-            After what the call may be made again; by default a GET after anything, others after a 429 only.
+        ``repeat`` says after what the call may be repeated: by default a GET after any failure, others after a 429
+        only.
 
         Raises
         ------
         ProlificRequestRefused
-            If the platform says no; the call had no effect.
+            If the platform refuses; the call had no effect.
         Unreachable
-            If no connection came about; the call had no effect.
+            If no connection was established; the call had no effect.
         Unanswered
-            If nobody knows.
+            If it is unknown whether the call took effect.
         """
         repeat = repeat or ("always" if method == "GET" else "refused")
         tries = 1 if repeat == "never" else self._tries
@@ -149,7 +123,7 @@ class Transport:
         raise AssertionError("the last try returns or raises")
 
     def pages(self, path: str, query: Mapping[str, str | int] | None = None) -> Iterator[dict[str, Any]]:
-        """Yield the rows of a list, following the link to the next page as long as there is one."""
+        """Yield the rows of a list, page by page."""
         answer = self.call("GET", path, query=query)
         for _ in range(MOST_PAGES):
             rows = answer.record.get("results")
@@ -165,14 +139,6 @@ class Transport:
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _once(self, method: str, path: str, body: Any, query: Mapping[str, str | int] | None) -> ApiResponse:
         place = f"Prolific: {method} {path.partition('?')[0]}"
@@ -214,7 +180,7 @@ class Transport:
         return ApiResponse(status=status, value=value, text=text, headers=dict(response.headers))
 
     def _own_path(self, link: str) -> str:
-        """Return path and query of a link, which must lead to the same API: the token goes nowhere else."""
+        """Return path and query of a link, which must lead to the same API, since the token is sent there."""
         parts, own = urlsplit(link), urlsplit(self.access.base_url)
         path = parts.path.removeprefix(own.path) if parts.netloc else parts.path
         if (parts.netloc and parts.hostname != own.hostname) or not path.startswith("/api/"):
@@ -232,7 +198,7 @@ def _next(record: Mapping[str, Any]) -> str | None:
 
 
 def _wait_seconds(response: httpx2.Response) -> float:
-    """Return how many seconds an answer asks to wait for; a date, or nothing, asks for none."""
+    """Return the seconds of a Retry-After header; 0 for a date or none."""
     seconds = response.headers.get("retry-after", "")
     return float(seconds) if seconds.isascii() and seconds.isdigit() else 0.0
 

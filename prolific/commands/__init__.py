@@ -21,7 +21,7 @@ COMMANDS = {  # name -> function, in the order of use
     "message": "prolific.commands.message:message",
     "stop": "prolific.commands.publishing:stop",
     "journal": "prolific.commands.collecting:journal",
-    "hooks": "prolific.commands.hooks:hooks",
+    "hooks": "prolific.commands.collecting:hooks",
 }
 
 

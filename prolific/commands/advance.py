@@ -10,7 +10,7 @@ from prolific.commands.shared import study_options, yes_option
 from spa.commands.options import StudyLocation, announce, every_option, json_option, print_json
 
 if TYPE_CHECKING:
-    from prolific.progress import Recruitment
+    from prolific.progress import StudyRecruitment
     from prolific.prolific_study import ProlificStudy
 
 
@@ -28,70 +28,65 @@ def advance(location: StudyLocation, every: float | None, stops: bool, yes: bool
     """
     from prolific.api.problems import Unanswered, Unreachable
     from prolific.prolific_study import open_prolific_study
-    from spa.platforms.waves import look_until_over
+    from spa.platforms.waves import repeat_until_over
     from spa.responses.run_lock import AlreadyRunning
 
-    def look() -> bool:
-        with open_prolific_study(location, alone=True, announce=announce) as prolific_study:
+    def advance_once() -> bool:
+        with open_prolific_study(location, alone=True) as prolific_study:
             return _advance(prolific_study, stops=stops, yes=yes, as_json=as_json)
 
     passing = (Unanswered, Unreachable, AlreadyRunning)
-    over = look_until_over(look, every=every, passing=passing, announce=announce)
+    over = repeat_until_over(advance_once, every=every, passing=passing, announce=announce)
     if over and not as_json:
         click.echo(f"Next: spa prolific approve {location.study}")
 
 
 def _advance(prolific_study: ProlificStudy, *, stops: bool, yes: bool, as_json: bool) -> bool:
-    """Look once and do what follows; return whether the study has ended."""
-    from prolific.progress import close, look, open_wave
+    """Collect, open the next wave if one is due, and return whether the study has ended."""
+    from prolific.progress import close, open_wave, update_recruitment
 
-    found = look(prolific_study)
+    recruitment = update_recruitment(prolific_study)
     if not as_json:
-        _print_found(prolific_study, found)
-    opened = open_wave(prolific_study, found) if yes else 0
-    stopped = yes and stops and close(prolific_study, found)
+        _print_recruitment(prolific_study, recruitment)
+    opened = open_wave(prolific_study, recruitment) if yes else 0
+    stopped = yes and stops and close(prolific_study, recruitment)
     if as_json:
-        print_json(_facts(prolific_study, found) | {"opened": opened, "stopped": stopped})
+        print_json(_facts(prolific_study, recruitment) | {"opened": opened, "stopped": stopped})
     elif opened:
-        click.echo(f"opened: {opened} places, {found.study.places + opened} in all")
+        click.echo(f"opened: {opened} places, {recruitment.study.places + opened} in all")
     elif stopped:
         click.echo("recruitment is stopped; participants at work may finish and are paid")
-    elif not yes and (found.wave.places or found.closed):
+    elif not yes and (recruitment.wave.places or recruitment.closed):
         click.echo("Nothing was opened; add --yes to open the wave.")
-    return found.over
+    return recruitment.over
 
 
-def _print_found(prolific_study: ProlificStudy, found: Recruitment) -> None:
+def _print_recruitment(prolific_study: ProlificStudy, recruitment: StudyRecruitment) -> None:
     from prolific.api.money import money
-    from spa.platforms.waves import describe_wave
 
     currency = prolific_study.offer.currency
+    places, follows = recruitment.lines()
+    click.echo(f"{recruitment.study.status}: {places}")
+    click.echo(follows)
     click.echo(
-        f"{found.study.status}: {found.study.places} places, {found.completed} completed, {found.at_work} at work, "
-        f"{found.free} free"
+        f"  cost with fees: this wave {money(recruitment.cost, currency)}, "
+        f"places so far {money(recruitment.so_far, currency)}, at most {money(recruitment.at_most, currency)} "
+        "(Prolific's calculator)"
     )
-    click.echo(f"  {describe_wave(found.state, found.wave)}")
-    click.echo(
-        f"  cost with fees: this wave {money(found.cost, currency)}, places so far {money(found.so_far, currency)}, "
-        f"at most {money(found.at_most, currency)} (Prolific's calculator)"
-    )
-    if found.closed:
+    if recruitment.closed:
         click.echo("  places were returned after the study was full; with --yes it is started again to fill them")
 
 
-def _facts(prolific_study: ProlificStudy, found: Recruitment) -> dict[str, Any]:
-    from prolific.api.money import json_amount
+def _facts(prolific_study: ProlificStudy, recruitment: StudyRecruitment) -> dict[str, Any]:
+    from prolific.api.money import amount_text
 
     return {
-        "status": found.study.status,
-        "places": found.study.places,
-        "completed": found.completed,
-        "at_work": found.at_work,
-        "free": found.free,
-        "next": found.wave.places,
-        "reason": found.wave.reason,
+        "status": recruitment.study.status,
+        **recruitment.counts(),
+        "next": recruitment.wave.places,
+        "reason": recruitment.wave.reason,
         "currency": prolific_study.offer.currency,
-        "wave_amount": json_amount(found.cost),
-        "so_far_amount": json_amount(found.so_far),
-        "at_most_amount": json_amount(found.at_most),
+        "wave_amount": amount_text(recruitment.cost),
+        "so_far_amount": amount_text(recruitment.so_far),
+        "at_most_amount": amount_text(recruitment.at_most),
     }

@@ -1,4 +1,4 @@
-"""``spa prolific collect``, ``reconcile`` and ``journal``."""
+"""``spa prolific collect``, ``reconcile``, ``journal`` and ``hooks``."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from prolific.commands.shared import study_options
+from prolific.commands.shared import public_url_option, study_options
 from spa.commands.options import StudyLocation, every_option, json_option, print_json, store_option, study_argument
 
 if TYPE_CHECKING:
     from prolific.collecting import SessionReconciliation
     from spa.journal import JournalEntry
+FACTS = {"amount": "bonuses_amount", "fees": "fees_amount", "vat": "vat_amount", "total": "total_amount"}
 
 
 @click.command(epilog="Example: spa prolific collect my-study/study.toml --every 60")
@@ -109,9 +110,6 @@ def _print_collected(found: list[SessionReconciliation], *, as_json: bool) -> No
             click.echo("  differences: " + ", ".join(f"{kind} {n}" for kind, n in sorted(kinds.items())))
 
 
-FACTS = {"amount": "bonuses_amount", "fees": "fees_amount", "vat": "vat_amount", "total": "total_amount"}
-
-
 @click.command(epilog="Example: spa prolific journal my-study/study.toml --open")
 @study_argument
 @store_option
@@ -156,17 +154,17 @@ def journal(study: Path, store: str | None, only_open: bool, as_json: bool) -> N
 
 def _amounts(call: JournalEntry, currency: str) -> dict[str, Any]:
     """Return the amounts of a call in major units with their currency; ``request`` and ``facts`` have cents."""
-    from prolific.api.money import json_amount
+    from prolific.api.money import amount_text
 
     request: dict[str, Any] = json.loads(call.request)
     bonuses = request.get("amounts") or {line["name"]: line["amount"] for line in request.get("bonuses", ())}
-    amounts: dict[str, Any] = {key: json_amount(call.facts[name]) for name, key in FACTS.items() if name in call.facts}
+    amounts: dict[str, Any] = {key: amount_text(call.facts[name]) for name, key in FACTS.items() if name in call.facts}
     if "reward" in request:
-        amounts["reward_amount"] = json_amount(request["reward"])
+        amounts["reward_amount"] = amount_text(request["reward"])
     if bonuses:
-        amounts["bonus_amounts"] = {name: json_amount(amount) for name, amount in bonuses.items()}
+        amounts["bonus_amounts"] = {name: amount_text(amount) for name, amount in bonuses.items()}
     if screened_out := dict(_screened_out(request)):
-        amounts["screened_out_amounts"] = {code: json_amount(amount) for code, amount in screened_out.items()}
+        amounts["screened_out_amounts"] = {code: amount_text(amount) for code, amount in screened_out.items()}
     return {"currency": currency, **amounts} if amounts else {}
 
 
@@ -176,3 +174,26 @@ def _screened_out(request: dict[str, Any]) -> Iterator[tuple[str, int]]:
         for action in entry["actions"]:
             if "fixed_screen_out_reward" in action:
                 yield entry["code"], action["fixed_screen_out_reward"]
+
+
+@click.command(epilog="Example: spa prolific hooks my-study/study.toml --public-url https://survey.example.org")
+@study_options
+@public_url_option
+@click.option("--remove", is_flag=True, help="End the subscriptions.")
+@click.option("--new-secret", is_flag=True, help="Replace the signing secret of all webhooks in the workspace.")
+def hooks(location: StudyLocation, public_url: str | None, remove: bool, new_secret: bool) -> None:
+    """Subscribe the survey server of STUDY to Prolific's webhooks and confirm the subscriptions.
+
+    Webhooks free abandoned places sooner; without them, `spa prolific collect` does so.
+    """
+    from prolific.prolific_study import open_prolific_study
+    from prolific.webhooks import check_address, subscribe, unsubscribe
+
+    with open_prolific_study(location, alone=True) as prolific_study:
+        address = prolific_study.survey_address(public_url)
+        check_address(address)
+        if remove:
+            click.echo(f"subscriptions ended: {unsubscribe(prolific_study, address)}")
+            return
+        for one in subscribe(prolific_study, address, new_secret=new_secret):
+            click.echo(f"{one.event_type} -> {one.target_url}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from prolific.commands.shared import study_options, yes_option
-from spa.commands.options import StudyLocation, announce
+from spa.commands.options import StudyLocation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,7 +56,7 @@ def message(
         raise click.UsageError("expected either --text with --to or --difference, or --decided alone")
     if ask_return and decided:
         raise click.UsageError("--ask-return is for --to and --difference")
-    with open_prolific_study(location, alone=True, announce=announce) as prolific_study:
+    with open_prolific_study(location, alone=True) as prolific_study:
         collected = look_at_all(prolific_study)
         messages = (
             _decided(prolific_study, collected)

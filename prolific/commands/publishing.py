@@ -15,7 +15,7 @@ from prolific.commands.shared import (
     study_options,
     yes_option,
 )
-from spa.commands.options import StudyLocation, announce, json_option, print_json
+from spa.commands.options import StudyLocation, json_option, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +70,7 @@ def publish(location: StudyLocation, session: int, public_url: str | None, despi
     from prolific.prolific_study import open_prolific_study
     from prolific.publishing import check_ready, publish_study
 
-    with open_prolific_study(location, alone=True, announce=announce) as prolific_study:
+    with open_prolific_study(location, alone=True) as prolific_study:
         study_id = prolific_study.need_study(session)
         record = prolific_study.platform.studies.fetch(study_id)
         if not record.draft:
@@ -106,7 +106,7 @@ def create(location: StudyLocation, session: int, public_url: str | None, try_ou
     from prolific.draft import make_body, make_draft, make_filters, make_groups
     from prolific.prolific_study import open_prolific_study
 
-    with open_prolific_study(location, alone=True, announce=announce) as prolific_study:
+    with open_prolific_study(location, alone=True) as prolific_study:
         address = prolific_study.survey_address(public_url)
         prolific_study.check_session(session)
         workspace_id = prolific_study.platform.workspace_of(prolific_study.table.project)
@@ -143,7 +143,7 @@ def stop(location: StudyLocation, session: int, pause: bool, resume: bool, yes: 
 
     if pause and resume:
         raise click.UsageError("expected either --pause or --resume, got both")
-    with open_prolific_study(location, alone=True, announce=announce) as prolific_study:
+    with open_prolific_study(location, alone=True) as prolific_study:
         if not (pause or resume or yes):
             click.echo("Nothing was stopped; add --yes to stop permanently, or use --pause.")
             return
@@ -173,13 +173,13 @@ def status(location: StudyLocation, as_json: bool) -> None:
 
 
 def _status_facts(prolific_study: ProlificStudy, one: SessionStatus) -> dict[str, Any]:
-    from prolific.api.money import json_amount
+    from prolific.api.money import amount_text
 
     facts = asdict(one)
     hourly = facts.pop("median_hourly")
     return facts | {
         "currency": prolific_study.offer.currency,
-        "median_hourly_amount": None if hourly is None else json_amount(hourly),
+        "median_hourly_amount": None if hourly is None else amount_text(hourly),
     }
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from prolific.commands.shared import study_options, yes_option
-from spa.commands.options import StudyLocation, announce, json_option, print_json
+from spa.commands.options import StudyLocation, json_option, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,14 +36,14 @@ def approve(
     Participants excluded from the analysis are still paid. Submissions that need a decision are listed with the
     reason. Where two reviewers decide, only what both or a third approved.
     """
-    from prolific.api.money import json_amount, money
+    from prolific.api.money import amount_text, money
     from prolific.approving import sort_out
     from prolific.collecting import collect
     from prolific.prolific_study import open_prolific_study
     from spa.platforms.review import decided_by_reviewers, lines_to_look_at
 
     sessions = []
-    with open_prolific_study(location, alone=True, announce=announce) as prolific_study:
+    with open_prolific_study(location, alone=True) as prolific_study:
         prolific_study.need_study(1)
         decided = decided_by_reviewers(prolific_study.store)
         for session in prolific_study.created():
@@ -68,7 +68,7 @@ def approve(
                     "session": session,
                     "to_approve": [one.submission_id for one in queue.approve],
                     "currency": prolific_study.offer.currency,
-                    "rewards_amount": json_amount(rewards),
+                    "rewards_amount": amount_text(rewards),
                     "approved": done,
                     "still_waiting": list(waiting),
                     "to_look_at": {record.submission_id: reason for record, reason in queue.look_at},
@@ -123,7 +123,7 @@ def reject(location: StudyLocation, propose: Path | None, decided: Path | None, 
 
     if (propose is None) == (decided is None):
         raise click.UsageError("expected either --propose or --from")
-    with open_prolific_study(location, alone=True, announce=announce) as prolific_study:
+    with open_prolific_study(location, alone=True) as prolific_study:
         known = {
             submission_id: (one.session, facts)
             for one in look_at_all(prolific_study)
@@ -195,7 +195,7 @@ def bonus(
 
     if [listed is not None, completion, decided].count(True) != 1:
         raise click.UsageError("expected one of --from, --completion and --decided")
-    with open_prolific_study(location, alone=True, announce=announce) as prolific_study:
+    with open_prolific_study(location, alone=True) as prolific_study:
         prolific_study.need_study(1)
         payer, currency = ProlificBonusPayer(prolific_study), prolific_study.offer.currency
         payer.settle(settlement)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from prolific.checklist import ChecklistItem
+from prolific.plan import ChecklistItem
 from spa.commands.options import platform_study_options
 
 Command = TypeVar("Command", bound=Callable[..., Any])

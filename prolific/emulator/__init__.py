@@ -1,1 +1,1 @@
-"""A local counterpart of the Prolific API: its states, its money and its people, on this machine and without pay."""
+"""An emulator of the Prolific API on this machine, with simulated participants and money."""

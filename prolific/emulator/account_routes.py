@@ -1,4 +1,4 @@
-"""The operations on the researcher's own things: user, workspaces, projects, money."""
+"""Operations on the researcher's account: user, workspaces, projects and balance."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from prolific.emulator.study_body import RequestBody
 from prolific.emulator.wallet import whole
 
 EMAIL = "researcher@example.org"
+WORKSPACES = "/api/v1/workspaces/"
+WORKSPACE = WORKSPACES + "{workspace_id}/"
+PROJECT = "/api/v1/projects/{project_id}/"
 
 
 class _WorkspaceBody(RequestBody):
@@ -24,7 +27,7 @@ class _WorkspaceBody(RequestBody):
 
 
 class TitleBody(RequestBody):
-    """What a workspace or a project is called; the id is described as required, and cannot be changed."""
+    """Title and description of a workspace or project; the description lists the id, which cannot be changed."""
 
     id: StrictStr | None = None
     title: Annotated[StrictStr | None, Field(min_length=1)] = None
@@ -33,12 +36,12 @@ class TitleBody(RequestBody):
 
 
 def find_workspace(tx: RequestTransaction, workspace_id: str) -> Row[Any]:
-    """Return a workspace, or refuse."""
+    """Return a workspace, or refuse the request."""
     return tx.find(schema.workspaces, workspace_id, "Workspace")
 
 
 def find_project(tx: RequestTransaction, project_id: str) -> Row[Any]:
-    """Return a project, or refuse."""
+    """Return a project, or refuse the request."""
     return tx.find(schema.projects, project_id, "Project")
 
 
@@ -134,9 +137,6 @@ def _change_project(tx: RequestTransaction, call: RouteRequest) -> Any:
     return _project(tx, _rename(tx, call, schema.projects, _own_project(tx, call)))
 
 
-WORKSPACES = "/api/v1/workspaces/"
-WORKSPACE = WORKSPACES + "{workspace_id}/"
-PROJECT = "/api/v1/projects/{project_id}/"
 ROUTES = (
     Route("GetUser", "GET", "/api/v1/users/me/", _user),
     Route("GetWorkspaces", "GET", WORKSPACES, lambda tx, call: paginate(tx, call, tx.rows(schema.workspaces), _short)),

@@ -27,9 +27,9 @@ ADVANCE_MOST = 400 * 86_400.0
 
 
 def create_app(platform: Platform, contract: Contract | None = None) -> FastAPI:
-    """Create the application: the API, and under ``/emulator/`` what people and rehearsals do.
+    """Create the application: the API, and control routes under ``/emulator/``.
 
-    With a ``contract``, the published description, every request and every answer is held to it.
+    With a ``contract``, every request and response is validated against the published description.
     """
     app = FastAPI(title="Emulated Prolific", docs_url=None, redoc_url=None, openapi_url=None)
     app.router.redirect_slashes = False
@@ -44,7 +44,7 @@ def create_app(platform: Platform, contract: Contract | None = None) -> FastAPI:
 
 
 class EmulatedOperation:
-    """One operation of the API: its faults, its transaction and its answer."""
+    """One operation of the API, with faults, a transaction and validation."""
 
     def __init__(self, platform: Platform, route: Route, contract: Contract | None) -> None:
         self.platform = platform
@@ -52,7 +52,7 @@ class EmulatedOperation:
         self.contract = contract if route.operation not in UNPUBLISHED else None
 
     async def answer(self, request: Request) -> Response:
-        """Answer a request, or let it go wrong as planned."""
+        """Respond to a request, or fail as planned."""
         body = await request.body()
         answer, fault = await run_in_threadpool(self._work, request, body)
         if fault is not None:
@@ -93,7 +93,7 @@ class EmulatedOperation:
         return answer, fault
 
     def _check_contract(self, call: RouteRequest, answer: RouteResponse) -> RouteResponse:
-        """Refuse a request that was understood here and is not as published; an answer that is not is a defect."""
+        """Refuse a request that the published description does not allow; such a response is a defect."""
         if self.contract is not None:
             problems = self.contract.request_problems(self.route.operation, call.query, call.body)
             if problems:
@@ -117,7 +117,7 @@ class EmulatedOperation:
 
 
 def _control(platform: Platform, route: Route) -> Callable[[Request], Any]:
-    """Return the endpoint of a route of the other side; nothing goes wrong there on purpose."""
+    """Return the endpoint of a control route, which has no faults."""
 
     def work(request: Request, body: bytes) -> RouteResponse:
         try:
@@ -134,7 +134,7 @@ def _control(platform: Platform, route: Route) -> Callable[[Request], Any]:
 
 def _advancing(platform: Platform) -> Callable[[Request], Any]:
     async def advance(request: Request) -> Response:
-        """Put the clock forward."""
+        """Advance the clock."""
         body = await request.body()
         try:
             seconds = json.loads(body)["advance"]
@@ -149,7 +149,7 @@ def _advancing(platform: Platform) -> Callable[[Request], Any]:
 
 
 def parse_request(request: Request, body: bytes) -> RouteRequest:
-    """Return what a route is given of a request, or refuse it."""
+    """Parse a request for its route, or refuse it."""
     if len(body) > LARGEST_BODY:
         raise EmulatorRequestError(400, "The body is too large")
     try:
@@ -198,7 +198,7 @@ def _response(answer: RouteResponse) -> Response:
 
 
 async def _wait_until_gone(request: Request, seconds: float) -> None:
-    """Keep a client waiting until it gives up, or for so long; then hang up, for nothing was answered."""
+    """Wait until the client gives up, or for some seconds; then close the connection without a response."""
     try:
         async with asyncio.timeout(seconds):
             while not await request.is_disconnected():
@@ -209,7 +209,7 @@ async def _wait_until_gone(request: Request, seconds: float) -> None:
 
 
 async def _hang_up(request: Request) -> None:
-    """Close the connection without a word, as a network does: the server's own way would be an answer of 500."""
+    """Close the connection without a response, as a network failure does."""
     cycle = getattr(request.receive, "__self__", None)
     transport = getattr(cycle, "transport", None)
     if transport is None:

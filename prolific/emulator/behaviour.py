@@ -1,4 +1,4 @@
-"""Settings of the platform: unverified or unusual behaviour, and fees."""
+"""Settings of the emulated platform: delays, fees, and behaviour that is unusual or not verified."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bonuses: a list is checked and priced, then paid each time it is asked for; and screening out with a payment."""
+"""Bonuses, which are set up and then paid as often as that is requested; and screening out with a payment."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HOUR = 3600
 
 
 class ScreenOutBody(RequestBody):
-    """Whom to screen out, and what each gets, in whole units with decimals."""
+    """Submissions to screen out, and the bonus of each, in major units."""
 
     submission_ids: Annotated[list[StrictStr], Field(min_length=1)]
     bonus_per_submission: Annotated[Decimal, Field(ge=0)]
@@ -27,7 +27,7 @@ class ScreenOutBody(RequestBody):
 
 
 def set_up(tx: RequestTransaction, study_id: str, csv_bonuses: str) -> dict[str, Any]:
-    """Check a list of people and amounts, and say what paying it will cost. Nothing is paid."""
+    """Set up a batch of bonuses from a list of recipients and amounts, and return its cost. Nothing is paid."""
     study = studies.find(tx, study_id)
     rows = [_read_line(tx, study.id, line) for line in csv_bonuses.splitlines() if line.strip()]
     if not rows:
@@ -48,7 +48,7 @@ def set_up(tx: RequestTransaction, study_id: str, csv_bonuses: str) -> dict[str,
 
 
 def _read_line(tx: RequestTransaction, study_id: str, line: str) -> tuple[str, tuple[str, int] | None]:
-    """Return a line beside its submission and its cents; the amount is in whole units, with decimals."""
+    """Parse a line of recipient and amount in major units: the line, its submission and its cents."""
     who, comma, amount = (part.strip() for part in line.partition(","))
     try:
         cents = Decimal(amount) * 100
@@ -63,7 +63,7 @@ def _read_line(tx: RequestTransaction, study_id: str, line: str) -> tuple[str, t
 
 
 def pay(tx: RequestTransaction, bonus_id: str) -> None:
-    """Promise to pay a list, once more for every time that it is asked: the platform does not notice a repeat."""
+    """Schedule the payment of a batch; like the platform, this does not notice a repeat and pays again."""
     bonus = tx.find(schema.bonuses, bonus_id, "Bulk bonus payment")
     study = studies.find(tx, bonus.study_id)
     wallet.require(tx, study.workspace_id, _cost(tx, bonus.rows).total)
@@ -76,7 +76,7 @@ def pay(tx: RequestTransaction, bonus_id: str) -> None:
 
 
 def mark_paid(tx: RequestTransaction, numbers: list[int]) -> None:
-    """Pay what was promised."""
+    """Mark payments as paid."""
     c = schema.bonus_payments.c
     tx.connection.execute(update(schema.bonus_payments).where(c.number.in_(numbers)).values(paid_at=tx.now))
 
@@ -86,12 +86,12 @@ def _cost(tx: RequestTransaction, rows: list[Any]) -> Cost:
 
 
 def screen_out_with_bonus(tx: RequestTransaction, study_id: str, asked: ScreenOutBody) -> dict[str, Any]:
-    """Screen people out and pay them; refuse an amount that is too small for the time they took."""
+    """Screen submissions out with a bonus; refuse one that is too small for the median time."""
     study = studies.find(tx, study_id)
     rows = [submissions.find(tx, one) for one in asked.submission_ids]
-    strangers = [row.id for row in rows if row.study_id != study.id or row.status != "AWAITING REVIEW"]
-    if strangers:
-        raise invalid(submission_ids=[f"{one} does not wait for a review here" for one in strangers])
+    wrong = [row.id for row in rows if row.study_id != study.id or row.status != "AWAITING REVIEW"]
+    if wrong:
+        raise invalid(submission_ids=[f"{one} does not wait for a review here" for one in wrong])
     cents = int(asked.bonus_per_submission * 100)
     seconds = median(submissions.seconds_taken(row) or 0 for row in rows)
     least = tx.behaviour.minimum_hourly * seconds / HOUR

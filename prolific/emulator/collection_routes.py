@@ -1,4 +1,4 @@
-"""The operations on collections of studies that exclude each other."""
+"""Operations on collections of mutually exclusive studies."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from prolific.emulator.request_transaction import RequestTransaction, fields
 from prolific.emulator.routing import Route, RouteRequest
 from prolific.emulator.study_body import RequestBody
 from prolific.emulator.wallet import Cost, whole
+
+COLLECTIONS = "/api/v1/study-collections/mutually-exclusive/"
+COLLECTION = COLLECTIONS + "{id}/"
 
 
 class _CollectionBody(RequestBody):
@@ -52,7 +55,7 @@ def _create(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _change(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """Change a collection; its studies only while they are drafts."""
+    """Change a collection; its studies can be changed only while they are drafts."""
     row, asked = _find(tx, call), call.read(_CollectionChange)
     if asked.study_ids is not None:
         _check_drafts(tx, row.project_id, row.study_ids + asked.study_ids)
@@ -67,7 +70,7 @@ def _delete(tx: RequestTransaction, call: RouteRequest) -> None:
 
 
 def _publish(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """Publish all studies of a collection together; nobody takes part in two of them."""
+    """Publish all studies of a collection together."""
     row, asked = _find(tx, call), call.read(_CollectionTransitionBody)
     if asked.action != "PUBLISH":
         raise invalid(action="only PUBLISH is modelled here")
@@ -110,8 +113,6 @@ def _full(tx: RequestTransaction, row: Row[Any]) -> dict[str, Any]:
     return {**_short(tx, row), "estimated_cost": str(whole(cost.total)), "total_cost": str(whole(cost.total))}
 
 
-COLLECTIONS = "/api/v1/study-collections/mutually-exclusive/"
-COLLECTION = COLLECTIONS + "{id}/"
 ROUTES = (
     Route("ListMutuallyExclusiveStudyCollections", "GET", COLLECTIONS, _list),
     Route("CreateMutuallyExclusiveStudyCollection", "POST", COLLECTIONS, _create, 201),

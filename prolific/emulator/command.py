@@ -44,7 +44,7 @@ def emulate(port: int, store: Path, project: str | None, currency: str, clock: s
     from prolific.emulator.contract import Contract
     from prolific.emulator.platform import ClockMode, Platform
     from prolific.emulator.request_transaction import PATTERN
-    from prolific.emulator.webhook_delivery import deliver_webhooks
+    from prolific.emulator.webhooks import deliver_webhooks
     from spa.server.http_server import listen, run
 
     if project is not None and not re.fullmatch(PATTERN, project):

@@ -1,7 +1,7 @@
-"""The published description of the API: whether requests and answers are as it says.
+"""Validating requests and responses against the published OpenAPI description.
 
-The description contradicts itself in a few places, and the platform's programs contradict it in others;
-each is listed here with its reason and checked against what holds instead.
+The description contradicts itself in a few places, and the platform's own programs contradict it in others; these
+departures are listed here with their reasons.
 """
 
 from __future__ import annotations
@@ -18,11 +18,22 @@ BASE = "urn:published-description"
 METHODS = frozenset({"get", "post", "put", "patch", "delete"})
 JSON = "application/json"
 MAX_ERRORS = 5
+JOINED = "two descriptions that each forbid the other's fields are joined, so that no answer fits both"
+LISTED = "described as a list of subscriptions; programs read the id of the one that was made"
+FORBIDDEN = "the fields of a new collection are joined with a description that forbids project_id"
+EMPTY = "described as 200 without content; an answer without content has the status 204"
+LATER = {  # values that the description lacks here and has elsewhere
+    "SubmissionShort": ("PARTIALLY APPROVED", "PROCESSING"),
+    "Submission": ("PARTIALLY APPROVED", "PROCESSING"),
+    "SubmissionDetail": ("PROCESSING",),
+    "ReturnRequestedResponse": ("PARTIALLY APPROVED",),
+    "StudyShort": ("QUOTA",),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Departure:
-    """A place in which the description is not held to, and why."""
+    """A request or response that is not validated by the description, and why."""
 
     operation: str
     what: str  # "request" or the status of an answer
@@ -30,10 +41,6 @@ class Departure:
     instead: str | None = None  # name of the schema that holds instead; None: nothing is checked
 
 
-JOINED = "two descriptions that each forbid the other's fields are joined, so that no answer fits both"
-LISTED = "described as a list of subscriptions; programs read the id of the one that was made"
-FORBIDDEN = "the fields of a new collection are joined with a description that forbids project_id"
-EMPTY = "described as 200 without content; an answer without content has the status 204"
 DEPARTURES = (
     Departure("CreateSubscription", "201", LISTED, instead="SubscriptionDetail"),
     Departure("DeleteStudy", "204", EMPTY),
@@ -44,19 +51,12 @@ DEPARTURES = (
     Departure("UpdateMutuallyExclusiveStudyCollection", "200", JOINED),
     Departure("TransitionMutuallyExclusiveStudyCollection", "200", JOINED),
 )
-LATER = {  # statuses that the description has elsewhere, and lists have too
-    "SubmissionShort": ("PARTIALLY APPROVED", "PROCESSING"),
-    "Submission": ("PARTIALLY APPROVED", "PROCESSING"),
-    "SubmissionDetail": ("PROCESSING",),
-    "ReturnRequestedResponse": ("PARTIALLY APPROVED",),
-    "StudyShort": ("QUOTA",),
-}
 
 
 class Contract:
-    """The published description (OpenAPI, as YAML or JSON), ready to check requests and answers.
+    """A validator for the published description (OpenAPI, as YAML or JSON).
 
-    Raise PlatformError if it cannot be read, or the libraries that it takes are not installed.
+    Raise PlatformError if it cannot be read, or the required libraries are not installed.
     """
 
     def __init__(self, path: Path) -> None:
@@ -77,7 +77,7 @@ class Contract:
         self._validator = validator
 
     def request_problems(self, operation: str, query: Mapping[str, str], body: Any) -> list[str]:
-        """Return in what a request is not as described."""
+        """Return how a request departs from the description."""
         place, described = self.operations[operation]
         problems = []
         for number, parameter in enumerate(described.get("parameters", [])):
@@ -97,7 +97,7 @@ class Contract:
         return problems
 
     def answer_problems(self, operation: str, status: int, body: Any, media_type: str = JSON) -> list[str]:
-        """Return in what an answer is not as described."""
+        """Return how a response departs from the description."""
         place, described = self.operations[operation]
         departure = self._departures.get((operation, str(status)))
         if departure is not None:
@@ -147,7 +147,7 @@ def _read_yaml(text: str) -> Any:
 
 
 def _operations(document: dict[str, Any]) -> dict[str, tuple[str, dict[str, Any]]]:
-    """Return operation id -> its place in the document, and what is there."""
+    """Return operation id -> pointer into the document, and the operation there."""
     found = {}
     for path, methods in document["paths"].items():
         for method, described in methods.items():
@@ -157,9 +157,9 @@ def _operations(document: dict[str, Any]) -> dict[str, tuple[str, dict[str, Any]
 
 
 def _completed(document: dict[str, Any]) -> dict[str, Any]:
-    """Add the values that lists have although the description leaves them out of theirs.
+    """Add the values that the description lacks.
 
-    And let the ends of a range be whole: described as exactly one of integer, number and string, no integer would do.
+    Also allow integers as ends of a range: as "oneOf" integer, number and string, an integer would match two.
     """
     schemas = document["components"].get("schemas", {})
     for end in ("min", "max"):
@@ -175,7 +175,7 @@ def _completed(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_one_address(body: Any) -> Any:
-    """Let a study of several addresses pass: a single one is described as required, and left out in the examples."""
+    """Add an empty single URL to a study with several: it is described as required, but missing in the examples."""
     if isinstance(body, dict) and body.get("access_details"):
         return {"external_study_url": "", **body}
     return body

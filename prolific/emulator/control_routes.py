@@ -26,10 +26,13 @@ STYLE = (
     "h1{font-size:1.4rem}.note{background:#fff4d6;padding:.6rem .9rem;border-radius:.4rem}"
     "li{margin:.5rem 0}a,button{color:#0b5cad}"
 )
+PEOPLE, STUDY, SUBMISSION = "/emulator/participants/", "/emulator/studies/{id}/", "/emulator/submissions/{id}/"
+FAULTS, BEHAVIOUR = "/emulator/faults/", "/emulator/behaviour/"
+PersonId = Annotated[StrictStr, Field(pattern=PATTERN)]
 
 
 def _show_site(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Show the studies that are open, each with a way in for a new person."""
+    """Show the open studies, each with a link for a new participant."""
     items = "".join(
         f"<li>{escape(row.body['name'])}: {row.body['reward'] / 100:.2f}, about "
         f"{row.body['estimated_completion_time']:g} minutes "
@@ -40,7 +43,7 @@ def _show_site(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
 
 
 def _walk_in(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Let somebody new take part: whoever fits the study's filters, with a cookie that says who they are."""
+    """Create a participant who passes the study's filters, and take them to the study."""
     study = studies.find(tx, call.path["id"])
     email = f"{tx.request}.{tx.now}@test" if study.test_of is not None else None
     attributes = participant_pool.fitting(study.body["filters"] or [])
@@ -49,7 +52,7 @@ def _walk_in(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
 
 
 def _open_study(tx: RequestTransaction, submission_id: str) -> RouteResponse:
-    """Send the browser of somebody who holds a place to the study, with a cookie by which it is known again."""
+    """Redirect the browser of a participant who has a place to the study, and set a cookie that identifies them."""
     row = submissions.start(tx, submission_id)
     cookie = f"{COOKIE}={row.id}; Path=/; HttpOnly; SameSite=Lax"
     headers = {"Location": submissions.study_url(tx, row), "Set-Cookie": cookie}
@@ -57,7 +60,7 @@ def _open_study(tx: RequestTransaction, submission_id: str) -> RouteResponse:
 
 
 def _take_code(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Take the code that the browser brings back, as the platform's own page does."""
+    """Take the completion code with which the browser returns, as the platform's page does."""
     submission_id, code = call.cookies.get(COOKIE), call.query.get("cc")
     if submission_id is None:
         return _page("Who is this?", "<p>This browser did not come from a study of this platform.</p>", 400)
@@ -78,11 +81,8 @@ def _page(title: str, content: str, status: int = 200) -> RouteResponse:
     return RouteResponse(status=status, text=text, media_type=HTML)
 
 
-PersonId = Annotated[StrictStr, Field(pattern=PATTERN)]
-
-
 class JoiningPeopleBody(RequestBody):
-    """People who join the platform; as many as ``count``, each with the same attributes."""
+    """Participants to create: ``count`` of them, with the same attributes."""
 
     count: Annotated[int, Field(ge=1, le=100_000)] = 1
     attributes: dict[str, Any] = Field(default_factory=dict)
@@ -90,7 +90,7 @@ class JoiningPeopleBody(RequestBody):
 
 
 class FilterBody(RequestBody):
-    """A property that people can be asked for."""
+    """A filter to add to those that the platform offers."""
 
     names: Annotated[list[StrictStr], Field(min_length=1)]
     choices: list[StrictStr] = Field(default_factory=list)
@@ -104,13 +104,13 @@ class _TakeBody(RequestBody):
 
 
 class CodeBody(RequestBody):
-    """The code entered; null for somebody who was given none."""
+    """The code entered; null for a participant who has none."""
 
     code: StrictStr | None
 
 
 class WalletBody(RequestBody):
-    """What is in the wallet, in cents: paid in on top, or just this much available."""
+    """A change of the wallet, in cents: an amount to add, or the available balance to set."""
 
     workspace_id: StrictStr
     pay_in: Annotated[int | None, Field(ge=0)] = None
@@ -182,7 +182,7 @@ def _change_wallet(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _payments(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """Show all bonuses that were asked for, one row for each time that each was."""
+    """Show all bonus payments, one row for each time that each was requested."""
     c, s = schema.bonus_payments.c, schema.submissions.c
     rows = tx.connection.execute(
         select(schema.bonus_payments, s.participant_id).join(schema.submissions, s.id == c.submission_id)
@@ -235,12 +235,10 @@ def _person_view(tx: RequestTransaction, row: Row[Any]) -> dict[str, Any]:
 
 
 def _step(step: Callable[[RequestTransaction, str], Row[Any]]) -> Handler:
-    """Return the handler of what somebody does with their submission, or of a look at it."""
+    """Return the handler of a participant's action on their submission."""
     return lambda tx, call: _person_view(tx, step(tx, call.path["id"]))
 
 
-PEOPLE, STUDY, SUBMISSION = "/emulator/participants/", "/emulator/studies/{id}/", "/emulator/submissions/{id}/"
-FAULTS, BEHAVIOUR = "/emulator/faults/", "/emulator/behaviour/"
 ROUTES = (
     Route("JoinPlatform", "POST", PEOPLE, _join, 201),
     Route("ListPeople", "GET", PEOPLE, _list_people),

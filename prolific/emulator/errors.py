@@ -1,4 +1,4 @@
-"""Errors of the API, in each form in which the platform writes them."""
+"""Errors of the API, in each of the platform's formats."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BARE = frozenset(
 
 
 class EmulatorRequestError(Exception):
-    """A request that the platform refuses; its transaction is rolled back."""
+    """The platform refuses a request; its transaction is rolled back."""
 
     def __init__(self, status: int, detail: Detail, *, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(f"{status}: {detail}")
@@ -44,10 +44,10 @@ class EmulatorRequestError(Exception):
 
 
 def error_body(status: int, detail: Detail, *, operation: str | None, form: ErrorForm) -> dict[str, Any]:
-    """Return the body of a refusal.
+    """Return the body of an error response.
 
-    With the form "documented" the operation says whether the outer "error" is there; "message" is the short form that
-    the platform's own client knows as well.
+    In the form "documented" the operation determines whether the body is wrapped in "error"; "message" is a short form
+    that the platform's own client handles, too.
     """
     title = TITLES.get(status, TITLES[400] if status < 500 else TITLES[500])
     if form == "message":
@@ -67,10 +67,10 @@ def error_body(status: int, detail: Detail, *, operation: str | None, form: Erro
 
 
 def invalid(**problems: str | list[str]) -> EmulatorRequestError:
-    """Return the refusal of fields of a body or parameters of a query, each with what is wrong with it."""
+    """Return the error of invalid fields or parameters, with a message for each."""
     return EmulatorRequestError(400, {name: [why] if isinstance(why, str) else why for name, why in problems.items()})
 
 
 def not_found(what: str, which: str) -> EmulatorRequestError:
-    """Return the refusal of something that is not there."""
+    """Return the error of an object that does not exist."""
     return EmulatorRequestError(404, f"{what} with id {which} does not exist")

@@ -30,7 +30,7 @@ BEFORE = frozenset({"429", "500", "drop", "wallet_short"})
 
 
 class FaultBody(RequestBody):
-    """A fault to come."""
+    """A planned fault."""
 
     operation: StrictStr = ANY
     kind: Kind
@@ -41,7 +41,7 @@ class FaultBody(RequestBody):
 
 
 def next_fault(tx: RequestTransaction, operation: str) -> Row[Any] | None:
-    """Return the fault (kind, details) that happens with this request, and count it."""
+    """Return the fault (kind, details) to inject into this request, if any, and count it."""
     c = schema.faults.c
     among = [operation] if operation == WEBHOOKS else [operation, ANY]
     for row in tx.rows(schema.faults, c.operation.in_(among), c.remaining > 0):

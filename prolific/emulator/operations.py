@@ -1,4 +1,4 @@
-"""The operations of the API that are modelled: what each does here, and where it is known to fall short."""
+"""The operations of the API that are emulated."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from prolific.emulator import (
     participant_routes,
     study_routes,
     submission_routes,
-    webhook_routes,
+    webhooks,
 )
 from prolific.emulator.routing import Route
 
@@ -18,7 +18,7 @@ API_ROUTES: tuple[Route, ...] = (
     *submission_routes.ROUTES,
     *participant_routes.ROUTES,
     *collection_routes.ROUTES,
-    *webhook_routes.ROUTES,
+    *webhooks.ROUTES,
 )
 UNPUBLISHED = frozenset({"ScreenOutSubmissions"})
 OPERATIONS = tuple(dict.fromkeys(route.operation for route in API_ROUTES))

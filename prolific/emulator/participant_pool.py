@@ -1,4 +1,4 @@
-"""Who may take part: the catalogue of filters, the people whom a selection admits, and groups of people."""
+"""Participants, the filters by which studies select them, and participant groups."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Filters = Sequence[Mapping[str, Any]]
 
 @cache
 def catalogue() -> dict[str, dict[str, Any]]:
-    """Return the filters that the platform offers, by id; choices are numbered as the platform numbers them."""
+    """Return the filters that the platform offers, by id, with numbered choices."""
     text = files("prolific.emulator").joinpath("filters.toml").read_text("utf-8")
     known: dict[str, dict[str, Any]] = {}
     for filter_id, entry in tomllib.loads(text).items():
@@ -40,17 +40,17 @@ def catalogue() -> dict[str, dict[str, Any]]:
 
 
 def offered(tx: RequestTransaction) -> dict[str, dict[str, Any]]:
-    """Return the filters of the catalogue with what was added to them."""
+    """Return the filters of the catalogue and those added."""
     return {**catalogue(), **(setting(tx.connection, "filters") or {})}
 
 
 def add_filter(
     tx: RequestTransaction, names: Sequence[str], choices: Sequence[str], lowest: Any, highest: Any
 ) -> list[str]:
-    """See that a property can be asked for, and return what had to be added.
+    """Add a filter, or choices to an existing one, where they are missing; return what was added.
 
-    ``names`` are titles or ids that it may have, the last the title of a new one; ``choices`` must be there, none for a
-    range, whose ends are ``lowest`` and ``highest`` where it is new.
+    ``names`` are titles or ids that the filter may have; the last is the title of a new one. Without ``choices`` it is
+    a range, by default from ``lowest`` to ``highest``.
     """
     known = offered(tx)
     folded = {name.casefold() for name in names}
@@ -81,7 +81,7 @@ def add_filter(
 
 
 def check_filters(tx: RequestTransaction, filters: Filters) -> None:
-    """Refuse filters and choices that do not exist, naming the filter and what it offers."""
+    """Refuse filters and choices that do not exist."""
     problems = [problem for one in filters if (problem := _problem(tx, one))]
     if problems:
         raise invalid(filters=problems)
@@ -123,7 +123,7 @@ def _range_problem(filter_id: str, known: Mapping[str, Any], selected: Mapping[s
 
 
 def admits(tx: RequestTransaction, filters: Filters, person_id: str, attributes: Mapping[str, Any]) -> bool:
-    """Whether somebody passes every filter; a person of whom a thing is not known does not pass a filter on it."""
+    """Return whether a participant passes every filter; without the attribute they do not pass a filter on it."""
     return all(_passes(tx, one, person_id, attributes) for one in filters)
 
 
@@ -150,19 +150,19 @@ def _passes(tx: RequestTransaction, one: Mapping[str, Any], person_id: str, attr
 
 
 def took_part(tx: RequestTransaction, study_ids: Sequence[str]) -> set[str]:
-    """Return who has a submission in any of some studies."""
+    """Return the participants with a submission in any of the studies."""
     c = schema.submissions.c
     return set(tx.connection.scalars(select(c.participant_id).where(c.study_id.in_(study_ids))))
 
 
 def excluded(tx: RequestTransaction, filters: Filters) -> list[str]:
-    """Return whom the blocklists of earlier studies name at this moment."""
+    """Return the participants whom blocklists of earlier studies exclude at this moment."""
     blocked = [one["selected_values"] for one in filters if one["filter_id"] == "previous_studies_blocklist"]
     return sorted(took_part(tx, [study_id for chosen in blocked for study_id in chosen]))
 
 
 def eligible(tx: RequestTransaction, filters: Filters) -> list[str]:
-    """Return the ids of all whom some filters admit; test participants are nobody."""
+    """Return the ids of all participants who pass the filters, without test participants."""
     gone = set(excluded(tx, filters))
     rows = tx.rows(schema.participants, schema.participants.c.email.is_(None))
     return [row.id for row in rows if row.id not in gone and admits(tx, filters, row.id, row.attributes)]
@@ -175,7 +175,7 @@ def add_participant(
     email: str | None = None,
     participant_id: str | None = None,
 ) -> str:
-    """Let somebody join the platform and return their id."""
+    """Create a participant and return their id."""
     unknown = set(attributes) - set(offered(tx))
     if unknown:
         raise invalid(attributes=[f"no filter asks for {name}" for name in sorted(unknown)])
@@ -186,7 +186,7 @@ def add_participant(
 
 
 def fitting(filters: Filters) -> dict[str, Any]:
-    """Return what somebody says of themselves who passes filters on what people say of themselves."""
+    """Return attributes with which a participant passes the filters."""
     attributes: dict[str, Any] = {}
     for one in filters:
         if one["filter_id"] in (*STUDY_LISTS, *GROUP_LISTS, *PERSON_LISTS):
@@ -200,7 +200,7 @@ def fitting(filters: Filters) -> dict[str, Any]:
 
 
 def find_group(tx: RequestTransaction, group_id: str) -> Row[Any]:
-    """Return a participant group, or refuse."""
+    """Return a participant group, or refuse the request."""
     row = tx.find(schema.groups, group_id, "Participant group")
     if row.deleted and not tx.behaviour.deleted_groups_look_alive:
         raise not_found("Participant group", group_id)
@@ -208,19 +208,19 @@ def find_group(tx: RequestTransaction, group_id: str) -> Row[Any]:
 
 
 def group_members(tx: RequestTransaction, group_id: str) -> list[dict[str, Any]]:
-    """Return who is in a group as the platform lists them."""
+    """Return the members of a group as the platform lists them."""
     c = schema.members.c
     rows = tx.connection.execute(select(schema.members).where(c.group_id == group_id).order_by(c.since))
     return [{"participant_id": row.participant_id, "datetime_created": iso_time(row.since)} for row in rows]
 
 
 def add_member(tx: RequestTransaction, group_id: str, participant_id: str) -> None:
-    """Add one person to a group; whoever is in it stays."""
+    """Add a participant to a group; idempotent."""
     statement = upsert(schema.members).values(group_id=group_id, participant_id=participant_id, since=tx.now)
     tx.connection.execute(statement.on_conflict_do_nothing())
 
 
 def remove_member(tx: RequestTransaction, group_id: str, participant_id: str) -> None:
-    """Remove one person from a group."""
+    """Remove a participant from a group."""
     c = schema.members.c
     tx.connection.execute(delete(schema.members).where(c.group_id == group_id, c.participant_id == participant_id))

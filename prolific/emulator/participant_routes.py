@@ -1,4 +1,4 @@
-"""The operations on who may take part: filters, counts, groups, collections, and what is fair to pay."""
+"""Operations on filters, eligibility counts, participant groups and reward recommendations."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from prolific.emulator.routing import Route, RouteRequest, paginate
 from prolific.emulator.study_body import RequestBody, SelectedFilter
 
 DETAILS = ("researcher_help_text", "participant_help_text", "category", "subcategory")
+GROUPS = "/api/v1/participant-groups/"
+GROUP = GROUPS + "{id}/"
 
 
 class _CountBody(RequestBody):
@@ -63,7 +65,7 @@ def _list_filters(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _count_eligible(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """Count the people whom filters admit; few of them are counted as none."""
+    """Count the participants who pass the filters; a small number is reported as 0."""
     asked = call.read(_CountBody)
     filters = [one.model_dump(exclude_none=True) for one in asked.filters]
     participant_pool.check_filters(tx, filters)
@@ -146,7 +148,7 @@ def _remove_members(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _add_people(tx: RequestTransaction, group_id: str, people: Sequence[str]) -> None:
-    """Add people who exist to a group; whoever is in it stays."""
+    """Add existing participants to a group; idempotent."""
     known = {row.id for row in tx.rows(schema.participants, schema.participants.c.id.in_(people))}
     unknown = sorted(set(people) - known)
     if unknown:
@@ -170,8 +172,6 @@ def _group(tx: RequestTransaction, row: Row[Any]) -> dict[str, Any]:
     }
 
 
-GROUPS = "/api/v1/participant-groups/"
-GROUP = GROUPS + "{id}/"
 ROUTES = (
     Route("GetFilters", "GET", "/api/v1/filters/", _list_filters),
     Route("GetEligibleCount", "POST", "/api/v1/eligibility-count/", _count_eligible),

@@ -1,7 +1,7 @@
-"""The emulated platform: one store, one clock, and one request at a time.
+"""The emulated platform: its store, its clock, and changes that fall due.
 
-Requests are taken one after another, each in a transaction of its own, so that what a refusal had
-begun is undone and what was answered is kept when the process is killed.
+Requests are processed one at a time, each in its own transaction: a refused request leaves no changes, and those of an
+answered one survive a kill.
 """
 
 from __future__ import annotations
@@ -27,14 +27,17 @@ from spa.errors import PlatformError
 ClockMode = Literal["manual", "real"]
 PAID_IN = 10_000_000  # cents in the wallet of a new store
 LOCK_WAIT = 10.0
+DAY = 86_400.0
+MINUTE = 60.0
+Due = tuple[float, str, Any, int | None]  # when, what, of what, and the number of its job
 
 
 class Platform:
-    """An emulated platform and its store, an SQLite file that is made where it is not there.
+    """An emulated platform and its store, an SQLite file that is created if missing.
 
-    A manual ``clock`` stands still until it is put forward; a real one runs, and can be put forward too. Without a
-    ``token`` any is accepted. ``project`` is the id of the one that a new store begins with, else a random one, and
-    ``currency`` that of its workspace.
+    A manual ``clock`` stands still until it is advanced; a real one runs, and can be advanced, too. Without a ``token``
+    any is accepted. ``project`` is the id of the project in a new store, by default random, and ``currency`` that of
+    its workspace.
     """
 
     def __init__(
@@ -57,7 +60,7 @@ class Platform:
             self._now, self._ahead = (float(setting(connection, name)) for name in ("now", "ahead"))
 
     def time(self) -> float:
-        """Return what time it is on the platform, in seconds since 1970."""
+        """Return the platform's time, in seconds since 1970."""
         return self._now if self.clock == "manual" else time.time() + self._ahead
 
     @contextmanager
@@ -66,8 +69,8 @@ class Platform:
     ) -> Iterator[RequestTransaction]:
         """Yield a transaction that is committed on leaving.
 
-        It ``counts`` as a request to the API, after some of which work that lags is done; it ``wakes`` whoever delivers
-        events; and it first ``applies_changes`` that fell due.
+        It ``counts`` as a request to the API, after some of which delayed work is done; it ``wakes`` the delivery of
+        events; and it first ``applies_changes`` that are due.
         """
         with self._lock:
             with self._begin() as connection:
@@ -80,7 +83,7 @@ class Platform:
             self.woken.set()
 
     def advance(self, seconds: float) -> float:
-        """Put the clock forward and do all that falls due on the way; return the new time."""
+        """Advance the clock, apply all changes that fall due, and return the new time."""
         with self._lock:
             manual = self.clock == "manual"
             now, ahead = self._now + (seconds if manual else 0), self._ahead + (0 if manual else seconds)
@@ -99,7 +102,7 @@ class Platform:
             return {row.id: row.currency for row in connection.execute(query)}
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         self._engine.dispose()
 
     def _transaction(self, connection: Connection, *, counts: bool) -> RequestTransaction:
@@ -160,10 +163,6 @@ def _open(path: Path) -> Engine:
     return engine
 
 
-DAY = 86_400.0
-MINUTE = 60.0
-
-
 def apply_scheduled_changes(tx: RequestTransaction) -> None:
     """Apply all changes that are due, the earliest first, each at its own time."""
     while True:
@@ -190,9 +189,6 @@ def _do(tx: RequestTransaction, kind: str, subject: Any) -> None:
             bonuses.mark_paid(tx, subject)
         case "leave_processing":
             submissions.leave_processing(tx, *subject)
-
-
-Due = tuple[float, str, Any, int | None]  # when, what, of what, and the number of its job
 
 
 def _due_jobs(tx: RequestTransaction) -> Iterator[Due]:

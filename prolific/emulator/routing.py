@@ -1,4 +1,4 @@
-"""Routes: what each is given and what it returns."""
+"""Routes, their requests and responses, and paging."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ R = TypeVar("R")
 
 
 def read_body(model: type[M], body: Any) -> M:
-    """Return a body as a record, or refuse it with the messages of each field."""
+    """Validate a body by a model, or refuse it with messages for each field."""
     try:
         return model.model_validate(json_object(body))
     except ValidationError as error:
@@ -30,7 +30,7 @@ def read_body(model: type[M], body: Any) -> M:
 
 
 def json_object(body: Any) -> dict[str, Any]:
-    """Return a body that is a JSON object, or refuse it."""
+    """Return a body that is a JSON object, or refuse the request."""
     if not isinstance(body, dict):
         raise EmulatorRequestError(400, "The body must be a JSON object")
     return body
@@ -38,7 +38,7 @@ def json_object(body: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RouteRequest:
-    """A request that reached its route."""
+    """A parsed request."""
 
     path: Mapping[str, str]
     query: Mapping[str, str]
@@ -48,11 +48,11 @@ class RouteRequest:
     cookies: Mapping[str, str]
 
     def read(self, model: type[M]) -> M:
-        """Return the body as a record, or refuse."""
+        """Validate the body by a model, or refuse the request."""
         return read_body(model, self.body)
 
     def integer(self, name: str, default: int, *, least: int, most: int) -> int:
-        """Return a whole number of the query, or refuse."""
+        """Return an integer of the query, or refuse the request."""
         given = self.query.get(name)
         if given is None:
             return default
@@ -65,7 +65,7 @@ class RouteRequest:
         return min(value, most)
 
     def boolean(self, name: str) -> bool | None:
-        """Return a switch of the query; None where it is not given."""
+        """Return a boolean of the query; None if it is not given."""
         given = self.query.get(name)
         if given is None:
             return None
@@ -76,7 +76,7 @@ class RouteRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RouteResponse:
-    """What a route returns; ``text`` instead of a body of JSON for CSV and HTML."""
+    """A response; ``text`` replaces the JSON body for CSV and HTML."""
 
     status: int = 200
     body: Any = None
@@ -90,9 +90,9 @@ Handler = Callable[[RequestTransaction, RouteRequest], Any]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One operation at its address, under its id in the published description.
+    """An operation, by its id in the published description.
 
-    The handler returns the body of the answer, which then has the route's status, or a whole ``RouteResponse``.
+    The handler returns the body of a response with the route's status, or a whole ``RouteResponse``.
     """
 
     operation: str
@@ -102,7 +102,7 @@ class Route:
     status: int = 200
 
     def answer(self, tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-        """Return the answer to a request."""
+        """Return the response to a request."""
         result = self.handler(tx, call)
         return result if isinstance(result, RouteResponse) else RouteResponse(status=self.status, body=result)
 
@@ -110,9 +110,9 @@ class Route:
 def paginate(
     tx: RequestTransaction, call: RouteRequest, rows: Sequence[R], show: Callable[[RequestTransaction, R], Any]
 ) -> Any:
-    """Return the body of one page of a list, with the links to its neighbours.
+    """Return the body of one page of a list, with links to its neighbours.
 
-    ``page`` and ``page_size``, or ``limit`` and ``offset``; asking past the end is not found.
+    The query has ``page`` and ``page_size``, or ``limit`` and ``offset``; a page past the end is not found.
     """
     largest = tx.behaviour.largest_page
     by_offset = {"limit", "offset"} & set(call.query) and tx.behaviour.both_ways_of_paging

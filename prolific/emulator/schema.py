@@ -1,4 +1,4 @@
-"""The tables that an emulated platform is kept in. Times are seconds since 1970, money is whole cents."""
+"""The tables of an emulated platform. Times are seconds since 1970, amounts whole cents."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ metadata = MetaData()
 
 
 def _numbered(name: str, *columns: Column[Any] | Index) -> Table:
-    """Return a table whose rows are listed by ``number``, in the order in which they were made."""
+    """Return a table whose rows are listed by ``number``, in the order of creation."""
     return Table(name, metadata, Column("number", Integer, primary_key=True), *columns)
 
 

@@ -1,4 +1,4 @@
-"""Studies: drafts, their publication, and the states they go through."""
+"""Studies: drafts, publication, and states."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Study = Row[Any]
 
 
 def find(tx: RequestTransaction, study_id: str) -> Study:
-    """Return a study, or refuse."""
+    """Return a study, or refuse the request."""
     return tx.find(schema.studies, study_id, "Study")
 
 
 def create(tx: RequestTransaction, body: Mapping[str, Any]) -> Study:
-    """Keep a draft."""
+    """Create a draft."""
     study = read_body(StudyBody, body)
     project = _project(tx, study.project)
     return tx.insert(
@@ -42,7 +42,7 @@ def create(tx: RequestTransaction, body: Mapping[str, Any]) -> Study:
 
 
 def _checked(tx: RequestTransaction, study: StudyBody) -> dict[str, Any]:
-    """Return what is stored of a study whose addresses, filters and groups exist."""
+    """Check a study's URLs, filters and groups, and return the body to store."""
     for url in study.addresses() if tx.behaviour.public_https_required else ():
         try:
             check_https(url, loopback=False)
@@ -62,7 +62,7 @@ def _checked(tx: RequestTransaction, study: StudyBody) -> dict[str, Any]:
 
 
 def _project(tx: RequestTransaction, project_id: str | None) -> Row[Any]:
-    """Return the project named; where none is, the first, as the platform does."""
+    """Return the project, by default the first one, as on the platform."""
     query = select(schema.projects).order_by(schema.projects.c.number)
     if project_id is not None:
         query = query.where(schema.projects.c.id == project_id)
@@ -73,7 +73,7 @@ def _project(tx: RequestTransaction, project_id: str | None) -> Row[Any]:
 
 
 def change(tx: RequestTransaction, study_id: str, body: Mapping[str, Any]) -> Study:
-    """Change a draft in any field, a published study in the few that stay open."""
+    """Change any field of a draft, or the few that can be changed in a published study."""
     row = find(tx, study_id)
     if row.status == "UNPUBLISHED":
         kept = {name: value for name, value in row.body.items() if value is not None}
@@ -153,7 +153,7 @@ def delete(tx: RequestTransaction, study_id: str) -> None:
 
 
 def clone(tx: RequestTransaction, study_id: str, *, block_previous: bool) -> Study:
-    """Keep a draft that says what another study says."""
+    """Create a draft as a copy of another study."""
     row = find(tx, study_id)
     body = {**row.body, "name": f"{row.body['name']} Copy"}
     if block_previous:
@@ -190,7 +190,7 @@ def transition(tx: RequestTransaction, study_id: str, action: str) -> Study:
 
 
 def _publish(tx: RequestTransaction, row: Study) -> None:
-    """Set the money for all places aside and make the study public soon."""
+    """Reserve the money for all places and schedule the publication."""
     wallet.require(tx, row.workspace_id, wallet.places_cost(tx, row.body, _places(row)).total)
     tx.update(schema.studies, row.id, excluded=excluded(tx, row.body["filters"] or []))
     set_status(tx, row, "PUBLISHING")
@@ -206,7 +206,7 @@ def become_active(tx: RequestTransaction, study_id: str) -> None:
 
 
 def set_status(tx: RequestTransaction, row: Study, status: str) -> None:
-    """Change a study's status and tell whoever wants to know."""
+    """Change a study's status and publish the event."""
     if row.status == status:
         return
     tx.update(schema.studies, row.id, status=status)
@@ -215,7 +215,7 @@ def set_status(tx: RequestTransaction, row: Study, status: str) -> None:
 
 
 def refresh(tx: RequestTransaction, study_id: str) -> None:
-    """Let a study go on to the state that its submissions leave it in."""
+    """Update a study's status after a change of its submissions."""
     row = find(tx, study_id)
     if row.test_of is not None:
         return
@@ -247,14 +247,14 @@ def _places(row: Study) -> int:
     return cast(int, row.body["total_available_places"])
 
 
-def shown(tx: RequestTransaction, row: Study) -> dict[str, Any]:
+def representation(tx: RequestTransaction, row: Study) -> dict[str, Any]:
     """Return a study as the platform shows it."""
     gone = {"external_study_url", "access_details", "content_warning_details"}
     body = {name: value for name, value in row.body.items() if value is not None or name not in gone}
     return {**body, **_facts(tx, row), "filter_set_id": None, "filter_set_version": None}
 
 
-def shown_short(tx: RequestTransaction, row: Study) -> dict[str, Any]:
+def list_entry(tx: RequestTransaction, row: Study) -> dict[str, Any]:
     """Return a study as a list shows it."""
     names = ("name", "internal_name", "study_type", "total_available_places", "reward", "metadata")
     return {**{name: row.body.get(name) for name in names}, **_facts(tx, row)}

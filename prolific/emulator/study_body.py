@@ -1,4 +1,4 @@
-"""What a study says, checked by the platform's rules before anything is kept."""
+"""Request bodies of studies, validated by the platform's rules."""
 
 from __future__ import annotations
 
@@ -29,35 +29,33 @@ CODE_TYPES = Literal[
     "COMPLETED", "FAILED_ATTENTION_CHECK", "FOLLOW_UP_STUDY", "GIVE_BONUS", "INCOMPATIBLE_DEVICE", "NO_CONSENT",
     "OTHER", "FIXED_SCREENOUT",
 ]  # fmt: skip
-
-
-def _whole(value: Any) -> Any:
-    """Take 30.0 for 30: the description says "number", and half a cent or half a place does not exist."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != int(value):
-        raise ValueError("expected a whole number")
-    return int(value)
-
-
-Whole = Annotated[int, BeforeValidator(_whole)]
-Number = StrictInt | StrictFloat
-
-
-class RequestBody(BaseModel):
-    """A request body; a field that nobody knows is a mistake, not something to pass over."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
 BESIDE = {
     "ADD_TO_PARTICIPANT_GROUP": {"participant_group"},
     "REMOVE_FROM_PARTICIPANT_GROUP": {"participant_group"},
     "FIXED_SCREEN_OUT_PAYMENT": {"fixed_screen_out_reward", "slots"},
     "REQUEST_RETURN": {"return_reason"},
 }
+Number = StrictInt | StrictFloat
+
+
+def _whole(value: Any) -> Any:
+    """Accept 30.0 for 30: the description says "number", but cents and places are whole."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != int(value):
+        raise ValueError("expected a whole number")
+    return int(value)
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
+
+
+class RequestBody(BaseModel):
+    """A request body, in which unknown fields are errors."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 class Action(RequestBody):
-    """What happens when a code is entered."""
+    """An action that follows when a code is entered."""
 
     action: Literal[
         "AUTOMATICALLY_APPROVE",
@@ -84,7 +82,7 @@ class Action(RequestBody):
 
 
 class CompletionCode(RequestBody):
-    """A code, what it stands for and what it does."""
+    """A completion code, its type and its actions."""
 
     code: StrictStr | None = Field(max_length=255)
     code_type: CODE_TYPES
@@ -102,14 +100,14 @@ class CompletionCode(RequestBody):
 
 
 class Range(RequestBody):
-    """Both ends included."""
+    """A selected range, including both ends."""
 
     lower: Number | StrictStr | None = None
     upper: Number | StrictStr | None = None
 
 
 class SelectedFilter(RequestBody):
-    """Who may take part: one filter with what is selected of it."""
+    """A filter with the selected values or range."""
 
     filter_id: StrictStr
     selected_values: list[StrictStr] | None = None
@@ -124,7 +122,7 @@ class SelectedFilter(RequestBody):
 
 
 class SubmissionsConfig(RequestBody):
-    """How often a person may take part."""
+    """How often a participant may take part."""
 
     max_submissions_per_participant: Whole | None = 1
     max_concurrent_submissions: Whole | None = -1
@@ -139,14 +137,14 @@ class SubmissionsConfig(RequestBody):
 
 
 class AccessDetail(RequestBody):
-    """One address of a study that has several, and its places."""
+    """One of several URLs of a study, and its places."""
 
     external_url: StrictStr
     total_allocation: Annotated[Whole, Field(ge=1)]
 
 
 class StudyBody(RequestBody):
-    """A study as it is kept."""
+    """The body of a study."""
 
     name: Annotated[StrictStr, Field(min_length=1, max_length=500)]
     internal_name: StrictStr | None = None
@@ -222,7 +220,7 @@ class StudyBody(RequestBody):
 
 
 class OpenStudyBody(RequestBody):
-    """What may still be changed of a study that is published."""
+    """Fields that can be changed in a published study."""
 
     internal_name: StrictStr | None = None
     total_available_places: Annotated[Whole | None, Field(ge=1)] = None
@@ -232,7 +230,7 @@ class OpenStudyBody(RequestBody):
 
 
 def least_maximum(estimated_minutes: float) -> float:
-    """Return the least time allowed, in minutes, for an estimated time.
+    """Return the shortest allowed time limit, in minutes, for an estimated time.
 
     >>> round(least_maximum(10), 1)
     28.3
@@ -241,7 +239,7 @@ def least_maximum(estimated_minutes: float) -> float:
 
 
 def check_https(url: str, *, loopback: bool = True) -> None:
-    """Refuse an address that a person elsewhere could not open; this machine's own is for rehearsals."""
+    """Refuse a URL that is not public https, except, for rehearsals, one on this machine."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""

@@ -1,4 +1,4 @@
-"""The operations on studies."""
+"""Operations on studies."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ STATES = ("ACTIVE", "PAUSED", "UNPUBLISHED", "PUBLISHING", "COMPLETED", "AWAITIN
 MOST_EXPORTS = 2
 USUAL = ("age", "sex", "first-language", "current-country-of-residence", "nationality")
 HEAD = ("Submission id", "Participant id", "Status", "Started at", "Completed at", "Reviewed at", "Time taken")
+API, STUDIES, STUDY = "/api/v1/", "/api/v1/studies/", "/api/v1/studies/{id}/"
 
 
 class _StudyTransitionBody(RequestBody):
@@ -29,7 +30,7 @@ class _StudyTransitionBody(RequestBody):
 
 
 class CloneBody(RequestBody):
-    """Whether whoever took part in the study is kept out of its copy."""
+    """Whether participants of the study are excluded from its copy."""
 
     block_previous_participants: StrictBool = False
 
@@ -58,27 +59,29 @@ def _list(tx: RequestTransaction, call: RouteRequest) -> Any:
     if state is not None and state not in STATES:
         raise invalid(state=f"{state} is not one of {', '.join(STATES)}")
     rows = tx.rows(schema.studies, *([] if state is None else [c.status == state]), newest_first=True)
-    return paginate(tx, call, rows, studies.shown_short)
+    return paginate(tx, call, rows, studies.list_entry)
 
 
 def _list_of_project(tx: RequestTransaction, call: RouteRequest) -> Any:
     c = schema.studies.c
     project = find_project(tx, call.path["project_id"])
     rows = tx.rows(schema.studies, c.project_id == project.id, c.test_of.is_(None), newest_first=True)
-    return paginate(tx, call, rows, studies.shown_short)
+    return paginate(tx, call, rows, studies.list_entry)
 
 
 def _change(tx: RequestTransaction, call: RouteRequest) -> Any:
-    return studies.shown(tx, studies.change(tx, call.path["id"], json_object(call.body)))
+    return studies.representation(tx, studies.change(tx, call.path["id"], json_object(call.body)))
 
 
 def _move(tx: RequestTransaction, call: RouteRequest) -> Any:
-    return studies.shown(tx, studies.transition(tx, call.path["id"], call.read(_StudyTransitionBody).action))
+    return studies.representation(tx, studies.transition(tx, call.path["id"], call.read(_StudyTransitionBody).action))
 
 
 def _clone(tx: RequestTransaction, call: RouteRequest) -> Any:
     asked = CloneBody() if call.body is None else call.read(CloneBody)
-    return studies.shown(tx, studies.clone(tx, call.path["id"], block_previous=asked.block_previous_participants))
+    return studies.representation(
+        tx, studies.clone(tx, call.path["id"], block_previous=asked.block_previous_participants)
+    )
 
 
 def _progress(tx: RequestTransaction, call: RouteRequest) -> Any:
@@ -112,7 +115,7 @@ def _calculate_cost(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 def _list_submissions(tx: RequestTransaction, call: RouteRequest) -> Any:
     rows = [one for one in submissions.of_study(tx, _find(tx, call).id) if one.listed_from <= tx.request]
-    return paginate(tx, call, rows, submissions.shown_short)
+    return paginate(tx, call, rows, submissions.list_entry)
 
 
 def _count_submissions(tx: RequestTransaction, call: RouteRequest) -> Any:
@@ -128,7 +131,7 @@ def _test_participant(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _test_study(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """Open a draft to test participants, without money."""
+    """Open a draft to test participants, free of charge."""
     row = _find(tx, call)
     if row.status != "UNPUBLISHED":
         raise EmulatorRequestError(400, "Only a draft can be tested")
@@ -146,7 +149,7 @@ def _test_study(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _export_demographics(tx: RequestTransaction, call: RouteRequest) -> RouteResponse:
-    """Export who took part, once more for each list of filters, twice at most."""
+    """Export participants' demographic data as CSV, for at most two lists of filters."""
     row = _find(tx, call)
     asked = _ExportBody() if call.body is None else call.read(_ExportBody)
     filters = [one.model_dump(exclude_none=True) for one in asked.filters]
@@ -168,7 +171,7 @@ def _export_history(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 
 def _as_csv(tx: RequestTransaction, study_id: str, names: Sequence[str]) -> str:
-    """Return one row a submission, with what people said about themselves."""
+    """Return CSV with a row for each submission and the participants' attributes."""
     known = offered(tx)
     asked = [known[name] for name in names or USUAL if name in known]
     people = {row.id: row.attributes for row in tx.rows(schema.participants)}
@@ -191,18 +194,23 @@ def _format_answer(asked: dict[str, Any], value: Any) -> str:
 
 
 def _screen_out(tx: RequestTransaction, call: RouteRequest) -> Any:
-    """Screen people out with a payment; outside the published description."""
+    """Screen submissions out with a bonus; not part of the published description."""
     if not tx.behaviour.screen_out_endpoint:
         raise EmulatorRequestError(404, "Not found.")
     return bonuses.screen_out_with_bonus(tx, call.path["id"], call.read(bonuses.ScreenOutBody))
 
 
-API, STUDIES, STUDY = "/api/v1/", "/api/v1/studies/", "/api/v1/studies/{id}/"
 ROUTES = (
-    Route("CreateStudy", "POST", STUDIES, lambda tx, call: studies.shown(tx, studies.create(tx, call.body or {})), 201),
+    Route(
+        "CreateStudy",
+        "POST",
+        STUDIES,
+        lambda tx, call: studies.representation(tx, studies.create(tx, call.body or {})),
+        201,
+    ),
     Route("GetStudies", "GET", STUDIES, _list),
     Route("GetProjectStudies", "GET", API + "projects/{project_id}/studies/", _list_of_project),
-    Route("GetStudy", "GET", STUDY, lambda tx, call: studies.shown(tx, _find(tx, call))),
+    Route("GetStudy", "GET", STUDY, lambda tx, call: studies.representation(tx, _find(tx, call))),
     Route("UpdateStudy", "PATCH", STUDY, _change),
     Route("DeleteStudy", "DELETE", STUDY, lambda tx, call: studies.delete(tx, call.path["id"]), 204),
     Route("PublishStudy", "POST", STUDY + "transition/", _move),

@@ -1,4 +1,4 @@
-"""What a researcher decides about submissions: approve, reject, ask to return."""
+"""Reviewing submissions: approving, rejecting, and asking for a return."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Category = Literal[
 
 
 class DynamicPayment(RequestBody):
-    """The share of the reward that is paid, and what is said about it."""
+    """The share of the reward to pay, and a message."""
 
     percentage_of_reward: Annotated[int | float | None, Field(ge=8, le=99)] = None
     message_to_participant: StrictStr | None = None
 
 
 class SubmissionTransitionBody(RequestBody):
-    """What is to become of a submission."""
+    """A transition of a submission."""
 
     action: Literal["APPROVE", "COMPLETE", "REJECT", "RETURN", "START", "SCREEN_OUT", "UNREJECT", "UNRETURN"]
     message: StrictStr | None = None
@@ -38,7 +38,7 @@ class SubmissionTransitionBody(RequestBody):
 
 
 class BulkBody(RequestBody):
-    """Submissions to be approved, named in one of two ways."""
+    """Submissions to approve, by id or by study and participants."""
 
     submission_ids: list[StrictStr] | None = None
     study_id: StrictStr | None = None
@@ -46,7 +46,7 @@ class BulkBody(RequestBody):
 
 
 def transition(tx: RequestTransaction, submission_id: str, asked: SubmissionTransitionBody) -> Submission:
-    """Do what a researcher decided; a repeat changes nothing."""
+    """Make a researcher's transition of a submission; idempotent."""
     row = submissions.find(tx, submission_id)
     match asked.action:
         case "APPROVE":
@@ -63,7 +63,7 @@ def transition(tx: RequestTransaction, submission_id: str, asked: SubmissionTran
 
 
 def approve(tx: RequestTransaction, row: Submission) -> Submission:
-    """Approve and pay."""
+    """Approve a submission and pay the reward."""
     reward = studies.find(tx, row.study_id).body["reward"]
     return _move(tx, row, "APPROVED", {"AWAITING REVIEW"}, "be approved", paid=reward)
 
@@ -102,7 +102,7 @@ def _complete(tx: RequestTransaction, row: Submission, asked: SubmissionTransiti
 def _move(
     tx: RequestTransaction, row: Submission, status: str, coming_from: set[str], done: str, **changes: object
 ) -> Submission:
-    """Give a submission its next status; ``done`` ends the refusal of one that comes from elsewhere."""
+    """Change a submission's status; refuse from another status than ``coming_from``, with ``done`` in the message."""
     if row.status == status:
         return row
     if row.status not in coming_from:
@@ -112,7 +112,7 @@ def _move(
 
 
 def ask_bulk_approval(tx: RequestTransaction, asked: BulkBody) -> None:
-    """Take a list of submissions that are approved soon."""
+    """Schedule the approval of a list of submissions."""
     by_person = asked.study_id is not None or asked.participant_ids is not None
     if asked.submission_ids is not None and by_person and tx.behaviour.mixed_bulk_approval_refused:
         raise EmulatorRequestError(400, "Give submission_ids, or study_id with participant_ids, not both")
@@ -138,7 +138,7 @@ def _by_person(tx: RequestTransaction, study_id: str, people: Sequence[str]) -> 
 
 
 def approve_each(tx: RequestTransaction, submission_ids: Sequence[str]) -> None:
-    """Approve those of a list that wait for it; the others stay what they are, and nobody is told."""
+    """Approve those of a list that wait for review, and silently ignore the others."""
     for submission_id in submission_ids:
         row = submissions.find(tx, submission_id)
         if row.status == "AWAITING REVIEW":
@@ -146,7 +146,7 @@ def approve_each(tx: RequestTransaction, submission_ids: Sequence[str]) -> None:
 
 
 def ask_to_return(tx: RequestTransaction, submission_id: str, reasons: Sequence[str]) -> Submission:
-    """Ask somebody to return their submission; only they can."""
+    """Ask a participant to return their submission, which only they can do."""
     row = submissions.find(tx, submission_id)
     if row.status not in ("ACTIVE", "AWAITING REVIEW", "TIMED-OUT"):
         raise EmulatorRequestError(400, f"A submission that is {row.status} cannot be asked for")

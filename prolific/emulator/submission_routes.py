@@ -1,4 +1,4 @@
-"""The operations on submissions, bonuses and messages."""
+"""Operations on submissions, bonuses and messages."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ SWITCHES = {
     "screened_out": ("SCREENED OUT",),
     "completeoractive": ("ACTIVE", "AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED", "REJECTED"),
 }
+SUBMISSIONS, MESSAGES = "/api/v1/submissions/", "/api/v1/messages/"
 
 
 class _ReturnBody(RequestBody):
@@ -74,7 +75,7 @@ def _list(tx: RequestTransaction, call: RouteRequest) -> Any:
     if "submitted_before" in asked:
         query = query.where(c.completed_at < _day(call, "submitted_before"))
     rows = tx.connection.execute(query.order_by(*_order(call))).all()
-    return paginate(tx, call, rows, submissions.shown_short)
+    return paginate(tx, call, rows, submissions.list_entry)
 
 
 def _order(call: RouteRequest) -> Sequence[Any]:
@@ -95,17 +96,17 @@ def _day(call: RouteRequest, name: str) -> float:
 
 
 def _show(tx: RequestTransaction, call: RouteRequest) -> Any:
-    return submissions.shown(tx, submissions.find(tx, call.path["id"]))
+    return submissions.representation(tx, submissions.find(tx, call.path["id"]))
 
 
 def _move(tx: RequestTransaction, call: RouteRequest) -> Any:
     asked = call.read(submission_review.SubmissionTransitionBody)
-    return submissions.shown(tx, submission_review.transition(tx, call.path["id"], asked))
+    return submissions.representation(tx, submission_review.transition(tx, call.path["id"], asked))
 
 
 def _request_return(tx: RequestTransaction, call: RouteRequest) -> Any:
     row = submission_review.ask_to_return(tx, call.path["id"], call.read(_ReturnBody).request_return_reasons)
-    shown = submissions.shown(tx, row)
+    shown = submissions.representation(tx, row)
     return {name: shown[name] for name in ("id", "status", "participant", "return_requested")}
 
 
@@ -152,9 +153,9 @@ def _list_messages(tx: RequestTransaction, call: RouteRequest) -> Any:
 
 def _send(tx: RequestTransaction, people: Sequence[str], text: str, study_id: str) -> None:
     study = studies.find(tx, study_id)
-    strangers = sorted(set(people) - participant_pool.took_part(tx, [study.id]))
-    if strangers:
-        raise invalid(recipient_id=[f"{person} did not take part in this study" for person in strangers])
+    unknown = sorted(set(people) - participant_pool.took_part(tx, [study.id]))
+    if unknown:
+        raise invalid(recipient_id=[f"{person} did not take part in this study" for person in unknown])
     _keep(tx, people, text, study.id)
 
 
@@ -174,7 +175,6 @@ def _message(row: Row[Any]) -> dict[str, object]:
     }
 
 
-SUBMISSIONS, MESSAGES = "/api/v1/submissions/", "/api/v1/messages/"
 ROUTES = (
     Route("GetSubmissions", "GET", SUBMISSIONS, _list),
     Route("GetSubmission", "GET", SUBMISSIONS + "{id}/", _show),

@@ -1,4 +1,4 @@
-"""Submissions: one person's way through one study, from the place held to the code entered."""
+"""Submissions of participants to studies, from taking a place to entering a code."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ STATUSES = (
 
 
 def find(tx: RequestTransaction, submission_id: str) -> Submission:
-    """Return a submission, or refuse."""
+    """Return a submission, or refuse the request."""
     return tx.find(schema.submissions, submission_id, "Submission")
 
 
 def of_study(tx: RequestTransaction, study_id: str) -> Sequence[Submission]:
-    """Return all submissions of a study in the order in which their places were taken."""
+    """Return all submissions of a study, the oldest first."""
     return tx.rows(schema.submissions, schema.submissions.c.study_id == study_id)
 
 
 def take(tx: RequestTransaction, study_id: str, participant_id: str, *, device: str = "desktop") -> Submission:
-    """Hold a place for somebody, or refuse if the study is not open, full, or not for this person."""
+    """Reserve a place for a participant; refuse if the study is not active or full, or excludes them."""
     study = studies.find(tx, study_id)
     person = tx.find(schema.participants, participant_id, "Participant")
     if device not in DEVICES:
@@ -89,7 +89,7 @@ def _check_collections(tx: RequestTransaction, study: Row[Any], participant_id: 
 
 
 def _place_url(tx: RequestTransaction, study: Row[Any]) -> str | None:
-    """Return the address of a study of several that is furthest from having its share; None for a single one."""
+    """Return the URL with the smallest share of its places taken; None for a study with a single URL."""
     if study.body.get("access_details") is None:
         return None
     taken = allocated(tx, study)
@@ -99,7 +99,7 @@ def _place_url(tx: RequestTransaction, study: Row[Any]) -> str | None:
 
 
 def allocated(tx: RequestTransaction, study: Row[Any]) -> dict[str, int]:
-    """Return how many places of each address are taken."""
+    """Return how many places of each URL are taken."""
     c = schema.submissions.c
     taken = (c.study_id == study.id, c.status.in_(studies.TAKEN))
     query = select(c.place_url, func.count()).where(*taken).group_by(c.place_url)
@@ -107,17 +107,17 @@ def allocated(tx: RequestTransaction, study: Row[Any]) -> dict[str, int]:
 
 
 def start(tx: RequestTransaction, submission_id: str) -> Submission:
-    """Let somebody open the study; opening it again changes nothing."""
+    """Start a reserved submission; idempotent."""
     row = find(tx, submission_id)
     if row.status == "RESERVED":
         return set_status(tx, tx.update(schema.submissions, row.id, started_at=tx.now), "ACTIVE")
     return row
 
 
-def complete(tx: RequestTransaction, submission_id: str, code: str | None, *, actor: str = "participant") -> Submission:
-    """Take a code that was entered; ``None`` for a person who says that they were given none.
+def complete(tx: RequestTransaction, submission_id: str, code: str | None) -> Submission:
+    """Complete a submission with the code entered; ``None`` for a participant who has none.
 
-    An unknown code is kept as it is and waits for a review, like none at all.
+    A submission with an unknown code, or none, waits for review.
     """
     row = find(tx, submission_id)
     late = row.status == "TIMED-OUT" and tx.behaviour.late_code_accepted
@@ -126,21 +126,21 @@ def complete(tx: RequestTransaction, submission_id: str, code: str | None, *, ac
     entered = NO_CODE if code is None else code
     row = tx.update(schema.submissions, row.id, entered_code=entered, completed_at=tx.now)
     if tx.behaviour.processing_status:
-        tx.schedule("leave_processing", [row.id, code, actor])
+        tx.schedule("leave_processing", [row.id, code])
         return set_status(tx, row, "PROCESSING")
-    return _apply_code(tx, row, code, actor)
+    return _apply_code(tx, row, code)
 
 
-def leave_processing(tx: RequestTransaction, submission_id: str, code: str | None, actor: str) -> None:
-    """Do what a code says when the short-lived state that hides it is over."""
+def leave_processing(tx: RequestTransaction, submission_id: str, code: str | None) -> None:
+    """Apply the code of a submission at the end of the status PROCESSING."""
     row = find(tx, submission_id)
     if row.status == "PROCESSING":
-        _apply_code(tx, row, code, actor)
+        _apply_code(tx, row, code)
 
 
-def _apply_code(tx: RequestTransaction, row: Submission, code: str | None, actor: str) -> Submission:
+def _apply_code(tx: RequestTransaction, row: Submission, code: str | None) -> Submission:
     codes = studies.find(tx, row.study_id).body["completion_codes"]
-    known = (one["actions"] for one in codes if one["code"] == code and one["actor"] == actor)
+    known = (one["actions"] for one in codes if one["code"] == code and one["actor"] == "participant")
     return apply_code_actions(tx, row, next(known, []))
 
 
@@ -173,7 +173,7 @@ def apply_code_actions(tx: RequestTransaction, row: Submission, actions: list[di
 
 
 def give_back(tx: RequestTransaction, submission_id: str) -> Submission:
-    """Let somebody return their place."""
+    """Return a submission."""
     row = find(tx, submission_id)
     if row.status == "RETURNED":
         return row
@@ -183,7 +183,7 @@ def give_back(tx: RequestTransaction, submission_id: str) -> Submission:
 
 
 def time_out(tx: RequestTransaction, submission_id: str) -> Submission:
-    """Take a place away from somebody who took too long."""
+    """Let a submission time out."""
     row = find(tx, submission_id)
     if row.status not in OPEN:
         raise EmulatorRequestError(409, f"A submission that is {row.status} cannot time out")
@@ -191,7 +191,7 @@ def time_out(tx: RequestTransaction, submission_id: str) -> Submission:
 
 
 def set_status(tx: RequestTransaction, row: Submission, status: str) -> Submission:
-    """Change a submission's status, tell whoever wants to know, and let the study follow."""
+    """Change a submission's status, publish events, and update the study."""
     if row.status != status:
         _publish_events(tx, tx.update(schema.submissions, row.id, status=status))
         studies.refresh(tx, row.study_id)
@@ -208,7 +208,7 @@ def _publish_events(tx: RequestTransaction, row: Submission) -> None:
 
 
 def study_url(tx: RequestTransaction, row: Submission) -> str:
-    """Return the address that a person's browser opens, with its placeholders filled in."""
+    """Return the study's URL for a participant, with its placeholders replaced."""
     study = studies.find(tx, row.study_id)
     url = str(row.place_url or study.body["external_study_url"])
     known = {"PROLIFIC_PID": row.participant_id, "STUDY_ID": row.study_id, "SESSION_ID": row.id}
@@ -218,7 +218,7 @@ def study_url(tx: RequestTransaction, row: Submission) -> str:
 
 
 def ends_at(tx: RequestTransaction, row: Submission) -> float | None:
-    """Return when the person's time is up; None once it does not matter any more."""
+    """Return when the submission times out; None if it cannot any more."""
     if row.status == "RESERVED":
         return float(row.reserved_at + tx.behaviour.reservation_seconds)
     if row.status == "ACTIVE":
@@ -235,16 +235,16 @@ def bonuses(tx: RequestTransaction, submission_id: str) -> list[int]:
 
 
 def began(row: Submission) -> float:
-    """Return when a person began; before they opened the study, when they took their place."""
+    """Return when the participant opened the study or, before that, took the place."""
     return float(row.started_at if row.started_at is not None else row.reserved_at)
 
 
 def seconds_taken(row: Submission) -> int | None:
-    """Return how long a person took, in whole seconds."""
+    """Return the duration of a completed submission, in whole seconds."""
     return None if row.completed_at is None else int(row.completed_at - began(row))
 
 
-def shown(tx: RequestTransaction, row: Submission) -> dict[str, Any]:
+def representation(tx: RequestTransaction, row: Submission) -> dict[str, Any]:
     """Return a submission as the platform shows a single one."""
     return {
         **_facts(tx, row),
@@ -254,7 +254,7 @@ def shown(tx: RequestTransaction, row: Submission) -> dict[str, Any]:
     }
 
 
-def shown_short(tx: RequestTransaction, row: Submission) -> dict[str, Any]:
+def list_entry(tx: RequestTransaction, row: Submission) -> dict[str, Any]:
     """Return a submission as a list shows it, under other names."""
     unused = {"has_siblings": False, "star_awarded": False, "strata": {}, "ip": ""}
     return {**_facts(tx, row), "participant_id": row.participant_id, "study_code": row.entered_code, **unused}

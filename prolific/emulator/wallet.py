@@ -1,4 +1,4 @@
-"""What things cost, and the money of a workspace: what was paid in, what is set aside for studies, and what is gone."""
+"""Costs with fees, and the balance of a workspace: what was paid in, reserved for studies, and spent."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Cost:
 
     @property
     def total(self) -> Decimal:
-        """The whole."""
+        """Rewards, fees and tax together."""
         return self.rewards + self.fees + self.vat
 
     def __add__(self, other: Cost) -> Cost:
@@ -37,12 +37,12 @@ class Cost:
         return Cost(rewards=self.rewards - other.rewards, fees=self.fees - other.fees, vat=self.vat - other.vat)
 
     def times(self, number: int) -> Cost:
-        """Return what so many payments of this kind cost."""
+        """Return the cost of this number of payments."""
         return Cost(rewards=self.rewards * number, fees=self.fees * number, vat=self.vat * number)
 
 
 def payment(cents: int | Decimal, behaviour: Behaviour) -> Cost:
-    """Return what one payment costs; the fee is rounded to a hundredth of a cent for each person.
+    """Return the cost of one payment; its fee is rounded to a hundredth of a cent.
 
     >>> two = payment(425, Behaviour()).times(2)
     >>> str(two.fees), str(two.total)
@@ -55,7 +55,7 @@ def payment(cents: int | Decimal, behaviour: Behaviour) -> Cost:
 
 
 def number(amount: Decimal) -> int | float:
-    """Return an amount as JSON writes it: whole where it is whole.
+    """Return an amount as a JSON number, an integer if it is whole.
 
     >>> number(Decimal("283.34")), number(Decimal("850.00"))
     (283.34, 850)
@@ -70,14 +70,14 @@ def whole(amount: Decimal) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wallet:
-    """What a workspace has, in cents."""
+    """The balance of a workspace, in cents."""
 
-    total: Decimal  # with what is set aside for studies under way
+    total: Decimal  # including what is reserved for studies under way
     available: Decimal
 
 
 def places_cost(tx: RequestTransaction, body: dict[str, Any], places: int) -> Cost:
-    """Return what so many places of a study cost, with what its paid screen-outs may cost."""
+    """Return the cost of places of a study, including the maximum for paid screen-outs."""
     cost = payment(body["reward"], tx.behaviour).times(places)
     for code in body["completion_codes"]:
         for action in code["actions"]:
@@ -87,7 +87,7 @@ def places_cost(tx: RequestTransaction, body: dict[str, Any], places: int) -> Co
 
 
 def spent_rewards(tx: RequestTransaction, study_ids: Iterable[str]) -> dict[str, Cost]:
-    """Return what each study has paid out in rewards."""
+    """Return the cost of each study's paid rewards."""
     c = schema.submissions.c
     query = select(c.study_id, c.paid, func.count()).where(c.study_id.in_(list(study_ids)), c.paid > 0)
     spent: dict[str, Cost] = {}
@@ -97,7 +97,7 @@ def spent_rewards(tx: RequestTransaction, study_ids: Iterable[str]) -> dict[str,
 
 
 def bonuses_of(tx: RequestTransaction, study_ids: Iterable[str]) -> tuple[Cost, Cost]:
-    """Return the cost of the bonuses that studies were asked to pay, and of those that were paid."""
+    """Return the cost of all requested bonuses of studies, and of those that were paid."""
     c, b = schema.bonus_payments.c, schema.bonuses.c
     query = select(c.cents, c.paid_at).join(schema.bonuses, b.id == c.bonus_id).where(b.study_id.in_(list(study_ids)))
     asked, paid = Cost(), Cost()
@@ -112,20 +112,20 @@ def balance(tx: RequestTransaction, workspace: Row[Any]) -> Wallet:
     c = schema.studies.c
     rows = tx.rows(schema.studies, c.workspace_id == workspace.id, c.status != "UNPUBLISHED", c.test_of.is_(None))
     spent = spent_rewards(tx, [row.id for row in rows])
-    gone, aside = Decimal(0), Decimal(0)
+    paid_out, reserved = Decimal(0), Decimal(0)
     for row in rows:
         own = spent.get(row.id, Cost()).total
-        gone += own
+        paid_out += own
         if row.status != "COMPLETED":
             planned = places_cost(tx, row.body, row.body["total_available_places"]).total
-            aside += max(planned - own, Decimal(0))
+            reserved += max(planned - own, Decimal(0))
     asked, paid = bonuses_of(tx, [row.id for row in rows])
-    total = workspace.paid_in - gone - paid.total
-    return Wallet(total=total, available=workspace.paid_in - gone - asked.total - aside)
+    total = workspace.paid_in - paid_out - paid.total
+    return Wallet(total=total, available=workspace.paid_in - paid_out - asked.total - reserved)
 
 
 def require(tx: RequestTransaction, workspace_id: str, cost: Decimal) -> None:
-    """Refuse what the wallet cannot pay."""
+    """Refuse a cost that the available balance does not cover."""
     workspace = tx.find(schema.workspaces, workspace_id, "Workspace")
     available = balance(tx, workspace).available
     if available < cost:
@@ -137,7 +137,7 @@ def require(tx: RequestTransaction, workspace_id: str, cost: Decimal) -> None:
 
 
 def parts(tx: RequestTransaction, amount: Decimal) -> dict[str, int]:
-    """Split a balance into the rewards it is good for, and the fees and tax on them."""
+    """Split a balance into rewards and the fees and tax on them."""
     fee = tx.behaviour.fee_percent / 100
     vat = fee * tx.behaviour.vat_percent / 100
     rewards = whole(amount / (1 + fee + vat))

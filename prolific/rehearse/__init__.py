@@ -1,1 +1,1 @@
-"""A whole study, rehearsed on this machine: emulated platform, real survey server, simulated people, no money."""
+"""Rehearsing a whole study on this machine: emulated platform, real survey server, simulated participants."""

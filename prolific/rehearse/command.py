@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from prolific.api.money import json_amount
+from prolific.api.money import amount_text
 from spa.commands.options import json_option, print_json, seed_option, study_argument
 
 
@@ -107,4 +107,4 @@ def _money(cents: Any) -> str:
 
 
 def _amount(cents: Any) -> str | None:
-    return None if cents is None else json_amount(cents)
+    return None if cents is None else amount_text(cents)

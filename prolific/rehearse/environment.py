@@ -1,4 +1,4 @@
-"""The emulated platform, which is controlled over HTTP, and the survey server of a rehearsal, each on a fixed port."""
+"""The servers of a rehearsal: the emulated platform, a client of its control routes, and the survey server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fastapi import FastAPI
 from prolific.emulator.app import create_app as create_platform
 from prolific.emulator.contract import Contract
 from prolific.emulator.platform import Platform
-from prolific.emulator.webhook_delivery import deliver_webhooks
+from prolific.emulator.webhooks import deliver_webhooks
 from prolific.routes import mount_with
 from spa.commands.workspace import Workspace, open_workspace
 from spa.errors import PlatformError
@@ -27,14 +27,17 @@ from spa.server.http_server import Listener, listen
 from spa.server.survey_context import SurveyContext
 
 JOIN_AT_ONCE = 10_000
+TOKEN = "rehearsal"  # any is taken
+START_SECONDS = 30.0
+SECONDS = 60.0  # for an answer of the survey server
 
 
 class ActionRefused(PlatformError):
-    """The platform does not let a person do something."""
+    """The emulated platform refuses an action."""
 
 
 class EmulatorControl:
-    """The routes under ``/emulator/``."""
+    """A client of the control routes under ``/emulator/``."""
 
     def __init__(self, client: httpx2.Client) -> None:
         self._client = client
@@ -51,31 +54,31 @@ class EmulatorControl:
         return float(self._do("GET", "clock/")["now"])
 
     def advance(self, seconds: float) -> None:
-        """Put the platform's clock forward."""
+        """Advance the platform's clock."""
         self._do("POST", "clock/", {"advance": seconds})
 
     def behave(self, **switches: Any) -> None:
-        """Switch how the platform behaves."""
+        """Change settings of the platform's behaviour."""
         self._do("PATCH", "behaviour/", switches)
 
     def plan_fault(self, operation: str, kind: str, **details: Any) -> None:
-        """Let something go wrong."""
+        """Plan a fault."""
         self._do("POST", "faults/", {"operation": operation, "kind": kind, **details})
 
     def faults(self) -> list[dict[str, Any]]:
-        """Return the faults that were planned, with how often each happened."""
+        """Return the planned faults, with how often each happened."""
         return self._list("faults/")
 
     def requests(self, operation: str) -> list[dict[str, Any]]:
-        """Return the requests of one operation that came."""
+        """Return the logged requests of an operation."""
         return self._list(f"requests/?operation={operation}")
 
     def payments(self) -> list[dict[str, Any]]:
-        """Return the bonuses that were asked for, one row each time."""
+        """Return the requested bonus payments."""
         return self._list("payments/")
 
     def join(self, participant_id: str, attributes: Mapping[str, Any]) -> None:
-        """Let somebody join the platform who has not yet."""
+        """Create a participant, unless they exist."""
         try:
             self._do("POST", "participants/", {"id": participant_id, "attributes": dict(attributes)})
         except ActionRefused as refusal:
@@ -83,22 +86,22 @@ class EmulatorControl:
                 raise
 
     def offer(self, names: Sequence[str], choices: Sequence[str], lowest: Any, highest: Any) -> list[str]:
-        """See that people can be asked for a property, and return what had to be added to the platform for it."""
+        """Add a filter or choices that the platform lacks, and return what was added."""
         body = {"names": list(names), "choices": list(choices), "lowest": lowest, "highest": highest}
         return list(self._do("POST", "filters/", body)["added"])
 
     def crowd(self, total: int, attributes: Mapping[str, Any]) -> None:
-        """Let so many others be on the platform who could take part, and do not."""
+        """Create eligible participants, who never take part, up to a total."""
         missing = total - len(self._list("participants/"))
         if missing > 0:
             self._do("POST", "participants/", {"count": min(missing, JOIN_AT_ONCE), "attributes": dict(attributes)})
 
     def submissions(self, study_id: str) -> list[dict[str, Any]]:
-        """Return all submissions of a study, as their people see them."""
+        """Return all submissions of a study."""
         return self._list(f"studies/{study_id}/submissions/")
 
     def study(self, study_id: str) -> dict[str, Any]:
-        """Return how a study stands."""
+        """Return the state of a study."""
         return dict(self._do("GET", f"studies/{study_id}/state/"))
 
     def take(self, study_id: str, participant_id: str) -> dict[str, Any]:
@@ -114,7 +117,7 @@ class EmulatorControl:
         return dict(self._do("GET", f"submissions/{submission_id}/"))
 
     def enter_code(self, submission_id: str, code: str | None) -> dict[str, Any]:
-        """Enter a code, or say that there was none."""
+        """Enter a code, or report that there was none."""
         return dict(self._do("POST", f"submissions/{submission_id}/complete/", {"code": code}))
 
     def give_back(self, submission_id: str) -> dict[str, Any]:
@@ -134,14 +137,9 @@ class EmulatorControl:
         return response.json() if response.content else None
 
 
-TOKEN = "rehearsal"  # any is taken
-START_SECONDS = 30.0
-SECONDS = 60.0  # for an answer of the survey server
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RehearsalEnvironment:
-    """Everything that runs during a rehearsal."""
+    """The running servers of a rehearsal."""
 
     platform_url: str
     survey_url: str
@@ -169,10 +167,10 @@ def run_emulator(
 def run_survey_server(
     study: Path, platform_url: str, port: int, *, clock: Callable[[], float]
 ) -> Iterator[RehearsalEnvironment]:
-    """Run the survey server of a study beside a running platform; its clock is that of the platform."""
+    """Run the survey server of a study with the clock of a running platform."""
     environment = {"PROLIFIC_API_URL": platform_url, "PROLIFIC_API_TOKEN": TOKEN}
 
-    def door(app: FastAPI, context: SurveyContext) -> None:
+    def mount_adapter(app: FastAPI, context: SurveyContext) -> None:
         mount_with(app, context, environment)
 
     with ExitStack() as stack:
@@ -181,7 +179,7 @@ def run_survey_server(
         workspace = stack.enter_context(open_workspace(study))
         listener = stack.enter_context(listen("127.0.0.1", port))
         app = create_survey(
-            workspace, annotator_kind="simulated", adapters=[door], public_url=listener.address, clock=clock
+            workspace, annotator_kind="simulated", adapters=[mount_adapter], public_url=listener.address, clock=clock
         )
         stack.enter_context(_served(app, listener))
         stack.enter_context(_environment(environment))
@@ -196,7 +194,7 @@ def run_survey_server(
 
 
 def free_port() -> int:
-    """Return a port that nobody uses at this moment."""
+    """Return a free port."""
     with listen("127.0.0.1", 0) as listener:
         return int(listener.socket.getsockname()[1])
 

@@ -1,4 +1,4 @@
-"""One simulated person on the survey server: as a browser without script sees it, or in a real browser."""
+"""Visits of simulated participants to the survey server, over HTTP without scripts or in a real browser."""
 
 from __future__ import annotations
 
@@ -24,11 +24,16 @@ if TYPE_CHECKING:
 MOST_REDIRECTS = 10
 MOST_STEPS = 3  # requests a page, before a server that leads in circles is given up
 AnswerSource = Callable[[str], tuple[Form, Mapping[str, str]]]  # assignment id -> its form, answers by question id
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+MILLISECONDS = 30_000
+SLOWEST_OUTPUT = 600_000  # milliseconds on screen, all of a page
+LOOK = 300  # milliseconds between looks at what is left
+MOST_PAGES = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VisitResult:
-    """Where a person is: on a page of the form, at a notice, or sent back to the platform with a code."""
+    """Where a visit ended: on a page of the form, at a notice, or redirected to the platform with a code."""
 
     url: str
     status: int = 200
@@ -39,11 +44,11 @@ class VisitResult:
 def visit_survey(
     client: httpx2.Client, url: str, answering: AnswerSource, *, share: float = 1.0, decline: bool = False
 ) -> VisitResult:
-    """Open an address as a person whom ``client`` does not know, answer page after page, and return where it ended.
+    """Open a URL as a new participant, answer page after page, and return where the visit ended.
 
-    Below 1, ``share`` is how much of the way the person goes; opening the address again goes on from there. Who
-    ``decline``s does so where the study asks for consent. Raise ResponseError if the server fails, refuses an answer,
-    or serves fields that are not the form's questions.
+    With a ``share`` below 1 only this share of the pages is answered; opening the URL again continues the visit. With
+    ``decline`` consent is declined. Raise ResponseError if the server fails, refuses an answer, or serves fields that
+    are not the form's questions.
     """
     client.cookies.clear()
     try:
@@ -99,17 +104,10 @@ def _send(client: httpx2.Client, action: str, payload: Mapping[str, str]) -> Vis
     return _follow(client, urljoin(action, response.headers["location"]))
 
 
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-MILLISECONDS = 30_000
-SLOWEST_OUTPUT = 600_000  # milliseconds on screen, all of a page
-LOOK = 300  # milliseconds between looks at what is left
-MOST_PAGES = 1_000
-
-
 def visit_in_browser(submission_id: str, answering: AnswerSource, platform_url: str) -> None:
-    """Go through the study of a submission as a person does, until the platform at ``platform_url`` has taken the code.
+    """Take the study of a submission in a browser, until the platform at ``platform_url`` has taken the code.
 
-    Raise PlatformError if there is no browser to be used, ResponseError if the form cannot be gone through.
+    Raise PlatformError if there is no browser, ResponseError if the form cannot be completed.
     """
     try:
         from playwright.sync_api import Error, sync_playwright
@@ -154,7 +152,7 @@ def _answer_pages(tab: Tab, answering: AnswerSource, platform_url: str) -> None:
 
 
 def _go_on(tab: Tab) -> None:
-    """Press the button; where the page asks for outputs first, look at each for as long as it wants."""
+    """Press the button; if the page asks to read outputs first, show each for as long as required."""
     button = tab.locator("form[data-assignment] button.next").last
     button.click()
     if not _is_asking(tab):

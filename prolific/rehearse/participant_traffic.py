@@ -1,7 +1,7 @@
-"""The people of a rehearsal come, work and go, in the order of the platform's clock.
+"""Simulated participants take places, answer and leave, in the order of the platform's clock.
 
-Nothing is remembered but what platform and survey server keep: after a kill the same people are
-drawn again, and whatever they have done already is done.
+State is kept only by platform and survey server: after a kill the same participants are drawn again, and what they
+have done already is not repeated.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from prolific.rehearse.environment import ActionRefused, RehearsalEnvironment
 from prolific.rehearse.http_client import VisitResult, visit_survey
-from prolific.rehearse.participants import ParticipantPlan, SimulatedParticipant, person
+from prolific.rehearse.participants import ParticipantPlan, SimulatedParticipant, draw_participant
 from spa.errors import ResponseError
 
 MINUTE = 60.0
@@ -30,7 +30,7 @@ Act = Callable[[], None]
 
 @dataclass(slots=True)
 class ParticipantTraffic:
-    """The people of one session of a study, until nobody is missing any more."""
+    """The participants of one session of a study."""
 
     stage: RehearsalEnvironment
     plan: ParticipantPlan
@@ -38,16 +38,16 @@ class ParticipantTraffic:
     minutes: float  # estimated
     progress: Callable[[int], None]
     collect: Callable[[], None]  # frees the places of those who left
-    among: tuple[str, ...] | None = None  # only these people may come, each once; None: whoever
+    among: tuple[str, ...] | None = None  # only these participants may come, each once; None: anybody
     met: dict[str, SimulatedParticipant] = field(default_factory=dict)  # participant id -> who came
-    turned_away: Counter[str] = field(default_factory=Counter)  # study is full there, or here
+    turned_away: Counter[str] = field(default_factory=Counter)  # by reason, of platform or survey server
     _queue: list[tuple[float, int, Act]] = field(default_factory=list)
     _order: Iterator[int] = field(default_factory=itertools.count)
     _number: int = 0
     _mine: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def play(self) -> None:
-        """Let people come until the study takes nobody in and nobody is at work."""
+        """Let participants come until the study admits nobody else and nobody is at work."""
         people = self.stage.people
         self._mine = {one["participant_id"]: one for one in people.submissions(self.study_id)}
         self._resume()
@@ -63,7 +63,7 @@ class ParticipantTraffic:
         self._report()
 
     def give_back(self, submission_ids: list[str]) -> None:
-        """Let people return their places who were asked to."""
+        """Return submissions whose participants were asked to."""
         for submission_id in submission_ids:
             self._return_if_asked(submission_id)
 
@@ -81,7 +81,7 @@ class ParticipantTraffic:
         for number in range(MOST_TRIES * (len(missing) + 100)):
             if not missing:
                 return
-            one = person(self.plan.seed, number, self.plan.shares)
+            one = draw_participant(self.plan.seed, number, self.plan.shares)
             if one.participant_id in missing:
                 missing.discard(one.participant_id)
                 self._number = number + 1
@@ -89,7 +89,7 @@ class ParticipantTraffic:
 
     def _draw(self, number: int) -> SimulatedParticipant | None:
         last = number + 1 if self.among is None else max(number + 1, MOST_TRIES * (len(self.among) + 100))
-        drawn = (person(self.plan.seed, candidate, self.plan.shares) for candidate in range(number, last))
+        drawn = (draw_participant(self.plan.seed, candidate, self.plan.shares) for candidate in range(number, last))
         return next((one for one in drawn if self.among is None or one.participant_id in self.among), None)
 
     def _admit_next(self) -> None:
@@ -150,7 +150,7 @@ class ParticipantTraffic:
             self._visit(one, url, share=one.patience if leaves else 0.0)
 
     def _finish(self, one: SimulatedParticipant, submission_id: str) -> None:
-        """Do the rest, and say so on the platform."""
+        """Complete the survey and the submission, by the participant's scenario."""
         people = self.stage.people
         seen = people.see(submission_id)
         if seen["status"] != "ACTIVE":
@@ -171,7 +171,7 @@ class ParticipantTraffic:
             self._at(people.now() + MINUTE, lambda: self._return_if_asked(submission_id))
 
     def _late(self, one: SimulatedParticipant, submission_id: str) -> None:
-        """Come back when the time is up: those who drop out do not."""
+        """Complete a submission after it timed out, unless the participant dropped out."""
         people = self.stage.people
         if one.scenario != "late" or people.see(submission_id)["status"] != "TIMED-OUT":
             return
@@ -186,7 +186,7 @@ class ParticipantTraffic:
             self.stage.people.give_back(submission_id)
 
     def _visit(self, one: SimulatedParticipant, url: str, *, share: float = 1.0) -> VisitResult:
-        """Go to the survey server; where it has no place, look once more after places were freed."""
+        """Visit the survey server; if it has no place, try once more after abandoned places were freed."""
         answering = self.plan.answering(one)
         for last in (False, True):
             place = visit_survey(self.stage.browser, url, answering, share=share, decline=one.scenario == "declines")

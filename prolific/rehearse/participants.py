@@ -1,4 +1,4 @@
-"""Simulated participants of a rehearsal: which scenario each follows and how each answers."""
+"""Simulated participants of a rehearsal: their scenarios and their answers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SPREAD = 0.35  # sd of the logarithm of the time taken
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedParticipant:
-    """One simulated person; the same number and seed make the same one."""
+    """A simulated participant, determined by a seed and a number."""
 
     number: int
     participant_id: str
@@ -53,15 +53,15 @@ class SimulatedParticipant:
     gap: float  # since the person before came, as a share of the mean
 
     def rng(self, seed: int) -> np.random.Generator:
-        """Return what draws this person's answers."""
+        """Return the random generator of this participant's answers."""
         return np.random.default_rng([seed, self.number, 1])
 
 
-def person(seed: int, number: int, shares: Mapping[Scenario, float]) -> SimulatedParticipant:
-    """Draw a person.
+def draw_participant(seed: int, number: int, shares: Mapping[Scenario, float]) -> SimulatedParticipant:
+    """Draw a participant.
 
-    >>> one = person(1, 5, {"late": 1.0})
-    >>> one.scenario, one == person(1, 5, {"late": 1.0}), len(one.participant_id)
+    >>> one = draw_participant(1, 5, {"late": 1.0})
+    >>> one.scenario, one == draw_participant(1, 5, {"late": 1.0}), len(one.participant_id)
     ('late', True, 24)
     """
     rng = np.random.default_rng([seed, number, 0])
@@ -83,10 +83,10 @@ def person(seed: int, number: int, shares: Mapping[Scenario, float]) -> Simulate
 
 
 def read_shares(given: Mapping[str, float], *, consent: bool, screening: bool, checks: bool) -> dict[Scenario, float]:
-    """Return the share of each scenario, those given instead of the usual ones.
+    """Return the share of each scenario: the given ones, and defaults for the others.
 
-    Where the study asks for no ``consent``, or has no ``screening`` or ``checks``, nobody fails them. Raise StudyError
-    if a scenario is unknown, a share is none, or they add up to more than everybody.
+    Without ``consent``, ``screening`` or ``checks`` in the study, nobody fails them. Raise StudyError if a scenario is
+    unknown, a share is not from 0 to 1, or they add up to more than 1.
     """
     known = {name.replace(" ", "-"): name for name in SCENARIOS if name != "completes"}
     unknown = [name for name in given if name not in known]
@@ -106,7 +106,7 @@ def read_shares(given: Mapping[str, float], *, consent: bool, screening: bool, c
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParticipantPlan:
-    """Who comes, and how they answer."""
+    """Which participants come, and how they answer."""
 
     seed: int
     shares: Mapping[Scenario, float]
@@ -118,7 +118,7 @@ class ParticipantPlan:
 def plan_participants(
     stage: RehearsalEnvironment, given: Mapping[str, float], *, browsers: int, seed: int
 ) -> ParticipantPlan:
-    """Return who comes to a study, how they answer, and who uses a real browser, of whom there are ``browsers``.
+    """Return the plan of a study's participants, of whom ``browsers`` use a real browser.
 
     ``given`` are shares of scenarios; the others keep their defaults.
     """
@@ -146,7 +146,7 @@ def plan_participants(
 def _answer_source(
     workspace: Workspace, truth: TrueUtilities, seed: int
 ) -> Callable[[SimulatedParticipant], AnswerSource]:
-    """Return how each person answers: only those whose scenario says so are screened out or fail checks."""
+    """Return how each participant answers; only the scenario decides who is screened out or fails checks."""
 
     def of(one: SimulatedParticipant) -> AnswerSource:
         failing = {"not_eligible": "screened out", "failing_checks": "fails checks"}

@@ -1,8 +1,10 @@
-"""Run a rehearsal: its folder, the platform and survey server, the workflow, and the invoice."""
+"""Run a rehearsal: a copy of the study in a folder, platform and survey server, and the researcher's commands."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,18 +12,22 @@ from pathlib import Path
 from typing import Any
 
 import click
+import tomlkit
 
 from prolific.emulator.contract import Contract
 from prolific.rehearse.environment import RehearsalEnvironment, free_port, run_emulator, run_survey_server
 from prolific.rehearse.participants import plan_participants
 from prolific.rehearse.report_page import fetch_invoice, report_content, write_page
 from prolific.rehearse.scenario_runner import CommandRunner, ScenarioRunner
-from prolific.rehearse.study_copy import StudyCopy, copy_study
 from spa.errors import StudyError
 from spa.files import write_text
 from spa.study.load import load_study
 
 STATE = "rehearsal.json"
+DESCRIPTION = "<p>You read texts and say which you prefer.</p>"
+PAY, MINUTES = "2.00", 10.0
+ELSEWHERE = ("only_groups", "exclude_groups", "exclude_studies")  # things that are on the real platform only
+FAMILY_STORE = "family.sqlite"  # beside the copy
 # Operation, what goes wrong, details: the faults that find most mistakes, at every call that makes or pays.
 FAULTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("CreateStudy", "drop_after_effect", {}),
@@ -132,3 +138,79 @@ def _run_servers(
             for operation, kind, details in FAULTS:
                 stage.people.plan_fault(operation, kind, **details)
         yield stage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyCopy:
+    """The study file that is rehearsed, and what it changes: keys filled in or left out."""
+
+    text: str
+    project: str
+    currency: str
+    filled_in: tuple[str, ...]
+
+    @property
+    def digest(self) -> str:
+        """Return what the copy hashes to."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def copy_study(study_path: Path, *, annotators: int | None, seed: int) -> StudyCopy:
+    """Return the copy of a study that is rehearsed, with another number of ``annotators`` where one is given.
+
+    ``seed`` gives a study without a project one. Raise StudyError if the study cannot be used, or its groups fix the
+    number of annotators.
+    """
+    study = load_study(study_path)  # refuses what cannot be read, in the user's own file
+    document: dict[str, Any] = tomllib.loads(study_path.read_text("utf-8"))
+    folder = study_path.resolve().parent
+    document["outputs"]["files"] = [str((folder / file).resolve()) for file in document["outputs"]["files"]]
+    _make_files_absolute(document, folder)
+    people: dict[str, Any] = document.setdefault("people", {})
+    filled_in = []
+    if annotators is not None and annotators != study.people.annotators:
+        if study.people.groups:
+            raise StudyError(f"{study_path}: [[people.groups]] say how many come; leave --annotators out")
+        people["annotators"] = annotators
+    if annotators is not None and "most" in document.get("stopping", {}):
+        document["stopping"]["most"] = annotators
+    if "family_store" in people:  # a rehearsal takes nobody's turn in a real study
+        people["family_store"] = FAMILY_STORE
+    people.pop("completion_url", None)
+    prolific: dict[str, Any] = document.setdefault("prolific", {})
+    if annotators is not None:
+        prolific.pop("places", None)
+    if not prolific:
+        filled_in.append("[prolific]: missing table; it needs at least project and description")
+        prolific["description"] = DESCRIPTION
+    left_out = [name for name in ELSEWHERE if prolific.pop(name, None)]
+    if left_out:
+        names = ", ".join(left_out)
+        filled_in.append(f"[prolific] {names}: not rehearsed; the emulator has no such groups and studies")
+    if "project" not in prolific:
+        prolific["project"] = hashlib.sha256(f"project {seed}".encode()).hexdigest()[:24]
+    if study.people.pay is None and "reward" not in prolific:
+        filled_in.append(f"[people] pay: the study says nothing; rehearsed with {PAY} {study.people.currency}")
+        people["pay"] = PAY
+    if study.people.minutes is None and "minutes" not in prolific:
+        filled_in.append(f"[people] minutes: the study says nothing; rehearsed with {MINUTES:g}")
+        people["minutes"] = MINUTES
+    return StudyCopy(
+        text=tomlkit.dumps(document),
+        project=str(prolific["project"]),
+        currency=study.people.currency,
+        filled_in=tuple(filled_in),
+    )
+
+
+def _make_files_absolute(value: Any, folder: Path) -> None:
+    """Make the paths under every key ``file`` absolute."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if name == "file" and isinstance(inner, str):
+                value[name] = str((folder / inner).resolve())
+            else:
+                _make_files_absolute(inner, folder)
+    elif isinstance(value, list):
+        for inner in value:
+            _make_files_absolute(inner, folder)

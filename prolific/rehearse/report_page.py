@@ -1,4 +1,4 @@
-"""The report of a rehearsal: what happened, what it would have cost, and what is left to do."""
+"""The report of a rehearsal: what happened, what it would have cost, and what remains to be done."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from spa.files import write_text
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invoice:
-    """Amounts in cents, with fractions where the platform charges some."""
+    """The bill of a rehearsal; amounts in cents, with the platform's fractions."""
 
     currency: str
     estimate: int | None  # the platform's calculator, before anything was published; of a live study its first wave
@@ -37,24 +37,24 @@ class Invoice:
 
     @property
     def total(self) -> Decimal:
-        """Return what rewards cost in all, without bonuses."""
+        """Return the total cost of rewards, without bonuses."""
         return self.rewards + self.fees + self.tax
 
     @property
     def difference(self) -> Decimal | None:
-        """Return by how much the bill is above the estimate, in whole cents."""
+        """Return the bill minus the estimate, in whole cents."""
         return None if self.estimate is None else (self.total - self.estimate).quantize(Decimal(1))
 
     @property
     def as_estimated(self) -> bool:
-        """Whether the bill is the estimate, which is rounded to whole cents once a study; at most, of a live study."""
+        """Whether the bill equals the estimate up to rounding or, of a live study, is not above the maximum."""
         if self.most is not None:
             return self.fixed is not None and self.total < self.fixed + 1
         return self.paid == self.places and self.difference is not None and abs(self.difference) < self.studies
 
     @property
     def explained(self) -> str:
-        """Return why bill and estimate are as they are to one another."""
+        """Return why the bill equals or differs from the estimate."""
         if self.most is not None and self.fixed is not None:
             saved = (self.fixed - self.total).quantize(Decimal(1)) / 100
             less = f"{saved:.2f} {self.currency} below" if saved > 0 else "at the cost of"
@@ -71,7 +71,7 @@ class Invoice:
 
 
 def fetch_invoice(rehearsal: ScenarioRunner) -> Invoice:
-    """Ask the platform what studies have cost, beside what was estimated at first."""
+    """Fetch the studies' costs from the platform, and return them with the first estimate."""
     stage, estimate = rehearsal.stage, rehearsal.estimates[0]
     total, at_most = estimate["total_amount"], estimate["most_total_amount"]
     studies = [crowd.study_id for crowd in rehearsal.crowds]
@@ -109,7 +109,7 @@ def _get(client: httpx2.Client, path: str) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemainingTask:
-    """One thing that is left to do, with the command where there is one."""
+    """A task before the real study, and its command if there is one."""
 
     text: str
     command: str = ""
@@ -118,7 +118,7 @@ class RemainingTask:
 def report_content(
     rehearsal: ScenarioRunner, bill: Invoice, *, title: str, original: Path, filled_in: Sequence[str]
 ) -> dict[str, Any]:
-    """Return everything that the page says."""
+    """Return the content of the page."""
     people = rehearsal.stage.people
     submissions = [one for crowd in rehearsal.crowds for one in people.submissions(crowd.study_id)]
     turned_away: Counter[str] = Counter()
@@ -153,7 +153,7 @@ def write_page(path: Path, content: dict[str, Any]) -> None:
 
 
 def left_to_do(rehearsal: ScenarioRunner, *, original: Path, filled_in: Sequence[str]) -> list[RemainingTask]:
-    """Return what has to be done before real people are asked, in order."""
+    """Return the tasks before the real study, in order."""
     name = str(original)
     url, prolific = "--public-url https://YOUR-ADDRESS", "spa prolific"
     fixed = rehearsal.most is None
@@ -210,7 +210,7 @@ def _differences(rehearsal: ScenarioRunner) -> list[dict[str, Any]]:
 
 
 def _count_once_only(rehearsal: ScenarioRunner) -> str:
-    """Say how many drafts and payments there are after everything that went wrong."""
+    """Describe how many studies and bonus payments there are despite the faults."""
     drafts = len(rehearsal.crowds)
     payments = len(rehearsal.stage.people.payments())
     return (

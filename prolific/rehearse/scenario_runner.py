@@ -29,33 +29,40 @@ from spa.live import is_live
 GROUP = "spa.commands"
 MOST_TRIES = 4
 PAUSE = 0.5  # seconds before a command that failed is run again
+ROUNDS = 12  # of replacing those who were asked to return
+CROWD_PER_PLACE = 5  # others on the platform who could take part, so that the count is comfortable
+LEAST_CROWD = 300
+REASON = "There are no complete answers of yours in our survey; please return the submission."
+TWO_BONUSES = 2
+BONUS = "0.50"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandRun:
-    """One command that was run: what it printed, and what it said where it failed."""
+    """One run of a command: its output, and the error where it failed."""
 
     command: str
     output: str
     problem: str | None
     seconds: float
-    permanent: bool  # it failed for what the study file says, and will fail again
+    permanent: bool  # an error in the study file, with which it would fail again
 
 
 class CommandFailedError(SpaError):
-    """A command fails however often it is run."""
+    """A command failed every time it was run."""
 
 
 @dataclass(slots=True)
 class CommandRunner:
-    """Runs commands and keeps what they printed."""
+    """Runs ``spa`` commands in this process and keeps their output."""
 
     steps: list[CommandRun] = field(default_factory=list)
 
     def run(self, *arguments: object, kept: bool = True) -> str:
-        """Run a command until it works, a few times at most, as a user would; return what it printed.
+        """Run a command, again if it fails, a few times at most; return its output.
 
-        ``arguments`` are the command line after ``spa``; only a command that is ``kept`` appears in the report.
+        ``arguments`` are the command line after ``spa``; a successful command that is not ``kept`` is left out of the
+        report.
         """
         words = [str(argument) for argument in arguments]
         for left in reversed(range(MOST_TRIES)):
@@ -71,27 +78,15 @@ class CommandRunner:
         raise CommandFailedError(f"{step.command}: {step.problem}")
 
     def read(self, *arguments: object) -> Any:
-        """Run a command with ``--json`` and return what it printed."""
+        """Run a command with ``--json`` and return the result."""
         return json.loads(self.run(*arguments, "--json", kept=False))
-
-    def offered(self, group: str, name: str) -> bool:
-        """Return whether a group of commands has a command."""
-        found = _find(group)
-        return isinstance(found, click.Group) and name in found.list_commands(click.Context(found))
-
-
-def _find(name: str) -> click.Command:
-    points = entry_points(group=GROUP, name=name)
-    if not points:
-        raise CommandFailedError(f"spa {name}: there is no such command; install the whole package")
-    found: click.Command = next(iter(points)).load()
-    return found
 
 
 def _run(words: Sequence[str]) -> CommandRun:
     began = time.monotonic()
     output, problem, permanent = io.StringIO(), None, False
-    command = _find(words[0])
+    (point,) = entry_points(group=GROUP, name=words[0])
+    command: click.Command = point.load()
     with redirect_stdout(output), redirect_stderr(output):
         try:
             command.main(args=list(words[1:]), prog_name=f"spa {words[0]}", standalone_mode=False)
@@ -111,18 +106,9 @@ def _run(words: Sequence[str]) -> CommandRun:
     )
 
 
-ROUNDS = 12  # of replacing those who were asked to return
-CROWD_PER_PLACE = 5  # others on the platform who could take part, so that the count is comfortable
-LEAST_CROWD = 300
-REASON = "There are no complete answers of yours in our survey; please return the submission."
-TWO_BONUSES = 2
-BONUS = "0.50"
-NOT_OF_REHEARSALS = frozenset({"ok"})
-
-
 @dataclass(slots=True)
 class ScenarioRunner:
-    """What happens, and what is known of it."""
+    """Runs the researcher's commands and lets participants come; collects what the report shows."""
 
     study: Path
     out: Path
@@ -133,7 +119,7 @@ class ScenarioRunner:
     say: Callable[[str], None]
     progress: Callable[[int, int], None]
     crowds: list[ParticipantTraffic] = field(default_factory=list)
-    accepted: list[dict[str, str]] = field(default_factory=list)  # lines of the checklist that are not as they must be
+    accepted: list[dict[str, str]] = field(default_factory=list)  # lines of the checklist that are not in order
     estimates: list[dict[str, Any]] = field(default_factory=list)
     added_filters: list[str] = field(default_factory=list)  # which the emulator did not know
     asked_back: set[str] = field(default_factory=set)
@@ -141,7 +127,7 @@ class ScenarioRunner:
     looks: list[dict[str, Any]] = field(default_factory=list)  # at a live study, before each wave
 
     def play(self) -> None:
-        """Go through all of it; what an earlier run has done is found done."""
+        """Run the whole study; steps that an interrupted rehearsal has done are not repeated."""
         with open_prolific_study(StudyLocation(study=self.study)) as prolific_study:
             if is_live(prolific_study.workspace.study):
                 self.most = prolific_study.offer.most
@@ -170,7 +156,7 @@ class ScenarioRunner:
         places = int(self.stage.people.study(study_id)["places"])
         self.stage.people.crowd(max(LEAST_CROWD, CROWD_PER_PLACE * places), fitting(filters))
         self._publish(url, which)
-        if self.script.offered("prolific", "hooks") and session == 1:
+        if session == 1:
             self.script.run("prolific", "hooks", self.study, *url)
         self.say("people come, answer and go")
         crowd = ParticipantTraffic(
@@ -199,7 +185,7 @@ class ScenarioRunner:
         return crowd
 
     def _play_waves(self, crowd: ParticipantTraffic, most: int) -> None:
-        """Let people come wave by wave, until the study is decided or has asked as many as it may."""
+        """Let participants come wave by wave, until the study is decided or has asked the maximum number."""
         for _ in range(most + ROUNDS):
             crowd.play()
             self._review(crowd)
@@ -214,17 +200,17 @@ class ScenarioRunner:
         self.looks.append(json.loads(said))
 
     def _publish(self, url: list[str], which: list[object]) -> None:
-        """Go through the checklist, accept what a rehearsal may, and publish."""
+        """Publish, accepting every line of the checklist that is not in order."""
         plan = self.script.read("prolific", "plan", self.study, *url, *which)
         self.estimates.append(plan["estimate"])
-        accepted = [line for line in plan["checklist"] if line["state"] not in NOT_OF_REHEARSALS]
+        accepted = [line for line in plan["checklist"] if line["state"] != "ok"]
         if not which:  # later sessions ask the people of the first, who are few
             self.accepted += [line for line in accepted if line not in self.accepted]
         despite = [word for line in accepted for word in ("--despite", line["name"])]
         self.script.run("prolific", "publish", self.study, *url, *which, *despite, "--yes")
 
     def _review(self, crowd: ParticipantTraffic) -> None:
-        """Collect, approve, and ask those to return of whom there are no answers; they do."""
+        """Collect and approve; ask participants without answers to return their submissions, and let them do so."""
         self.say("collect, approve, ask to return")
         self._collect(kept=True)
         listed = json.loads(self.script.run("prolific", "approve", self.study, "--yes", "--json"))
@@ -245,7 +231,7 @@ class ScenarioRunner:
 
     def _pay_bonuses(self, sessions: int) -> None:
         """Pay the study's completion bonus, or two small ones to show how it is done."""
-        if not self.bonus or not self.script.offered("prolific", "bonus"):
+        if not self.bonus:
             return
         self.say("bonuses")
         with open_prolific_study(StudyLocation(study=self.study)) as prolific_study:

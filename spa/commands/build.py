@@ -95,7 +95,7 @@ def _draw(
     if seed is None:
         seed = int(store.meta("seed") or study.seed)
     for assignment, key in sample_assignments(study, outputs, count=1, rng=study_rng(seed)):
-        build_form(study, outputs, assignment, key, texts)  # a study without a form is told before anything is kept
+        build_form(study, outputs, assignment, key, texts)  # a study without a form is refused before anything is saved
     draws = sample_assignments(study, outputs, count=annotators, rng=study_rng(seed))
     hidden = not progress or annotators < BAR_FROM or not sys.stderr.isatty()
     with click.progressbar(draws, length=annotators, label="Drawing", hidden=hidden, file=sys.stderr) as drawn:
@@ -119,15 +119,12 @@ def summarise_balance(
 ) -> dict[str, Any]:
     """Count how evenly a draw uses what there is.
 
-    Returns
-    -------
-    dict
-        ``items``: how many are used; ``item_uses``: fewest and most assignments that show one;
-        ``label_uses``: fewest and most assignments in which a system bears one label (0 where it never does), or,
-        where single outputs are dealt, ``output_uses``: fewest and most that show one of those used.
+    ``items``: how many are used; ``item_uses``: fewest and most assignments that show one; ``label_uses``: fewest and
+    most assignments in which a system has one label (0 where it never does), or, where ``single`` outputs are dealt,
+    ``output_uses``: fewest and most that show one of those used.
     """
     items: Counter[str] = Counter()
-    bears: Counter[tuple[str, str]] = Counter()
+    labelled: Counter[tuple[str, str]] = Counter()
     outputs: Counter[tuple[str, str, int]] = Counter()
     hidden = {key.assignment_id: key.systems for key in keys} if single else {}
     for assignment in assignments:
@@ -143,9 +140,9 @@ def summarise_balance(
     if single:
         return used | {"outputs": len(outputs), "output_uses": [min(outputs.values()), max(outputs.values())]}
     for key in keys:
-        bears.update(key.systems.items())
-    labels, systems = {label for label, _ in bears}, {system for _, system in bears}
-    uses = [bears[label, system] for label in labels for system in systems]
+        labelled.update(key.systems.items())
+    labels, systems = {label for label, _ in labelled}, {system for _, system in labelled}
+    uses = [labelled[label, system] for label in labels for system in systems]
     return used | {"label_uses": [min(uses, default=0), max(uses, default=0)]}
 
 

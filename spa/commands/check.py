@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from spa.commands.workspace import default_store
 from spa.errors import LONGEST_PROBLEM, SpaError, StudyError, shortened
 from spa.live import is_live
+from spa.responses.status import CENT, hourly_pay
 from spa.study.stopping import planned_annotators, planned_places
 from spa.study.study import Elicitation
 
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from spa.study.outputs import Outputs
     from spa.study.study import Study
 
+LISTED = 10  # warnings, or items skipped
 DRAWN = 12  # forms to average over; annotators read different items
-CENT = Decimal("0.01")
 TABLES: tuple[Elicitation, ...] = get_args(Elicitation)
 
 
@@ -43,7 +44,7 @@ class Overview:
     conclusions: tuple[Conclusion, ...]
 
     @property
-    def minutes_told(self) -> float:
+    def minutes_announced(self) -> float:
         """Minutes announced to annotators: the study's, or else the estimate."""
         return self.study.people.minutes or self.minutes
 
@@ -72,13 +73,10 @@ class Overview:
     @property
     def hourly_pay(self) -> Decimal | None:
         """Hourly pay at the announced duration."""
-        pay = self.study.people.pay
-        if pay is None or not self.minutes_told:
-            return None
-        return (pay * 60 / Decimal(str(self.minutes_told))).quantize(CENT, ROUND_HALF_UP)
+        return hourly_pay(self.study.people.pay, self.minutes_announced)
 
     def as_json(self) -> dict[str, Any]:
-        """Return everything told, for a script."""
+        """Return the overview as JSON."""
         study = self.study
         return {
             "study": study.id,
@@ -96,7 +94,7 @@ class Overview:
             "questions": self.questions,
             "words": self.words,
             "minutes": self.minutes,
-            "minutes_told": self.minutes_told,
+            "minutes_told": self.minutes_announced,
             "annotators": planned_annotators(study),
             "pay": None if study.people.pay is None else str(study.people.pay),
             "currency": study.people.currency,
@@ -112,10 +110,7 @@ class Overview:
 def overview_of(path: Path) -> Overview:
     """Load a study with its files, draw a few forms and estimate their effort.
 
-    Raises
-    ------
-    StudyError
-        With every mistake in the study file, or else every mistake in outputs and texts.
+    Raise StudyError with every mistake in the study file, or else every mistake in outputs and texts.
     """
     from spa.forms.build import build_form
     from spa.forms.effort import estimate_effort
@@ -227,14 +222,14 @@ def print_conclusions(conclusions: Sequence[Conclusion], console: Console) -> No
     console.print(table)
 
 
-def _print_list(console: Console, title: str, lines: list[str], *, style: str, most: int = 10) -> None:
+def _print_list(console: Console, title: str, lines: list[str], *, style: str) -> None:
     if not lines:
         return
     console.print(f"[{style}]{title}[/{style}]")
-    for line in lines[:most]:
+    for line in lines[:LISTED]:
         console.print(f"  - {line}", soft_wrap=True)
-    if len(lines) > most:
-        console.print(f"  ... and {len(lines) - most} more (--json lists all)")
+    if len(lines) > LISTED:
+        console.print(f"  ... and {len(lines) - LISTED} more (--json lists all)")
 
 
 def _facts(overview: Overview) -> list[tuple[str, str]]:

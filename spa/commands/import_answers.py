@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from spa.commands.options import Command
 from spa.errors import shortened
 
 if TYPE_CHECKING:
@@ -15,6 +16,13 @@ if TYPE_CHECKING:
 
 FORMATS = click.Choice(["csv", "parquet", "jsonl"])
 IN = click.Path(path_type=Path)
+
+
+def table_options(command: Command) -> Command:
+    """Add the options that say how the tables are written."""
+    command = click.option("--keep-ids", is_flag=True, help="Keep the annotators' ids.")(command)
+    command = click.option("--format", "format_", type=FORMATS, default="csv", show_default=True)(command)
+    return click.option("--out", required=True, type=IN, help="Folder for the tables.")(command)
 
 
 def _scores(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
@@ -42,9 +50,7 @@ def import_() -> None:
 @import_.command(epilog="Example: spa import potato annotations --map import.toml --out tables")
 @click.argument("folder", type=IN)
 @click.option("--map", "mapping", required=True, type=IN, help="TOML file with systems, criteria, skip, llms.")
-@click.option("--out", required=True, type=IN, help="Folder for the tables.")
-@click.option("--format", "format_", type=FORMATS, default="csv", show_default=True)
-@click.option("--keep-ids", is_flag=True, help="Keep the annotators' ids.")
+@table_options
 @click.option(
     "--score",
     "scores",
@@ -70,9 +76,7 @@ def potato(
 @import_.command("csv", epilog="Example: spa import csv results.csv --map import.toml --out tables")
 @click.argument("file", type=IN)
 @click.option("--map", "mapping", required=True, type=IN, help="TOML: annotator, item, keep, [[questions]].")
-@click.option("--out", required=True, type=IN, help="Folder for the tables.")
-@click.option("--format", "format_", type=FORMATS, default="csv", show_default=True)
-@click.option("--keep-ids", is_flag=True, help="Keep the annotators' ids.")
+@table_options
 def csv(file: Path, mapping: Path, out: Path, format_: TableFormat, keep_ids: bool) -> None:
     """Read a CSV FILE with one row per annotator (and item) and one column per question."""
     from spa.importers.mapping import Wide, read_mapping
@@ -82,9 +86,9 @@ def csv(file: Path, mapping: Path, out: Path, format_: TableFormat, keep_ids: bo
 
 
 def _write(imported: ImportedTables, out: Path, format_: TableFormat, keep_ids: bool) -> None:
-    from spa.importers.tables import renamed, write_imported
+    from spa.importers.tables import with_pseudonyms, write_imported
 
-    for path, rows in write_imported(imported if keep_ids else renamed(imported), out, format=format_).items():
+    for path, rows in write_imported(imported if keep_ids else with_pseudonyms(imported), out, format=format_).items():
         click.echo(f"{path}: {rows} rows")
     for what, count in imported.skipped.items():
         click.echo(f"left aside: {count} of {what}")

@@ -13,7 +13,7 @@ from spa.commands.options import json_option, print_json, study_argument
 
 PAPERS = ("ethayarajh-jurafsky", "chiang-lee", "sottana", "chhun")  # studies like theirs, with texts of our own
 EXAMPLES = ("stories", "zh", "ar", "images", "rankings", "spans", *PAPERS)
-RATERS = "raters"  # ways of asking an LLM that papers used, each in a file; they fit the stories
+RATERS = "raters"  # protocols of papers, a file each; they fit the stories
 
 
 @click.command(epilog="Example: spa init my-study --example images")
@@ -63,12 +63,8 @@ def check(study: Path, as_json: bool) -> None:
 def write_example(folder: Path, example: str) -> tuple[str, ...]:
     """Copy an example study into a folder; all of it or, where a file is in the way, nothing.
 
-    Returns the names of the files and folders written.
-
-    Raises
-    ------
-    StudyError
-        If a file of that name is there, or the folder cannot be written.
+    Returns the names of the files and folders written. Raise StudyError if a file of that name is there, or the folder
+    cannot be written.
     """
     from spa.errors import StudyError
 

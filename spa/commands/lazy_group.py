@@ -10,12 +10,9 @@ import click
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are loaded when they are asked for.
+    """A group whose commands are loaded when they are asked for; ``places`` maps a name to "module:attribute".
 
-    Parameters
-    ----------
-    places : mapping of str to str
-        Name -> "module:attribute", in the order in which the help lists them.
+    The help lists them in that order.
     """
 
     def __init__(self, *args: Any, places: Mapping[str, str], **options: Any) -> None:

@@ -108,7 +108,7 @@ def seed_option(default: int) -> Callable[[Command], Command]:
 
 
 def every_option(until: str) -> Callable[[Command], Command]:
-    """Return ``--every`` of a command that looks again and again until something has happened."""
+    """Return ``--every`` of a command that repeats at an interval until something has happened."""
     text = f"Repeat at this interval until {until}."
     return click.option("--every", type=Finite(min=5), metavar="SECONDS", help=text)
 

@@ -33,10 +33,7 @@ SIMULATED = "simulated-rater"
 def choose_rater(study: Study, path: Path, name: str | None, *, simulate: bool) -> Rater:
     """Return the rater to use; a simulated one need not be part of the study.
 
-    Raises
-    ------
-    StudyError
-        If the study has no such rater, or simulated answers would be stored under the name of an LLM.
+    Raise StudyError if the study has no such rater, or simulated answers would be stored under the name of an LLM.
     """
     from spa.simulation.simulated_endpoint import MODEL
     from spa.study.raters import Rater
@@ -68,10 +65,7 @@ def choose_rater(study: Study, path: Path, name: str | None, *, simulate: bool) 
 def rater_of_file(path: Path, study: Study) -> Rater:
     """Read a rater from a TOML file with the keys of [[raters]].
 
-    Raises
-    ------
-    StudyError
-        If the file cannot be read, or the rater does not fit the study.
+    Raise StudyError if the file cannot be read, or the rater does not fit the study.
     """
     from spa.study.raters import Rater
     from spa.study.validation import validate_study
@@ -147,12 +141,8 @@ def check_capabilities(
 ) -> tuple[dict[str, Any], list[str]]:
     """Probe once what the rater's endpoint supports; return it, and warnings.
 
-    ``probe`` is true to probe again, false to skip; simulated and local models are not probed.
-
-    Raises
-    ------
-    PlatformError
-        If the endpoint does not support what the rater uses.
+    ``probe`` is true to probe again, false to skip; simulated and local models are not probed. Raise PlatformError if
+    the endpoint does not support what the rater uses.
     """
     from spa.errors import PlatformError
     from spa.journal import Journal

@@ -46,10 +46,8 @@ def opened_cluster(
 def refuse_unfit(opened: Store, store: str | None, provider: str, *, local: bool, simulate: bool) -> None:
     """Refuse what cannot be rated on a cluster.
 
-    Raises
-    ------
-    StudyError
-        For batch files; away from this machine also for a store or endpoint on it, or a password in ``store``.
+    Raise StudyError for batch files; away from this machine also for a store or endpoint on it, or a password in
+    ``store``.
     """
     from sqlalchemy import make_url
 

@@ -283,10 +283,7 @@ def quoted(text: str) -> str:
 def write_study(folder: Path, text: str, rows: Sequence[Mapping[str, object]]) -> None:
     """Write the study's files; study.toml comes last, so that it implies the others.
 
-    Raises
-    ------
-    StudyError
-        If the folder is not empty, or cannot be written.
+    Raise StudyError if the folder is not empty, or cannot be written.
     """
     try:
         if folder.exists() and any(folder.iterdir()):

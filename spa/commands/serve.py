@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from spa.forms.form import Form
     from spa.forms.texts import Texts
 
-MOST_ASSIGNMENTS = 1_000_000  # a number beyond is a slip of the finger, and drawing them takes long
+MOST_ASSIGNMENTS = 1_000_000  # more is a typing mistake, and drawing them takes long
 LINKS_WRITTEN = "links_written"  # a fact of the store
 ASSIGNMENT = re.compile(r"a(\d{1,9})", re.ASCII)
 
@@ -34,7 +34,7 @@ class ServerOptions:
     store: str | None
     public_url: str
     trusted_proxies: tuple[str, ...] = ()
-    new_visits: int | None = None  # most a minute
+    new_visits: int | None = None  # per minute at most
     log_json: bool = False
     links_only: bool = False
     reserved: int = 0  # places for personal links
@@ -73,10 +73,7 @@ class ServerOptions:
 def reserved_places(workspace: Workspace, reserve: int | None) -> int:
     """Return how many places are kept for personal links: by default one for each, once they were written out.
 
-    Raises
-    ------
-    StudyError
-        If there are fewer links than places reserved for them.
+    Raise StudyError if there are fewer links than places reserved for them.
     """
     links = len(workspace.store.tokens(personal=True))
     if reserve is not None and reserve > links:
@@ -90,10 +87,7 @@ def reserved_places(workspace: Workspace, reserve: int | None) -> int:
 def check_workers(workspace: Workspace, workers: int) -> None:
     """Refuse several processes on a database that is one process's.
 
-    Raises
-    ------
-    StudyError
-        If the store is an SQLite file.
+    Raise StudyError if the store is an SQLite file.
     """
     if workers > 1 and workspace.store.is_file:
         raise StudyError(
@@ -182,7 +176,7 @@ def serve(
         how_to_stop = partial(click.echo, "Ctrl-C stops the server; answers stay.")
         with open_workspace(study, store) as workspace:
             check_workers(workspace, workers)
-            workspace.store.set_meta("served", "yes")  # a store that cannot be written to is told now
+            workspace.store.set_meta("served", "yes")  # a store that cannot be written to is reported now
             personal = workspace.store.tokens(personal=True)
             if links is not None:
                 write_text(links, "".join(f"{public}/a/{token}\n" for token in personal), private=True)
@@ -239,10 +233,7 @@ def preview(study: Path, assignment: str, page: str | None, host: str, port: int
 def load_form(study_path: Path, assignment_id: str) -> tuple[Form, Texts, int]:
     """Draw one assignment of a study in memory; return its form, the texts and the minutes that it takes.
 
-    Raises
-    ------
-    StudyError
-        If the study cannot be used or has no such assignment.
+    Raise StudyError if the study cannot be used or has no such assignment.
     """
     from spa.forms.build import build_form
     from spa.forms.effort import whole_minutes

@@ -67,8 +67,8 @@ def simulate(
         )
         address = stack.enter_context(serving(workspace)) if url is None else check_url("--url", url)
         check_server(address, workspace.store)
-        who = answering(workspace, known, temperament, seed)
-        visits = let_answer(workspace, address, annotators, who, quiet=as_json)
+        who = annotators_by_link(workspace, known, temperament, seed)
+        visits = run_annotators(workspace, address, annotators, who, quiet=as_json)
     finished = sum(visit.completion_code is not None for visit in visits)
     pages = sum(visit.pages for visit in visits)
     if as_json:
@@ -83,7 +83,7 @@ def simulate(
     click.echo("Next: " + with_store(f"spa report {study} --out report", store))
 
 
-def let_answer(
+def run_annotators(
     workspace: Workspace, address: str, annotators: int | None, who: Callable[[str], Answering], *, quiet: bool
 ) -> list[CompletedVisit]:
     """Let simulated annotators answer; in a live study one after another, until every pair is decided."""
@@ -92,7 +92,7 @@ def let_answer(
 
     store, people = workspace.store, workspace.study.people
     if not is_live(workspace.study):
-        tokens = book(store, annotators, people)
+        tokens = reserve_links(store, annotators, people)
         label = f"{len(tokens)} simulated annotators answer"
         with click.progressbar(length=len(tokens), label=label, hidden=quiet) as bar:
             return visit_all(address, tokens, who, progress=lambda done, total: bar.update(1))
@@ -102,7 +102,7 @@ def let_answer(
     with click.progressbar(length=most, label="simulated annotators answer, one by one", hidden=quiet) as bar:
         while (state := live.refresh()) is None or not state.enough:
             taken = sum(lease.annotator_kind == "simulated" for lease in store.visits.leases())
-            tokens = book(store, min(taken + 1, most), people)
+            tokens = reserve_links(store, min(taken + 1, most), people)
             if not tokens:
                 break
             visits += visit_all(address, tokens, who, threads=1, progress=lambda done, total: bar.update(1))
@@ -127,8 +127,8 @@ def check_server(address: str, store: Store) -> None:
         )
 
 
-def book(store: Store, annotators: int | None, people: People | None = None) -> list[str]:
-    """Return links of simulated annotators: those half way first, then new ones up to ``annotators`` in all.
+def reserve_links(store: Store, annotators: int | None, people: People | None = None) -> list[str]:
+    """Return links of simulated annotators: unfinished visits first, then new ones up to ``annotators`` in all.
 
     Each is given their assignment here, marked as simulated, so that no server that shares the
     store takes them for people.
@@ -163,7 +163,7 @@ def serving(workspace: Workspace) -> AbstractContextManager[str]:
     return serve_on_loopback(create_app(workspace, annotator_kind="simulated", source=SOURCE))
 
 
-def answering(
+def annotators_by_link(
     workspace: Workspace, truth: TrueUtilities, temperament: Temperament, seed: int
 ) -> Callable[[str], Answering]:
     """Return who comes with which link: the same annotator at each place of an assignment, whoever is served first."""

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
-from spa.commands.options import seed_option
+from spa.commands.options import Command, seed_option
 from spa.errors import StudyError
 
 if TYPE_CHECKING:
     from spa.commands.workspace import Workspace
     from spa.simulation.simulated_annotators import Temperament
     from spa.simulation.true_utilities import TrueUtilities
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def parse_utilities(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:

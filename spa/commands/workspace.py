@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from spa.study.raters import RaterProtocol
     from spa.study.study import Study
 
+PASSWORD = re.compile(r"(?<=[^/]:)[^/]+(?=@)")  # of a URL
 FORMS_KEPT = 1024  # people at work at once who find their form made; one takes some 50 kB
 
 
@@ -50,7 +52,7 @@ class Workspace:
     def form(
         self, assignment_id: str, protocol: RaterProtocol | None = None, *, respondents: Respondents | None = None
     ) -> Form:
-        """Return the form of an assignment, with what a way of asking adds; those used last are kept.
+        """Return the form of an assignment, with what the protocol of a rater adds; the latest are cached.
 
         It is that of people, unless a protocol or ``respondents`` says that an LLM gets it.
         """
@@ -60,7 +62,7 @@ class Workspace:
         return self._built(assignment_id, protocol, whose, adaptation)
 
     def expect(self, assignment_ids: Sequence[str]) -> None:
-        """Read at once what LLMs' forms of these assignments are built from, in the place of those read before."""
+        """Read at once what LLMs' forms of these assignments are built from, instead of those read before."""
         drawn = self.store.assignments.draws(assignment_ids, "llm")
         self._for_llms.clear()
         self._for_llms.update(drawn)
@@ -72,16 +74,9 @@ class Workspace:
         respondents: Respondents,
         adaptation: object,  # names the form in the cache
     ) -> Form:
-        from spa.forms.form_extras import NO_EXTRAS, FormExtras
-
-        added = (
-            NO_EXTRAS
-            if protocol is None
-            else FormExtras(explain=protocol.explain, guidelines=protocol.guidelines, reference=protocol.reference)
-        )
         known = self._for_llms.get(assignment_id) if respondents == "llm" else None
         assignment, key = known or self.store.assignments.draw(assignment_id, respondents)
-        return self._forms.build(assignment, key, added)
+        return self._forms.build(assignment, key, protocol)
 
     def close(self) -> None:
         """Close the store."""
@@ -100,25 +95,22 @@ def default_store(study_path: Path) -> Path:
 
 
 def with_store(command: str, store: str | None) -> str:
-    """Return a command to go on with, on the store that this one used.
+    """Return the next command to run, on the store that this one used; a password is not shown.
 
     >>> with_store("spa serve study.toml", "new.sqlite"), with_store("spa serve study.toml", None)
     ('spa serve study.toml --store new.sqlite', 'spa serve study.toml')
+    >>> with_store("spa serve study.toml", "postgresql://spa:secret@host/study")
+    "spa serve study.toml --store 'postgresql://spa:***@host/study'"
     """
-    return command if store is None else f"{command} --store {shlex.quote(store)}"
+    return command if store is None else f"{command} --store {shlex.quote(PASSWORD.sub('***', store))}"
 
 
 def open_workspace(study_path: Path, store: str | None = None, *, read_only: bool = False) -> Workspace:
     """Load a study and open the store that was built from it.
 
-    ``store`` is an SQLite file or an SQLAlchemy URL; by default the study file's name with ``.sqlite``.
-
-    Raises
-    ------
-    StudyError
-        If the study cannot be used, or has changed since it was built.
-    ResponseError
-        If the store cannot be used.
+    ``store`` is an SQLite file or an SQLAlchemy URL; by default the study file's name with ``.sqlite``. Raise
+    StudyError if the study cannot be used, or has changed since it was built. Raise ResponseError if the store cannot
+    be used.
     """
     from spa.forms.texts import load_texts
     from spa.responses.store import Store

@@ -45,7 +45,7 @@ class AssignmentView:
         return self.text_cache.say(name, **values)
 
     def system(self, label: str) -> str:
-        """Return what a system is called on the form; a dealt pair is A and B on each page, as labels tell of none."""
+        """Return what a system is called on the form; the systems of a dealt pair are A and B on each page."""
         if not self.study.deals_pairs:
             return self.text_cache.system(label)
         (place,) = (block.labels.index(label) for block in self.assignment.blocks if label in block.labels)
@@ -54,7 +54,9 @@ class AssignmentView:
     def criteria_of(self, elicitation: Elicitation) -> tuple[str, ...]:
         """Return the criteria of an elicitation in the order asked."""
         return self.text_cache.cached(
-            ("asked", elicitation), lambda: overall_first(self.study.criteria_of(elicitation))
+            ("asked", elicitation),
+            # the whole before its aspects, so that no aspect colours it
+            lambda: tuple(sorted(self.study.criteria_of(elicitation), key=lambda criterion: criterion != OVERALL)),
         )
 
     def ask(self, kind: str, criterion_id: str, **systems: str) -> str:
@@ -209,11 +211,6 @@ class AssignmentView:
         )
         self._made[place] = exhibit
         return exhibit
-
-
-def overall_first(criteria: tuple[str, ...]) -> tuple[str, ...]:
-    """Return criteria in the order asked: the whole before its aspects, so that no aspect colours it."""
-    return tuple(sorted(criteria, key=lambda criterion: criterion != OVERALL))
 
 
 def seeded_position(view: AssignmentView, name: str, places: int) -> int:

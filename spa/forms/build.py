@@ -1,15 +1,14 @@
-"""The form of one assignment: its pages in order, with numbered pages, questions and exhibits."""
+"""The form of one assignment: its pages in order, the instructions, and the numbers of what they hold."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from spa.forms.assignment_view import AssignmentView, seeded_position
-from spa.forms.comparison_pages import choice_pages, comparison_pages, reading_pages
+from spa.forms.comparison_pages import choice_pages, comparison_pages, ranking_pages, reading_pages
 from spa.forms.form import Exhibit, ExhibitsBlock, Form, Page, PageBlock, Question, TextBlock
-from spa.forms.form_extras import NO_EXTRAS, FormExtras, add_extras
+from spa.forms.form_extras import add_extras
 from spa.forms.form_text import exhibits_of
-from spa.forms.instructions import instructions_page
 from spa.forms.people_pages import (
     attention_pages,
     confirmation_page,
@@ -17,24 +16,26 @@ from spa.forms.people_pages import (
     interview_pages,
     screening_pages,
 )
-from spa.forms.ranking_pages import ranking_pages
 from spa.forms.rating_pages import rating_pages
 from spa.forms.text_cache import TextCache
 from spa.forms.texts import Texts
 from spa.study.assignment import Assignment, BlindingKey
 from spa.study.outputs import Outputs
-from spa.study.study import Study
+from spa.study.raters import RaterProtocol
+from spa.study.study import OVERALL, Study
+
+_SECTIONS = ("likert", "continuous", "categories", "spans", "choices", "ranking")
 
 
 class StudyForms:
-    """Builds the forms of one study; what they share is made once."""
+    """Builds the forms of one study; texts and pages that all of them share are built once."""
 
     def __init__(self, study: Study, outputs: Outputs, texts: Texts) -> None:
         self._study = study
         self._outputs = outputs
         self._phrases = TextCache(study, texts)
 
-    def build(self, assignment: Assignment, key: BlindingKey, additions: FormExtras = NO_EXTRAS) -> Form:
+    def build(self, assignment: Assignment, key: BlindingKey, protocol: RaterProtocol | None = None) -> Form:
         """Build the form of one assignment; see :func:`build_form`."""
         view = AssignmentView(
             study=self._study, outputs=self._outputs, assignment=assignment, key=key, text_cache=self._phrases
@@ -45,7 +46,7 @@ class StudyForms:
             title=self._phrases.clean(self._study.title),
             language=texts.language,
             right_to_left=texts.right_to_left,
-            pages=_Numbering(self._phrases).pages(add_extras(view, _pages(view), additions)),
+            pages=_Numbering(self._phrases).pages(add_extras(view, _pages(view), protocol)),
         )
 
 
@@ -55,7 +56,7 @@ def build_form(
     assignment: Assignment,
     key: BlindingKey,
     texts: Texts,
-    additions: FormExtras = NO_EXTRAS,
+    protocol: RaterProtocol | None = None,
 ) -> Form:
     """Build the form that one annotator fills in, person or LLM; for many of a study see :class:`StudyForms`.
 
@@ -65,7 +66,7 @@ def build_form(
 
     The key is used to fetch outputs and never shown; the form holds labels only.
     """
-    return StudyForms(study, outputs, texts).build(assignment, key, additions)
+    return StudyForms(study, outputs, texts).build(assignment, key, protocol)
 
 
 def _pages(view: AssignmentView) -> list[Page]:
@@ -78,19 +79,19 @@ def _pages(view: AssignmentView) -> list[Page]:
         *choice_pages(view),
         *ranking_pages(view),
     ]
-    _put_checks(view, question_pages)
+    _insert_checks(view, question_pages)
     return [
         *cached("consent", lambda: consent_pages(view)),
         *cached("screening", lambda: screening_pages(view)),
         *cached("first questions", lambda: interview_pages(view, first=True)),
-        instructions_page(view),
+        _instructions_page(view),
         cached("confirmation", lambda: confirmation_page(view)),
         *question_pages,
         *cached("interview", lambda: interview_pages(view, first=False)),
     ]
 
 
-def _put_checks(view: AssignmentView, pages: list[Page]) -> None:
+def _insert_checks(view: AssignmentView, pages: list[Page]) -> None:
     """Put each attention check between two of the pages asked of everybody, or after the only one."""
     gaps = max(1, len(pages) - 1)
     checks = view.text_cache.cached("checks", lambda: attention_pages(view))
@@ -99,8 +100,64 @@ def _put_checks(view: AssignmentView, pages: list[Page]) -> None:
         pages.insert(gap, page)
 
 
+def _instructions_page(view: AssignmentView) -> Page:
+    """Return the page that everybody reads first; its title is the study's."""
+    blocks = view.assignment.blocks
+    seen = "instructions", *((block.exposure, block.labels) for block in blocks)
+    markdown = view.study.instructions.text or view.text_cache.cached(seen, lambda: _preset_instructions(view))
+    return Page(kind="instructions", title=view.study.title, blocks=(TextBlock(markdown=markdown),))
+
+
+def _preset_instructions(view: AssignmentView) -> str:
+    """Return the locale's instructions for this study, in Markdown.
+
+    What a preference probability means follows figure 4 of Ethayarajh & Jurafsky (2022): 100 % is certain that x
+    is better, 0 % certain that x is no better (not: that y is better), 50 % no idea.
+    """
+    study = view.study
+    labels = [view.system(label) for block in view.assignment.blocks for label in block.labels]
+    separator = view.text_cache.texts.entries["form.list_separator"]
+    paragraphs = [
+        view.say("instructions_intro", systems=str(len(labels)), labels=separator.join(labels))
+        if len(labels) > 1 and not study.single_outputs and not study.deals_pairs
+        else view.say("instructions_intro_pairs" if study.deals_pairs else "instructions_intro_one")
+    ]
+    if study.spa is not None:
+        pair = {"x": labels[0], "y": labels[1]}
+        paragraphs.append(view.say("instructions_spa", exposure=_exposure(view), **pair))
+        if study.spa.directions == "both":
+            paragraphs.append(view.say("instructions_both_directions", **pair))
+    for section in _SECTIONS:
+        if getattr(study, section) is not None:
+            points = "" if study.likert is None else str(study.likert.points)
+            paragraphs.append(view.say(f"instructions_{section}", points=points))
+    aspects = [criterion.name for criterion in study.criteria if criterion.id in _criteria(study)]
+    if aspects:
+        paragraphs.append(view.say("instructions_criteria", criteria=separator.join(aspects)))
+    if any(criterion.mark_differences for criterion in study.criteria if criterion.id in _rated_criteria(study)):
+        paragraphs.append(view.say("instructions_differences"))
+    return "\n\n".join(paragraphs)
+
+
+def _exposure(view: AssignmentView) -> str:
+    exposures = [block.exposure for block in view.assignment.blocks]
+    low, high = min(exposures), max(exposures)
+    if low < high:
+        return view.say("exposure_varied", low=str(low), high=str(high))
+    return view.say("exposure_one") if high == 1 else view.say("exposure_many", number=str(high))
+
+
+def _criteria(study: Study) -> set[str]:
+    compared = (study.criteria_of(table) for table in ("spa", "choices", "ranking"))
+    return ({criterion for criteria in compared for criterion in criteria} | _rated_criteria(study)) - {OVERALL}
+
+
+def _rated_criteria(study: Study) -> set[str]:
+    return {criterion for table in study.rating_tables for criterion in study.criteria_of(table)}
+
+
 class _Numbering:
-    """Ids in the order of the form, and which exhibits an earlier page has shown already."""
+    """Numbers pages, questions and exhibits in the order of the form, and notes which exhibits were shown before."""
 
     def __init__(self, text_cache: TextCache) -> None:
         self.clean = text_cache.clean

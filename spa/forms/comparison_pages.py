@@ -1,13 +1,24 @@
-"""Pages on which systems are read and compared with one another."""
+"""Pages on which systems, or outputs of one item, are read and compared with one another."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from spa.forms import scales
 from spa.forms.assignment_view import AssignmentView
-from spa.forms.form import ChoiceTarget, ExhibitsBlock, Page, PageBlock, PreferenceTarget, Question, TextBlock
+from spa.forms.form import (
+    ChoiceTarget,
+    ExhibitsBlock,
+    Page,
+    PageBlock,
+    PreferenceTarget,
+    Question,
+    RankingTarget,
+    TextBlock,
+)
 from spa.study.assignment import OutputPair, ShownOutput
+from spa.study.study import Elicitation
 
 Directions = tuple[tuple[str, str], ...]
 
@@ -52,14 +63,24 @@ def comparison_pages(view: AssignmentView, *, read_before: bool) -> list[Page]:
 def choice_pages(view: AssignmentView) -> list[Page]:
     """Return one page for each pair of outputs between which the annotator chooses."""
     choices = view.assignment.choices
-    return [
-        Page(
-            kind="choice",
-            title=view.say("choice_title", number=str(number), total=str(len(choices))),
-            blocks=tuple(_choice_blocks(view, choice)),
-        )
-        for number, choice in enumerate(choices, start=1)
-    ]
+    pages = []
+    for number, choice in enumerate(choices, start=1):
+        title = view.say("choice_title", number=str(number), total=str(len(choices)))
+        outputs = (choice.output_x, choice.output_y)
+        blocks = _outputs_with_questions(view, "choices", outputs, partial(_choice_question, view, choice))
+        pages.append(Page(kind="choice", title=title, blocks=blocks))
+    return pages
+
+
+def ranking_pages(view: AssignmentView) -> list[Page]:
+    """Return one page for each item of which the annotator puts the outputs in order."""
+    rankings = view.assignment.rankings
+    pages = []
+    for number, outputs in enumerate(rankings, start=1):
+        title = view.say("ranking_title", number=str(number), total=str(len(rankings)))
+        blocks = _outputs_with_questions(view, "ranking", outputs, partial(_ranking_question, view, outputs))
+        pages.append(Page(kind="ranking", title=title, blocks=blocks))
+    return pages
 
 
 def _pair_side_by_side(
@@ -105,31 +126,48 @@ def _preference_questions(view: AssignmentView, directions: Directions, exposure
     )
 
 
-def _choice_blocks(view: AssignmentView, choice: OutputPair) -> Iterator[PageBlock]:
-    """Yield both outputs with what is asked about them; what is asked without the item text comes before it."""
-    bare, plain, _ = view.views("choices")
-    exhibits = (view.output(choice.output_x), view.output(choice.output_y))
-    for heading, criteria in ((None, bare), (view.item(choice.output_x.item_id), plain)):
+def _outputs_with_questions(
+    view: AssignmentView,
+    elicitation: Elicitation,
+    outputs: Sequence[ShownOutput],
+    question: Callable[[str], Question],
+) -> tuple[PageBlock, ...]:
+    """Return outputs of one item with a question for each criterion; those without the item text come before it."""
+    without_item, with_item, _ = view.views(elicitation)
+    exhibits = tuple(map(view.output, outputs))
+    blocks: list[PageBlock] = []
+    for heading, criteria in ((None, without_item), (view.item(outputs[0].item_id), with_item)):
         if criteria:
-            yield ExhibitsBlock(heading=heading, exhibits=exhibits)
-            yield from _choice_questions(view, choice, criteria)
+            blocks += [ExhibitsBlock(heading=heading, exhibits=exhibits), *map(question, criteria)]
+    return tuple(blocks)
 
 
-def _choice_questions(view: AssignmentView, choice: OutputPair, criteria: Sequence[str]) -> list[Question]:
+def _choice_question(view: AssignmentView, choice: OutputPair, criterion: str) -> Question:
     x, y = choice.output_x, choice.output_y
     ties = view.study.choices is not None and view.study.choices.ties
-    return [
-        Question(
-            text=view.ask("choice", criterion),
-            answer=scales.winner(view, x.label, y.label, ties=ties),
-            target=ChoiceTarget(
-                label_x=x.label,
-                label_y=y.label,
-                item_id=x.item_id,
-                sample_x=x.sample,
-                sample_y=y.sample,
-                criterion=criterion,
-            ),
-        )
-        for criterion in criteria
-    ]
+    return Question(
+        text=view.ask("choice", criterion),
+        answer=scales.winner(view, x.label, y.label, ties=ties),
+        target=ChoiceTarget(
+            label_x=x.label,
+            label_y=y.label,
+            item_id=x.item_id,
+            sample_x=x.sample,
+            sample_y=y.sample,
+            criterion=criterion,
+        ),
+    )
+
+
+def _ranking_question(view: AssignmentView, outputs: Sequence[ShownOutput], criterion: str) -> Question:
+    labels = tuple(output.label for output in outputs)
+    return Question(
+        text=view.ask("ranking", criterion),
+        answer=scales.order(view, labels),
+        target=RankingTarget(
+            labels=labels,
+            item_id=outputs[0].item_id,
+            samples=tuple(output.sample for output in outputs),
+            criterion=criterion,
+        ),
+    )

@@ -57,7 +57,7 @@ def estimate_effort(form: Form, *, words_per_minute: float | None = None) -> Eff
     """
     primary = form.language.lower().split("-")[0]
     speed = words_per_minute or WORDS_PER_MINUTE.get(primary, DEFAULT_WORDS_PER_MINUTE)
-    words, characters = _counted(form)
+    words, characters = _count_text(form)
     questions = sum(1 for _ in form.questions("people"))
     seconds = SECONDS_A_PAGE * len(form.pages) + SECONDS_A_QUESTION * questions + SECONDS_AN_IMAGE * _images(form)
     minutes = words / speed + characters / CJK_CHARACTERS_PER_MINUTE + seconds / 60
@@ -70,7 +70,7 @@ def minutes_of(study: Study, form: Form) -> float:
 
 
 def whole_minutes(study: Study, form: Form) -> int:
-    """Return how long a form takes in whole minutes, rounded up, as annotators are told."""
+    """Return how long a form takes in whole minutes, rounded up, as annotators are informed."""
     return ceil(minutes_of(study, form))
 
 
@@ -84,7 +84,7 @@ def count_words(text: str) -> int:
     return len(_WORD.findall(text)) + len(_CJK.findall(text))
 
 
-def _counted(form: Form) -> tuple[int, int]:
+def _count_text(form: Form) -> tuple[int, int]:
     """Return words and CJK characters; the answers of a question are read once for each wording."""
     words = characters = 0
     read: set[str] = set()

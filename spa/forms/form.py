@@ -152,7 +152,7 @@ Target = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberAnswer:
-    """A whole number from ``low`` to ``high``, given with a slider and a number box.
+    """A whole number from ``low`` to ``high``, entered with a slider and a number box.
 
     ``scale`` is what the number is divided by to become the parsed value: 100 for a
     preference probability, 1 for a rating from 0 to 100.
@@ -326,7 +326,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """Everything that one annotator is told, shown and asked."""
+    """Everything that one annotator reads, sees and answers."""
 
     assignment_id: str
     title: str

@@ -1,13 +1,13 @@
-"""What is added to the pages of a form: guidelines by criterion, and what a way of asking adds for a rater alone.
+"""What is added to the pages of a form: guidelines by criterion, and what the protocol of a rater adds for it alone.
 
-These are blocks of the form itself, for everybody who gets that form; a rater that gets a way's guidelines, a
+These are blocks of the form itself, for everybody who gets that form; a rater that gets its protocol's guidelines, a
 reference beside what is rated, or asks for explanations is marked a variant, because people did not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from spa.forms.assignment_view import AssignmentView
@@ -21,50 +21,33 @@ from spa.forms.form import (
     TextAnswer,
     TextBlock,
 )
-from spa.study.raters import Guidelines
+from spa.study.raters import RaterProtocol
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FormExtras:
-    """What is added; nothing by default.
-
-    ``explain`` asks for an explanation before or after each answer, ``guidelines`` (Markdown) stand at
-    the end of the instructions, or by criterion in place of the study's own, and ``reference`` is a system
-    whose output stands above outputs that are rated, chosen between or ranked.
-    """
-
-    explain: Literal["no", "before", "after"] = "no"
-    guidelines: Guidelines | None = None
-    reference: str | None = None
-
-
-NO_EXTRAS = FormExtras()
-
-
-def add_extras(view: AssignmentView, pages: list[Page], additions: FormExtras) -> list[Page]:
+def add_extras(view: AssignmentView, pages: list[Page], protocol: RaterProtocol | None) -> list[Page]:
     """Return the pages with what is added; pages for people only are left as they are."""
     guidelines = {one.id: one.guidelines for one in view.study.criteria if one.guidelines is not None}
-    if isinstance(additions.guidelines, tuple):
-        guidelines |= dict(additions.guidelines)
+    if protocol is not None and isinstance(protocol.guidelines, tuple):
+        guidelines |= dict(protocol.guidelines)
     if guidelines:
-        pages = [replace(page, blocks=tuple(_guided(page.blocks, guidelines))) for page in pages]
-    if additions == NO_EXTRAS:
+        pages = [replace(page, blocks=tuple(_with_guidelines(page.blocks, guidelines))) for page in pages]
+    if protocol is None or not (protocol.guidelines or protocol.reference or protocol.explain != "no"):
         return pages
-    return [_with(view, page, additions) if page.audience == "everybody" else page for page in pages]
+    return [_extended(view, page, protocol) if page.audience == "everybody" else page for page in pages]
 
 
-def _with(view: AssignmentView, page: Page, additions: FormExtras) -> Page:
+def _extended(view: AssignmentView, page: Page, protocol: RaterProtocol) -> Page:
     blocks: tuple[PageBlock, ...] = page.blocks
-    if isinstance(additions.guidelines, str) and page.kind == "instructions":
-        blocks = (*blocks, TextBlock(markdown=additions.guidelines))
-    if additions.reference is not None and page.kind in ("rating", "choice", "ranking"):
-        blocks = tuple(_referring(view, blocks, additions.reference))
-    if additions.explain != "no":
-        blocks = tuple(_explained(view, blocks, additions.explain))
+    if isinstance(protocol.guidelines, str) and page.kind == "instructions":
+        blocks = (*blocks, TextBlock(markdown=protocol.guidelines))
+    if protocol.reference is not None and page.kind in ("rating", "choice", "ranking"):
+        blocks = tuple(_with_reference(view, blocks, protocol.reference))
+    if protocol.explain != "no":
+        blocks = tuple(_with_explanations(view, blocks, protocol.explain))
     return replace(page, blocks=blocks)
 
 
-def _guided(blocks: tuple[PageBlock, ...], guidelines: Mapping[str, str]) -> Iterator[PageBlock]:
+def _with_guidelines(blocks: tuple[PageBlock, ...], guidelines: Mapping[str, str]) -> Iterator[PageBlock]:
     """Put the guidelines of each criterion above the page's first question about it."""
     left = dict(guidelines)
     for block in blocks:
@@ -73,7 +56,7 @@ def _guided(blocks: tuple[PageBlock, ...], guidelines: Mapping[str, str]) -> Ite
         yield block
 
 
-def _referring(view: AssignmentView, blocks: tuple[PageBlock, ...], system: str) -> Iterator[PageBlock]:
+def _with_reference(view: AssignmentView, blocks: tuple[PageBlock, ...], system: str) -> Iterator[PageBlock]:
     """Put the reference's output for an item above the first output for it on the page."""
     referred: set[str] = set()
     for block in blocks:
@@ -86,7 +69,7 @@ def _referring(view: AssignmentView, blocks: tuple[PageBlock, ...], system: str)
         yield block
 
 
-def _explained(
+def _with_explanations(
     view: AssignmentView, blocks: tuple[PageBlock, ...], place: Literal["before", "after"]
 ) -> Iterator[PageBlock]:
     """Ask for an explanation beside every question about outputs or systems that asks for none yet."""

@@ -34,18 +34,6 @@ class TextUnit:
     value: str | None = None  # of an option: what is sent
 
 
-def form_text(form: Form, audience: Audience) -> Iterator[str]:
-    """Yield every text that a form says to people ("people": all pages) or to everybody, in order.
-
-    Exhibits that a page repeats are said again, captions and all. Not said, because it is not of the form: the
-    form's own title (the instructions page carries it), buttons, progress, the sign behind a number box.
-    """
-    for page in pages_for(form, audience):
-        for part in page_text(page):
-            if part.text:
-                yield part.text
-
-
 def pages_for(form: Form, audience: Audience) -> tuple[Page, ...]:
     """Return the pages for people (all) or for everybody (what an LLM gets too)."""
     return tuple(page for page in form.pages if audience == "people" or page.audience == "everybody")

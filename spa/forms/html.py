@@ -1,4 +1,4 @@
-"""The web page of a form: the blocks of a page in their order, inside the page's own furniture.
+"""The web page of a form: the blocks of a page in their order, with the page's own controls.
 
 What is said and asked comes from the :class:`~spa.forms.form.Form` alone. Everything else that
 stands on a page (buttons, progress, the list of gaps, tabs) carries the attribute ``data-chrome``,
@@ -86,16 +86,15 @@ class PageState:
     step: ReadingStep | None = None  # what is shown of a page to browsers without script; None: all of it
     resume_address: str | None = None  # where to go on with another device; "": where the platform says; None: unsaid
     preview: bool = False  # nothing is stored, and the page says so
-    saved: bool = False  # answers given here before are shown again
     minutes: int | None = None  # how long the form takes, said on its first page
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Posting:
-    """How a whole form on one page is handed in: a form post whose address a script of the caller's fills in.
+    """How a whole form on one page is handed in: a form post to an address that a script of the caller's fills in.
 
-    The page's own script allows nothing else to run. The button is dead until the caller's script frees it,
-    so that nothing is sent from a mere preview.
+    No other script but the page's own is allowed. The button is disabled until the caller's script enables it, so that
+    nothing is sent from a preview.
     """
 
     script: str
@@ -212,12 +211,12 @@ def render_whole(
 
 
 def render_notice(name: Literal["start", "done", "notice"], texts: Texts, **values: object) -> str:
-    """Render a page that is no part of a form: the start, the thank-you, a polite refusal."""
+    """Render a page outside of a form: the start, the thank-you, a polite refusal."""
     return _document(f"{name}.html", texts, addresses=Addresses(), **values)
 
 
 def sections(page: Page) -> list[TextBlock | Question | PageRegion]:
-    """Gather exhibits with the questions that follow them; the order of the blocks stays."""
+    """Group exhibits with the questions that follow them; the order of the blocks stays."""
     found: list[TextBlock | Question | PageRegion] = []
     left = page.blocks
     above: set[str] = set()

@@ -35,7 +35,7 @@ def screening_pages(view: AssignmentView) -> list[Page]:
     questions = tuple(
         Question(
             text=one.question,
-            answer=scales.of_texts(one.options),
+            answer=scales.text_options(one.options),
             target=ScreeningTarget(screening_id=one.id, eligible=one.eligible),
         )
         for one in view.study.screening
@@ -59,7 +59,7 @@ def attention_pages(view: AssignmentView) -> list[Page]:
     questions = [
         Question(
             text=check.question,
-            answer=scales.of_texts(check.options),
+            answer=scales.text_options(check.options),
             target=CheckTarget(check_id=check.id, kind="attention", expected=check.expected),
         )
         for check in view.study.attention_checks

@@ -1,4 +1,4 @@
-"""The form as a prompt: what everybody is told and asked, in a declared wrapper."""
+"""The form as a prompt: the texts and questions for everybody, in a declared wrapper."""
 
 from __future__ import annotations
 
@@ -28,34 +28,20 @@ from spa.forms.form import (
 )
 from spa.forms.form_text import answer_text, exhibits_of, pages_for, visible_text
 from spa.forms.prompt_turns import PromptTurn
-from spa.forms.span_pages import spans_value
 from spa.forms.texts import Texts
 
-Wrapper = Literal[
-    "persona",
-    "page marker",
-    "exhibit marker",
-    "fence",
-    "shown above",
-    "question marker",
-    "answer marker",
-    "answer format",
-    "asked again",
-    "line",
+Wrapper = Literal[  # all that a prompt says beyond the form; nothing else may be added to a prompt
+    "persona",  # a system message that says whom the rater is to speak for; only where the study gives one
+    "page marker",  # [p3] before a page's title
+    "exhibit marker",  # [e3] before an exhibit's caption
+    "fence",  # a line of backquotes before and after an exhibit's text, longer than any run of them inside
+    "shown above",  # an arrow after the caption of an exhibit that the conversation has sent already
+    "question marker",  # [q3] before a question
+    "answer marker",  # a dash before an end of a scale; a dash and the value, such as "x", before an option
+    "answer format",  # how to answer: one JSON object with these keys and values, in the language of the study
+    "asked again",  # after a reply that cannot be used: what arrived, the questions still open and what they take
+    "line",  # line ends and empty lines between all of these
 ]
-# Everything that a prompt says beyond the form. Nothing else may be added to a prompt.
-WRAPPERS: dict[Wrapper, str] = {
-    "persona": "a system message that says whom the rater is to speak for; only where the study gives one",
-    "page marker": "[p3] before a page's title",
-    "exhibit marker": "[e3] before an exhibit's caption",
-    "fence": "a line of backquotes before and after an exhibit's text, longer than any run of them inside",
-    "shown above": "an arrow after the caption of an exhibit that the conversation has sent already",
-    "question marker": "[q3] before a question",
-    "answer marker": 'a dash before an end of a scale; a dash and the value, such as "x", before an option',
-    "answer format": "how to answer: one JSON object with these keys and values, in the language of the study",
-    "asked again": "after a reply that cannot be used: what arrived, the questions still open and what they take",
-    "line": "line ends and empty lines between all of these",
-}
 _SHOWN_AGAIN = 60  # characters of what arrived
 _IMAGE_TYPES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"RIFF": "image/webp"}
 
@@ -134,21 +120,20 @@ def render_prompt(form: Form) -> Prompt:
 
     An exhibit is sent once; where a page repeats it, its marker, caption and an arrow stand.
     """
-    questions = tuple(question.question_id for question in form.questions("everybody"))
-    return Prompt(fragments=_rendered(pages_for(form, "everybody"), ()), question_ids=questions)
+    return _render(pages_for(form, "everybody"))
 
 
-def render_ask(ask: PromptTurn) -> Prompt:
-    """Render what is asked at once; exhibits that the conversation has shown already are not sent again."""
-    questions = tuple(question.question_id for question in ask.questions)
-    return Prompt(fragments=_rendered(ask.pages, ask.sent), question_ids=questions)
+def render_turn(turn: PromptTurn) -> Prompt:
+    """Render one turn; exhibits that the conversation has shown already are not sent again."""
+    return _render(turn.pages, turn.sent)
 
 
-def _rendered(pages: Iterable[Page], sent: Iterable[str]) -> tuple[Fragment, ...]:
+def _render(pages: Sequence[Page], sent: Iterable[str] = ()) -> Prompt:
     rendering = _Rendering(sent)
     for page in pages:
         rendering.page(page)
-    return tuple(rendering.fragments)
+    questions = tuple(question.question_id for page in pages for question in page.questions)
+    return Prompt(fragments=tuple(rendering.fragments), question_ids=questions)
 
 
 def answer_format(questions: Sequence[Question], texts: Texts) -> str:
@@ -193,7 +178,7 @@ def _values(answer: Answer, texts: Texts, names: str, separator: str) -> str:
     if isinstance(answer, TextAnswer):
         return texts.say("form.prompt_text", questions=names)
     if isinstance(answer, SpansAnswer):
-        return spans_value(answer, texts, names, separator)
+        return _spans_value(answer, texts, names, separator)
     options = answer.options if isinstance(answer, OptionsAnswer | OrderAnswer) else ()
     values = separator.join(json.dumps(option.value, ensure_ascii=False) for option in options)
     if isinstance(answer, OrderAnswer):
@@ -201,14 +186,24 @@ def _values(answer: Answer, texts: Texts, names: str, separator: str) -> str:
     return texts.say("form.prompt_one_of", questions=names, values=values or '"yes"')
 
 
+def _spans_value(answer: SpansAnswer, texts: Texts, names: str, separator: str) -> str:
+    """Return how an LLM marks errors in JSON."""
+    severities, categories = (
+        separator.join(json.dumps(name, ensure_ascii=False) for name in listed)
+        for listed in ([one.value for one in answer.severities], answer.categories)
+    )
+    value = texts.say("form.prompt_spans", questions=names, severities=severities)
+    return f"{value} {texts.say('form.prompt_span_categories', categories=categories)}" if categories else value
+
+
 _LINE = TextPart(text="\n", wrapper="line")
 
 
-def _together(*parts: TextPart) -> Fragment:
+def _fragment(*parts: TextPart) -> Fragment:
     return Fragment(parts=parts, text="".join([part.text for part in parts]))
 
 
-_EMPTY_LINE = _together(_LINE)
+_EMPTY_LINE = _fragment(_LINE)
 
 
 class _Rendering:
@@ -255,28 +250,28 @@ class _Rendering:
         return found
 
 
-# Forms of one study say the same under the same ids, so that what they say is kept.
+# Forms of one study say the same under the same ids, so that their fragments are cached.
 
 
 @lru_cache(maxsize=4096)
 def _heading(page_id: str, title: str) -> Fragment:
-    return _together(TextPart(text=f"[{page_id}] ", wrapper="page marker"), TextPart(text=title), _LINE, _LINE)
+    return _fragment(TextPart(text=f"[{page_id}] ", wrapper="page marker"), TextPart(text=title), _LINE, _LINE)
 
 
 @lru_cache(maxsize=1024)
 def _paragraph(markdown: str) -> Fragment:
-    return _together(TextPart(text=markdown), _LINE, _LINE)
+    return _fragment(TextPart(text=markdown), _LINE, _LINE)
 
 
 @lru_cache(maxsize=4096)
 def _question(question_id: str, text: str) -> Fragment:
     marker = TextPart(text=f"[{question_id}] ", wrapper="question marker")
-    return _together(_LINE, marker, TextPart(text=text), _LINE)
+    return _fragment(_LINE, marker, TextPart(text=text), _LINE)
 
 
 @lru_cache(maxsize=4096)
 def _caption(exhibit_id: str, caption: str) -> Fragment:
-    return _together(TextPart(text=f"[{exhibit_id}] ", wrapper="exhibit marker"), TextPart(text=caption), _LINE)
+    return _fragment(TextPart(text=f"[{exhibit_id}] ", wrapper="exhibit marker"), TextPart(text=caption), _LINE)
 
 
 @lru_cache(maxsize=4096)
@@ -297,7 +292,7 @@ def _material(exhibit: Exhibit) -> Fragment:
 def _fenced(text: str) -> Fragment:
     """Render a text between fences longer than any that stands in it."""
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
-    return _together(
+    return _fragment(
         TextPart(text=f"{fence}\n", wrapper="fence"),
         TextPart(text=text),
         TextPart(text=f"\n{fence}\n", wrapper="fence"),
@@ -305,7 +300,7 @@ def _fenced(text: str) -> Fragment:
     )
 
 
-@lru_cache(maxsize=1024)  # the questions of a study are answered in few ways
+@lru_cache(maxsize=1024)  # the questions of a study have few kinds of answers
 def _offers(answer: Answer) -> Fragment:
     coded = isinstance(answer, OptionsAnswer | OrderAnswer) and any(
         option.value != option.text for option in answer.options
@@ -314,7 +309,7 @@ def _offers(answer: Answer) -> Fragment:
     for line in answer_text(answer):
         value = f"{json.dumps(line.value, ensure_ascii=False)}: " if coded else ""
         parts += (TextPart(text=f"- {value}", wrapper="answer marker"), TextPart(text=line.text), _LINE)
-    return _together(*parts)
+    return _fragment(*parts)
 
 
 def _data_url(path: Path) -> str:

@@ -1,7 +1,7 @@
-"""What of a form is put to an LLM at once: all of it, a page, or one question.
+"""The turns in which a form is put to an LLM: all of it at once, a page, or one question at a time.
 
-However a form is cut, the texts are the form's own, in its order: an ask is a part of what the
-page says, never more.
+However a form is cut, the texts are the form's own, in its order: a turn is a part of what the
+pages say, never more.
 """
 
 from __future__ import annotations
@@ -31,11 +31,10 @@ WHOLE = "form"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptTurn:
-    """One thing put to an LLM: the pages (or parts of them) that it reads, and the questions that it answers.
+    """What is put to an LLM at once: the pages (or parts of them) that it reads, and the questions that it answers.
 
-    ``turn_id`` is "form", the id of a page or the id of a question. ``alone`` says that the ask
-    opens a conversation of its own; else it goes on with that of the ask before. ``sent`` holds the
-    exhibits that the conversation has shown already.
+    ``turn_id`` is "form", the id of a page or the id of a question. ``alone`` says that the turn opens a conversation;
+    else it continues that of the turn before. ``sent`` holds the exhibits that the conversation has shown already.
     """
 
     turn_id: str
@@ -46,21 +45,11 @@ class PromptTurn:
 
 
 def turns_of(form: Form, conversation: Conversation) -> tuple[PromptTurn, ...]:
-    """Cut a form into what is asked at once.
+    """Cut the pages of a form that are for everybody into turns, in the order of the form; each question is in one.
 
-    Parameters
-    ----------
-    form : Form
-        Only its pages for everybody are asked.
-    conversation : {"form", "page", "question"}
-        "form": one ask. "page": one conversation with an ask for each page that asks something; pages
-        that only show come with the next. "question": a conversation for each question, with the
-        instructions, everything read before, what its page shows for it, and the question last.
-
-    Returns
-    -------
-    tuple of PromptTurn
-        Every question stands in exactly one ask; asks stand in the order of the form.
+    "form": one turn. "page": one conversation with a turn for each page that asks something; pages that only show come
+    with the next. "question": a conversation for each question, with the instructions, everything read before, what
+    its page shows for it, and the question last.
     """
     pages = pages_for(form, "everybody")
     match conversation:
@@ -123,7 +112,7 @@ def _shows_all(block: ExhibitsBlock, earlier: ExhibitsBlock) -> bool:
 
 
 def _concerns(block: PageBlock, question: Question) -> bool:
-    """Tell whether a question needs a block: outputs of others are left out, what orients is kept."""
+    """Return whether a question needs a block: outputs of others are left out, what orients is kept."""
     if isinstance(block, TextBlock):
         return block.criterion in (None, question.criterion)
     if not isinstance(block, ExhibitsBlock):

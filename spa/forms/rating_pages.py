@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import groupby
 
 from spa.errors import StudyError
@@ -10,6 +10,7 @@ from spa.forms import scales
 from spa.forms.assignment_view import AssignmentView, seeded_position
 from spa.forms.form import (
     Answer,
+    AnswerOption,
     CheckTarget,
     Exhibit,
     ExhibitsBlock,
@@ -18,13 +19,15 @@ from spa.forms.form import (
     PageBlock,
     Question,
     RatingTarget,
+    SpansAnswer,
+    SpanTarget,
     TextAnswer,
     TextBlock,
 )
-from spa.forms.span_pages import span_questions
 from spa.study.assignment import RATED_BY, RatedBy, ShownOutput
 from spa.study.study import OVERALL, Continuous, Likert, RatingSection
 
+MQM_WEIGHTS = tuple(5.0**place for place in range(9))  # minor 1, major 5 (Freitag et al. 2021, table 4)
 Asked = tuple[RatedBy, str]  # a section's way of rating, and a criterion
 
 
@@ -46,7 +49,7 @@ def rating_pages(view: AssignmentView) -> list[Page]:
         if section.pages == "one" and made:
             made = [_page(tuple(block for page in made for block in page.blocks))]
         if "likert" in together:
-            _put_identical_pairs(view, made)
+            _insert_identical_pairs(view, made)
         pages += made
     titles = (view.say("rating_title", number=str(n + 1), total=str(len(pages))) for n in range(len(pages)))
     return [replace(page, title=title) for page, title in zip(pages, titles, strict=True)]
@@ -118,7 +121,7 @@ def _rating_questions(
     named = None if view.study.single_outputs else output.label
     if elicitation == "spans":
         scored = _overall_question(view, named) if criterion == OVERALL else _criterion_question(view, named, criterion)
-        return span_questions(view, output, criterion, scored)
+        return _span_questions(view, output, criterion, scored)
     text, answer, reason = view.text_cache.cached(
         ("rating", elicitation, named, criterion), lambda: _wording(view, elicitation, named, criterion)
     )
@@ -130,6 +133,31 @@ def _rating_questions(
         return [rating]
     explanation = ExplanationTarget(of=target)
     return [rating, Question(text=reason, answer=TextAnswer(required=False), target=explanation)]
+
+
+def _span_questions(view: AssignmentView, output: ShownOutput, criterion: str, scored: str) -> list[Question]:
+    """Return the question that has errors of an output marked, and the rating from 0 to 100 that follows.
+
+    The text is marked as it is shown; ``criterion`` says which errors ("overall": all), ``scored`` what the rating
+    asks.
+    """
+    section = view.study.spans
+    if section is None:
+        raise ValueError("errors are marked where a study has [spans]")
+    errors = SpanTarget(label=output.label, item_id=output.item_id, sample=output.sample, criterion=criterion)
+    weights = zip(section.severities, section.weights or MQM_WEIGHTS, strict=False)
+    answer = SpansAnswer(
+        text=view.output(output).text,
+        severities=tuple(AnswerOption(value=each, text=each, score=weight) for each, weight in weights),
+        categories=section.categories,
+        no_errors=view.say("spans_none"),
+    )
+    questions = [Question(text=view.ask("spans", criterion), answer=answer, target=errors)]
+    if section.score:
+        scale = scales.zero_to_hundred(view, "spans", section.low, section.high)
+        target = RatingTarget(**asdict(errors), elicitation="continuous")
+        questions.append(Question(text=scored, answer=scale, target=target))
+    return questions
 
 
 def _wording(
@@ -181,7 +209,7 @@ def _references(view: AssignmentView, item_id: str, heading: Exhibit | None) -> 
     return [ExhibitsBlock(heading=heading, exhibits=exhibits)] if exhibits else []
 
 
-def _put_identical_pairs(view: AssignmentView, pages: list[Page]) -> None:
+def _insert_identical_pairs(view: AssignmentView, pages: list[Page]) -> None:
     """Put pages on which an output equals its source among the others, looking like them (Chiang & Lee 2023, 4.3)."""
     study = view.study
     if study.likert is None or study.likert.identical_pairs == 0:

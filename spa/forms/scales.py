@@ -1,9 +1,9 @@
-"""How each kind of question is answered: percent, 1 to k, 0 to 100, options, one of two outputs."""
+"""How each kind of question is answered: percent, 1 to k, 0 to 100, options, one of two outputs, an order."""
 
 from __future__ import annotations
 
 from spa.forms.assignment_view import AssignmentView
-from spa.forms.form import AnswerOption, NumberAnswer, OptionsAnswer
+from spa.forms.form import AnswerOption, NumberAnswer, OptionsAnswer, OrderAnswer
 from spa.study.study import Criterion, Likert
 
 
@@ -72,7 +72,15 @@ def _winner(view: AssignmentView, label_x: str, label_y: str, *, ties: bool) -> 
     return OptionsAnswer(options=tuple(options))
 
 
-def of_texts(texts: tuple[str, ...]) -> OptionsAnswer:
+def order(view: AssignmentView, labels: tuple[str, ...]) -> OrderAnswer:
+    """Return the answer that puts labels in order."""
+    return view.text_cache.cached(
+        ("order", labels),
+        lambda: OrderAnswer(options=tuple(AnswerOption(value=label, text=view.system(label)) for label in labels)),
+    )
+
+
+def text_options(texts: tuple[str, ...]) -> OptionsAnswer:
     """Return the answers of a screening question or an attention check."""
     return OptionsAnswer(options=tuple(AnswerOption(value=text, text=text) for text in texts))
 

@@ -14,6 +14,7 @@ from typing import Any
 from spa.forms.form import Question, SpansAnswer
 
 NO_ERRORS = "no errors"
+PLAIN_QUOTES = str.maketrans("\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb", "'''" + '"' * 5)
 
 
 class UnusableSpans(Exception):
@@ -52,8 +53,8 @@ def spans_from_json(value: str) -> MarkedText:
     return MarkedText(characters=record["characters"], spans=tuple(MarkedSpan(**span) for span in record["spans"]))
 
 
-def has_unplaced(value: str | None) -> bool:
-    """Tell whether an answer holds a quote that is not in the text, and so may hold anything."""
+def has_unplaced_quote(value: str | None) -> bool:
+    """Return whether an answer holds a quote that is not in the text, and so may hold anything."""
     return value is not None and any(span.start is None for span in spans_from_json(value).spans)
 
 
@@ -77,18 +78,9 @@ def sent_spans(question: Question, payload: Mapping[str, object]) -> object:
 def read_spans(answer: SpansAnswer, raw: object) -> str:
     """Return what was marked as JSON (see :func:`spans_to_json`).
 
-    Parameters
-    ----------
-    answer : SpansAnswer
-        The text and what is offered.
-    raw : object
-        A list, or its JSON, of objects with ``severity`` and either ``start`` and ``end`` or ``quote``, with
-        ``occurrence`` (from 1) where the quote stands more than once. An empty list says "no errors".
-
-    Raises
-    ------
-    UnusableSpans
-        It is no such list. Quotes that are not found make no answer unusable.
+    ``raw`` is a list, or its JSON, of objects with ``severity`` and either ``start`` and ``end`` or ``quote``, with
+    ``occurrence`` (from 1) where the quote stands more than once. An empty list says "no errors". Raise UnusableSpans
+    if it is no such list; quotes that are not found make no answer unusable.
     """
     if isinstance(raw, str):
         try:
@@ -127,7 +119,7 @@ def _read(answer: SpansAnswer, number: int, record: object) -> MarkedSpan:
 
 
 def _find(text: str, quote: object, occurrence: object) -> tuple[int | None, int | None, str, str | None]:
-    """Return where a quote stands, itself, and why it cannot be told."""
+    """Return where a quote stands, itself, and why that is not known."""
     if not isinstance(quote, str) or not quote:
         return None, None, quote if isinstance(quote, str) else _short(quote), "empty quote"
     starts = []
@@ -136,7 +128,8 @@ def _find(text: str, quote: object, occurrence: object) -> tuple[int | None, int
         starts.append(start)
         start = text.find(quote, start + 1)
     if not starts:
-        return None, None, quote, "not in the text"
+        nearly = _plain(quote) in _plain(text)
+        return None, None, quote, "not in the text" + (", but with another case or quotation marks" if nearly else "")
     which = 1 if len(starts) == 1 and occurrence is None else _whole(occurrence)
     if which is None or not 1 <= which <= len(starts):
         said = "" if occurrence is None else f", got occurrence {_short(occurrence)}"
@@ -144,6 +137,10 @@ def _find(text: str, quote: object, occurrence: object) -> tuple[int | None, int
         return None, None, quote, f"stands {times} in the text{said}"
     start = starts[which - 1]
     return start, start + len(quote), quote, None
+
+
+def _plain(text: str) -> str:
+    return text.translate(PLAIN_QUOTES).casefold()
 
 
 def _whole(value: object) -> int | None:

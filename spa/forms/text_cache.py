@@ -18,17 +18,9 @@ T = TypeVar("T")
 class TextCache:
     """The texts of one study, and what is made of its labels, pairs and criteria alone.
 
-    Attributes
-    ----------
-    say : callable
-        Takes the name of a text of the table [form] and what its placeholders become; where outputs
-        are images, their wording comes first.
-    system : callable
-        Takes a label and returns what its system is called on the form.
-    clean : callable
-        Takes a text by the study's author; see :func:`spa.study.output_files.cleaned`.
-    segments : callable
-        Takes the text of an output or item and returns it as an exhibit holds it.
+    ``say`` fills in a text of the table [form] by its name; where outputs are images, their wording comes first.
+    ``system`` returns what the system of a label is called on the form, ``clean`` a text by the study's author as
+    pages can show it, and ``segments`` the text of an output or item as an exhibit holds it.
     """
 
     def __init__(self, study: Study, texts: Texts) -> None:

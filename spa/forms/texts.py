@@ -46,7 +46,7 @@ class Texts:
     entries: Mapping[str, str]
 
     def has(self, *keys: str) -> bool:
-        """Say whether there are all of these texts."""
+        """Return whether there are all of these texts."""
         return self.entries.keys() >= set(keys)
 
     def say(self, key: str, **values: str) -> str:

@@ -65,10 +65,7 @@ class Wide(TomlTable):
 def read_mapping(path: Path, kind: type[Mapped]) -> Mapped:
     """Read ``import.toml``.
 
-    Raises
-    ------
-    StudyError
-        With every mistake, one line each.
+    Raise StudyError with every mistake, one line each.
     """
     raw = read_toml(path)
     try:

@@ -49,24 +49,9 @@ class _Scores:
 def read_potato(folder: Path, mapping: Potato, scores: Mapping[str, float] | None = None) -> ImportedTables:
     """Read all people's answers below a folder, and those of the LLMs that the mapping names.
 
-    Parameters
-    ----------
-    folder : Path
-        The parts of a task lie in it, at any depth.
-    mapping : Potato
-        Systems, criteria, and what is no item.
-    scores : mapping of str to float, optional
-        What labels count that are no numbers.
-
-    Returns
-    -------
-    ImportedTables
-        Ratings: one row an answer; a question that was left empty is missing with its reason.
-
-    Raises
-    ------
-    ResponseError
-        If a file is not what POTATO writes, a question is none of the criteria's, or a label has no score.
+    The parts of a task lie in the folder at any depth. ``scores`` says what labels count that are no numbers. The
+    ratings have one row an answer; a question that was left empty is missing with its reason. Raise ResponseError if a
+    file is not what POTATO writes, a question is none of the criteria's, or a label has no score.
     """
     paths = sorted(folder.rglob(ANSWERS))
     if not paths:
@@ -75,9 +60,9 @@ def read_potato(folder: Path, mapping: Potato, scores: Mapping[str, float] | Non
     skipped: Counter[str] = Counter()
     labels = _Scores(scores or {})
     for path in paths:
-        rows += _person(path, folder, mapping, labels, skipped)
+        rows += _person_rows(path, folder, mapping, labels, skipped)
     for llm in mapping.llms:
-        rows += _llm(folder / llm.file, llm, mapping, labels)
+        rows += _llm_rows(folder / llm.file, llm, mapping, labels)
     if labels.absent:
         absent = [shortened(repr(label), 40) for label in labels.absent]
         more = f" and {len(absent) - SHOWN} more" if len(absent) > SHOWN else ""
@@ -88,7 +73,7 @@ def read_potato(folder: Path, mapping: Potato, scores: Mapping[str, float] | Non
     return ImportedTables(rows={"ratings": rows}, skipped=dict(skipped))
 
 
-def _person(path: Path, folder: Path, mapping: Potato, scores: _Scores, skipped: Counter[str]) -> Iterator[Row]:
+def _person_rows(path: Path, folder: Path, mapping: Potato, scores: _Scores, skipped: Counter[str]) -> Iterator[Row]:
     places = _places(path.with_name(ORDER), mapping)
     part = str(path.parent.parent.parent.relative_to(folder))
     for number, instance in read_json_lines(path):
@@ -178,7 +163,7 @@ def _places(path: Path, mapping: Potato) -> dict[str, int]:
     return {name: place for place, name in enumerate(items, start=1)}
 
 
-def _llm(path: Path, llm: LlmFile, mapping: Potato, scores: _Scores) -> Iterator[Row]:
+def _llm_rows(path: Path, llm: LlmFile, mapping: Potato, scores: _Scores) -> Iterator[Row]:
     for number, instance in read_json_lines(path):
         place = f"{path}, line {number}"
         name = _id(instance, place)

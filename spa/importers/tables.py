@@ -34,7 +34,7 @@ COLUMNS: dict[str, dict[str, Any]] = {
         **{"preference": pl.Float64, "criterion": pl.String, "exposure": pl.Int64},
         **_REASON,
     },
-    "orders": {**_WHO, **_texts("item_id", "system", "criterion"), "rank": pl.Int64, **_REASON},
+    "orders": {**_WHO, **_texts("item_id", "system", "criterion"), "rank": pl.Int64, "repeat": pl.Int64, **_REASON},
     "choices": {**_WHO, **_texts("item_id", "system_x", "system_y", "criterion", "winner"), **_REASON},
 }
 Row = dict[str, Any]
@@ -43,7 +43,7 @@ NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASC
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedTables:
-    """Rows by table, and what was left aside, by the reason."""
+    """Rows by table, and what was skipped, by the reason."""
 
     rows: dict[str, list[Row]]
     skipped: dict[str, int]
@@ -81,7 +81,7 @@ def pseudonyms(names: Sequence[str]) -> dict[str, str]:
     return {name: f"annotator-{number}" for number, name in enumerate(dict.fromkeys(names), start=1)}
 
 
-def renamed(imported: ImportedTables) -> ImportedTables:
+def with_pseudonyms(imported: ImportedTables) -> ImportedTables:
     """Return the same with the people's names replaced; LLMs keep theirs."""
     people = [
         row["annotator_id"] for rows in imported.rows.values() for row in rows if row["annotator_kind"] == "human"
@@ -99,10 +99,7 @@ def renamed(imported: ImportedTables) -> ImportedTables:
 def write_imported(imported: ImportedTables, folder: Path, *, format: TableFormat) -> dict[Path, int]:
     """Write each table that has rows, whole or not at all, and return how many rows each file holds.
 
-    Raises
-    ------
-    ResponseError
-        If there is no answer at all.
+    Raise ResponseError if there is no answer at all.
     """
     written = {}
     for name in COLUMNS:

@@ -17,22 +17,17 @@ WINNERS = ("x", "y", "tie")
 
 
 def read_wide(path: Path, mapping: Wide) -> ImportedTables:
-    """Read a CSV by a mapping of its columns.
+    """Read a CSV by a mapping of its columns, one row an answer.
 
-    Returns
-    -------
-    ImportedTables
-        One row an answer; an empty cell is missing, and a row that ``keep`` leaves aside is counted.
-
-    Raises
-    ------
-    ResponseError
-        If a column is not there, or a cell holds something else than its question allows: row, column, what came.
+    An empty cell is missing, a row that ``keep`` leaves out is counted, and further rankings of an item by one
+    annotator, perhaps of other systems, are numbered. Raise ResponseError, with row, column and what was found, if a
+    column is not there, or a cell holds something else than its question allows.
     """
     frame = read_csv(path)
     _columns_there(path, frame, mapping)
     rows: dict[str, list[Row]] = {table: [] for table in TABLE_OF.values()}
     skipped: Counter[str] = Counter()
+    ranked: Counter[tuple[str | None, ...]] = Counter()  # rankings by annotator, item and assignment
     for number, row in enumerate(frame.iter_rows(named=True), start=2):
         if not any(row.values()):  # a blank line
             continue
@@ -40,9 +35,12 @@ def read_wide(path: Path, mapping: Wide) -> ImportedTables:
         if aside is not None:
             skipped[f"{aside} {row[aside] or 'empty'}"] += 1
             continue
+        who = tuple(row[column] if column else None for column in (mapping.annotator, mapping.item, mapping.assignment))
+        ranked[who] += 1
+        again = ranked[who] if ranked[who] > 1 else None
         for question in mapping.questions:
             rows[TABLE_OF[question.kind]].append(
-                _answer(question, mapping, row, f"{path}, row {number}, {question.column}")
+                _answer(question, mapping, row, again, f"{path}, row {number}, {question.column}")
             )
     return ImportedTables(rows=rows, skipped=dict(skipped))
 
@@ -59,7 +57,7 @@ def _columns_there(path: Path, frame: pl.DataFrame, mapping: Wide) -> None:
         )
 
 
-def _answer(question: QuestionColumn, mapping: Wide, row: dict[str, str | None], place: str) -> Row:
+def _answer(question: QuestionColumn, mapping: Wide, row: dict[str, str | None], again: int | None, place: str) -> Row:
     annotator = row[mapping.annotator]
     if not annotator:
         raise ResponseError(f"{place}: expected who answered in column {mapping.annotator!r}, got nothing")
@@ -101,7 +99,8 @@ def _answer(question: QuestionColumn, mapping: Wide, row: dict[str, str | None],
         rank = None if given is None else _number(given, place)
         if rank is not None and (rank < 1 or rank != int(rank)):
             raise ResponseError(f"{place}: expected a rank from 1, the best, got {_quoted(raw)}")
-        return {**shared, "system": system, "rank": None if rank is None else int(rank), "missing_reason": reason}
+        rank = None if rank is None else int(rank)
+        return {**shared, "system": system, "rank": rank, "repeat": again, "missing_reason": reason}
     return {
         **shared,
         "system": system,

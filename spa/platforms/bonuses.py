@@ -1,7 +1,4 @@
-"""Bonuses on any platform: who gets how much and why, held to a cap, and paid once each.
-
-``BonusPayer.pay`` pays; a platform says in ``payment_call`` by which call.
-"""
+"""Bonuses on any platform: reading them from files and reviewers' decisions, and paying each once."""
 
 from __future__ import annotations
 
@@ -34,14 +31,14 @@ class Bonus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BonusPayment:
-    """A call of the journal that pays bonuses: their amounts in major units, by their names there."""
+    """A journal entry that pays bonuses, and their amounts in major units by name."""
 
     entry: JournalEntry
     amounts: Mapping[str, Decimal]
 
 
 class BonusPayer(ABC):
-    """Pays bonuses on one platform, each once; a platform says how they are named, grouped and paid."""
+    """Pays bonuses on one platform, each once; a subclass defines how they are named, grouped and paid."""
 
     def __init__(self, calls: IdempotentCalls) -> None:
         self.calls = calls
@@ -52,11 +49,11 @@ class BonusPayer(ABC):
 
     @abstractmethod
     def payments(self) -> Iterator[BonusPayment]:
-        """Yield the payments in the journal, whatever came of them, in the order in which they began."""
+        """Yield all payments in the journal, the oldest first."""
 
     @abstractmethod
     def groups(self, bonuses: Iterable[Bonus]) -> Iterator[Sequence[Bonus]]:
-        """Yield the bonuses of each payment that is to be made."""
+        """Yield the bonuses that are paid together."""
 
     @abstractmethod
     def payment_call(self, group: Sequence[Bonus]) -> PlatformCall:
@@ -68,7 +65,7 @@ class BonusPayer(ABC):
         return {name: amount for amounts in done for name, amount in amounts.items()}
 
     def in_doubt(self) -> tuple[BonusPayment, ...]:
-        """Return the payments of which nobody knows whether they took effect."""
+        """Return the payments for which it is unknown whether they took effect."""
         return tuple(payment for payment in self.payments() if payment.entry.outcome == STARTED)
 
     def unpaid(self, bonuses: Iterable[Bonus]) -> tuple[Bonus, ...]:
@@ -82,7 +79,7 @@ class BonusPayer(ABC):
         Raises
         ------
         PlatformError
-            If the platform refuses, or it stays unknown whether a payment took effect.
+            If the platform refuses, or it remains unknown whether a payment took effect.
         """
         for group in self.groups(bonuses):
             self.calls.execute_call(self.payment_call(group))
@@ -90,7 +87,7 @@ class BonusPayer(ABC):
 
 
 def decision_name(decision: Decision) -> str:
-    """Return the name under which a reviewer's decision is executed once.
+    """Return the name of a reviewer's decision, under which it is executed once.
 
     >>> decision_name(Decision(submission_id="s1", action="approve", reviewer="Ana", decided_at=0, number=7))
     'decision 7'
@@ -131,10 +128,7 @@ class BonusRow:
 def read_bonus_rows(path: Path, *, recipient: str) -> list[BonusRow]:
     """Read a CSV file with the columns ``recipient`` names, amount and reason, and purpose where it varies.
 
-    Raises
-    ------
-    StudyError
-        One line for each mistake.
+    Raise StudyError with one line for each mistake.
     """
     columns = (recipient, "amount", "reason")
     try:

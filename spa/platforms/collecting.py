@@ -1,4 +1,4 @@
-"""What a platform lists against the visits of the store: one vocabulary for every way in which they differ."""
+"""Comparing a platform's submissions with the visits in the store: one term for each kind of difference."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from spa.responses.leases import Lease
 from spa.responses.outcomes import COMPLETED, FAILED_CHECKS, WITHDRAWN
 from spa.responses.visits import PersonVisit
 
-Standing = Literal[
+SubmissionState = Literal[
     "at_work", "processing", "submitted", "paid", "rejected", "returned", "timed_out", "screened_out", "unknown"
 ]
 Kind = Literal[
@@ -34,7 +34,7 @@ Kind = Literal[
     "twice",
     "unknown_status",
 ]
-ANSWERED: Mapping[Standing, Kind] = {  # complete answers are here, and nothing was handed in or it does not count
+ANSWERED: Mapping[SubmissionState, Kind] = {  # complete answers in the store, and no submission that counts
     "at_work": "data_without_completion",
     "timed_out": "timed_out_but_answered",
     "returned": "returned_after_answering",
@@ -45,23 +45,23 @@ ANSWERED: Mapping[Standing, Kind] = {  # complete answers are here, and nothing 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlatformSubmission:
-    """A submission as its platform has it, in words that all platforms share."""
+    """A submission on a platform, in terms that all platforms share."""
 
     submission_id: str  # the platform's
     person: str  # the platform's name of who took it
     status: str  # in the platform's words
-    standing: Standing
+    state: SubmissionState
     code: str | None  # completion code, or what stands for it; None: none was handed in
 
     @property
     def handed_in(self) -> bool:
-        """Whether it waits for review or is paid."""
-        return self.standing in ("submitted", "paid")
+        """Whether it was submitted, and neither returned nor rejected since."""
+        return self.state in ("submitted", "paid")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """One thing on which the two lists do not agree."""
+    """One difference between a submission on the platform and the visit in the store."""
 
     kind: Kind
     submission_id: str  # the platform's
@@ -79,25 +79,11 @@ def reconcile(
     found: Mapping[str, str | None],
     remedies: Mapping[Kind, str],
 ) -> tuple[Difference, ...]:
-    """Compare the submissions of one session with the visits that came from it.
+    """Compare the submissions of one session, as the platform lists them, with the visits that came from it.
 
-    Parameters
-    ----------
-    submissions : iterable of PlatformSubmission
-        All of the session, as the platform lists them.
-    visits : iterable of PersonVisit
-        All visits of the session.
-    codes : mapping
-        Outcome -> its code.
-    found : mapping
-        The platform's submission -> what verifying it said ("verified", "unverified", "false").
-    remedies : mapping
-        Kind of difference -> what to do about it on this platform.
-
-    Returns
-    -------
-    tuple of Difference
-        In the order of the platform's list, then those that are only here.
+    ``codes`` gives the code of each outcome, ``found`` what verifying each of the platform's submissions said
+    ("verified", "unverified", "false"), and ``remedies`` what to do about each kind of difference on this platform.
+    The differences are in the order of the platform's list, then those that are only here.
     """
     theirs = {one.submission_id: one for one in submissions}
     ours = {visit.external_id: visit for visit in visits if visit.external_id is not None}
@@ -137,7 +123,7 @@ def match_visit(
     another_person : bool
         Whether the visit is another person's.
     found : str or None
-        What verifying the visit said ("verified", "unverified", "false"); ``None`` where nobody asked.
+        The result of verifying the visit ("verified", "unverified", "false"); ``None`` if it was not verified.
     """
     if visit is not None and found == "false":
         yield "false_claim"
@@ -147,7 +133,7 @@ def match_visit(
         visit = None
     elif visit is not None and found == "unverified":
         yield "unverified"
-    if submission.standing == "unknown":
+    if submission.state == "unknown":
         yield "unknown_status"
     elif visit is not None and visit.completed:
         yield from _with_answers(submission, visit, codes)
@@ -156,24 +142,24 @@ def match_visit(
     elif visit is not None and visit.finished:
         if submission.handed_in and submission.code == codes[COMPLETED]:
             yield "code_claimed_without_answers"
-        elif submission.standing == "submitted" and visit.outcome != FAILED_CHECKS:
+        elif submission.state == "submitted" and visit.outcome != FAILED_CHECKS:
             yield "not_returned"
-        elif submission.standing == "at_work":
+        elif submission.state == "at_work":
             yield "left_without_code"
     elif submission.handed_in:
         yield "code_claimed_without_answers" if submission.code in codes.values() else "completion_without_data"
 
 
-def standing_here(visit: Lease | None) -> str:
-    """Return how a visit stands here, in a word."""
+def visit_state(visit: Lease | None) -> str:
+    """Return the state of a visit in the store, in a word."""
     if visit is None:
         return "-"
     return visit.outcome or ("released" if visit.released else "open")
 
 
 def _with_answers(submission: PlatformSubmission, visit: Lease, codes: Mapping[str, str]) -> Iterator[Kind]:
-    if submission.standing in ANSWERED:
-        yield ANSWERED[submission.standing]
+    if submission.state in ANSWERED:
+        yield ANSWERED[submission.state]
         return
     if submission.code is None:
         yield "no_code"
@@ -204,6 +190,6 @@ def _difference(
         submission_id=submission_id,
         participant_id=person or "-",
         on_platform="-" if submission is None else submission.status,
-        here=standing_here(visit),
+        here=visit_state(visit),
         remedy=remedies[kind],
     )

@@ -1,8 +1,8 @@
-"""Calls that create something or move money, each with its effect once: across faults, kills and repeated commands.
+"""Idempotent calls: each creates something or moves money once, across faults, kills and repeated commands.
 
-A call is in the journal before it is sent. Where nobody knows whether it took effect, the platform is looked at
-first. It is then sent again only as the same attempt, where the platform recognises a repeat, or as a new attempt
-once looking has shown that the last one had no effect. What looking cannot determine is left to a person.
+A call is written to the journal before it is sent. If it is unknown whether it took effect, its effect is looked up on
+the platform. It is sent again only if the platform recognises a repeat, or if looking has shown that it had no effect.
+What cannot be determined is left to a person.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ Content = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallReply:
-    """What is known after a call was sent.
+    """The result of sending a call.
 
-    ``state`` is "done", "refused" (it had no effect and never will as it is), "later" (it had none; try again) or
-    "unknown" (nobody knows whether it took effect). ``content`` is kept where it is done, else ``error`` says why.
+    ``state`` is "done", "refused" (no effect, and none if repeated), "later" (no effect, may be repeated) or "unknown"
+    (it may have taken effect). ``content`` is kept if it is done, else ``error`` says why it is not.
     """
 
     state: Literal["done", "refused", "later", "unknown"]
@@ -40,10 +40,10 @@ class CallReply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlatformCall:
-    """One effect on a platform; ``scope`` and ``key`` name it for ever.
+    """One effect on a platform, which ``scope`` and ``key`` name permanently.
 
-    ``find`` looks for the effect of an attempt: its content, or ``None`` where it certainly has none (or, of an
-    attempt that may be sent again, does not show yet). ``keep`` saves what follows from the content, in the
+    ``find`` looks for the effect of an attempt and returns its content, or ``None`` if it certainly had none (or, for
+    an attempt that may be sent again, does not show yet). ``keep`` saves what follows from the content, in the
     transaction that closes the journal entry.
     """
 
@@ -83,12 +83,12 @@ class IdempotentCalls:
         self.announce = announce
 
     def is_open(self, scope: str, key: str) -> bool:
-        """Say whether nobody knows what became of the last attempt."""
+        """Return whether the outcome of the last attempt is unknown."""
         entries = self.journal.calls(self.kind, scope, key)
         return bool(entries) and entries[-1].outcome == STARTED
 
     def find_done(self, scope: str, key: str) -> Content | None:
-        """Return what is known of a call that took effect; ``None`` where none is known to have."""
+        """Return the content of a call that took effect; ``None`` if none is known to have."""
         entries = self.journal.calls(self.kind, scope, key)
         done = next((entry for entry in reversed(entries) if entry.outcome == DONE), None)
         return None if done is None else self.content_of(done)
@@ -99,8 +99,8 @@ class IdempotentCalls:
         Raises
         ------
         PlatformError
-            If the platform refuses, or it stays unknown whether the call took effect; the journal then has an open
-            entry, which the next run looks into first.
+            If the platform refuses, or it remains unknown whether the call took effect; the journal then has an open
+            entry, which the next run resolves first.
         """
         if call.once and (done := self.find_done(call.scope, call.key)) is not None:
             return done
@@ -115,7 +115,7 @@ class IdempotentCalls:
         raise AssertionError("the last attempt returns or raises")
 
     def resolve_call(self, call: PlatformCall, entry: JournalEntry) -> Content | None:
-        """Find out what became of an interrupted attempt and close it; ``None`` if it certainly had no effect."""
+        """Determine the outcome of an interrupted attempt and close it; ``None`` if it certainly had no effect."""
         content = self._look(call, entry)
         if content is not None:
             return self._close(call, entry, content, "found by looking")
@@ -125,7 +125,7 @@ class IdempotentCalls:
         return None
 
     def content_of(self, entry: JournalEntry) -> Content:
-        """Return what is known of a call that took effect."""
+        """Return the content of a call that took effect."""
         return entry.facts
 
     def columns_of(self, content: Content, note: str | None) -> tuple[str | None, Mapping[str, Any]]:
@@ -135,8 +135,8 @@ class IdempotentCalls:
     def _send(self, call: PlatformCall, entry: JournalEntry, *, uncertain: bool, final: bool) -> Content | None:
         """Send an attempt until its outcome is known; ``None`` if it had no effect and is not the ``final`` one.
 
-        ``uncertain`` says that it may have taken effect before: a refusal then proves nothing, since a repeat is
-        refused too and what was made may not be listed for some seconds.
+        ``uncertain`` says that it may have taken effect already: a refusal then proves nothing, since a repeat is
+        refused too, and a new object may not be listed for some seconds.
         """
         reply = CallReply(state="later")
         for number in range(call.sends):

@@ -1,7 +1,7 @@
-"""A panel as people reach it: in by a link at ``/panel``, out by a redirect with the code of the outcome.
+"""The platform adapter for any panel: participants arrive by a link to ``/panel`` and leave by a redirect with a code.
 
-No platform vouches for anybody here: whoever knows the link can change the ids in it. An id only tells people
-apart; the panel's own list, or the codes people come back with, must decide who is paid.
+Nobody is verified: whoever knows the link can change the ids in it. An id only distinguishes participants; the panel's
+own list, or the codes with which they return, must decide who is paid.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def mount(app: FastAPI, context: SurveyContext) -> None:
 
 
 class PanelAdapter:
-    """How people of one panel come in and leave."""
+    """The routes by which participants of one panel arrive and leave."""
 
     def __init__(self, context: SurveyContext, panel: Panel) -> None:
         self.context = context
@@ -46,7 +46,7 @@ class PanelAdapter:
         self.redirects: dict[str, str] = {outcome: address for outcome, address in named.items() if address}
 
     def enter(self, request: Request) -> Response:
-        """Admit the participant whom the address names, or go on with their visit."""
+        """Admit the participant whom the URL names, or continue their visit."""
         given = request.query_params
         participant = given.get(self.panel.participant, "")
         session = None if self.panel.session is None else given.get(self.panel.session, "")
@@ -62,7 +62,7 @@ class PanelAdapter:
         )
 
     def leave(self, visit: PersonVisit, outcome: Outcome) -> Response:
-        """Redirect to the address of the outcome; without one, show how the visit ended."""
+        """Redirect to the URL of the outcome; without one, show how the visit ended."""
         address = self.redirects.get(outcome)
         if address is None:
             return self.context.notice(END_TEXTS[outcome])
@@ -71,7 +71,7 @@ class PanelAdapter:
 
 
 def fill(address: str, values: dict[str, str | None]) -> str:
-    """Put escaped values in the place of their names; one that is not known leaves nothing.
+    """Replace the placeholders of a URL by escaped values, or by nothing where a value is missing.
 
     >>> fill("https://p.example/done?cc={code}&id={participant}", {"code": "A1", "participant": "x&y=/?"})
     'https://p.example/done?cc=A1&id=x%26y%3D%2F%3F'

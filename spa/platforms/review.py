@@ -1,4 +1,4 @@
-"""Review on any platform: what reviewers' decisions mean for approval, and the rules by which work may be refused.
+"""Review on any platform: what reviewers' decisions mean for approval, and the rules for rejections.
 
 A platform registers a function without arguments under ``spa.review_rules``, named as its visits' source; it
 returns :class:`ReviewRules`. The dashboard shows them, and the platform's own commands check them.
@@ -25,7 +25,7 @@ Waiting = TypeVar("Waiting")  # as a platform has it
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewRules:
-    """When and how a platform lets work be refused.
+    """A platform's rules for rejecting submissions.
 
     ``categories`` are those that a rejection must name one of, ``shortest_message`` is in characters, and
     ``lines`` say in plain words what must be shown. ``commands`` execute what reviewers decided; in them
@@ -42,7 +42,7 @@ class ReviewRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewQueue(Generic[Waiting]):
-    """Submissions that wait for review: to be approved, and those that a person must look at, with the reason."""
+    """Submissions that wait for review: those to approve, and those that a person must look at, with the reason."""
 
     approve: tuple[Waiting, ...]
     look_at: tuple[tuple[Waiting, str], ...]
@@ -65,69 +65,69 @@ def rules_for(source: str) -> ReviewRules | None:
 
 
 def decided_by_reviewers(store: Store) -> dict[str, VisitDecisions]:
-    """Return the decisions in force, by our own visit; where two decide, also that nobody has decided."""
+    """Return the decisions in force by visit; where two reviewers decide, also the visits that wait for them."""
     with store.reading() as connection:
         return read_visit_decisions(connection)
 
 
 def unpaid_bonuses(store: Store) -> list[Decision]:
-    """Return the bonuses that reviewers decided on and no command has paid; none for visits without a platform."""
-    standing = decided_by_reviewers(store)
-    if not any(decisions.bonuses for decisions in standing.values()):
+    """Return reviewers' bonuses that no command has paid yet; none for visits without a platform."""
+    decided = decided_by_reviewers(store)
+    if not any(decisions.bonuses for decisions in decided.values()):
         return []
     sources = {visit.submission_id: visit.source for visit in store.visits.of_people()}
     rules = {source: rules_for(source) for source in sources.values()}
     paid = {source: own.paid_bonuses(store) for source, own in rules.items() if own is not None}
     return [
         bonus
-        for submission_id, decisions in standing.items()
+        for submission_id, decisions in decided.items()
         for bonus in decisions.bonuses
         if (source := sources.get(submission_id)) in paid and bonus.number not in paid[source]
     ]
 
 
-def proposed_rejection(standing: VisitDecisions | None) -> Decision | None:
-    """Return the proposal to reject that is in force, if any."""
-    decision = None if standing is None else standing.payment
+def proposed_rejection(decisions: VisitDecisions | None) -> Decision | None:
+    """Return the reviewers' proposal to reject, if one is in force."""
+    decision = None if decisions is None else decisions.payment
     return decision if decision is not None and decision.action == "propose_rejection" else None
 
 
-def is_approved(standing: VisitDecisions | None) -> bool:
-    """Say whether a reviewer's approval is in force."""
-    return standing is not None and standing.payment is not None and standing.payment.action == "approve"
+def is_approved(decisions: VisitDecisions | None) -> bool:
+    """Return whether a reviewer's approval is in force."""
+    return decisions is not None and decisions.payment is not None and decisions.payment.action == "approve"
 
 
-def reason_to_look(standing: VisitDecisions | None, *, held: str | None, lacking: str | None) -> str | None:
-    """Return why somebody must look before work is approved with all others; ``None`` where nobody need.
+def reason_to_look(decisions: VisitDecisions | None, *, held: str | None, lacking: str | None) -> str | None:
+    """Return why a person must look at a submission before it is approved; ``None`` if nobody needs to.
 
-    A reviewer's approval outweighs answers that are lacking, which the reviewer saw. It does not outweigh a doubt
-    about who handed the work in or how often, which only the platform's records show.
+    A reviewer's approval outweighs missing answers, which the reviewer saw. It does not outweigh a doubt about who
+    submitted or how often, which only the platform's records show.
 
     Parameters
     ----------
-    standing : VisitDecisions or None
-        What stands of the decisions on the visit.
+    decisions : VisitDecisions or None
+        The decisions in force on the visit.
     held : str or None
-        The doubt about who handed in, in words.
+        The doubt about who submitted, in words.
     lacking : str or None
         What is wrong with the answers, in words.
 
     Examples
     --------
     >>> approved = Decision(submission_id="s1", action="approve", reviewer="Ana", decided_at=0)
-    >>> standing = VisitDecisions(submission_id="s1", payment=approved)
-    >>> reason_to_look(standing, held=None, lacking="no answers"), reason_to_look(None, held=None, lacking="no answers")
-    (None, 'no answers')
-    >>> reason_to_look(standing, held="twice", lacking=None)
+    >>> decisions = VisitDecisions(submission_id="s1", payment=approved)
+    >>> [reason_to_look(one, held=None, lacking="no answers") for one in (decisions, None)]
+    [None, 'no answers']
+    >>> reason_to_look(decisions, held="twice", lacking=None)
     'twice'
     """
-    if standing is not None and standing.awaits is not None:
-        return WAITS_FOR + standing.awaits
-    if proposed_rejection(standing) is not None:
+    if decisions is not None and decisions.awaits is not None:
+        return WAITS_FOR + decisions.awaits
+    if proposed_rejection(decisions) is not None:
         return PROPOSED
     if held is not None:
         return held
-    return None if is_approved(standing) else lacking
+    return None if is_approved(decisions) else lacking
 
 
 def sort_for_approval(
@@ -136,17 +136,11 @@ def sort_for_approval(
     also: Collection[str] = (),
     except_for: Collection[str] = (),
 ) -> ReviewQueue[Waiting]:
-    """Sort submissions that wait for review.
+    """Sort submissions that wait for review: the platform's id, its submission, and why somebody must look.
 
-    Parameters
-    ----------
-    waiting : iterable of (str, submission, str or None)
-        The platform's id, its submission, and from :func:`reason_to_look` why somebody must look.
-    also, except_for : collection of str
-        Ids to approve in any case, or to leave out.
+    The reason is that of :func:`reason_to_look`; the ids in ``also`` are approved in any case, those in ``except_for``
+    left out.
 
-    Examples
-    --------
     >>> sort_for_approval([("a", 1, None), ("b", 2, "twice"), ("c", 3, None)], except_for=["c"])
     ReviewQueue(approve=(1,), look_at=((2, 'twice'),))
     """
@@ -165,13 +159,8 @@ def sort_for_approval(
 def lines_to_look_at(reasons: Iterable[tuple[str, str]]) -> list[str]:
     r"""Return a line for each submission that a person must look at, and one for all that wait for reviewers.
 
-    Parameters
-    ----------
-    reasons : iterable of (str, str)
-        Who handed in what, and why somebody must look.
+    ``reasons`` says who handed in what, and why somebody must look.
 
-    Examples
-    --------
     >>> print(*lines_to_look_at([("a", "twice"), ("b", WAITS_FOR + "two reviewers")]), sep="\n")
     a: twice
     1 waits for two reviewers (spa dashboard); --json lists these, --also ID pays one nonetheless

@@ -1,4 +1,4 @@
-"""A platform's own table of the study file, checked by its record."""
+"""Checking a platform's own table of the study file."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ Table = TypeVar("Table", bound=BaseModel)
 
 
 def read_study_table(record: type[Table], raw: Mapping[str, Any], *, name: str, file: Path | str, keys: str) -> Table:
-    """Check a platform's table ``name`` of the study file; ``keys`` tells in messages where its keys are listed.
+    """Check a platform's table ``name`` of the study file; messages about unknown keys end in ``keys``.
 
     Raises
     ------
     StudyError
-        With every mistake, one line each.
+        With one line for each mistake.
     """
     try:
-        return record.model_validate_json(json.dumps(_plain(raw), default=str), strict=True)
+        return record.model_validate_json(json.dumps(raw, default=str), strict=True)
     except ValidationError as error:
         details = error.errors(include_url=False)
         raise StudyError(*(_line(f"{file}: [{name}]", detail, keys) for detail in details)) from error
 
 
 def _plain(value: Any) -> Any:
-    """Return frozen mappings and tuples as what JSON knows."""
+    """Return frozen mappings and tuples as dicts and lists."""
     if isinstance(value, Mapping):
         return {str(key): _plain(inner) for key, inner in value.items()}
     return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value

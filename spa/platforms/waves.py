@@ -1,4 +1,4 @@
-"""How many places of a live study a platform opens, and when: a wave at a time, while pairs are open."""
+"""Waves of a live study: how many places a platform opens, and when, while pairs are undecided."""
 
 from __future__ import annotations
 
@@ -18,36 +18,52 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wave:
-    """What is to be done now.
+    """The number of places to open now, and the reason.
 
-    ``reason`` is "open" (``places`` are to be opened), "enough" (nobody else needs to be asked), "under way" (people
-    are still wanted or at work in places that are open), or "most" (no more places may be opened).
+    ``reason`` is "open" (``places`` are to be opened), "enough" (no further answers are needed), "under way" (open
+    places are still free or being worked on), or "most" (no more places may be opened).
     """
 
     places: int
     reason: Literal["open", "enough", "under way", "most"]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recruitment:
+    """The places of a live study on a platform, what is decided, and the next wave."""
+
+    places: int  # opened so far, without those that expired before anybody took them
+    completed: int
+    at_work: int
+    free: int
+    state: LiveState | None  # None while nobody has answered
+    wave: Wave
+
+    @property
+    def over(self) -> bool:
+        """Whether recruitment has ended: nobody else is needed or may come, and nobody is at work."""
+        return self.wave.reason in ("enough", "most") and not self.at_work
+
+    def counts(self) -> dict[str, int]:
+        """Return the places by their state."""
+        return {"places": self.places, "completed": self.completed, "at_work": self.at_work, "free": self.free}
+
+    def lines(self) -> tuple[str, str]:
+        """Return the places by their state, and what follows, as text."""
+        places = f"{self.places} places, {self.completed} completed, {self.at_work} at work, {self.free} free"
+        return places, f"  {describe_wave(self.state, self.wave)}"
+
+
 def next_wave(
     state: LiveState | None, *, wave: int, most: int, places: int, completed: int = 0, at_work: int = 0
 ) -> Wave:
-    """Return how many places to open now.
+    """Return how many places to open now: a wave of them, where ``state`` leaves anything to ask.
 
     A wave is opened once every place is taken and at most half a wave of people are at work: nobody waits for the
-    slowest, and no more than a wave of people are asked whose answers are not known yet.
-
-    Parameters
-    ----------
-    state : LiveState or None
-        What is decided; ``None`` while nobody has answered.
-    wave : int
-        Places of a wave.
-    most : int
-        Places that the platform may open in all, also in the place of people who are excluded.
-    places : int
-        Opened so far, less those that nobody can take any more.
-    completed, at_work : int
-        Of these, completed, and held by people who may still complete them.
+    slowest, and no more than a wave of people are asked whose answers are not known yet. The platform may open
+    ``most`` places in all, also in the place of people who are excluded. ``places`` were opened so far, less those
+    that nobody can take any more; of these, ``completed`` are, and ``at_work`` are held by people who may still
+    complete them.
     """
     if state is not None and state.enough:
         return Wave(places=0, reason="enough")
@@ -61,7 +77,7 @@ def next_wave(
 
 
 def describe_wave(state: LiveState | None, wave: Wave) -> str:
-    """Return in a line what is decided, and what follows for the places."""
+    """Describe in one line what is decided, and what follows for the places."""
     decided = "no answers yet" if state is None else f"{state.outcome} after {state.units} annotators"
     gone = f", {state.excluded} of them by people who are excluded" if state is not None and state.excluded else ""
     follows = {
@@ -74,22 +90,22 @@ def describe_wave(state: LiveState | None, wave: Wave) -> str:
     return f"{decided}; {follows[wave.reason]}"
 
 
-def look_until_over(
-    look: Callable[[], bool],
+def repeat_until_over(
+    step: Callable[[], bool],
     *,
     every: float | None,
     passing: tuple[type[SpaError], ...],
     announce: Callable[[str], None],
     sleep: Callable[[float], None] = time.sleep,
 ) -> bool:
-    """Look once, or every so many seconds until the study has ended; returns whether it has.
+    """Call ``step`` once, or every so many seconds until it returns that the study has ended; return whether it has.
 
-    After a first look that succeeded, errors that may pass by themselves are announced, and looking goes on.
+    After the first success, ``passing`` (transient) errors are announced, and ``step`` is called again.
     """
     seen = False
     while True:
         try:
-            over = look()
+            over = step()
             seen = True
         except passing as error:
             if every is None or not seen:
@@ -102,14 +118,14 @@ def look_until_over(
 
 
 def people_state(study: Study, store: Store, *, rehearsed: bool = False) -> LiveState | None:
-    """Return the state of those whom platforms bring: people, or in a rehearsal simulated annotators."""
+    """Return the live state of the platforms' annotators: people, or simulated ones in a rehearsal."""
     groups = ("human", "simulated") if rehearsed else ("human",)
     states = live.live_states(study, store)
     return next((state for group in groups for state in states if state.group == group), None)
 
 
 def check_live(study: Study) -> None:
-    """Refuse a study of fixed size: it has no waves."""
+    """Refuse a study of fixed size, which has no waves."""
     if not live.is_live(study):
         raise StudyError(
             '[stopping] rule: expected "when_decided", got "fixed"; a fixed study is published whole, not in waves'

@@ -18,7 +18,7 @@ from spa.study.raters import Rater
 TABLE = "prices.toml"  # beside the study file
 MILLION = 1_000_000
 CHARACTERS_A_TOKEN = 4.0  # of scripts written with letters; a Chinese or Japanese character counts as a token
-TOKENS_AN_IMAGE = 1000  # assumed: endpoints reckon them in ways of their own
+TOKENS_AN_IMAGE = 1000  # assumed: endpoints count them differently
 LEAST_READ = 0.6  # of the tokens expected; texts hardly ever have more than 6.7 characters a token
 TOKENS_AN_ANSWER = 10  # a key and a value of JSON
 TOKENS_AN_EXPLANATION = 120
@@ -167,9 +167,9 @@ def answer_tokens(questions: Sequence[Question], *, explained: bool) -> int:
 
 
 def is_cut(request: LLMRequest, reply: LLMReply) -> bool:
-    """Tell whether an endpoint read far less than it was sent: some cut a long prompt and say nothing.
+    """Return whether an endpoint read far less than it was sent: some cut a long prompt and say nothing.
 
-    Images are left out, for they are reckoned in ways of their own; a model on this machine counts exactly.
+    Images are left out, as endpoints count them differently; a model on this machine counts exactly.
     """
     if reply.prompt_tokens is None:
         return False

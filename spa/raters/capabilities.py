@@ -69,7 +69,7 @@ def probes_for(rater: Rater, variants: Sequence[RaterVariant]) -> Iterator[Probe
     """Yield the requests that show what the variants rely on, at most six."""
     chat = rater.provider != "responses"
     used = [asked.protocol for asked in variants]
-    put, draw = partial(_put, used[0]), partial(_put, used[0], RANDOM, temperature=1.0)
+    put, draw = partial(_tiny_request, used[0]), partial(_tiny_request, used[0], RANDOM, temperature=1.0)
     if any(protocol.answer_format == "schema" for protocol in used):
         yield Probe(key="schema", request=put(GREET, answer_format="schema", tokens=4 * TOKENS, held=True))
     if any(protocol.readout == "logit" for protocol in used):
@@ -83,7 +83,7 @@ def probes_for(rater: Rater, variants: Sequence[RaterVariant]) -> Iterator[Probe
     yield Probe(key="sample again", request=draw())
 
 
-def _put(
+def _tiny_request(
     own: RaterProtocol, messages: list[dict[str, str]], *, held: bool = False, tokens: int = TOKENS, **keys: Any
 ) -> LLMRequest:
     """Return a request with the rater's own words to the endpoint beside what is tried."""
@@ -144,7 +144,7 @@ def skip(endpoint: HTTPEndpoint, journal: Journal) -> None:
 
 
 def _is_informative(call: JournalEntry) -> bool:
-    """Tell whether a call shows anything: an answer of no words does not, and is asked for again by the next run."""
+    """Return whether a call shows anything: an answer of no words does not, and is asked for again by the next run."""
     if call.outcome == "answered" and call.response is not None:
         reply = read_body(call.response)
         return bool(reply.text.strip()) or _has_probabilities(reply)
@@ -159,13 +159,13 @@ def read_capabilities(calls: dict[str, JournalEntry], *, requests: int = 0) -> C
     drawn = [text for key in ("sample", "sample again", "seed") for text in texts.get(key, ())]
     varies = None if len(drawn) < 2 else len(set(drawn)) > 1
     return Capabilities(
-        schema=_of_schema(calls.get("schema"), replies.get("schema")),
-        temperature="unknown" if varies is None else _yes(varies),
-        seed=_equal(texts, "seed", "seed again", varies),
-        top_p=_equal(texts, "top_p", "top_p again", varies),
-        logprobs="unknown" if "logprobs" not in replies else _yes(_has_probabilities(replies["logprobs"])),
-        several="unknown" if "sample" not in texts else _yes(len(texts["sample"]) > 1),
-        usage="unknown" if not replies else _yes(all(one.prompt_tokens is not None for one in replies.values())),
+        schema=_schema_support(calls.get("schema"), replies.get("schema")),
+        temperature="unknown" if varies is None else _support(varies),
+        seed=_same_samples(texts, "seed", "seed again", varies),
+        top_p=_same_samples(texts, "top_p", "top_p again", varies),
+        logprobs="unknown" if "logprobs" not in replies else _support(_has_probabilities(replies["logprobs"])),
+        several="unknown" if "sample" not in texts else _support(len(texts["sample"]) > 1),
+        usage="unknown" if not replies else _support(all(one.prompt_tokens is not None for one in replies.values())),
         model=next((reply.model for reply in replies.values() if reply.model), None),
         requests=requests,
     )
@@ -179,28 +179,28 @@ def samples(reply: LLMReply) -> tuple[str, ...]:
     return found or ((reply.text,) if reply.text else ())
 
 
-def _yes(seen: bool) -> str:
+def _support(seen: bool) -> str:
     return "yes" if seen else "ignored"
 
 
-def _of_schema(call: JournalEntry | None, reply: LLMReply | None) -> str:
+def _schema_support(call: JournalEntry | None, reply: LLMReply | None) -> str:
     if call is not None and call.outcome == "no_schema":
         return "refused"
     if reply is None:
         return "unknown"
     try:
-        return _yes(json.loads(reply.text) == {SCHEMA_QUESTION.question_id: IMPROBABLE})
+        return _support(json.loads(reply.text) == {SCHEMA_QUESTION.question_id: IMPROBABLE})
     except ValueError:  # a thinking model may have had no room to answer
         broken_off = reply.outcome == "truncated" and (not reply.text.strip() or reply.text.lstrip().startswith("{"))
         return "unknown" if broken_off else "ignored"
 
 
-def _equal(texts: dict[str, tuple[str, ...]], first: str, second: str, varies: bool | None) -> str:
+def _same_samples(texts: dict[str, tuple[str, ...]], first: str, second: str, varies: bool | None) -> str:
     """Return whether two samples are equal; it shows nothing where all samples are."""
     one, other = texts.get(first), texts.get(second)
     if not one or not other or not varies:
         return "unknown"
-    return _yes(one[0] == other[0])
+    return _support(one[0] == other[0])
 
 
 def _has_probabilities(reply: LLMReply) -> bool:

@@ -14,7 +14,7 @@ from spa.raters.prompt_messages import PromptWriter, conversation_messages
 from spa.raters.run import Forms
 from spa.raters.visits import KIND, RaterVisit, visit_states
 
-SAMPLE = 200  # visits that are looked at; the rest are reckoned from these
+SAMPLE = 200  # visits that are looked at; the rest are extrapolated from these
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ def estimate(
     spent: float = 0.0,
     progress: Callable[[], None] | None = None,
 ) -> RaterCostEstimate:
-    """Reckon what is still to be asked, from up to 200 visits spread over all; nothing is sent.
+    """Estimate what is still to be asked, from up to 200 visits spread over all; nothing is sent.
 
     ``spent`` is by earlier runs; ``progress`` is called after each visit that is looked at.
     """

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from spa.forms.form import Form
-from spa.forms.prompt import answer_format, ask_again, render_ask
+from spa.forms.prompt import answer_format, ask_again, render_turn
 from spa.forms.prompt_turns import PromptTurn, turns_of
 from spa.forms.texts import Texts
 from spa.raters.reading.reply_reader import ReplyTurn
@@ -25,7 +25,7 @@ class PromptWriter:
         """Return the messages that put a turn: what is read and asked, and how to answer it."""
         answer = "" if protocol.answer_format == "text" else answer_format(turn.questions, self._texts)
         persona = [{"role": "system", "content": protocol.persona}] if protocol.persona and turn.alone else []
-        return [*persona, *render_ask(turn).chat_messages(answer)]
+        return [*persona, *render_turn(turn).chat_messages(answer)]
 
     def retry_message(self, turn: PromptTurn, reply: ReplyTurn) -> str:
         """Return what is said after an unusable reply: which questions are open, and what arrived for them."""

@@ -165,19 +165,13 @@ def _call(row: Any) -> RaterCall:
 def write_calls(store: Store, folder: Path) -> tuple[Path, int]:
     """Write all calls of a store to ``calls.jsonl`` and return the path and their number; memory stays flat."""
     path = folder / FILE
+    visits = {lease.submission_id: lease for lease in store.visits.leases() if lease.annotator_kind == "llm"}
     number = 0
     with written_whole(path) as temporary, temporary.open("w", encoding="utf-8") as file:
-        for row in raw_calls(store):
-            file.write(json.dumps(row, ensure_ascii=True) + "\n")
+        for call in Journal(store).every(KIND):
+            file.write(json.dumps(_exported(call, visits[call.scope]), ensure_ascii=True) + "\n")
             number += 1
     return path, number
-
-
-def raw_calls(store: Store) -> Iterator[dict[str, Any]]:
-    """Yield what is on record of every call to an LLM, oldest first."""
-    visits = {lease.submission_id: lease for lease in store.visits.leases() if lease.annotator_kind == "llm"}
-    for call in Journal(store).every(KIND):
-        yield _exported(call, visits[call.scope])
 
 
 def _exported(call: JournalEntry, visit: Lease) -> dict[str, Any]:

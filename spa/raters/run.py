@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import signal
-import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -27,6 +25,7 @@ from spa.raters.conversation import RaterConversation
 from spa.raters.endpoints.endpoint import LLMEndpoint, LLMReply, LLMRequest, samples_of
 from spa.raters.endpoints.failures import LONGEST_WAIT, backoff, failure_message, is_refusal, remedy_for
 from spa.raters.endpoints.rate_limiter import RateLimiter
+from spa.raters.interrupts import STOPPED, stop_on_interrupt
 from spa.raters.prompt_messages import PromptWriter
 from spa.raters.stopping import RaterStopping
 from spa.raters.summary import Progress, RatingSummary
@@ -148,7 +147,7 @@ class RatingRun:
                     self.stopped = self.stopped or not whole
                 self._report()
 
-        with self._stop_on_interrupt(), closing(self._writer), fewer_collections():
+        with stop_on_interrupt(self._stop), closing(self._writer), fewer_collections():
             try:
                 async with self.endpoint:
                     ends = await asyncio.gather(*(work(waiting) for _ in range(self.most)), return_exceptions=True)
@@ -169,24 +168,10 @@ class RatingRun:
         if self._write_error is not None:
             raise self._write_error
 
-    @contextmanager
-    def _stop_on_interrupt(self) -> Iterator[None]:
-        """Let the first Ctrl-C end the run once the requests under way are answered; the second acts at once."""
-        loop = asyncio.get_running_loop()
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-
-        def stop() -> None:
-            self.stopped = True
-            self.summary.problem = "stopped with Ctrl-C; run the command again to resume, what is answered is kept"
-            loop.remove_signal_handler(signal.SIGINT)
-
-        loop.add_signal_handler(signal.SIGINT, stop)
-        try:
-            yield
-        finally:
-            loop.remove_signal_handler(signal.SIGINT)
+    def _stop(self) -> None:
+        """End the run once the requests under way are answered."""
+        self.stopped = True
+        self.summary.problem = STOPPED
 
     async def _is_enough(self, group: Sequence[RaterVisitState]) -> bool:
         """Leave visits out that nobody needs; those that are completed are counted as ever."""

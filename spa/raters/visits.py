@@ -57,7 +57,7 @@ class RaterVisit:
 
     @property
     def label(self) -> RaterCondition:
-        """How the visit is told apart from others in the store."""
+        """How the visit is distinguished from others in the store."""
         return RaterCondition(
             variant=self.asked.variant,
             repeat=self.repeat,
@@ -78,7 +78,7 @@ class RaterVisit:
 
 
 def rater_visits(
-    store: Store, ways: Sequence[RaterVariant], *, limit: int | None = None, only: Collection[str] = ()
+    store: Store, variants: Sequence[RaterVariant], *, limit: int | None = None, only: Collection[str] = ()
 ) -> Sequence[RaterVisit]:
     """Return every visit: assignment by assignment, so that a run that is stopped has whole ones.
 
@@ -91,26 +91,26 @@ def rater_visits(
             f"--only {unknown[0]}: expected the id of an assignment ({names[0] if names else 'none is built'}, ...), "
             "got another; see `spa preview`"
         )
-    return _Visits([name for name in names if not only or name in only][:limit], ways)
+    return _Visits([name for name in names if not only or name in only][:limit], variants)
 
 
 class _Visits(Sequence[RaterVisit]):
     """Visits made when they are looked at, so that memory does not grow with their number."""
 
-    def __init__(self, assignment_ids: Sequence[str], ways: Sequence[RaterVariant]) -> None:
+    def __init__(self, assignment_ids: Sequence[str], variants: Sequence[RaterVariant]) -> None:
         self._names = assignment_ids
-        self._ways = [(asked, repeat) for asked in ways for repeat in range(1, asked.protocol.repeats + 1)]
+        self._variants = [(asked, repeat) for asked in variants for repeat in range(1, asked.protocol.repeats + 1)]
 
     def __len__(self) -> int:
-        return len(self._names) * len(self._ways)
+        return len(self._names) * len(self._variants)
 
     def __getitem__(self, place: Any) -> Any:
         if isinstance(place, slice):
             return [self[number] for number in range(*place.indices(len(self)))]
         if not 0 <= place < len(self):
             raise IndexError(place)
-        number, way = divmod(place, len(self._ways))
-        asked, repeat = self._ways[way]
+        number, way = divmod(place, len(self._variants))
+        asked, repeat = self._variants[way]
         return RaterVisit(assignment_id=self._names[number], asked=asked, repeat=repeat)
 
 
@@ -178,7 +178,7 @@ def visit_states(
 
 
 def group_repeats(visit_states: Iterator[RaterVisitState], most: int) -> Iterator[list[RaterVisitState]]:
-    """Yield visits one by one, or as many as ``most`` repeats of one way on one form together."""
+    """Yield visits one by one, or as many as ``most`` repeats of one variant on one form together."""
     group: list[RaterVisitState] = []
     for visit_state in visit_states:
         visit = visit_state.visit
@@ -201,15 +201,15 @@ def visit_state_of(visit: RaterVisit, lease: Lease | None, calls: Sequence[Journ
     label = visit.label
     changed = lease.asked != label and lease.asked not in [
         replace(label, fingerprint=visit.asked.fingerprint_with(limit))
-        for limit in {visit.protocol.limit, *map(_limit, cut)}
+        for limit in {visit.protocol.limit, *map(_sent_limit, cut)}
     ]
     binding = (*BINDING, STARTED) if visit.asked.rater.provider == "batch" else BINDING
     if changed and (any(call.outcome in binding for call in calls) or (lease.completed and not cut)):
         refuse_other_settings(lease, label)
     if not changed and not any(_allows_longer(visit, call) for call in cut):
-        return RaterVisitState(visit=visit, lease=lease, write=None, calls=_since(lease, calls))
+        return RaterVisitState(visit=visit, lease=lease, write=None, calls=_without_superseded(lease, calls))
     anew = replace(lease, asked=label, leased_at=time.time(), outcome=None, completed_at=None, completion_code=None)
-    return RaterVisitState(visit=visit, lease=anew, write=ask_anew, calls=_since(anew, calls))
+    return RaterVisitState(visit=visit, lease=anew, write=ask_anew, calls=_without_superseded(anew, calls))
 
 
 def _truncated(connection: Connection, names: Sequence[str]) -> list[str]:
@@ -220,22 +220,22 @@ def _truncated(connection: Connection, names: Sequence[str]) -> list[str]:
     return list(connection.scalars(select(journal.c.scope).where(*cut).distinct()))
 
 
-def _since(lease: Lease, calls: Sequence[JournalEntry]) -> tuple[JournalEntry, ...]:
-    """Return the calls of a visit: answers that broke off before it was asked as it is now count no more."""
+def _without_superseded(lease: Lease, calls: Sequence[JournalEntry]) -> tuple[JournalEntry, ...]:
+    """Return the calls of a visit; truncated answers from before its present settings are marked as superseded."""
     return tuple(
         replace(call, outcome=SUPERSEDED) if call.outcome == CUT and call.begun_at < lease.leased_at else call
         for call in calls
     )
 
 
-def _limit(call: JournalEntry) -> int | None:
+def _sent_limit(call: JournalEntry) -> int | None:
     sent = mapping(mapping(json.loads(call.request)).get("parameters"))
     return next((sent[name] for name in LIMITS if isinstance(sent.get(name), int)), None)
 
 
 def _allows_longer(visit: RaterVisit, call: JournalEntry) -> bool:
-    """Tell whether a visit allows a longer answer than a call whose answer broke off."""
-    limit = _limit(call)
+    """Return whether a visit allows a longer answer than a call whose answer broke off."""
+    limit = _sent_limit(call)
     if visit.protocol.limit is None or limit is None:  # without one an answer ends where the endpoint ends it
         return limit is not None or (visit.protocol.limit or 0) > call.facts.get("completion_tokens", 0)
     return visit.protocol.limit > limit

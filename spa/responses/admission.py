@@ -16,7 +16,7 @@ from sqlalchemy import Connection, func, insert, select, update
 from spa.errors import ResponseError
 from spa.responses.capacity import (
     OF_PEOPLE,
-    beside,
+    assignment_to_stand_by,
     count_free,
     deadline,
     free_seat,
@@ -45,8 +45,8 @@ class NoneLeft(AdmissionRefused):
     notice = "full"
 
 
-class Enough(NoneLeft):
-    """Every pair is decided, so that nobody else is asked."""
+class StudyDecided(NoneLeft):
+    """Every pair of a live study is decided, so that nobody else is asked."""
 
 
 class QuotaFull(AdmissionRefused):
@@ -124,11 +124,11 @@ def admit(connection: Connection, who: Arrival, rules: AdmissionRules, *, now: f
         return reclaim(connection, known, rules.per_assignment, now=now)
     earlier = leases_of(connection, who.annotator_id)
     same = [visit for visit in earlier if visit.session == who.session]
-    if who.claimed:  # it may be somebody else's doing: neither goes on with a visit nor is kept out by one in doubt
+    if who.claimed:  # it may be somebody else's doing: neither continues a visit nor is kept out by one in doubt
         same = [visit for visit in same if visit.finished and not visit.claimed]
     for visit in same:
         if not visit.finished and visit.release_reason != REPLACED:
-            return _come_back(connection, _with_token(connection, visit, who), who, rules, now=now)
+            return _resume_visit(connection, _with_token(connection, visit, who), who, rules, now=now)
     if same and who.external_id is None:
         return _with_token(connection, same[-1], who)  # a link leads to its own end
     if same and not rules.repeat:
@@ -139,7 +139,9 @@ def admit(connection: Connection, who: Arrival, rules: AdmissionRules, *, now: f
     return _new_visit(connection, who, rules, now=now)
 
 
-def take_in(connection: Connection, who: Arrival, assignment_id: str, rules: AdmissionRules, *, now: float) -> Lease:
+def admit_submitted(
+    connection: Connection, who: Arrival, assignment_id: str, rules: AdmissionRules, *, now: float
+) -> Lease:
     """Make the visit of somebody whose form a platform handed out itself, from ``now`` on.
 
     The answers exist already, so nobody is refused: without a free place, the answers become
@@ -192,8 +194,8 @@ def _same_visit(connection: Connection, who: Arrival) -> Lease | None:
     return lease
 
 
-def _come_back(connection: Connection, visit: Lease, who: Arrival, rules: AdmissionRules, *, now: float) -> Lease:
-    """Return to an open visit, or go on with its assignment in another visit of the platform."""
+def _resume_visit(connection: Connection, visit: Lease, who: Arrival, rules: AdmissionRules, *, now: float) -> Lease:
+    """Return to an open visit, or continue its assignment in another visit of the platform."""
     own = submissions.c.submission_id == visit.submission_id
     if who.external_id is None or visit.external_id is None:
         if who.external_id is not None:
@@ -261,7 +263,7 @@ def _check_session(earlier: list[Lease], who: Arrival, rules: AdmissionRules) ->
 
 def _new_visit(connection: Connection, who: Arrival, rules: AdmissionRules, *, now: float) -> Lease:
     if rules.closed:
-        raise Enough("every pair that the study asks about is decided")
+        raise StudyDecided("every pair that the study asks about is decided")
     place = _find_place(connection, who, who.annotator_id, rules)
     if place is None and who.claimed:  # others may have claimed to be this person, and had every assignment
         place = _find_place(connection, who, "", rules)
@@ -305,7 +307,7 @@ def _find_place(
     place = least_answered(connection, annotator_id, rules.per_assignment)
     if place is not None or not who.overbook:
         return place
-    taken = beside(connection, annotator_id)
+    taken = assignment_to_stand_by(connection, annotator_id)
     return None if taken is None else (taken, None)
 
 

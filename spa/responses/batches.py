@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection
 
-from spa.responses.database import again_on_conflict
+from spa.responses.database import retry_on_conflict
 from spa.responses.store import Store
 
 T = TypeVar("T")
@@ -91,7 +91,7 @@ class _Batches:
             queue, most = (self._alone, 1) if self._alone else (self._waiting, MOST)
             taken = [queue.popleft() for _ in range(min(most, len(queue)))]
         self._batch = [piece for piece in taken if not piece.future.cancelled()]  # else nobody waits any more
-        return again_on_conflict(lambda: _results_of(self._batch, self._begin)) if self._batch else []
+        return retry_on_conflict(lambda: _results_of(self._batch, self._begin)) if self._batch else []
 
     def _hand_out(self, done: Future[list[Any]]) -> None:
         error = done.exception()
@@ -134,13 +134,7 @@ class LoopWriter:
     """Runs the writes of the tasks of one event loop a few at a time in one transaction, in that loop.
 
     Nothing else happens in the loop while the database works: for a store on this machine, and never in a server.
-
-    Parameters
-    ----------
-    store : Store
-        Where they go.
-    pause : float
-        Seconds to wait for others before a transaction begins.
+    ``pause`` is the seconds to wait for others before a transaction begins.
     """
 
     def __init__(self, store: Store, *, pause: float = 0.0) -> None:
@@ -183,18 +177,13 @@ class LoopWriter:
         return error is None or len(batch) == 1
 
     async def _commit(self, batch: Sequence[Piece]) -> list[Any]:
-        return again_on_conflict(lambda: _results_of(batch, self._begin)) if batch else []
+        return retry_on_conflict(lambda: _results_of(batch, self._begin)) if batch else []
 
 
 class BatchedWriter(_Batches):
     """Runs the writes of many tasks a few at a time in one transaction; each resumes when its own is on disk.
 
-    Parameters
-    ----------
-    store : Store
-        Where they go.
-    pause : float
-        Seconds to wait for others before a transaction begins.
+    ``pause`` is the seconds to wait for others before a transaction begins.
     """
 
     def __init__(self, store: Store, *, pause: float = 0.0) -> None:

@@ -127,7 +127,7 @@ def reclaim(connection: Connection, lease: Lease, per_assignment: int, *, now: f
     return replace(lease, **held)
 
 
-def beside(connection: Connection, annotator_id: str) -> str | None:
+def assignment_to_stand_by(connection: Connection, annotator_id: str) -> str | None:
     """Return an assignment to answer beside its holder where all places are taken; ``None`` where all are done.
 
     It is the one whose holder is the likeliest to drop out, by the deadline, and nobody stands by yet. Who is done

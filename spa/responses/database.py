@@ -16,7 +16,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -35,7 +35,7 @@ TRIES = 8  # of a transaction that PostgreSQL aborted because two processes wait
 CONFLICTS = ("40001", "40P01")  # its codes for that
 T = TypeVar("T")
 LOCK_WAIT = 10.0  # seconds that a writer waits for another process
-TELLTALES = (  # of SQLite's message; what was wrong; what to do
+KNOWN_ERRORS = (  # of SQLite's message; what was wrong; what to do
     ("locked", "it is locked by another program", "close what else is writing to it and try again"),
     ("readonly", "it is read-only", "make the file and its folder writable, or copy it to where they are"),
     ("unable to open", "it cannot be opened", "check that the folder exists and that you may read and write there"),
@@ -56,7 +56,7 @@ class Target:
 
     @property
     def name(self) -> str:
-        """What a user calls it; a password is never shown."""
+        """Its name in messages; a password is never shown."""
         return str(self.path) if self.path is not None else make_url(self.url).render_as_string(hide_password=True)
 
 
@@ -64,7 +64,7 @@ class Database:
     """Transactions of a store, and the facts noted about it; safe to use from several threads; a context manager."""
 
     def __init__(self, name: str, engine: Engine) -> None:
-        self.name = name  # as a user would call it
+        self.name = name  # in messages
         self._engine = engine
         self._writer = writing(engine)
         self._one_writer = threading.Lock()  # threads of this process queue here, not in the database
@@ -123,9 +123,15 @@ class Database:
             yield from rows
 
     def scrub(self) -> None:
-        """Let the database forget what was deleted: its log and its dead rows still hold it."""
-        with database_errors(self.name):
-            _scrub(self._engine)
+        """Let the database forget what was deleted: SQLite's log and PostgreSQL's dead rows still hold it."""
+        with database_errors(self.name), closing(self._engine.raw_connection()) as raw:
+            if self.is_file:
+                raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            elif self._engine.dialect.name == "postgresql":
+                driver: Any = raw.dbapi_connection
+                driver.autocommit = True
+                raw.cursor().execute("VACUUM")
+                driver.autocommit = False
 
     def meta(self, name: str) -> str | None:
         """Return a fact noted with :meth:`set_meta`; ``None`` where there is none."""
@@ -202,10 +208,7 @@ def writing(engine: Engine) -> Engine:
 def created_file(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; on leaving it is renamed to ``path`` in one step.
 
-    Raises
-    ------
-    ResponseError
-        If ``path`` exists, now or when the file is ready, or its folder cannot be written to.
+    Raise ResponseError if ``path`` exists, now or when the file is ready, or its folder cannot be written to.
     """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     with _file_errors(path):
@@ -252,8 +255,8 @@ def database_errors(name: str) -> Iterator[None]:
         yield
     except (DBAPIError, sqlite3.Error) as error:
         message = " ".join(str(getattr(error, "orig", error)).split())
-        for telltale, wrong, remedy in TELLTALES:
-            if telltale in message:
+        for part, wrong, remedy in KNOWN_ERRORS:
+            if part in message:
                 raise ResponseError(f"{name}: expected a store, but {wrong}; {remedy}") from error
         raise ResponseError(f"{name}: the database refused: {message}") from error
 
@@ -315,7 +318,7 @@ def exclusive_connection(path: Path, *, wait: float) -> Iterator[Connection]:
         time.sleep(random.uniform(0, 0.05))
 
 
-def again_on_conflict(work: Callable[[], T]) -> T:
+def retry_on_conflict(work: Callable[[], T]) -> T:
     """Run a transaction, again where PostgreSQL aborted it in favour of another process's."""
     for attempt in range(1, TRIES):
         try:
@@ -333,21 +336,6 @@ def _is_conflict(error: BaseException | None) -> bool:
             return True
         error = error.__cause__
     return False
-
-
-def _scrub(engine: Engine) -> None:
-    """Write SQLite's log into the file and empty it; have PostgreSQL drop its dead rows."""
-    raw = engine.raw_connection()
-    try:
-        if engine.dialect.name == "sqlite":
-            raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        elif engine.dialect.name == "postgresql":
-            driver: Any = raw.dbapi_connection
-            driver.autocommit = True
-            raw.cursor().execute("VACUUM")
-            driver.autocommit = False
-    finally:
-        raw.close()
 
 
 def _begin(connection: Connection) -> None:

@@ -23,7 +23,7 @@ WITH_NOTE = ("exclude", "propose_rejection", "bonus", "message", "settle")  # th
 PAYMENT: tuple[Action, ...] = ("approve", "propose_rejection")  # the later of the two stands
 ANALYSIS: tuple[Action, ...] = ("exclude", "include")
 PROGRAM = "spa "  # begins the name of a command that logs what a platform did; it needs no second reviewer
-LARGEST = 10_000  # of an amount; more is a slip of the finger
+LARGEST = 10_000  # of an amount; more is a typing mistake
 LONGEST = 4000  # characters of a note
 
 
@@ -102,10 +102,8 @@ def parse_amount(text: str) -> Decimal:
 def add_decision(connection: Connection, decision: Decision) -> int:
     """Add one decision to the log inside the caller's writing transaction and return its number.
 
-    Raises
-    ------
-    ResponseError
-        If there is no such visit, or an undo names a decision that is not this visit's or was undone already.
+    Raise ResponseError if there is no such visit, or an undo names a decision that is not this visit's or was undone
+    already.
     """
     known = select(submissions.c.number).where(submissions.c.submission_id == decision.submission_id)
     if connection.scalar(known) is None:

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, delete, func, or_, select, update
 
 from spa.errors import ResponseError
 from spa.forms.form import ExplanationTarget, Form, InterviewTarget, SpansAnswer, SpanTarget, TextAnswer
-from spa.forms.spans import has_unplaced
+from spa.forms.spans import has_unplaced_quote
 from spa.responses.answer_rows import target_from_json
 from spa.responses.answers import parse_answer
 from spa.responses.capacity import recount, seat_extra
@@ -76,23 +76,11 @@ def forget(
 def find_person(
     connection: Connection, annotator_ids: Collection[str], *, person: str | None, submission: str | None
 ) -> list[Lease]:
-    """Return all visits of one person.
+    """Return all visits of one person; called inside a transaction.
 
-    Parameters
-    ----------
-    connection : Connection
-        Inside a transaction.
-    annotator_ids : collection of str
-        Ids that the name given may be hashed to: as a link, or as a person of some platform.
-    person : str, optional
-        The platform's name, a link's token or an ``annotator_id``.
-    submission : str, optional
-        Our own name of a visit, or the platform's.
-
-    Raises
-    ------
-    ResponseError
-        If the name matches nobody or several people.
+    ``person`` is the platform's name, a link's token or an ``annotator_id``; ``annotator_ids`` are what that name may
+    be hashed to, as a link or as a person of some platform. ``submission`` is our own name of a visit, or the
+    platform's. Raise ResponseError if the name matches nobody or several people.
     """
     if submission is not None:
         named = or_(submissions.c.submission_id == submission, submissions.c.external_id == submission)
@@ -120,20 +108,11 @@ def forget_person(
     hashed: Callable[[str], str],
     with_answers: bool,
 ) -> ErasureCounts:
-    """Delete what identifies a person, and count it.
+    """Delete what identifies a person, and count it; called inside a writing transaction.
 
-    Parameters
-    ----------
-    connection : Connection
-        Inside a writing transaction; roll it back for an account without a deletion.
-    visits : collection of Lease
-        What :func:`find_person` found.
-    forms : callable
-        Assignment id -> its form, which says what is free text.
-    hashed : callable
-        A platform's name of a visit -> its keyed hash, by which it is known again.
-    with_answers : bool
-        Delete the answers too; the places go out again.
+    ``visits`` is what :func:`find_person` found, ``forms`` returns the form of an assignment, which says what is free
+    text, and ``hashed`` the keyed hash of a platform's name of a visit, by which it is known again. ``with_answers``
+    deletes the answers too, and the places go out again.
     """
     annotator_id = next(visit.annotator_id for visit in visits)
     ids = [visit.submission_id for visit in visits]
@@ -221,7 +200,7 @@ def _clean_answers(connection: Connection, visit: Lease) -> int:
     for row in connection.execute(select(answers).where(answers.c.submission == number)).all():
         target = target_from_json(row.target)
         free = isinstance(target, ExplanationTarget | InterviewTarget)
-        free |= isinstance(target, SpanTarget) and has_unplaced(row.choice)
+        free |= isinstance(target, SpanTarget) and has_unplaced_quote(row.choice)
         if row.raw is None or not (free or row.missing_reason is not None):
             continue
         cleaned += 1

@@ -32,7 +32,7 @@ from spa.forms.spans import NO_ERRORS, MarkedSpan, spans_from_json
 from spa.responses.answers import NO_ANSWER
 from spa.responses.decisions import Decision, read_decisions
 from spa.responses.orders import ranks_of
-from spa.responses.reading_table import exposure_rows, with_evidence
+from spa.responses.reading_evidence import exposure_rows, with_evidence
 from spa.responses.store import Store
 from spa.responses.submission import Missing, RaterCondition, Response, Submission
 from spa.responses.tidy_tables import ANNOTATORS, ASKED, DECISIONS, EXCLUSIONS, ROWS, Tables
@@ -212,7 +212,7 @@ def _annotator_row(annotator_id: str, each: Annotator) -> tuple[object, ...]:
 
 
 def _visit_cells(submission: Submission) -> tuple[object, ...]:
-    """Return the columns ``VISIT``: extra answers are told from those that hold a place."""
+    """Return the columns ``VISIT``: extra answers are distinguished from those that hold a place."""
     if submission.annotator_kind == "llm":
         return (None, None)
     return submission.session, "extra" if submission.extra else submission.outcome
@@ -351,7 +351,7 @@ def _evidence(decision: Decision) -> str | None:
 
 
 def _unblind(store: Store) -> Callable[[Submission], AssignmentLabels]:
-    """Return what tells the labels that a submission is about."""
+    """Return a function that gives the labels of the assignment of a submission."""
     drawn = zip(store.assignments, store.assignments.keys(), strict=True)
     for_people = {key.assignment_id: _labels(assignment, key) for assignment, key in drawn}
     adapted = store.assignments.draws(store.assignments.adapted_ids(), "llm")
@@ -365,7 +365,7 @@ def _labels(assignment: Assignment, key: BlindingKey) -> AssignmentLabels:
 
 
 def _is_due(answer: Response | Missing) -> bool:
-    """Say whether an answer was waited for; a visit that ended at the screening has questions never shown."""
+    """Return whether an answer was waited for; a visit that ended at the screening has questions never shown."""
     return isinstance(answer, Response) or answer.raw is not None or answer.reason == NO_ANSWER
 
 

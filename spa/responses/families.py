@@ -51,21 +51,10 @@ family_people = Table(
 
 
 class StudyFamily:
-    """The people of one family of studies, as one study sees them.
+    """The people of one family of studies, as one ``study`` sees them.
 
-    Parameters
-    ----------
-    target : str or Path
-        An SQLite file, made if there is none, or an SQLAlchemy URL.
-    family : str
-        Name of the family; a store may hold several.
-    study : str
-        Name of the study that asks.
-
-    Raises
-    ------
-    ResponseError
-        If the store cannot be made or used.
+    ``target`` is an SQLite file, made if there is none, or an SQLAlchemy URL; it may hold several families. Raise
+    ResponseError if it cannot be made or used.
     """
 
     def __init__(self, target: str | Path, *, family: str, study: str) -> None:
@@ -88,10 +77,7 @@ class StudyFamily:
     def enter(self, source: str, person: str, *, now: float) -> bool:
         """Note a person as one of this study's, and return whether they were new to the family.
 
-        Raises
-        ------
-        SecondVisit
-            If another study of the family has taken them.
+        Raise SecondVisit if another study of the family has taken them.
         """
         with self._writing() as connection:
             study = connection.scalar(select(family_people.c.study).where(*self._of(source, person)))

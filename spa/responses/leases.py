@@ -23,7 +23,7 @@ PROBE = "probe"  # source of visits that try a rater out
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
-    """An assignment in the hands of one annotator: a visit that may or may not have ended.
+    """An assignment given to one annotator: a visit that may or may not have ended.
 
     All times are in seconds since 1970.
     """
@@ -163,7 +163,7 @@ def leases_of(connection: Connection, annotator_id: str) -> list[Lease]:
 
 
 def refuse_other_settings(lease: Lease, condition: RaterCondition) -> None:
-    """Raise a ``ResponseError`` where a rater's lease was made for another way of asking than ``condition``."""
+    """Raise a ``ResponseError`` where a rater's lease was made under another condition than ``condition``."""
     if lease.asked == condition:
         return
     rater_id = lease.annotator_id
@@ -220,7 +220,7 @@ def ask_anew(connection: Connection, lease: Lease) -> None:
     connection.execute(delete(answers).where(answers.c.submission == number))
 
 
-@lru_cache(maxsize=256)  # a run's visits are asked in few ways
+@lru_cache(maxsize=256)  # a run has few conditions
 def condition_to_json(condition: RaterCondition | None) -> str | None:
     """Write how a rater was asked."""
     return None if condition is None else json.dumps(asdict(condition), sort_keys=True)

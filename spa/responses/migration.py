@@ -61,10 +61,7 @@ class Schema:
 def migrate(where: Target, schema: Schema, *, wait: float) -> None:
     """Make a store of an earlier version one of the present; does nothing where another process has done it.
 
-    Raises
-    ------
-    ResponseError
-        If somebody else has it open for longer than ``wait`` seconds, or it cannot be written.
+    Raise ResponseError if somebody else has it open for longer than ``wait`` seconds, or it cannot be written.
     """
     with database.database_errors(f"{where.name}: migrating it to version {schema.version}"):
         if where.path is not None:

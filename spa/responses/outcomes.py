@@ -41,5 +41,5 @@ def claimed_name(hashed: str) -> str:
 
 
 def is_claim(external_id: str | None) -> bool:
-    """Say whether a visit's name is one that no platform has confirmed."""
+    """Return whether a visit's name is one that no platform has confirmed."""
     return external_id is not None and external_id.startswith(CLAIMED)

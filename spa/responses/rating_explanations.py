@@ -41,21 +41,9 @@ class SideBySide:
 
 
 def explained_ratings(store: Store, raters: Sequence[str], variants: Sequence[str] = ()) -> SideBySide:
-    """Gather the explained ratings of some raters; every rater and variant with explanations counts.
+    """Gather the explained ratings of some raters, by their ids: of all their variants, or of those named.
 
-    Parameters
-    ----------
-    store : Store
-        Where they are kept.
-    raters : sequence of str
-        Their ids.
-    variants : sequence of str
-        Only these variants; all where empty.
-
-    Raises
-    ------
-    ResponseError
-        If one of the raters explained no rating of a single output, or no rating was explained by all.
+    Raise ResponseError if one of the raters explained no rating of a single output, or no rating was explained by all.
     """
     found: dict[RatedTarget, dict[str, ExplainedRating]] = {}
     rater_of: dict[str, str] = {}  # by rater or rater/variant

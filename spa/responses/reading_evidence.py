@@ -1,4 +1,4 @@
-"""Evidence of reading: what the page's script measured of each output, checked before it is believed.
+"""Evidence of reading: what the page's script measured of each output, validated when it arrives.
 
 It arrives in one field beside a page's answers and is stored with them. Browsers without script send none and are
 served outputs one by one instead, see :mod:`spa.responses.reading_steps`.
@@ -7,15 +7,16 @@ served outputs one by one instead, see :mod:`spa.responses.reading_steps`.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NoReturn
 
 from spa.files import json_object, unique_keys
 from spa.forms.effort import count_words
-from spa.forms.form import Exhibit, Page
+from spa.forms.form import Exhibit, Form, Page
 from spa.forms.texts import READING_TEXTS, Texts
+from spa.responses.payloads import Payload, fields_of
 from spa.study.study import Study
 
 READING = "reading"  # the field; no question is called so
@@ -42,19 +43,9 @@ class PageExposure:
 
 
 def parse_exposure(text: str, page: Page) -> PageExposure:
-    """Parse the field of a page.
+    """Parse the field sent with a page: ``{"seconds": s, "outputs": {exhibit_id: [first_seen, seconds, scrolled]}}``.
 
-    Parameters
-    ----------
-    text : str
-        ``{"seconds": s, "outputs": {exhibit_id: [first_seen, seconds, scrolled]}}``.
-    page : Page
-        The page that it was sent with.
-
-    Raises
-    ------
-    ValueError
-        If it is anything else, names an output that is not on the page, or holds a number out of bounds.
+    Raise ValueError if it is anything else, names an output that is not on the page, or holds a number out of bounds.
     """
     exposure = _parsed(text)
     if not exposure.outputs.keys() <= {exhibit.exhibit_id for exhibit in page.outputs}:
@@ -93,7 +84,7 @@ def minimum_seconds(page: Page, per_100_words: float) -> dict[str, float]:
 
 
 def required_seconds(study: Study, texts: Texts) -> float:
-    """Return the least time on screen for 100 words; 0 where nothing is measured, or cannot be told in the language."""
+    """Return the least time on screen for 100 words; 0 if nothing is measured, or the language lacks its texts."""
     return study.people.seconds_per_100_words if texts.has(*READING_TEXTS) else 0.0
 
 
@@ -103,6 +94,47 @@ def unseen_outputs(page: Page, exposure: PageExposure, per_100_words: float) -> 
     seen = {name for name, output in exposure.outputs.items() if output.seconds >= least.get(name, 0.0)}
     unseen = least.keys() - seen
     return tuple(dict.fromkeys(each for each in page.new_outputs if each.exhibit_id in unseen))
+
+
+def with_evidence(payloads: tuple[Payload, ...]) -> dict[str, str]:
+    """Return the evidence sent last for each page, by page id; pages sent without are absent."""
+    fields = {payload.page_id: fields_of(payload.body) for payload in payloads}
+    return {page_id: sent[READING] for page_id, sent in fields.items() if isinstance(sent.get(READING), str)}
+
+
+def exposure_rows(
+    form: Form, evidence: Mapping[str, str], systems: Mapping[str, str], positions: Mapping[str, int]
+) -> Iterator[tuple[object, ...]]:
+    """Yield the columns of table ``READING`` for each output on the pages with evidence that can be read.
+
+    ``evidence`` is what :func:`with_evidence` returned; ``systems`` and ``positions`` give system id and column by
+    label.
+    """
+    for page in form.pages:
+        if page.page_id not in evidence:
+            continue
+        try:
+            exposure = parse_exposure(evidence[page.page_id], page)
+        except ValueError:  # refused when it came
+            continue
+        for exhibit in page.outputs or (None,):
+            yield _exposure_row(page, exposure, exhibit, systems, positions)
+
+
+def _exposure_row(
+    page: Page,
+    exposure: PageExposure,
+    exhibit: Exhibit | None,
+    systems: Mapping[str, str],
+    positions: Mapping[str, int],
+) -> tuple[object, ...]:
+    about = page.page_id, page.kind, exposure.seconds
+    if exhibit is None or exhibit.label is None:
+        return (*about, *(None,) * 9)
+    label, words = exhibit.label, None if exhibit.image else count_words(exhibit.text)
+    shown = exhibit.item_id, systems[label], exhibit.sample, label, positions.get(label), words
+    seen = exposure.outputs.get(exhibit.exhibit_id)
+    return (*about, *shown, *((None, 0.0, 0.0) if seen is None else (seen.first_seen, seen.seconds, seen.scrolled)))
 
 
 def _number(value: object, most: float) -> float:

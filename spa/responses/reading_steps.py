@@ -43,10 +43,7 @@ def write_served(served: Sequence[ServedOutput], sign: Sign) -> str:
 def parse_served(text: str, sign: Sign) -> tuple[ServedOutput, ...]:
     """Read what :func:`write_served` wrote.
 
-    Raises
-    ------
-    ValueError
-        If it is anything else, or was signed for another page or visit.
+    Raise ValueError if it is anything else, or was signed for another page or visit.
     """
     if len(text) > LONGEST or not _SHAPE.fullmatch(text):
         raise ValueError("expected outputs with times and a signature")

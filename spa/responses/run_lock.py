@@ -34,24 +34,18 @@ class AlreadyRunning(ResponseError):
 def exclusive_run(store_name: str, name: str, connect: Connect | None = None, *, what: str = "rater") -> Iterator[None]:
     """Hold a lock while a rater runs, or ``what`` else has this name; it is freed when the process dies.
 
-    SQLite: a lock file beside the store. PostgreSQL: an advisory lock of a connection that ``connect``
-    gives. In other databases starting one run at a time is left to the user.
-
-    Raises
-    ------
-    AlreadyRunning
-        If another process runs it on this store.
-    ResponseError
-        If no file can be made beside it.
+    SQLite: a lock file beside the store. PostgreSQL: an advisory lock of a connection that ``connect`` gives. In other
+    databases starting one run at a time is left to the user. Raise AlreadyRunning if another process runs it on this
+    store. Raise ResponseError if no file can be made beside it.
     """
     with _lock(store_name, name, connect, what, shared=False):
         yield
 
 
 @contextmanager
-def shared_run(store_name: str, name: str, connect: Connect, *, what: str = "rater") -> Iterator[None]:
-    """Hold a lock beside others that share it; see :func:`exclusive_run`, which gets it when all have ended."""
-    with _lock(store_name, name, connect, what, shared=True):
+def shared_run(store_name: str, name: str, connect: Connect) -> Iterator[None]:
+    """Share the lock of a rater with others; :func:`exclusive_run` gets it when all have ended."""
+    with _lock(store_name, name, connect, "rater", shared=True):
         yield
 
 

@@ -17,7 +17,7 @@ from spa.responses.visits import PersonVisit
 from spa.study.study import People
 
 CENT = Decimal("0.01")
-MOST_POINTS = 400  # on a curve; more cannot be told apart on a screen
+MOST_POINTS = 400  # on a curve; a screen shows no more
 COUNTED = ("begun", "at_work", "standby", "dropped", "unconfirmed", *OUTCOMES, WITHDRAWN, "extra")
 
 
@@ -65,22 +65,8 @@ class Status:
 def summarise_visits(visits: Iterable[PersonVisit], *, assignments: int, people: People, now: float) -> Status:
     """Count the visits of people and say when the study will be complete at the pace so far.
 
-    Parameters
-    ----------
-    visits : iterable of PersonVisit
-        All visits of people, without those of raters.
-    assignments : int
-        How many there are.
-    people : People
-        The study's table [people].
-    now : float
-        Seconds since 1970; who is overdue by then counts as dropped.
-
-    Returns
-    -------
-    Status
-        The counts by source and group, medians and pay; simulated annotators are timed only where nobody
-        else came, and their time says nothing of pay.
+    Whoever is overdue by ``now`` counts as dropped. Simulated annotators are timed only where nobody else came, and
+    their time says nothing of pay.
     """
     visits = list(visits)
     timed = timed_kinds(visits)
@@ -89,7 +75,7 @@ def summarise_visits(visits: Iterable[PersonVisit], *, assignments: int, people:
     ends: list[float] = []
     for visit in visits:
         if visit.release_reason == REPLACED and not visit.finished:
-            continue  # goes on in another visit of the same person
+            continue  # continued in another visit of the same person
         line = counts.setdefault((visit.source, visit.people_group), Counter())
         line["begun"] += 1
         line[_state(visit, now)] += 1
@@ -153,7 +139,7 @@ def hourly_pay(pay: Decimal | None, minutes: float | None) -> Decimal | None:
 
 
 def _expected_end(ends: list[float], left: int, now: float) -> float | None:
-    """Go on at the pace between the first completed visit and now."""
+    """Extrapolate the pace between the first completed visit and now."""
     if left == 0:
         return ends[-1] if ends else None
     if len(ends) < 2 or now <= ends[0]:
@@ -174,12 +160,8 @@ class PacePoint:
 def pace_of(visits: Iterable[PersonVisit], pay: Decimal | None) -> list[PacePoint]:
     """Return how the completed visits added up, oldest first; of very many, some spread evenly and the last.
 
-    Parameters
-    ----------
-    visits : iterable of PersonVisit
-        Visits of people; simulated annotators count only where nobody else came, late answers not at all.
-    pay : Decimal or None
-        For one form, in major units; what that makes an hour is left out of simulated annotators.
+    Late answers do not count, and simulated annotators only where nobody else came; ``pay`` for one form, in major
+    units, is left out of theirs.
     """
     visits = list(visits)
     kinds = timed_kinds(visits)
@@ -201,9 +183,9 @@ def pace_of(visits: Iterable[PersonVisit], pay: Decimal | None) -> list[PacePoin
 
 
 def state_of(connection: Connection) -> str:
-    """Return a text that is another one as soon as a visit, a page, a handed-in form or a decision was added.
+    """Return a version string of the store: another one once a visit, page, handed-in form or decision was added.
 
-    What it costs does not grow with the answers, of which none is read.
+    No answer is read for it, so that its cost does not grow with them.
     """
     counted = (
         select(func.max(submissions.c.number)),

@@ -163,7 +163,7 @@ answers = Table(
     Column("number", Float),  # the value of a response: a number ...
     Column("choice", Text),  # ... or the chosen option
     Column("missing_reason", Verbatim),  # in its stead, for a missing answer
-    Column("missing_level", Text),  # what that would have been, where it can be told
+    Column("missing_level", Text),  # what that would have been, where it is known
     Column("readings_differ", Boolean),  # whether another way of reading an LLM's reply gives another answer
 )
 

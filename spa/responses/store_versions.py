@@ -1,9 +1,9 @@
 """What earlier versions of the store kept in another form, or did not keep.
 
-1: no journal, but the attempts of raters; the first stores knew no personal tokens. 2: a journal; seats had no
-numbers, outcomes were not noted, and tokens not tied to visits. 3: no places. 4: as 5, which says that stores are
-migrated. 5: no assignment was adapted. 6: people and LLMs saw an assignment adapted alike. The first ones of 3 and 4
-differ from the last in indexes and the order of columns.
+Version 1 had the attempts of raters instead of a journal, and its first stores no personal tokens. Version 2 had a
+journal, but seats without numbers, no outcomes, and tokens that were not tied to visits. Version 3 had no table
+``places``. Versions 4 and 5 have the same tables, without ``adapted``. In version 6 people and LLMs saw an assignment
+adapted alike. The first stores of 3 and 4 differ from the last in indexes and the order of columns.
 """
 
 from __future__ import annotations

@@ -15,8 +15,14 @@ from spa.responses.database import CHUNK, Database, note
 from spa.responses.leases import lock_leases
 from spa.responses.store_schema import adapted, assignments, blinding, meta, places, submissions, tokens
 from spa.responses.tokens import random_token
-from spa.study.assignment import Assignment, BlindingKey
-from spa.study.assignment_json import assignment_from_json, assignment_to_json, key_from_json, key_to_json
+from spa.study.assignment import (
+    Assignment,
+    BlindingKey,
+    assignment_from_json,
+    assignment_to_json,
+    key_from_json,
+    key_to_json,
+)
 from spa.study.narrowing import DealtPair, Pair, Respondents, narrowed, redealt
 
 _ID = assignments.c.assignment_id
@@ -45,20 +51,11 @@ class StoredAssignments:
     def save(
         self, fingerprint: str, draws: Iterable[tuple[Assignment, BlindingKey]], *, seed: int | None = None
     ) -> int:
-        """Save a draw of assignments, or the further ones of the same draw, in one transaction.
+        """Save a draw of assignments, or the further ones of the same draw; return how many are new.
 
-        Existing assignments are compared with the draw and never changed. Each new one gets a token.
-        The seed is kept as the fact "seed".
-
-        Returns
-        -------
-        int
-            How many assignments were new.
-
-        Raises
-        ------
-        ResponseError
-            If the store holds another study, or another draw of this one.
+        Existing assignments are compared with the draw and never changed. Each new one gets a token. All is one
+        transaction, and the seed is kept as the fact "seed". Raise ResponseError if the store holds another study, or
+        another draw of this one.
         """
         store = self._database.name
         with self._database.transaction() as connection:

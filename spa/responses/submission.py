@@ -15,7 +15,7 @@ class Response:
     """One accepted answer.
 
     ``value`` is a preference probability in [0, 1], a rating in the units of its scale, or the
-    value of the chosen option; ``raw`` is what arrived, verbatim. ``readings_differ`` tells whether another way of
+    value of the chosen option; ``raw`` is what arrived, verbatim. ``readings_differ`` says whether another way of
     reading the same reply of an LLM gives another answer, or none; ``None`` where there is no other.
     """
 
@@ -30,7 +30,7 @@ class Response:
 class Missing:
     """A question without a usable answer, and why; ``raw`` keeps what arrived, if anything did.
 
-    ``level`` is what the answer would have been, where that can be told: "7" of 1 to 5, or "4 or 5".
+    ``level`` is what the answer would have been, where that is known: "7" of 1 to 5, or "4 or 5".
     ``readings_differ`` is that of a ``Response``.
     """
 

@@ -64,19 +64,8 @@ def write_table(frame: pl.DataFrame, path: Path, *, format: TableFormat) -> None
 def write_dataset(tables: Tables, folder: Path, *, title: str, language: str) -> dict[Path, int]:
     """Write ``data/TABLE.parquet`` for each table that has rows, and a card, as the Hugging Face hub reads them.
 
-    Parameters
-    ----------
-    tables : Tables
-        What :func:`spa.responses.export.export_tables` returned.
-    folder : Path
-        Made where it does not exist.
-    title, language : str
-        Of the study. The licence is left open: who publishes the answers chooses it.
-
-    Returns
-    -------
-    dict of Path to int
-        The files written and the rows that each holds.
+    The card names the study by its ``title`` and ``language`` and leaves the licence open, which whoever publishes the
+    answers chooses. Return the files written and the rows that each holds.
     """
     filled = {name: table for name, table in tables.files.items() if not table.is_empty()}
     written: dict[Path, int] = {}
@@ -122,10 +111,7 @@ def without_formula(text: str) -> str:
 def check_table_file(path: Path) -> None:
     """Refuse what is no file, and a file that is of another kind than its name says.
 
-    Raises
-    ------
-    ResponseError
-        With what was expected and found.
+    Raise ResponseError with what was expected and found.
     """
     try:
         if not path.is_file():
@@ -146,10 +132,7 @@ def check_table_file(path: Path) -> None:
 def utf8_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the lines of a text file with their numbers, from 1.
 
-    Raises
-    ------
-    ResponseError
-        Where the file cannot be read, or a line is not UTF-8.
+    Raise ResponseError where the file cannot be read, or a line is not UTF-8.
     """
     try:
         with path.open("rb") as stream:
@@ -169,12 +152,8 @@ def utf8_lines(path: Path) -> Iterator[tuple[int, str]]:
 def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the objects of a JSON lines file with the numbers of their lines.
 
-    Numbers are texts as they are written: ``1.0`` stays "1.0".
-
-    Raises
-    ------
-    ResponseError
-        Where a line is no JSON object, has a key twice, or is not UTF-8.
+    Numbers are texts as they are written: ``1.0`` stays "1.0". Raise ResponseError where a line is no JSON object, has
+    a key twice, or is not UTF-8.
     """
     check_table_file(path)
     decoder = json.JSONDecoder(
@@ -203,12 +182,8 @@ def read_csv(path: Path, *, coded: Container[str] = ()) -> pl.DataFrame:
     """Read a CSV file as texts, as they are written; empty cells are null.
 
     The apostrophe that :func:`without_formulas` put in front of a text is taken off. A blank line is a row of nulls.
-    Columns named in ``coded`` are of polars' categorical type: four bytes a row.
-
-    Raises
-    ------
-    ResponseError
-        Where the file is no CSV with commas, a header of different names, and as many values in each line.
+    Columns named in ``coded`` are of polars' categorical type: four bytes a row. Raise ResponseError where the file is
+    no CSV with commas, a header of different names, and as many values in each line.
     """
     (frame,) = read_csv_batches(path, coded=coded)
     return frame
@@ -255,7 +230,7 @@ def _csv_frames(path: Path, types: Mapping[str, pl.DataType], rows: int | None) 
 
 
 def _may_be_uneven(frame: pl.DataFrame) -> bool:
-    """Tell whether a line may be too short, which polars fills with nulls."""
+    """Return whether a line may be too short, which polars fills with nulls."""
     last = pl.col(frame.columns[-1])
     return frame.filter(last.is_null() & pl.any_horizontal(pl.all().is_not_null())).height > 0
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Row, Select, func, select
 
 from spa.responses import admission, capacity, completion_codes, leases
 from spa.responses.admission import AdmissionRules, Arrival
-from spa.responses.database import Database, again_on_conflict
+from spa.responses.database import Database, retry_on_conflict
 from spa.responses.leases import LEASE_COLUMNS, Lease, lease_facts
 from spa.responses.outcomes import COMPLETED, Outcome, forgotten_name
 from spa.responses.payloads import Payload, read_pages
@@ -35,27 +35,6 @@ class PersonVisit(Lease):
     last_seen: float | None  # when the last page arrived
 
 
-class ArrivalFacts(TypedDict, total=False):
-    """Facts about an arrival, by a link or from a platform.
-
-    Keys
-    ----
-    session : int
-        Which session of a study in several.
-    group : str, optional
-        Quota group, one of ``rules.places``.
-    minutes_allowed : float, optional
-        After these the place is given to somebody else.
-    annotator_kind : {"human", "simulated"}
-        What the person is recorded as.
-    """
-
-    session: int
-    group: str | None
-    minutes_allowed: float | None
-    annotator_kind: AnnotatorKind
-
-
 class StoredVisits:
     """The visits of a store, of people and of raters."""
 
@@ -69,51 +48,37 @@ class StoredVisits:
         person: str,
         now: float,
         external_id: str | None = None,
+        session: int = 1,
+        group: str | None = None,
+        minutes_allowed: float | None = None,
+        annotator_kind: AnnotatorKind = "human",
         overbook: bool = False,
         rules: AdmissionRules = EVERYBODY,
-        **coming: Unpack[ArrivalFacts],
     ) -> Lease:
         """Find or make the visit of a platform's person, which continues at ``/a/{lease.token}``.
 
-        The same ``external_id`` leads to the same visit; the same person with an open visit to the same
-        assignment, also under a new ``external_id`` (the pages sent before come along). Otherwise the
-        least-answered assignment is given out, one that this person never had. Overdue places are
-        given up first.
+        The same ``external_id`` leads to the same visit; the same person with an open visit to the same assignment,
+        also under a new ``external_id`` (the pages sent before come along). Otherwise the least-answered assignment is
+        given out, one that this person never had. Overdue places are given up first.
 
-        Parameters
-        ----------
-        source, person : str
-            The platform, and its name of the person; kept to pay, until ``spa forget``.
-        now : float
-            Seconds since 1970.
-        external_id : str, optional
-            The platform's name of the visit, verified by the bridge.
-        overbook : bool
-            Where all places are taken but not all done, answer an assignment beside its holder (``standing_by``):
-            the answers take the place if the holder drops out, and are ``extra`` otherwise. For people whom a
-            platform has promised pay, since it may fill a place before we know that somebody has left it.
-        rules : AdmissionRules
-            What the study says about who may come: ``AdmissionRules.of(study.people)``.
-        **coming
-            ``session``, ``group``, ``minutes_allowed``, ``annotator_kind`` (:class:`ArrivalFacts`).
-
-        Returns
-        -------
-        Lease
-            ``released`` where the deadline has passed and the place has gone to somebody else.
-
-        Raises
-        ------
-        SecondVisit, WrongSession, QuotaFull, NoneLeft
-            All of them ``AdmissionRefused``; its ``notice`` names the page that the person is shown.
+        The platform's name of the person is kept to pay them, until ``spa forget``; the bridge has verified the
+        ``external_id``, its name of the visit. With ``overbook``, where all places are taken but not all done, the
+        person answers an assignment beside its holder (``standing_by``): the answers take the place if the holder
+        drops out, and are ``extra`` otherwise. That is for people whom a platform has promised pay, since it may fill
+        a place before we know that somebody has left it. After ``minutes_allowed`` the place goes to somebody else;
+        the lease is ``released`` where that has happened. Raise AdmissionRefused (SecondVisit, WrongSession, QuotaFull
+        or NoneLeft), whose ``notice`` names the page that the person is shown.
         """
         arrival = Arrival(
             annotator_id=self._database.person_id(source, person),
             source=source,
             person=person,
             external_id=external_id,
+            session=session,
+            group=group,
+            minutes_allowed=minutes_allowed,
+            annotator_kind=annotator_kind,
             overbook=overbook,
-            **coming,
         )
         return self._change(lambda connection: admission.admit(connection, arrival, rules, now=now))
 
@@ -123,11 +88,18 @@ class StoredVisits:
         *,
         now: float,
         source: str = "link",
+        minutes_allowed: float | None = None,
+        annotator_kind: AnnotatorKind = "human",
         rules: AdmissionRules = EVERYBODY,
-        **coming: Unpack[ArrivalFacts],
     ) -> Lease:
         """Find or make the visit of the person who holds a link; as :meth:`admit`, without a platform's names."""
-        arrival = Arrival(annotator_id=self._database.keyed(token), source=source, token=token, **coming)
+        arrival = Arrival(
+            annotator_id=self._database.keyed(token),
+            source=source,
+            token=token,
+            minutes_allowed=minutes_allowed,
+            annotator_kind=annotator_kind,
+        )
         return self._change(lambda connection: admission.admit(connection, arrival, rules, now=now))
 
     def of_token(self, token: str) -> Lease | None:
@@ -138,25 +110,12 @@ class StoredVisits:
             return leases.lease_of_token(connection, token)
 
     def release(self, submission_id: str, reason: str, *, now: float, finished: bool = False) -> bool:
-        """Give up the place of a visit, so that its assignment goes out again; nothing sent is touched.
+        """Give up the place of a visit, so that its assignment goes out again, and return whether one became free.
 
-        Parameters
-        ----------
-        submission_id : str
-            Our own id of the visit.
-        reason : str
-            "timed_out" leaves the person the chance to take the place again while it is free; any other
-            ("returned", ...) does not, unless the platform sends the person back through :meth:`admit`.
-        now : float
-            Seconds since 1970.
-        finished : bool
-            Also where the visit has ended: completed answers become ``extra`` (a person who gave the visit
-            back after answering).
-
-        Returns
-        -------
-        bool
-            Whether a place became free.
+        Nothing that was sent is touched. The reason "timed_out" leaves the person the chance to take the place again
+        while it is free; any other ("returned", ...) does not, unless the platform sends the person back through
+        :meth:`admit`. With ``finished`` a visit that has ended gives its place up too, and completed answers become
+        ``extra`` (a person who gave the visit back after answering).
         """
         return self._change(
             lambda connection: capacity.release(connection, submission_id, reason, now=now, finished=finished)
@@ -172,15 +131,11 @@ class StoredVisits:
     def finish(
         self, submission: Submission, outcome: Outcome, code: str, *, now: float, rules: AdmissionRules = EVERYBODY
     ) -> Lease:
-        """Save the answers of a visit and how it ended, in one transaction; a second call changes nothing.
+        """Save the answers of a visit and how it ended, in one transaction, and return the visit as it ended.
 
-        An outcome other than "completed" gives the place up. A late visit takes its place again if that is
-        free; else it is kept as ``extra``. Without consent nothing that was sent is kept.
-
-        Returns
-        -------
-        Lease
-            The visit as it ended, with the code of the first call.
+        An outcome other than "completed" gives the place up. A late visit takes its place again if that is free; else
+        it is kept as ``extra``. Without consent nothing that was sent is kept. A second call changes nothing: the
+        visit has the code of the first.
         """
         return self._change(
             lambda connection: finish_visit(connection, submission, outcome, code, now=now, rules=rules)
@@ -241,7 +196,7 @@ class StoredVisits:
                 leases.lock_leases(connection)
                 return work(connection)
 
-        return again_on_conflict(run)
+        return retry_on_conflict(run)
 
 
 def _select_visits(*conditions: Any) -> Select[Any]:

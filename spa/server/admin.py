@@ -27,10 +27,7 @@ SHORTEST = 16  # characters
 def admin_token(environment: Mapping[str, str] | None = None) -> str | None:
     """Return the administrator's token from the environment, or ``None``.
 
-    Raises
-    ------
-    ResponseError
-        If it is too short.
+    Raise ResponseError if it is too short.
     """
     token = (os.environ if environment is None else environment).get(VARIABLE, "")
     if token and len(token) < SHORTEST:

@@ -71,39 +71,13 @@ def create_app(
     links_only: bool = False,
     reserved: int = 0,
 ) -> FastAPI:
-    """Create the survey server of a study.
+    """Create the survey server of a study, which releases overdue places while it runs.
 
-    Parameters
-    ----------
-    workspace : OpenStudy
-        The study, its texts and its store.
-    annotator_kind : {"human", "simulated", "llm"}
-        How visitors are recorded.
-    source : str
-        The source recorded for visitors with a link.
-    adapters : iterable of PlatformAdapter
-        Entry routes of platforms; see :mod:`spa.server.survey_context`.
-    public_url : str
-        The address under which people reach this server.
-    clock : callable
-        Seconds since 1970.
-    admin_token : str, optional
-        Bearer token of ``/admin/status`` and ``/metrics``; without one these routes do not exist.
-    trusted_proxies : sequence of networks
-        Peers whose ``X-Forwarded-*`` headers are trusted.
-    limits : Limits, optional
-        Rate limits per link and for new visits.
-    log_requests : bool
-        Log every request without identifying anyone; see :mod:`spa.server.request_log`.
-    links_only : bool
-        Close the open link even if the study file leaves it open.
-    reserved : int
-        Places kept for personal links.
-
-    Returns
-    -------
-    FastAPI
-        Overdue places are released while it runs.
+    Visitors are recorded as ``annotator_kind``, those with a link under ``source``. ``adapters`` add the entry routes
+    of platforms (see :mod:`spa.server.survey_context`); ``public_url`` is the address under which people reach this
+    server. Without an ``admin_token`` there is no ``/admin/status`` and no ``/metrics``. ``X-Forwarded-*`` headers are
+    trusted of ``trusted_proxies`` only. ``links_only`` closes the open link even if the study file leaves it open, and
+    ``reserved`` places are kept for personal links. ``log_requests`` logs every request without identifying anyone.
     """
     context = SurveyContext(
         study=workspace.study,

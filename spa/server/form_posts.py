@@ -27,11 +27,8 @@ async def read_body(request: Request, most: int) -> bytes | None:
 async def read_fields(request: Request) -> dict[str, str]:
     """Return the fields of a form post.
 
-    Raises
-    ------
-    HTTPException
-        413 for a body beyond the limit, 408 for one that does not arrive, 415 for another content type, 400
-        for what is not UTF-8, too many fields, or a field sent twice (no form of ours has one).
+    Raise HTTPException: 413 for a body beyond the limit, 408 for one that does not arrive, 415 for another content
+    type, 400 for what is not UTF-8, too many fields, or a field sent twice (no form of ours has one).
     """
     if request.headers.get("content-type", FORM_TYPE).partition(";")[0].strip().lower() != FORM_TYPE:
         raise HTTPException(415)

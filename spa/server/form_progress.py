@@ -189,7 +189,7 @@ class FormProgress:
         return lambda listed: self.keyed(f"served/{self.lease.submission_id}/{page.page_id}/{listed}")
 
     def in_steps(self, page: Page) -> bool:
-        """Say whether a page's outputs are served one by one: it, or else the page before, was sent without script."""
+        """Return whether outputs are served one by one: their page, or else the one before, was sent without script."""
         if not self.seconds_per_100_words or not page.new_outputs or self.lease.annotator_kind != "human":
             return False
         sent = self.sent.get(page.page_id) or self.sent.get(self.neighbour(page, -1).page_id)
@@ -198,7 +198,7 @@ class FormProgress:
     def step(self, page: Page, *, now: float, again: bool = False) -> ReadingStep:
         """Return the step that is due on a page: an output alone, or the whole page after the last.
 
-        Its time begins ``now``, or with ``again`` goes on from when it was served first.
+        Its time begins ``now``, or with ``again`` when it was served first.
         """
         left, served = self.unseen(page), self.served(page)
         names = {exhibit.exhibit_id for exhibit in left}
@@ -212,27 +212,27 @@ class FormProgress:
         return ReadingStep(page=shown, served=field, alone=shown is not page, number=len(served), total=total)
 
     def step_is_done(self, page: Page) -> bool:
-        """Say whether the output that was served last was with the reader for its minimum."""
+        """Return whether the output that was served last was with the reader for its minimum."""
         served, unseen = self.served(page), {exhibit.exhibit_id for exhibit in self.unseen(page)}
         return bool(served) and served[-1].exhibit_id not in unseen
 
-    def is_left(self, page: Page) -> bool:
-        """Say whether a page was sent with usable answers after its outputs were seen."""
+    def is_complete(self, page: Page) -> bool:
+        """Return whether a page was sent with usable answers after its outputs were seen."""
         return page.page_id in self.sent and not self.gaps(page) and not self.unseen(page)
 
     @cached_property
     def due(self) -> Page:
         """The first page not answered; the last page where all are."""
-        waiting = (page for page in self.form.pages if not self.is_left(page))
+        waiting = (page for page in self.form.pages if not self.is_complete(page))
         return next(waiting, self.form.pages[-1])
 
     @property
     def all_answered(self) -> bool:
         """Whether every page was sent with usable answers."""
-        return self.is_left(self.due)
+        return self.is_complete(self.due)
 
     def is_ahead(self, page: Page) -> bool:
-        """Say whether a page comes after the one that is due."""
+        """Return whether a page comes after the one that is due."""
         return self.form.pages.index(page) > self.form.pages.index(self.due)
 
     @property

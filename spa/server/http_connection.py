@@ -23,13 +23,13 @@ class _TooLarge(Exception):
 class LimitedConnection(HttpToolsProtocol):
     """Uvicorn's connection with limits on headers and slow clients, which uvicorn lacks.
 
-    The parser joins a header that arrives in pieces, and copies what it has with each piece, before it says
-    anything of it. What it was fed without saying anything is therefore counted here, as bytes.
+    The parser joins a header that arrives in pieces, and copies what it has with each piece, before it reports
+    anything. What it was fed without a report is therefore counted here, as bytes.
     """
 
     _timer: asyncio.TimerHandle | None = None
-    _head = 0  # bytes of the request line and headers that the parser has told of
-    _unparsed = 0  # bytes since the parser last told of the end of headers, of a body or of a request
+    _head = 0  # bytes of the request line and headers that the parser has reported
+    _unparsed = 0  # bytes since the parser last reported the end of headers, of a body or of a request
     _progressed = False  # whether it did for the bytes that came in now
     _in_head = False
 

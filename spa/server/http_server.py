@@ -40,10 +40,7 @@ class Listener:
 def listen(host: str, port: int) -> Iterator[Listener]:
     """Yield a listening socket; port 0 takes any free one.
 
-    Raises
-    ------
-    ResponseError
-        If the address cannot be used, such as a port that another program has.
+    Raise ResponseError if the address cannot be used, such as a port that another program has.
     """
     try:
         family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
@@ -54,7 +51,7 @@ def listen(host: str, port: int) -> Iterator[Listener]:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             bound.bind(place)
-            bound.listen(BACKLOG)  # whoever is told the address may connect at once and waits until the server runs
+            bound.listen(BACKLOG)  # who gets the address may connect at once and waits until the server runs
         except OSError as error:
             raise ResponseError(
                 f"{host}:{port}: cannot listen here ({error.strerror}); choose another --port, or 0 for any free one"
@@ -65,15 +62,10 @@ def listen(host: str, port: int) -> Iterator[Listener]:
 
 
 def run(app: ASGIApp, *listeners: Listener, ready: Callable[[], object] = lambda: None, **more: Any) -> None:
-    """Serve until interrupted.
+    """Serve until interrupted; ``more`` goes to :func:`server_config`.
 
-    Parameters
-    ----------
-    ready : callable
-        Called once the server handles interrupts: one that falls into an import could be lost, and leave the lock of
-        imports taken.
-    **more
-        Of :func:`server_config`.
+    ``ready`` is called once the server handles interrupts: one that falls into an import could be lost, and leave the
+    lock of imports taken.
     """
     server = _Server(server_config(app, **more), ready)
     with suppress(KeyboardInterrupt):
@@ -81,7 +73,7 @@ def run(app: ASGIApp, *listeners: Listener, ready: Callable[[], object] = lambda
 
 
 class _Server(uvicorn.Server):
-    """A server that tells when it has started and handles interrupts."""
+    """A server that calls ``ready`` once it has started and handles interrupts."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], object]) -> None:
         super().__init__(config)

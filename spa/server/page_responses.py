@@ -1,4 +1,4 @@
-"""The answers that the survey server and the preview give alike: pages, images, style sheet, notices."""
+"""Responses that the survey server and the preview share: pages, images, style sheet, notices."""
 
 from __future__ import annotations
 
@@ -57,6 +57,6 @@ def send_image(exhibit: Exhibit) -> Response:
     return Response(exhibit.image.read_bytes(), media_type=image_type(exhibit), headers=headers)
 
 
-def to(address: str) -> RedirectResponse:
-    """Go to another page with a GET, so that a reload sends nothing twice."""
+def redirect_to(address: str) -> RedirectResponse:
+    """Redirect to another page with a GET, so that a reload sends nothing twice."""
     return RedirectResponse(address, status_code=303)

@@ -10,12 +10,12 @@ from spa.forms.form import Form, Page
 from spa.forms.html import Addresses, PageState
 from spa.forms.texts import Texts
 from spa.server.form_posts import Fields
-from spa.server.page_responses import find_image, page_response, send_asset, send_image, send_notice, to
+from spa.server.page_responses import find_image, page_response, redirect_to, send_asset, send_image, send_notice
 from spa.server.security_headers import SecurityHeaders, content_policy
 
 
 def create_preview(form: Form, texts: Texts, *, minutes: int | None = None) -> FastAPI:
-    """Create a server of one form, which takes ``minutes``; a post goes on to the next page whatever it holds."""
+    """Create a server of one form, which takes ``minutes``; a post leads to the next page whatever it holds."""
     app = FastAPI(title=form.title, docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(SecurityHeaders, policy=content_policy)
     pages = {page.page_id: page for page in form.pages}
@@ -28,7 +28,7 @@ def create_preview(form: Form, texts: Texts, *, minutes: int | None = None) -> F
         return pages[page_id]
 
     def first() -> Response:
-        return to(f"/p/{order[0]}")
+        return redirect_to(f"/p/{order[0]}")
 
     def show(page_id: str) -> Response:
         addresses = Addresses(action=f"/p/{page_id}", image=lambda exhibit: f"/image/{exhibit.exhibit_id}")
@@ -38,7 +38,7 @@ def create_preview(form: Form, texts: Texts, *, minutes: int | None = None) -> F
         if go == "decline":
             return send_notice(texts, "declined", status=200)
         place = form.pages.index(known(page_id)) + (-1 if go == "back" else 1)
-        return to(f"/p/{order[max(place, 0)]}" if place < len(order) else "/done")
+        return redirect_to(f"/p/{order[max(place, 0)]}" if place < len(order) else "/done")
 
     def done() -> Response:
         return send_notice(texts, "done", status=200)

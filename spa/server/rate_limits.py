@@ -40,13 +40,7 @@ class Buckets:
         self._left: dict[str, tuple[float, float]] = {}  # key -> what was left, when; in the order of use
 
     def take(self, key: str) -> float:
-        """Take one from a bucket.
-
-        Returns
-        -------
-        float
-            0 where there was one, else the seconds after which there will be.
-        """
+        """Take one from a bucket; return 0 where there was one, else the seconds after which there will be."""
         now = self._clock()
         left, then = self._left.pop(key, (self.rate.burst, now))
         left = min(self.rate.burst, left + (now - then) * self.rate.a_second)

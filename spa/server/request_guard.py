@@ -29,10 +29,7 @@ Network = IPv4Network | IPv6Network
 def parse_networks(proxies: Iterable[str]) -> tuple[Network, ...]:
     """Read addresses or networks of proxies.
 
-    Raises
-    ------
-    ResponseError
-        If one is neither.
+    Raise ResponseError if one is neither.
     """
     found: list[Network] = []
     for proxy in proxies:
@@ -48,18 +45,9 @@ def parse_networks(proxies: Iterable[str]) -> tuple[Network, ...]:
 class RequestGuard:
     """Lets a request pass, or answers it with a polite page.
 
-    Parameters
-    ----------
-    app : ASGIApp
-        What stands behind it.
-    refuse : callable
-        ``(notice, status) -> Response``: a page in the study's language.
-    public_url : str
-        Where people reach the server; its host is ours too.
-    trusted_proxies : sequence of networks
-        From these peers ``X-Forwarded-Host`` and ``X-Forwarded-Proto`` are believed.
-    limits : Limits
-        How much is too much.
+    ``refuse`` takes a notice and a status and returns a page in the study's language. People reach the server at
+    ``public_url``, whose host is ours too. ``X-Forwarded-Host`` and ``X-Forwarded-Proto`` are believed from
+    ``trusted_proxies`` only.
     """
 
     def __init__(

@@ -38,7 +38,7 @@ from spa.responses.reading_evidence import required_seconds
 from spa.responses.store import Store
 from spa.responses.submission import AnnotatorKind
 from spa.responses.visits import PersonVisit
-from spa.server.page_responses import send_notice, to
+from spa.server.page_responses import redirect_to, send_notice
 from spa.study.study import Study
 
 GROUP = "spa.routes"  # entry points: name -> mount(app, context)
@@ -75,7 +75,7 @@ class SurveyContext:
 
     @property
     def seconds_per_100_words(self) -> float:
-        """The least time that outputs are on screen; 0 where nothing is measured, or cannot be told in the language."""
+        """The least time that outputs are on screen; 0 if nothing is measured, or the language lacks its texts."""
         return required_seconds(self.study, self.texts)
 
     def admit(
@@ -89,16 +89,11 @@ class SurveyContext:
         minutes_allowed: float | None = None,
         has_place: bool = False,
     ) -> Response:
-        """Admit a person whom the platform has verified; the parameters are those of ``StoredVisits.admit``.
+        """Admit a person whom the platform has verified: redirect to the visit, or say why they cannot take part.
 
-        Whoever ``has_place``, given by the platform before they came, also comes in when a live study has decided
-        everything. ``minutes_allowed`` defaults to the study's. With an ``external_id`` a visit waits in reserve if
-        every place is taken but not all are completed.
-
-        Returns
-        -------
-        Response
-            A redirect to the visit, or a notice: the study is full, the time is over, or the person took part before.
+        The parameters are those of ``StoredVisits.admit``. Whoever ``has_place``, given by the platform before they
+        came, also comes in when a live study has decided everything. ``minutes_allowed`` defaults to the study's. With
+        an ``external_id`` a visit waits in reserve if every place is taken but not all are completed.
         """
         now, new = self.clock(), False
         self.live.refresh()
@@ -124,15 +119,12 @@ class SurveyContext:
             if new and self.family is not None and isinstance(refusal, NoneLeft | QuotaFull):
                 self.family.leave(source, person)
             return self.refuse(refusal)
-        return to(f"/a/{lease.token}")
+        return redirect_to(f"/a/{lease.token}")
 
     def group_of(self, parameters: Mapping[str, str]) -> str | None:
         """Return the quota group that a link's parameters name; ``None`` if the study has none by parameter.
 
-        Raises
-        ------
-        UnknownGroup
-            If the study has groups by parameter and these name none of them.
+        Raise UnknownGroup if the study has groups by parameter and these name none of them.
         """
         by_parameter = [group for group in self.study.people.groups if group.parameter is not None]
         for group in by_parameter:

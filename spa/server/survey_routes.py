@@ -28,7 +28,7 @@ from spa.responses.reading_evidence import minimum_seconds
 from spa.responses.tokens import add_token, is_token, random_token
 from spa.server.form_posts import read_fields
 from spa.server.form_progress import FormProgress
-from spa.server.page_responses import find_image, page_response, send_asset, send_image, to
+from spa.server.page_responses import find_image, page_response, redirect_to, send_asset, send_image
 from spa.server.survey_context import SurveyContext
 from spa.server.visit_transactions import NO_PARAMETERS, Navigation, VisitTransactions
 
@@ -102,7 +102,7 @@ class SurveyRoutes:
         group = self.context.group_of(request.query_params)
         earlier = request.cookies.get(self._cookie, "")
         if is_token(earlier) and await self._reader.read(lambda connection: self._can_resume(connection, earlier)):
-            return to(f"/a/{earlier}")
+            return redirect_to(f"/a/{earlier}")
         token = random_token()
         if group is not None:
             await asyncio.to_thread(self.context.live.refresh)
@@ -113,7 +113,7 @@ class SurveyRoutes:
                 self._visits.admit(connection, token, group=group)
 
         await self._writer.write(make)
-        return to(f"/a/{token}")
+        return redirect_to(f"/a/{token}")
 
     async def report_health(self, request: Request) -> Response:
         """Report that the server and its store respond."""
@@ -131,7 +131,7 @@ class SurveyRoutes:
         if visit.lease.released:  # the page that is open in a browser may still be sent, and is kept
             late = visit.lease.release_reason == outcomes.TIMED_OUT
             return self.context.notice("expired" if late else "left", HTTPStatus.GONE)
-        due = to(self._due_address(token, visit))
+        due = redirect_to(self._due_address(token, visit))
         if visit.lease.external_id is None and not self.context.links_only:
             secure = self.context.public_url.startswith("https:")
             due.set_cookie(self._cookie, token, max_age=COOKIE_SECONDS, secure=secure, httponly=True, samesite="strict")
@@ -145,7 +145,7 @@ class SurveyRoutes:
         if page is None:
             raise HTTPException(404)
         if visit.lease.finished or visit.is_ahead(page):
-            return to(self._due_address(token, visit))
+            return redirect_to(self._due_address(token, visit))
         return self._render(request, visit, page, script="script" in request.query_params)
 
     async def submit_page(self, request: Request) -> Response:
@@ -172,9 +172,9 @@ class SurveyRoutes:
             return _onward(request, f"/a/{token}/done")
         if go == "back":
             return _onward(request, f"/a/{token}/p/{visit.neighbour(page, -1).page_id}")
-        if not visit.is_left(page):
+        if not visit.is_complete(page):
             if go == "step" and visit.step_is_done(page):
-                return to(f"/a/{token}/p/{page.page_id}")
+                return redirect_to(f"/a/{token}/p/{page.page_id}")
             return self._render(request, visit, page, mark_gaps=True)
         last = page is visit.form.pages[-1]
         self._recent.put(token, visit)
@@ -186,7 +186,7 @@ class SurveyRoutes:
         visit = await self._visit(token)
         outcome = visit.lease.outcome
         if outcome is None:
-            return to(self._due_address(token, visit))
+            return redirect_to(self._due_address(token, visit))
         more = outcome == outcomes.COMPLETED and visit.lease.session < self.study.people.sessions
         debriefing = self.study.debriefing.text if outcome == outcomes.COMPLETED and not more else None
         led_by_platform = visit.lease.source in self.context.finish_handlers
@@ -200,7 +200,7 @@ class SurveyRoutes:
         if led_by_platform:
             return await asyncio.to_thread(self._platform_page, visit, cast(Outcome, outcome))
         if to_address:
-            return to(str(self.study.people.completion_url))
+            return redirect_to(str(self.study.people.completion_url))
         name = END_TEXTS[outcome]
         return HTMLResponse(
             render_notice(
@@ -227,7 +227,7 @@ class SurveyRoutes:
                 self._visits.admit(connection, token, session=lease.session + 1)
 
         await self._writer.write(begin)
-        return to(f"/a/{token}")
+        return redirect_to(f"/a/{token}")
 
     async def show_image(self, request: Request) -> Response:
         """Send an image of this person's form."""
@@ -285,7 +285,9 @@ class SurveyRoutes:
 
 def _onward(request: Request, address: str) -> Response:
     """Lead to a page: a browser's form by a redirect, the page's script by the address, which it opens itself."""
-    return JSONResponse({"next": address}) if request.headers.get("accept") == "application/json" else to(address)
+    return (
+        JSONResponse({"next": address}) if request.headers.get("accept") == "application/json" else redirect_to(address)
+    )
 
 
 class RecentVisits:

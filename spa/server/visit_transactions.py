@@ -121,7 +121,7 @@ class VisitTransactions:
             self._finish(connection, visit, outcomes.NO_CONSENT, now)
             return PageResult(visit, page, ended=True)
         sent = visit.reading(page, fields)
-        unknown = not _belongs(visit, sent)
+        unknown = not _has_only_own_fields(visit, sent)
         again = unknown and visit.fields(page) == fields  # a program in a loop must not fill the store
         if (
             go in FORWARD or page.questions or READING in fields
@@ -135,7 +135,7 @@ class VisitTransactions:
         if page.kind == "consent" and visit.lease.consented_at is None and not visit.gaps(page):
             text_hash = sha256((self.study.consent.text or "").encode()).hexdigest()
             note_consent(connection, visit.lease.submission_id, text_hash=text_hash, now=now)
-        if go not in FORWARD or not visit.is_left(page):
+        if go not in FORWARD or not visit.is_complete(page):
             return PageResult(visit, page, ended=False)
         outcome = self._outcome(connection, visit, page)
         if outcome is not None:
@@ -182,8 +182,8 @@ class VisitTransactions:
         finish_visit(connection, submission, outcome, code, now=now, rules=self.context.rules)
 
 
-def _belongs(visit: FormProgress, sent: SentPage) -> bool:
-    """Say whether a page has all fields that were sent: its questions, and evidence of reading that can be read."""
+def _has_only_own_fields(visit: FormProgress, sent: SentPage) -> bool:
+    """Return whether a page has all fields that were sent: its questions, and evidence of reading that can be read."""
     if READING in sent.fields and sent.exposure is None:
         return False
     if SERVED in sent.fields:

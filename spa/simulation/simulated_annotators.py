@@ -14,7 +14,6 @@ from pydantic import Field, ValidationError
 from spa.errors import StudyError
 from spa.files import read_toml
 from spa.forms.form import (
-    AnswerOption,
     CheckTarget,
     ChoiceTarget,
     ConfirmAnswer,
@@ -80,19 +79,10 @@ CROWD = Temperament(
 
 
 class SimulatedAnnotator:
-    """One annotator of known truth.
+    """One annotator of known truth, drawn from the population of a ``temperament``.
 
-    The annotator sees only what the form shows: a preference is estimated from the outputs
-    under the two labels, so more exposure makes it surer.
-
-    Parameters
-    ----------
-    truth : TrueUtilities
-        How good every output is.
-    temperament : Temperament
-        The population that the annotator is drawn from.
-    rng : numpy.random.Generator
-        Draws who the annotator is, and then the noise of each answer.
+    The annotator sees only what the form shows: a preference is estimated from the outputs under the two labels, so
+    more exposure makes it surer. ``rng`` draws who the annotator is, and then the noise of each answer.
     """
 
     def __init__(
@@ -128,19 +118,9 @@ class SimulatedAnnotator:
         )
 
     def answers(self, form: Form, key: BlindingKey) -> dict[str, str]:
-        """Answer every question of a form.
+        """Answer every question of a form; the key, which system each label hides, leads to the utilities.
 
-        Parameters
-        ----------
-        form : Form
-            The form as anybody gets it.
-        key : BlindingKey
-            Which system each label hides: the way to the utilities.
-
-        Returns
-        -------
-        dict of str to str
-            Question id to the text that the page would send, in the order of the form.
+        Return the text that the page would send by question id, in the order of the form.
         """
         reading = SimulatedReading(self, form, key)
         return {question.question_id: reading.answer(question) for question in form.questions("people")}
@@ -245,7 +225,7 @@ class SimulatedReading:
         step = self._temperament.rounding
         if step > 0:
             percent = step * round(percent / step)
-        return whole(answer.low + percent / 100 * (answer.high - answer.low), answer)
+        return nearest_whole(answer.low + percent / 100 * (answer.high - answer.low), answer)
 
     def _rating(self, target: RatingTarget, answer: NumberAnswer | OptionsAnswer | OrderAnswer) -> str:
         seen = (self._systems[target.label], target.item_id, target.sample)
@@ -254,8 +234,8 @@ class SimulatedReading:
             utility = self._truth.low + self._truth.high - utility
         utility += self._annotator._severity
         if isinstance(answer, NumberAnswer):
-            return whole(answer.low + self._truth.normalised(utility) * (answer.high - answer.low), answer)
-        options = in_order_of_score(answer.options)
+            return nearest_whole(answer.low + self._truth.normalised(utility) * (answer.high - answer.low), answer)
+        options = sorted(answer.options, key=lambda option: option.score or 0.0)  # in their own order without scores
         bounds = self._temperament.thresholds
         if bounds is not None and len(bounds) == len(options) - 1:
             place = sum(utility > bound for bound in sorted(bounds))
@@ -326,18 +306,13 @@ def phi(difference: float, standard_error: float) -> float:
     return 0.5 * (1 + math.erf(difference / standard_error / math.sqrt(2)))
 
 
-def whole(value: float, answer: NumberAnswer) -> str:
+def nearest_whole(value: float, answer: NumberAnswer) -> str:
     """Return the whole number of an answer that is nearest to a value.
 
-    >>> whole(104.2, NumberAnswer(low=0, high=100, scale=100, low_text="", high_text=""))
+    >>> nearest_whole(104.2, NumberAnswer(low=0, high=100, scale=100, low_text="", high_text=""))
     '100'
     """
     return str(min(max(round(value), answer.low), answer.high))
-
-
-def in_order_of_score(options: tuple[AnswerOption, ...]) -> list[AnswerOption]:
-    """Return options from the lowest score to the highest, in their own order where they have none."""
-    return sorted(options, key=lambda option: 0.0 if option.score is None else option.score)
 
 
 class TruthFile(TrueUtilities):
@@ -349,10 +324,7 @@ class TruthFile(TrueUtilities):
 def load_truth(path: Path) -> TruthFile:
     """Read a truth file.
 
-    Raises
-    ------
-    StudyError
-        With one line a mistake.
+    Raise StudyError with one line a mistake.
     """
     raw = read_toml(path)
     try:

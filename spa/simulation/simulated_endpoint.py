@@ -1,15 +1,12 @@
-"""An OpenAI-compatible chat endpoint with simulated answers, for the demo and tests.
+"""An OpenAI-compatible chat endpoint with simulated answers, for ``--simulate``.
 
 The model is called ``simulated-rater``, so that its answers are never mistaken for an LLM's.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -33,45 +30,12 @@ SAMPLING = ("temperature", "top_p", "seed")
 STEADY = Temperament(noise_sd=0.5, taste_sd=0.05, doubt=0.8, severity_sd=0.1, tie_width=0.1, rounding=5)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SimulatedFaults:
-    """What goes wrong on purpose."""
-
-    unreadable_first: bool = False  # the first answer to each form is prose
-    partial_first: bool = False  # the first answer to each form leaves the last question out
-    prose: bool = False  # the JSON stands in a code fence between two sentences
-    refuse: bool = False
-    truncate: bool = False  # the answer breaks off in the middle
-    statuses: tuple[int, ...] = ()  # of the first requests, in turn, instead of an answer
-    retry_after: str | None = None  # header of these
-    error_code: str | None = None  # "code" in the body of these
-    hang: float = 0.0  # seconds before each answer
-
-
-@dataclass(slots=True)
-class EndpointTraffic:
-    """What the endpoint was asked, for tests."""
-
-    requests: int = 0
-    headers: list[dict[str, str]] = field(default_factory=list)
-    bodies: list[dict[str, Any]] = field(default_factory=list)
-    by_form: dict[str, int] = field(default_factory=dict)
-
-
 class SimulatedModel:
     """Answers the prompts of known forms; each form by an annotator of its own.
 
-    Parameters
-    ----------
-    forms : iterable of (Form, BlindingKey)
-        The forms whose prompts are known.
-    put : callable
-        Form -> each of its asks with the messages that put it, in every way in which it may be put.
-    truth, temperament
-        Who answers.
-    seed, rater_id
-        What answers are drawn from, with the assignment and how it is asked; see :func:`assignment_rng`. They are the
-        same in whatever order the requests come.
+    ``put`` takes a form and returns each of its turns with the messages that put it, for every variant in which it may
+    be put. Answers are drawn from ``seed`` and ``rater_id``, with the assignment and how it is asked (see
+    :func:`assignment_rng`): they are the same in whatever order the requests come.
     """
 
     def __init__(
@@ -89,14 +53,14 @@ class SimulatedModel:
         self._seed = seed
         self._rater_id = rater_id
         self._openings: dict[str, tuple[Form, BlindingKey]] = {}
-        self._wordings: dict[str, list[Form]] = {}  # assignment -> its forms, which ways of asking add to
-        self._asks: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._wordings: dict[str, list[Form]] = {}  # assignment -> its forms, which variants add to
+        self._turns: dict[tuple[str, str], tuple[str, ...]] = {}
         for form, key in forms:
             self._wordings.setdefault(form.assignment_id, []).append(form)
-            for ask, messages in put(form):
+            for turn, messages in put(form):
                 digest = fingerprint(messages[-1:])
-                self._asks[form.assignment_id, digest] = tuple(question.question_id for question in ask.questions)
-                if ask.alone:
+                self._turns[form.assignment_id, digest] = tuple(question.question_id for question in turn.questions)
+                if turn.alone:
                     self._openings[digest] = (form, key)
 
     def find(self, messages: Sequence[object]) -> tuple[Form, BlindingKey, tuple[str, ...]] | None:
@@ -106,13 +70,13 @@ class SimulatedModel:
         if found is None:
             return None
         name = found[0].assignment_id
-        known = (self._asks[name, one] for one in reversed(digests) if (name, one) in self._asks)
+        known = (self._turns[name, one] for one in reversed(digests) if (name, one) in self._turns)
         return (*found, next(known))
 
     def rng(self, form: Form, body: Mapping[str, Any]) -> np.random.Generator:
         """Return the generator of the annotator who answers a request about a form."""
-        ways = self._wordings[form.assignment_id]
-        wording = next(number for number, one in enumerate(ways) if one is form)
+        wordings = self._wordings[form.assignment_id]
+        wording = next(number for number, one in enumerate(wordings) if one is form)
         sampling: dict[str, object] = {name: body[name] for name in SAMPLING if body.get(name) is not None}
         if sampling.get("seed") == self._seed:  # that of the first repeat
             del sampling["seed"]
@@ -135,16 +99,9 @@ class SimulatedModel:
 def assignment_rng(seed: int, assignment_id: str, sampling: Mapping[str, object] | None = None) -> np.random.Generator:
     """Return the generator of the annotator who answers one assignment, whoever comes first.
 
-    Parameters
-    ----------
-    seed : int
-        Of the simulation.
-    assignment_id : str
-        What is answered.
-    sampling : mapping, optional
-        What sets this answer apart from the plain first one of the rater ``simulated-rater``: another rater's id, the
-        sampling, persona and added texts of a variant, the seed of a further repeat. For people, the seat of every
-        annotator of an assignment but the first.
+    ``sampling`` is what sets this answer apart from the plain first one of the rater ``simulated-rater``: another
+    rater's id, the sampling, persona and added texts of a variant, the seed of a further repeat. For people, it is the
+    seat of every annotator of an assignment but the first.
     """
     parts = [assignment_id, *([json.dumps(sampling, sort_keys=True)] if sampling else [])]
     digests = [sha256(one.encode("utf-8", "surrogatepass")).digest() for one in parts]
@@ -173,48 +130,53 @@ def json_value(question: Question, raw: str) -> object:
     return True
 
 
-def create_endpoint(
-    model: SimulatedModel, *, faults: SimulatedFaults | None = None, seen: EndpointTraffic | None = None
-) -> FastAPI:
+def create_endpoint(model: SimulatedModel) -> FastAPI:
     """Build the application: ``POST /v1/chat/completions`` and ``GET /v1/models``."""
     from fastapi import FastAPI
+    from starlette.routing import Route
 
-    faults = SimulatedFaults() if faults is None else faults
-    seen = EndpointTraffic() if seen is None else seen
     app = FastAPI(title="simulated rater", docs_url=None, redoc_url=None, openapi_url=None)
 
     async def complete(request: Request) -> Response:
-        seen.requests += 1
-        seen.headers.append(dict(request.headers))
-        if faults.hang:
-            await asyncio.sleep(faults.hang)
-        if seen.requests <= len(faults.statuses):
-            headers = {} if faults.retry_after is None else {"Retry-After": faults.retry_after}
-            return error(faults.statuses[seen.requests - 1], "on purpose", code=faults.error_code, headers=headers)
-        try:
-            body = mapping(json.loads(await request.body()))
-        except ValueError:
-            return error(400, "the request is not JSON")
-        seen.bodies.append(body)
-        messages = body.get("messages")
-        found = model.find(messages) if isinstance(messages, list) else None
-        if found is None:
-            return error(400, "this simulated rater knows only the forms that it was started with")
-        form, key, last_questions = found
-        seen.by_form[form.assignment_id] = nth = seen.by_form.get(form.assignment_id, 0) + 1
-        answers = model.answers(form, key, questions_of_schema(body) or last_questions, model.rng(form, body))
-        say = json.dumps if wants_json(body, last_questions) else partial(in_prose, form)
-        return completion(body, *spoken(answers, faults, say, first=nth == 1))
+        return complete_chat(model, await request.body())
 
     async def models() -> dict[str, Any]:
         return {"object": "list", "data": [{"id": MODEL, "object": "model", "created": 0, "owned_by": "simulation"}]}
 
     # routes are added by call: annotations of nested functions cannot name what is imported lazily
-    from starlette.routing import Route
-
     app.router.routes.append(Route("/v1/chat/completions", complete, methods=["POST"]))
     app.add_api_route("/v1/models", models, methods=["GET"])
     return app
+
+
+def complete_chat(model: SimulatedModel, content: bytes) -> Response:
+    """Answer the body of a request with a chat completion; a token is counted for each four characters."""
+    from fastapi.responses import JSONResponse
+
+    try:
+        body = mapping(json.loads(content))
+    except ValueError:
+        return error_response(400, "the request is not JSON")
+    messages = body.get("messages")
+    found = model.find(messages) if isinstance(messages, list) else None
+    if found is None:
+        return error_response(400, "this simulated rater knows only the forms that it was started with")
+    form, key, last_questions = found
+    answers = model.answers(form, key, questions_of_schema(body) or last_questions, model.rng(form, body))
+    text = json.dumps(answers) if wants_json(body, last_questions) else in_prose(form, answers)
+    used = {"prompt_tokens": len(json.dumps(messages)) // 4, "completion_tokens": len(text) // 4 + 1}
+    message = {"role": "assistant", "content": text, "refusal": None}
+    return JSONResponse(
+        {
+            "id": f"simulated-{fingerprint([body, text])[:16]}",
+            "object": "chat.completion",
+            "created": 0,
+            "model": MODEL,
+            "system_fingerprint": "simulated",
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}],
+            "usage": {**used, "total_tokens": sum(used.values())},
+        }
+    )
 
 
 def questions_of_schema(body: dict[str, Any]) -> list[str]:
@@ -250,50 +212,9 @@ def in_prose(form: Form, answers: dict[str, object]) -> str:
     return " ".join(sentences)
 
 
-def spoken(
-    answers: dict[str, object],
-    faults: SimulatedFaults,
-    say: Callable[[dict[str, object]], str] = json.dumps,
-    *,
-    first: bool,
-) -> tuple[str, str, str | None]:
-    """Return what the model says: text, reason of finishing, refusal."""
-    if faults.refuse:
-        return "", "stop", "I cannot judge this."
-    if faults.unreadable_first and first:
-        return "Both systems have their merits.", "stop", None
-    if faults.partial_first and first:
-        answers = dict(list(answers.items())[:-1])
-    text = say(answers)
-    if faults.truncate:
-        return text[: len(text) // 2], "length", None
-    if faults.prose:
-        text = f"Here are my {{careful}} answers:\n```json\n{text}\n```\nI hope that they help."
-    return text, "stop", None
-
-
-def completion(body: dict[str, Any], text: str, finish_reason: str, refusal: str | None) -> Response:
-    """Return a chat completion; a token is counted for each four characters."""
+def error_response(status: int, message: str) -> Response:
+    """Return an error as the OpenAI API words it."""
     from fastapi.responses import JSONResponse
 
-    used = {"prompt_tokens": len(json.dumps(body.get("messages"))) // 4, "completion_tokens": len(text) // 4 + 1}
-    message = {"role": "assistant", "content": None if refusal else text, "refusal": refusal}
-    return JSONResponse(
-        {
-            "id": f"simulated-{fingerprint([body, text])[:16]}",
-            "object": "chat.completion",
-            "created": 0,
-            "model": MODEL,
-            "system_fingerprint": "simulated",
-            "choices": [{"index": 0, "message": message, "finish_reason": finish_reason, "logprobs": None}],
-            "usage": {**used, "total_tokens": sum(used.values())},
-        }
-    )
-
-
-def error(status: int, message: str, *, code: str | None = None, headers: dict[str, str] | None = None) -> Response:
-    """Return an error in the manner of the OpenAI API."""
-    from fastapi.responses import JSONResponse
-
-    detail = {"message": message, "type": "simulated", "param": None, "code": code}
-    return JSONResponse({"error": detail}, status_code=status, headers=headers)
+    detail = {"message": message, "type": "simulated", "param": None, "code": None}
+    return JSONResponse({"error": detail}, status_code=status)

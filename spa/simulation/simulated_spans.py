@@ -27,14 +27,8 @@ def words_of(text: str) -> list[tuple[int, int]]:
 def true_errors(answer: SpansAnswer, rate: float, names: Sequence[str]) -> list[Error]:
     """Return the words of an output that are errors, with their severity: the same whoever reads it.
 
-    Parameters
-    ----------
-    answer : SpansAnswer
-        The text and the severities.
-    rate : float
-        Share of words in error; cut to [0, 1].
-    names : sequence of str
-        System, item, sample and criterion, whose hash chooses the words.
+    ``rate`` is the share of words in error, cut to [0, 1]; ``names`` are system, item, sample and criterion, whose
+    hash chooses the words.
     """
     seed = sha256("\x1f".join(names).encode("utf-8", "surrogatepass")).digest()
     rng = np.random.default_rng(int.from_bytes(seed[:8], "big"))

@@ -57,31 +57,12 @@ def visit_all(
     threads: int = THREADS,
     progress: Progress | None = None,
 ) -> list[CompletedVisit]:
-    """Answer the forms of several people, some at a time.
+    """Answer the forms of several people at the survey server, ``threads`` of them at a time.
 
-    Parameters
-    ----------
-    base_url : str
-        Where the survey server is.
-    tokens : sequence of str
-        The people's links.
-    annotator_of : callable
-        Token -> who answers: assignment id -> its form, and the answers by question id, beside which the evidence
-        of reading may stand by page id; pages without are sent as by a browser without script.
-    threads : int
-        Visits under way at once, each over a connection of its own that is used again.
-    progress : callable, optional
-        Called with (visits done, visits in all).
-
-    Returns
-    -------
-    list of CompletedVisit
-        In the order of the tokens.
-
-    Raises
-    ------
-    ResponseError
-        If the server fails, refuses an answer, or serves fields that are not the form's questions.
+    ``annotator_of`` says who answers behind a link: assignment id -> its form, and the answers by question id, beside
+    which the evidence of reading may stand by page id; pages without are sent as by a browser without script.
+    ``progress`` is called with (visits done, visits in all). Return the visits in the order of the tokens. Raise
+    ResponseError if the server fails, refuses an answer, or serves fields that are not the form's questions.
     """
     local = threading.local()
     clients: list[httpx2.Client] = []
@@ -138,10 +119,8 @@ def visit(client: httpx2.Client, base_url: str, token: str, answering: Answering
 def fill_in(served: ServedForm, form: Form, answers: Mapping[str, str]) -> dict[str, str]:
     """Return what a browser would send for a served page.
 
-    Raises
-    ------
-    ResponseError
-        If the fields served are not exactly the questions of that page, or do not offer what the form offers.
+    Raise ResponseError if the fields served are not exactly the questions of that page, or do not offer what the form
+    offers.
     """
     place = f"assignment {served.assignment_id}, page {served.page_id}"
     page = next((page for page in form.pages if page.page_id == served.page_id), None)

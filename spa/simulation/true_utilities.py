@@ -109,21 +109,10 @@ def likert_reversal_truth(
     one below it, half of the items each, so that rounding up gives it almost a whole point. The
     expected utility of ``steady`` is higher by ``0.5 - 2 margin``; its mean rating is lower by 0.5.
 
-    Parameters
-    ----------
-    steady, uneven : str
-        Ids of the better and the worse system.
-    item_ids : sequence of str
-        All items of the study; an even number makes the halves equal.
-    others : sequence of str
-        Systems that have no part in the reversal; they are worse than both.
-    points : int
-        Points of the Likert scale, which is also the length of the utility scale.
-    margin : float
-        Distance from the whole number, between 0 and 0.25. Annotators whose noise is well below it
-        round as the construction requires.
-    samples : int
-        Outputs that each system has for an item.
+    ``others`` are systems that have no part in the reversal; they are worse than both. The utility scale is as long
+    as the Likert scale of so many ``points``. An even number of items makes the halves equal. ``margin``, the distance
+    from the whole number, is between 0 and 0.25: annotators whose noise is well below it round as the construction
+    requires. ``samples`` are the outputs that each system has for an item.
 
     References
     ----------

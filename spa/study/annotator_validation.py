@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pydantic import ValidationError
 
-from spa.study.problems import StudyProblem, find, nearest, quote, repeated, unfit_system
+from spa.study.problems import StudyProblem, mistake, nearest, quote, repeated, unfit_system
 from spa.study.raters import FROM_ENVIRONMENT, OWN_KEYS, SECRET, Rater, RaterProtocol, rater_variants
 from spa.study.study import OVERALL, PeopleGroup, Study
 
@@ -19,13 +19,13 @@ def rater_problems(study: Study) -> Iterator[StudyProblem]:
     for rater in study.raters:
         place = f"[[raters]] {rater.id}"
         if rater.id in RESERVED_RATERS:
-            yield find("[[raters]] id", "another name", f"{quote(rater.id)}, a group of annotators", "rename it")
+            yield mistake("[[raters]] id", "another name", f"{quote(rater.id)}, a group of annotators", "rename it")
         try:
             variants = rater_variants(rater)
         except ValidationError as error:
             detail = error.errors()[0]
             key = ".".join(str(part) for part in detail["loc"])
-            yield find(f"{place} grid", f"values that {key} takes", quote(detail["input"]), detail["msg"].lower())
+            yield mistake(f"{place} grid", f"values that {key} takes", quote(detail["input"]), detail["msg"].lower())
             continue
         yield from _sent_beside(place, rater)
         yield from repeated(
@@ -35,7 +35,7 @@ def rater_problems(study: Study) -> Iterator[StudyProblem]:
             named = f"{place} {variant.variant or ''}".strip()
             if rater.provider == "local" and variant.protocol.answer_format == "schema":
                 expected = '"json" or "text": a model on this machine cannot be held to a schema'
-                yield find(f"{named}, answer_format", expected, '"schema"', "set one of them")
+                yield mistake(f"{named}, answer_format", expected, '"schema"', "set one of them")
             yield from _endpoint_takes(named, rater, variant.protocol)
             yield from _check_protocol(study, named, variant.protocol)
 
@@ -45,51 +45,57 @@ def _sent_beside(place: str, rater: Rater) -> Iterator[StudyProblem]:
         for name, value in getattr(rater, table).items():
             if (SECRET.search(name) or value.startswith("env:")) and FROM_ENVIRONMENT.fullmatch(value) is None:
                 expected = '"env:NAME", NAME being the environment variable that holds the secret'
-                yield find(f"{place}, {table}.{name}", expected, "another text", "no secret stands in a study file")
+                yield mistake(f"{place}, {table}.{name}", expected, "another text", "no secret stands in a study file")
 
 
 def _endpoint_takes(place: str, rater: Rater, protocol: RaterProtocol) -> Iterator[StudyProblem]:
     if rater.provider == "responses" and protocol.seed is not None:
         expected = "no seed: the Responses API takes none"
-        yield find(f"{place}, seed", expected, str(protocol.seed), 'remove it, or set provider = "chat"')
+        yield mistake(f"{place}, seed", expected, str(protocol.seed), 'remove it, or set provider = "chat"')
     if protocol.max_tokens is not None and protocol.max_completion_tokens is not None:
-        yield find(f"{place}, max_tokens", "one limit", "max_tokens and max_completion_tokens", "remove one of them")
+        yield mistake(f"{place}, max_tokens", "one limit", "max_tokens and max_completion_tokens", "remove one of them")
     for name in (name for name in OWN_KEYS if name in (protocol.extra_body or {})):
-        yield find(f"{place}, extra_body.{name}", "none: keys of the rater decide about it", "one", "remove it")
+        yield mistake(f"{place}, extra_body.{name}", "none: keys of the rater decide about it", "one", "remove it")
     for key in ("max_completion_tokens", "reasoning_effort", "extra_body"):
         if rater.provider == "local" and getattr(protocol, key) is not None:
             expected = 'none with provider = "local": it is for endpoints over HTTP'
-            yield find(f"{place}, {key}", expected, quote(getattr(protocol, key)), "remove it")
+            yield mistake(f"{place}, {key}", expected, quote(getattr(protocol, key)), "remove it")
     if rater.provider == "batch" and protocol.conversation == "page":
         expected = 'conversation = "form" or "question": a batch file has no second turn'
-        yield find(f"{place}, conversation", expected, '"page"', "set one of them")
+        yield mistake(f"{place}, conversation", expected, '"page"', "set one of them")
 
 
 def _check_protocol(study: Study, place: str, protocol: RaterProtocol) -> Iterator[StudyProblem]:
     if protocol.answer_format == "text" and protocol.conversation != "question":
         got = f'conversation = "{protocol.conversation}"'
-        yield find(f"{place}, answer_format", 'conversation = "question" with free text', got, "set it")
+        yield mistake(f"{place}, answer_format", 'conversation = "question" with free text', got, "set it")
     if protocol.reading != "strict" and protocol.answer_format != "text":
         got = f'answer_format = "{protocol.answer_format}"'
-        yield find(f"{place}, reading", f'answer_format = "text" with {protocol.reading}', got, "set it")
+        yield mistake(f"{place}, reading", f'answer_format = "text" with {protocol.reading}', got, "set it")
     if protocol.readout == "logit" and (protocol.conversation, protocol.answer_format) != ("question", "text"):
         got = f'conversation = "{protocol.conversation}", answer_format = "{protocol.answer_format}"'
-        yield find(f"{place}, readout", 'conversation = "question" and answer_format = "text"', got, "set both")
+        yield mistake(f"{place}, readout", 'conversation = "question" and answer_format = "text"', got, "set both")
     if protocol.readout == "logit" and study.ranking is not None:
-        yield find(f"{place}, readout", '"verbalised" beside [ranking]', '"logit"', "set it: orders have no one token")
+        yield mistake(
+            f"{place}, readout", '"verbalised" beside [ranking]', '"logit"', "set it: orders have no one token"
+        )
     if protocol.readout == "logit" and study.spans is not None:
         expected = '"verbalised" beside [spans], as marks have no probabilities'
-        yield find(f"{place}, readout", expected, '"logit"', "remove it", "spans")
+        yield mistake(f"{place}, readout", expected, '"logit"', "remove it", "spans")
     if protocol.readout == "logit" and protocol.explain != "no":
         got = f'explain = "{protocol.explain}"'
-        yield find(f"{place}, readout", 'explain = "no": nothing is said where probabilities are read', got, "set it")
+        yield mistake(
+            f"{place}, readout", 'explain = "no": nothing is said where probabilities are read', got, "set it"
+        )
     if protocol.readout == "logit" and protocol.repeats > 1:
         got = f"repeats = {protocol.repeats}"
-        yield find(f"{place}, repeats", "1 with probabilities, which are the same each time", got, "remove the key")
+        yield mistake(f"{place}, repeats", "1 with probabilities, which are the same each time", got, "remove the key")
     known = [*(criterion.id for criterion in study.criteria), OVERALL]
     for name in dict(protocol.guidelines) if isinstance(protocol.guidelines, tuple) else ():
         if name not in known:
-            yield find(f"{place}, guidelines", "the id of a criterion", quote(name), nearest(name, known), "criteria")
+            yield mistake(
+                f"{place}, guidelines", "the id of a criterion", quote(name), nearest(name, known), "criteria"
+            )
     if protocol.reference is not None:
         yield from unfit_system(study, f"{place}, reference", protocol.reference, role="any")
 
@@ -101,12 +107,12 @@ def panel_problems(study: Study) -> Iterator[StudyProblem]:
         return
     if panel.name in RESERVED_SOURCES:
         expected = f"a name other than {', '.join(RESERVED_SOURCES)}"
-        yield find("[panel] name", expected, quote(panel.name), "choose another name")
+        yield mistake("[panel] name", expected, quote(panel.name), "choose another name")
     if (panel.study is None) != (panel.study_id is None):
         given, absent = ("study", "study_id") if panel.study_id is None else ("study_id", "study")
-        yield find(f"[panel] {given}", f"{absent} beside it", "none", f"add {absent}, or remove {given}")
+        yield mistake(f"[panel] {given}", f"{absent} beside it", "none", f"add {absent}, or remove {given}")
     if panel.session is None and any("{session}" in str(address) for _, address in panel.redirects):
-        yield find("[panel.redirects]", "session in [panel] where {session} is used", "none", "name its parameter")
+        yield mistake("[panel.redirects]", "session in [panel] where {session} is used", "none", "name its parameter")
     parameters = [one for one in (panel.participant, panel.session, panel.study) if one is not None]
     yield from repeated("[panel] participant, session, study", parameters)
 
@@ -121,25 +127,25 @@ def people_problems(study: Study) -> Iterator[StudyProblem]:
     planned = sum(group.places for group in people.groups)
     if planned > people.annotators:
         got = f"{planned} places and annotators = {people.annotators}"
-        yield find("[[people.groups]] places", "no more places than annotators", got, "change one of them")
+        yield mistake("[[people.groups]] places", "no more places than annotators", got, "change one of them")
     most = people.end_after_failed_checks
     if most is not None and most > len(study.attention_checks):
         got = f"{most}, and {len(study.attention_checks)} attention checks"
         place = "[people] end_after_failed_checks"
-        yield find(place, "at most the number of [[attention_checks]]", got, "lower it", "attention_checks")
+        yield mistake(place, "at most the number of [[attention_checks]]", got, "lower it", "attention_checks")
     if (people.family is None) != (people.family_store is None):
         given, absent = ("family", "family_store") if people.family_store is None else ("family_store", "family")
-        yield find(f"[people] {given}", f"{absent} beside it", "none", f"add {absent}, or remove {given}")
+        yield mistake(f"[people] {given}", f"{absent} beside it", "none", f"add {absent}, or remove {given}")
     if people.per_assignment > people.annotators:
         got = f"{people.per_assignment} of {people.annotators} annotators"
-        yield find("[people] per_assignment", "at most the number of annotators", got, "change one of them")
+        yield mistake("[people] per_assignment", "at most the number of annotators", got, "change one of them")
 
 
 def _group(study: Study, group: PeopleGroup) -> Iterator[StudyProblem]:
     place = f"[[people.groups]] {group.name}"
     if (group.screening is None) == (group.parameter is None):
         got = "none" if group.screening is None else "both"
-        yield find(place, "screening or parameter", got, "set one of them to say who belongs to the group")
+        yield mistake(place, "screening or parameter", got, "set one of them to say who belongs to the group")
         return
     yield from repeated(f"{place}, values", group.values)
     if group.screening is None:
@@ -147,28 +153,30 @@ def _group(study: Study, group: PeopleGroup) -> Iterator[StudyProblem]:
     questions = {question.id: question for question in study.screening}
     if group.screening not in questions:
         do = nearest(group.screening, list(questions)) if questions else "add that question"
-        yield find(f"{place}, screening", "the id of a [[screening]] question", quote(group.screening), do, "screening")
+        yield mistake(
+            f"{place}, screening", "the id of a [[screening]] question", quote(group.screening), do, "screening"
+        )
         return
     question = questions[group.screening]
     for value in group.values:
         if value not in question.eligible:
             expected = f"one of the eligible answers of {question.id} ({', '.join(question.eligible)})"
-            yield find(f"{place}, values", expected, quote(value), "correct the value", "screening")
+            yield mistake(f"{place}, values", expected, quote(value), "correct the value", "screening")
 
 
 def _shared_values(study: Study) -> Iterator[StudyProblem]:
-    """Tell two groups that one answer, or one link, would put a person into."""
+    """Yield a problem where one answer, or one link, would put a person into two groups."""
     seen: dict[tuple[str | None, str | None, str], str] = {}
     for group in study.people.groups:
         for value in group.values:
             key = (group.screening, group.parameter, value)
             if key in seen and seen[key] != group.name:
                 got = f"{quote(value)} in {seen[key]} and {group.name}"
-                yield find("[[people.groups]] values", "each value in one group", got, "remove one of them")
+                yield mistake("[[people.groups]] values", "each value in one group", got, "remove one of them")
             seen.setdefault(key, group.name)
     kinds = {(group.screening, group.parameter) for group in study.people.groups}
     if len(kinds) > 1:
         got = f"{len(kinds)} questions and parameters"
-        yield find(
+        yield mistake(
             "[[people.groups]]", "one question or one parameter for all groups", got, "group people by one of them"
         )

@@ -1,4 +1,4 @@
-"""What a study can and cannot answer, told before it is run.
+"""What a study can and cannot answer, known before it is run.
 
 The analysis knows; a package that does registers a function of study and outputs under ``spa.conclusions``.
 """

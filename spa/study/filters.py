@@ -48,7 +48,7 @@ def _length(unit: str, length: int, least: int | None, most: int | None) -> Iter
 
 
 def ends_in_punctuation(text: str) -> bool:
-    """Tell whether the last visible character, closing quotes and brackets aside, is punctuation.
+    """Return whether the last visible character, closing quotes and brackets aside, is punctuation.
 
     >>> ends_in_punctuation('He said "no."'), ends_in_punctuation("and then"), ends_in_punctuation("好。")
     (True, False, True)

@@ -1,4 +1,4 @@
-"""Reads ``study.toml`` into a frozen ``Study``; every mistake is told at once, one line each."""
+"""Reads ``study.toml`` into a frozen ``Study``; all mistakes are reported together, one line each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from spa.errors import StudyError, shortened
 from spa.study.output_files import SUFFIXES, decoded, is_control
 from spa.study.outputs import Outputs, load_outputs
-from spa.study.problems import LONGEST_VALUE, StudyProblem, find, quote
+from spa.study.problems import LONGEST_VALUE, StudyProblem, mistake, quote
 from spa.study.schema_errors import schema_errors
 from spa.study.study import Study, Words
 from spa.study.validation import validate_study
@@ -59,11 +59,7 @@ def load_study(path: Path) -> Study:
     """Load and check a study file.
 
     Files that it names are looked for beside it; in the result their paths are absolute, and texts are in ``text``.
-
-    Raises
-    ------
-    StudyError
-        With every mistake found, one line each.
+    Raise StudyError with every mistake found, one line each.
     """
     checked = check_study(path)
     if checked.problems:
@@ -74,10 +70,7 @@ def load_study(path: Path) -> Study:
 def check_study(path: Path) -> CheckedStudy:
     """Read a study file as far as its mistakes let it be read; see :func:`load_study`.
 
-    Raises
-    ------
-    StudyError
-        If the file is no TOML.
+    Raise StudyError if the file is no TOML.
     """
     raw = _with_text_keys(_parse(path))
     problems = list(_unfit_values(str(path), raw))
@@ -110,7 +103,7 @@ def study_fingerprint(study: Study) -> str:
 
 
 def former_fingerprints(path: Path, study: Study) -> Iterator[str]:
-    """Yield what the study of a file was called in stores of version 2 and of version 1, which were migrated."""
+    """Yield the fingerprints that this study had in stores of versions 2 and 1, which were migrated."""
     fingerprinted = {"pay", "currency", "minutes", "completion_code", "completion_url"}
     people = _ASIDE | {"people": set(type(study.people).model_fields) - fingerprinted}
     yield _digest(_without(study, people), study)
@@ -220,7 +213,7 @@ def _with_text_keys(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def _unfit_values(file: str, table: dict[str, Any], place: str = "") -> Iterator[str]:
-    """Tell dates and control characters; put harmless texts in their place so that checking goes on."""
+    """Yield a problem for dates and control characters; replace them by harmless texts, so that checking continues."""
     for key, value in table.items():
         here = f"{place} {key}".strip()
         if isinstance(value, dict):
@@ -246,7 +239,7 @@ def _validate(raw: dict[str, Any]) -> Study:
 def _without_bad_tables(raw: dict[str, Any], error: ValidationError) -> tuple[Study, set[str]]:
     """Leave out the tables that hold mistakes, so that the others are still checked against each other.
 
-    What stands in the place of needed ones is never told of: whatever hangs on a tainted table is not.
+    Mistakes in their placeholders are never reported: what depends on a tainted table is not checked.
     """
     rest = dict(raw)
     tainted: set[str] = set()
@@ -266,7 +259,7 @@ def _read_files(study: Study, folder: Path) -> tuple[Study, list[StudyProblem]]:
     for given, file in zip(study.outputs.files, files, strict=True):
         if not os.path.isfile(file):  # unlike Path.is_file, it takes any name
             got = f"{quote(str(given))}, {'a directory' if os.path.isdir(file) else 'no such file'}"
-            findings.append(find("[outputs] files", "a file", got, "paths are relative to the study file"))
+            findings.append(mistake("[outputs] files", "a file", got, "paths are relative to the study file"))
     changes: dict[str, Any] = {"outputs": study.outputs.model_copy(update={"files": files})}
     family_store = study.people.family_store
     if family_store is not None and "://" not in family_store:
@@ -277,7 +270,7 @@ def _read_files(study: Study, folder: Path) -> tuple[Study, list[StudyProblem]]:
         if words.file is None:
             continue
         if words.text is not None:
-            findings.append(find(f"[{name}]", "text or file", "both", "keep one of them"))
+            findings.append(mistake(f"[{name}]", "text or file", "both", "keep one of them"))
             continue
         try:
             text = decoded(str(folder / words.file), _read_bytes(folder / words.file))
@@ -286,7 +279,7 @@ def _read_files(study: Study, folder: Path) -> tuple[Study, list[StudyProblem]]:
             continue
         if not text.strip() or any(is_control(c) for c in text):
             got = f"{quote(str(words.file))}, empty or with control characters"
-            findings.append(find(f"[{name}] file", "readable text", got, "correct the file"))
+            findings.append(mistake(f"[{name}] file", "readable text", got, "correct the file"))
         changes[name] = Words(text=text)
     study = study.model_copy(update=changes)
     study._folder = folder.resolve()

@@ -61,12 +61,12 @@ def display_files(paths: Iterable[Path]) -> str:
 
 
 def is_control(character: str) -> bool:
-    """Tell whether a character cannot be shown on a page or sent to a service."""
+    """Return whether a character cannot be shown on a page or sent to a service."""
     return _CONTROL.match(character) is not None
 
 
 def is_image(start: bytes) -> bool:
-    """Tell by its first bytes whether a file is a PNG, JPEG, GIF or WebP image."""
+    """Return by its first bytes whether a file is a PNG, JPEG, GIF or WebP image."""
     return start.startswith(IMAGE_STARTS) or (start.startswith(b"RIFF") and start[8:12] == b"WEBP")
 
 
@@ -82,10 +82,7 @@ def cleaned(text: str) -> str:
 def decoded(place: str, content: bytes) -> str:
     """Return UTF-8 text, with or without a byte order mark.
 
-    Raises
-    ------
-    StudyError
-        Where it is no UTF-8, with the line; or if it looks like UTF-16.
+    Raise StudyError where it is no UTF-8, with the line; or if it looks like UTF-16.
     """
     if content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in content[:4]:
         raise StudyError(
@@ -103,12 +100,8 @@ def decoded(place: str, content: bytes) -> str:
 def read_rows(path: Path, columns: Sequence[str]) -> list[OutputFileRow]:
     """Read the named columns of one output file.
 
-    Other columns are ignored. Rows are in the order of the file; numbers as written, empty values ``None``.
-
-    Raises
-    ------
-    StudyError
-        Where the file cannot be read or lacks a column.
+    Other columns are ignored. Rows are in the order of the file; numbers as written, empty values ``None``. Raise
+    StudyError where the file cannot be read or lacks a column.
     """
     place = display_path(path)
     if path.suffix.lower() not in SUFFIXES:

@@ -115,7 +115,7 @@ def systems_answering_every_item(study: Study) -> list[str]:
     return [one.id for one in study.systems if one.role == "reference" or one.id in beside]
 
 
-def some(lines: Sequence[str], what: str) -> list[str]:
+def first_few(lines: Sequence[str], what: str) -> list[str]:
     """Return the first few of many like lines, then how many more there are."""
     rest = len(lines) - LISTED
     return [*lines[:LISTED], *([f"... and {rest} more {what}"] if rest > 0 else [])]
@@ -136,7 +136,7 @@ def _identify(study: Study, rows: Iterable[OutputFileRow]) -> tuple[list[tuple[s
         else:
             empty = columns[[bool(part) for part in parts].index(False)]
             lines.append(f'{row.place}: expected an item id in column "{empty}", got nothing; fill it in')
-    return identified, some(lines, "rows without an item id")
+    return identified, first_few(lines, "rows without an item id")
 
 
 def _item_texts(
@@ -157,7 +157,7 @@ def _item_texts(
                 f'{row.place}: expected the same "{column}" for all rows of item {quote(item_id)}, '
                 f"got another than in {first[item_id].place}; make them equal"
             )
-    return texts, first, some(lines, "item texts that differ")
+    return texts, first, first_few(lines, "item texts that differ")
 
 
 def _answers(study: Study, row: OutputFileRow) -> Iterator[tuple[str, str | None]]:
@@ -175,7 +175,7 @@ def _unknown_systems(unknown: dict[str, list[OutputFileRow]], known: Sequence[st
         "(add it to [[systems]], or leave its rows out)"
         for system, rows in unknown.items()
     ]
-    return some(lines, "unknown systems")
+    return first_few(lines, "unknown systems")
 
 
 def _in_order(study: Study, key: Key, samples: list[RawOutput]) -> tuple[tuple[RawOutput, ...], list[str]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from spa.errors import StudyError
 from spa.study.filters import cut_to_sentences, failures
 from spa.study.output_files import REPLACEMENT, cleaned, display_files, is_image, read_rows
-from spa.study.output_table import Cells, Key, RawOutput, required_columns, some, sort_rows
+from spa.study.output_table import Cells, Key, RawOutput, first_few, required_columns, sort_rows
 from spa.study.problems import quote
 from spa.study.study import Study
 
@@ -81,7 +81,7 @@ class Outputs:
 
 
 def too_few_outputs(study: Study, place: str, outputs: Outputs) -> list[str]:
-    """Tell where there are fewer outputs than one annotator rates, of a study that deals single ones."""
+    """Return a problem where there are fewer outputs than one annotator rates, of a study that deals single ones."""
     found = sum(1 for _ in outputs.of_compared(study))
     if found >= study.design.outputs:
         return []
@@ -100,20 +100,16 @@ def load_outputs(study: Study) -> Outputs:
     Characters that no page can show (control characters, halves of surrogate pairs) become U+FFFD
     and are counted.
 
-    Every system answers every item, unless single outputs are dealt.
-
-    Raises
-    ------
-    StudyError
-        With every mistake in the files, one line each.
+    Every system answers every item, unless single outputs are dealt. Raise StudyError with every mistake in the files,
+    one line each.
     """
     cells = _read_cells(study)
-    made, problems = _made(study, cells)
+    made, problems = _build_outputs(study, cells)
     items = [
         Item(item_id=item_id, text=None if text is None else cleaned(text)) for item_id, text in cells.texts.items()
     ]
     items, dropped = _filtered(study, items, made)
-    problems += _empty(study, items, made, cells)
+    problems += _empty_outputs(study, items, made, cells)
     if problems:
         raise StudyError(*problems)
     items, emptied = _length_matched(study, items, made)
@@ -155,7 +151,7 @@ def _read_cells(study: Study) -> Cells:
     return cells
 
 
-def _made(study: Study, cells: Cells) -> tuple[dict[Key, tuple[Output, ...]], list[str]]:
+def _build_outputs(study: Study, cells: Cells) -> tuple[dict[Key, tuple[Output, ...]], list[str]]:
     made: dict[Key, tuple[Output, ...]] = {}
     problems: list[str] = []
     for (item_id, system), raws in cells.outputs.items():
@@ -175,7 +171,7 @@ def _made(study: Study, cells: Cells) -> tuple[dict[Key, tuple[Output, ...]], li
                 )
             )
         made[item_id, system] = tuple(samples)
-    return made, some(problems, "images that cannot be shown")
+    return made, first_few(problems, "images that cannot be shown")
 
 
 def _unfit_image(raw: RawOutput, image: Path, folder: Path | None) -> Iterator[str]:
@@ -228,7 +224,7 @@ def _failures(study: Study, item: Item, made: dict[Key, tuple[Output, ...]]) -> 
                 yield DroppedItem(item_id=item.item_id, rule=rule, evidence=f"{name}: {evidence}")
 
 
-def _empty(study: Study, items: Sequence[Item], made: dict[Key, tuple[Output, ...]], cells: Cells) -> list[str]:
+def _empty_outputs(study: Study, items: Sequence[Item], made: dict[Key, tuple[Output, ...]], cells: Cells) -> list[str]:
     lines = []
     for item in items:
         if item.text is not None and not item.text.strip():
@@ -247,7 +243,7 @@ def _empty(study: Study, items: Sequence[Item], made: dict[Key, tuple[Output, ..
                         f"{raw.place}: expected an output of {quote(one.id)}, got an empty text; "
                         f"fill it in, or {EMPTY_ADVICE.format(field='output')}"
                     )
-    return some(lines, "empty texts")
+    return first_few(lines, "empty texts")
 
 
 def _length_matched(

@@ -17,16 +17,16 @@ LONGEST_VALUE = 60  # characters of a wrong value that are repeated in the messa
 
 @dataclass(frozen=True, slots=True)
 class StudyProblem:
-    """One mistake: the tables it hangs on (untold while these hold other mistakes) and the line to tell."""
+    """One mistake: the line to print, and the tables it depends on: it is left out while these hold other mistakes."""
 
     tables: tuple[str, ...]
     message: str
 
 
-def find(place: str, expected: str, got: str, do: str, *also: str) -> StudyProblem:
-    """Tell a mistake at a place such as "[spa] exposure"; ``also`` names the other tables it hangs on.
+def mistake(place: str, expected: str, got: str, do: str, *also: str) -> StudyProblem:
+    """Return a mistake at a place such as "[spa] exposure"; ``also`` names the other tables it depends on.
 
-    >>> find("[spa] baseline", "a system", "none", "add one").message
+    >>> mistake("[spa] baseline", "a system", "none", "add one").message
     '[spa] baseline: expected a system, got none; add one'
     """
     table = re.match(r"\[*(\w+)", place)
@@ -34,26 +34,26 @@ def find(place: str, expected: str, got: str, do: str, *also: str) -> StudyProbl
 
 
 def repeated(place: str, values: Iterable[object]) -> Iterator[StudyProblem]:
-    """Tell every value that stands more than once."""
+    """Yield a problem for every value that is there more than once."""
     seen: set[object] = set()
     reported: set[object] = set()
     for value in values:
         if value in seen and value not in reported:
             reported.add(value)
-            yield find(place, "no duplicates", f"{quote(value)} twice", "rename or remove one")
+            yield mistake(place, "no duplicates", f"{quote(value)} twice", "rename or remove one")
         seen.add(value)
 
 
 def unfit_system(study: Study, place: str, system: str, *, role: str = "compared") -> Iterator[StudyProblem]:
-    """Tell an unknown system, or one whose role does not fit ("compared", "reference" or "any")."""
+    """Yield a problem for an unknown system, or one whose role does not fit ("compared", "reference" or "any")."""
     roles = {one.id: one.role for one in study.systems}
     if system not in roles:
-        yield find(place, "the id of a system", quote(system), nearest(system, list(roles)), "systems")
+        yield mistake(place, "the id of a system", quote(system), nearest(system, list(roles)), "systems")
     elif role == "compared" and roles[system] == "reference":
-        yield find(place, "a compared system", f'{quote(system)} of role "reference"', "change its role", "systems")
+        yield mistake(place, "a compared system", f'{quote(system)} of role "reference"', "change its role", "systems")
     elif role == "reference" and roles[system] != "reference":
         got = f'{quote(system)} of role "{roles[system]}"'
-        yield find(place, 'a system of role "reference"', got, "change its role", "systems")
+        yield mistake(place, 'a system of role "reference"', got, "change its role", "systems")
 
 
 def nearest(name: str, known: Sequence[str]) -> str:

@@ -84,7 +84,7 @@ class RaterProtocol(TomlTable):
 
 
 class Variant(RaterProtocol):
-    """A way of asking: the rater's own, with the keys given here in place of its."""
+    """A protocol: that of the rater, with the keys given here instead of its own."""
 
     id: Ident
 
@@ -134,7 +134,7 @@ class RaterVariant:
         return self.fingerprint_with(None)
 
     def fingerprint_with(self, max_tokens: int | None) -> str:
-        """Hash the same with a limit, as visits were marked when the limit still counted."""
+        """Return the hash with a token limit, as stores hold it from when the limit was part of it."""
         return _fingerprint(self.rater.model, self.protocol, max_tokens)
 
 
@@ -152,10 +152,7 @@ def _fingerprint(model: str, protocol: RaterProtocol, max_tokens: int | None) ->
 def rater_variants(rater: Rater) -> tuple[RaterVariant, ...]:
     """Return every protocol by which a rater is asked: its variants, its grid, or its own where it has neither.
 
-    Raises
-    ------
-    pydantic.ValidationError
-        If the grid names an unknown key, or a value that its key does not take.
+    Raise pydantic.ValidationError if the grid names an unknown key, or a value that its key does not take.
     """
     variants = [*rater.variants, *_of_grid(rater)]
     own = RaterProtocol().model_copy(update={key: getattr(rater, key) for key in RaterProtocol.model_fields})

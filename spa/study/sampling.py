@@ -177,7 +177,7 @@ class _Sampler:
         return drawn, _key(drawn, systems)
 
     def _single_outputs(self, assignment_id: str, number: int, hand: list[Output]) -> tuple[Assignment, BlindingKey]:
-        """Return outputs in random order, each under a label of its own: labels tell of no system."""
+        """Return outputs in random order, each under a label of its own: labels reveal no system."""
         cards = [hand[card] for card in draw_order(len(hand), self.rng)]
         if any(getattr(self.study, table).order == "blocked" for table in self.study.rating_tables):
             first = number % len(self.systems)  # each system comes first equally often
@@ -222,10 +222,10 @@ class _Sampler:
     def _orders(self, number: int) -> list[Sequence[int]]:
         """Return the order of the systems at each exposure.
 
-        In an exposure study some labels' pairs show one system first and some the other, so that the place tells
-        nobody which is which. The exposure at one place on the form has the number ``place + assignment``, modulo
-        how many there are; adding ``(assignment + 1) // 2`` turns every exposure in the rhythm 0110 and the pair
-        at every place on the form in the rhythm 0011, each of them half of the time.
+        In an exposure study some labels' pairs show one system first and some the other, so that nobody can infer
+        which is which from the place. The exposure at one place on the form has the number ``place + assignment``,
+        modulo how many there are; adding ``(assignment + 1) // 2`` turns every exposure in the rhythm 0110 and the
+        pair at every place on the form in the rhythm 0011, each of them half of the time.
         """
         if self.study.design.labels == "fixed":
             return [range(len(self.systems))] * len(self.exposures)

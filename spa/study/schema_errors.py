@@ -1,4 +1,4 @@
-"""Mistakes in a study file, told in one line each: place, what was expected, what was found, what to do.
+"""Mistakes in a study file, one line each: place, what was expected, what was found, what to do.
 
 Everything said here is derived from the records in :mod:`spa.study.study`, so a new key
 needs no words of its own.
@@ -22,7 +22,7 @@ from spa.errors import expected_got
 from spa.study.problems import nearest, quote
 from spa.study.study import Study
 
-PATTERNS = {  # how a pattern is told to a reader, by the start of the pattern
+PATTERNS = {  # what a pattern means in words, by the start of the pattern
     "^[A-Za-z][A-Za-z0-9_-]": "a name of a URL parameter: letters, digits, _ and -",
     "^[a-z0-9]": 'small letters, digits, "-" and "_", at most 63, such as "my-study"',
     "^[a-z]{2,3}": 'a language tag such as "en", "zh" or "ar"',
@@ -38,7 +38,7 @@ MOST_TOLD = 100  # mistakes; more come from one cause
 def schema_errors(
     file: str, raw: dict[str, Any], error: ValidationError, kind: type[BaseModel] = Study
 ) -> tuple[str, ...]:
-    """Tell every mistake that pydantic found in the tables of a study file.
+    """Return a line for every mistake that pydantic found in the tables of a study file.
 
     One line per key; the alternatives of one key are reported together. ``kind`` is the validated record.
     """
@@ -51,7 +51,7 @@ def schema_errors(
         if detail["type"] == "too_short" and any(
             len(d["loc"]) > len(at) and d["loc"][: len(at)] == at for d in details
         ):
-            continue  # pydantic counts only the good entries; the bad ones are told themselves
+            continue  # pydantic counts only the good entries; the bad ones are reported themselves
         found = _locate(detail["loc"], kind)
         place = f"{file}: {found.place}"
         if detail["type"] == "extra_forbidden":
@@ -62,7 +62,7 @@ def schema_errors(
     return tuple(lines.values())
 
 
-class _Found:
+class _Location:
     """A place in the study file, followed along pydantic's location as far as keys and entries go."""
 
     def __init__(self, kind: type[BaseModel]) -> None:
@@ -91,8 +91,8 @@ class _Found:
         return describe(self.annotation)
 
 
-def _locate(location: Sequence[str | int], kind: type[BaseModel]) -> _Found:
-    found = _Found(kind)
+def _locate(location: Sequence[str | int], kind: type[BaseModel]) -> _Location:
+    found = _Location(kind)
     for step in location:
         inner = _without_none(found.annotation)
         if isinstance(inner, type) and issubclass(inner, BaseModel):
@@ -113,13 +113,13 @@ def _locate(location: Sequence[str | int], kind: type[BaseModel]) -> _Found:
         elif get_origin(inner) is dict:
             found.annotation, found.default = get_args(inner)[1], PydanticUndefined
             found.inside.append(str(step))
-        else:  # the name of an alternative: the key as a whole is told
+        else:  # the name of an alternative: the key as a whole is reported
             break
         found.path += (step,)
     return found
 
 
-def _enter(found: _Found, key: str) -> None:
+def _enter(found: _Location, key: str) -> None:
     table = _table_of(found.annotation)
     holds_text = get_origin(_without_none(found.annotation)) is dict
     if table is None and not holds_text:
@@ -231,7 +231,7 @@ def _value_at(raw: Any, path: Sequence[str | int]) -> object:
     return raw
 
 
-def _advice(found: _Found, value: object) -> str:
+def _advice(found: _Location, value: object) -> str:
     if value is None:
         return f"add the key {found.path[-1]}" if found.inside else f"add {found.place}"
     inner = _without_none(found.annotation)
@@ -250,20 +250,20 @@ def _advice(found: _Found, value: object) -> str:
 def _unknown_key(keys: tuple[str, ...], key: str, kind: type[BaseModel]) -> str:
     here = nearest(key, keys)
     if here.startswith("known") and kind is Study:  # nothing like it in this table: perhaps it stands in the wrong one
-        elsewhere = difflib.get_close_matches(key, _homes(), n=1, cutoff=0.8)
+        elsewhere = difflib.get_close_matches(key, _tables_by_key(), n=1, cutoff=0.8)
         if elsewhere:
-            return f'unknown key; "{elsewhere[0]}" belongs in {" or ".join(_homes()[elsewhere[0]])}'
+            return f'unknown key; "{elsewhere[0]}" belongs in {" or ".join(_tables_by_key()[elsewhere[0]])}'
     return f"unknown key; {here}"
 
 
 @cache
-def _homes() -> dict[str, tuple[str, ...]]:
-    """Return for each key the tables that know it, so that a key in a wrong table finds its home."""
-    homes: dict[str, tuple[str, ...]] = {}
+def _tables_by_key() -> dict[str, tuple[str, ...]]:
+    """Return for each key the tables that know it, so that a key in a wrong table is reported with the right one."""
+    tables: dict[str, tuple[str, ...]] = {}
     for name, record in study_tables():
         for key in record.model_fields:
-            homes[key] = (*homes.get(key, ()), name or "the top of the file")
-    return homes
+            tables[key] = (*tables.get(key, ()), name or "the top of the file")
+    return tables
 
 
 def study_tables() -> Iterator[tuple[str, type[BaseModel]]]:

@@ -6,11 +6,9 @@ the reference of the file. Files are read and cross-checked in :mod:`spa.study.l
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, PrivateAttr, StringConstraints
@@ -288,7 +286,7 @@ class Study(TomlTable):
     design: Design = Design()
     instructions: Words = Words()  # the locale's preset where empty
     consent: Words = Words()  # no consent page where empty
-    debriefing: Words = added(Words())  # told to people when their answers are complete
+    debriefing: Words = added(Words())  # shown to people when their answers are complete
     screening: tuple[Screening, ...] = ()
     attention_checks: tuple[AttentionCheck, ...] = ()
     interview: tuple[InterviewQuestion, ...] = added(())
@@ -308,9 +306,9 @@ class Study(TomlTable):
         return self._folder
 
     @property
-    def bridges(self) -> Mapping[str, Mapping[str, Any]]:
-        """The tables of the platforms as they stand in the file, not to be changed; empty where there is none."""
-        return MappingProxyType({"prolific": _frozen(self.prolific), "mturk": _frozen(self.mturk)})
+    def bridges(self) -> dict[str, dict[str, Any]]:
+        """The tables of the platforms as they are in the file; empty where there is none."""
+        return {"prolific": self.prolific, "mturk": self.mturk}
 
     @property
     def compared(self) -> tuple[System, ...]:
@@ -356,7 +354,7 @@ class Study(TomlTable):
         return table if named is None or getattr(self, named) is None else named
 
     def shows_item_text(self, table: Elicitation, criterion_id: str) -> bool:
-        """Tell whether the item text stands beside the output where a section asks about a criterion."""
+        """Return whether the item text stands beside the output where a section asks about a criterion."""
         section = getattr(self, table)
         by_section = not isinstance(section, RatingSection | Choices | Rankings) or section.show_item_text
         one = next((each for each in self.criteria if each.id == criterion_id), None)
@@ -394,12 +392,6 @@ class Study(TomlTable):
             named = tuple(one.id for one in self.criteria if bool(one.options) == (elicitation == "categories"))
         overall = isinstance(section, Spa | Likert | Continuous | Choices | Rankings) and section.overall
         return (*named, OVERALL) if overall else named
-
-
-def _frozen(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return MappingProxyType({key: _frozen(inner) for key, inner in value.items()})
-    return tuple(_frozen(inner) for inner in value) if isinstance(value, list | tuple) else value
 
 
 def expand_pairs(

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 NOTHING = ("NaN", "nan", "NA")  # what other programs write into an empty cell; a table read again has nothing there
 
 
-def _something(name: str) -> str:
+def _refuse_missing_value(name: str) -> str:
     if name in NOTHING:
         raise ValueError("a word for a missing value")
     return name
@@ -18,13 +18,16 @@ def _something(name: str) -> str:
 Ident = Annotated[
     str,
     StringConstraints(min_length=1, max_length=80, pattern=r"^[^\s/\\\p{Cc}](?:\P{Cc}*[^\s\p{Cc}])?$"),
-    AfterValidator(_something),
+    AfterValidator(_refuse_missing_value),
 ]
 Text = Annotated[str, StringConstraints(min_length=1)]
 
 
 def added(default: Any) -> Any:
-    """Return the field of a later key: unset it stands in no fingerprint, so that stores built before stay valid."""
+    """Return a field that a later release added.
+
+    At its default it is left out of the fingerprint of a study, so that existing stores stay valid.
+    """
     return Field(default, exclude_if=lambda value: bool(value == default))
 
 

@@ -8,8 +8,8 @@ from importlib import resources
 from typing import get_args
 
 from spa.study.annotator_validation import panel_problems, people_problems, rater_problems
-from spa.study.problems import StudyProblem, find, nearest, quote, repeated, unfit_system
-from spa.study.span_validation import span_problems
+from spa.study.problems import StudyProblem, mistake, nearest, quote, repeated, unfit_system
+from spa.study.rating_validation import RATINGS, rating_problems
 from spa.study.stopping import (
     deciding_answers,
     deciding_criteria,
@@ -18,9 +18,7 @@ from spa.study.stopping import (
     planned_annotators,
     ranks_systems,
 )
-from spa.study.study import OVERALL, Elicitation, RatingTable, Study, Words
-
-RATINGS: tuple[RatingTable, ...] = get_args(RatingTable)
+from spa.study.study import OVERALL, Elicitation, Study, Words
 
 
 def validate_study(study: Study) -> list[StudyProblem]:
@@ -38,14 +36,7 @@ def validate_study(study: Study) -> list[StudyProblem]:
         _ranking,
         _criteria,
         _section_criteria,
-        _one_rating_each,
-        _outputs_per_section,
-        _pages,
-        _single_outputs,
-        _hidden_item_text,
-        _identical_pairs,
-        _references,
-        span_problems,
+        rating_problems,
         _answers,
         _text_tables,
         _expected,
@@ -67,7 +58,7 @@ def _language(study: Study) -> Iterator[StudyProblem]:
     known = shipped_languages()
     if study.language.split("-")[0] not in known and not study.texts:
         do = "write the nearest of these and replace its words in [texts], or give all words there"
-        yield find("language", f"one of {', '.join(known)}", quote(study.language), do, "texts")
+        yield mistake("language", f"one of {', '.join(known)}", quote(study.language), do, "texts")
 
 
 def _unique_ids(study: Study) -> Iterator[StudyProblem]:
@@ -86,7 +77,7 @@ def _allowed_names(study: Study) -> Iterator[StudyProblem]:
     for name in study.allowed_names:
         if name not in known:
             expected = "the id or name of a system"
-            yield find("allowed_names", expected, quote(name), nearest(name, known), "systems")
+            yield mistake("allowed_names", expected, quote(name), nearest(name, known), "systems")
 
 
 def _outputs(study: Study) -> Iterator[StudyProblem]:
@@ -95,37 +86,39 @@ def _outputs(study: Study) -> Iterator[StudyProblem]:
         place = "[outputs] match_length_of"
         yield from unfit_system(study, place, outputs.match_length_of, role="any")
         if outputs.kind == "image":
-            yield find(place, "text outputs", "images", "remove the key")
+            yield mistake(place, "text outputs", "images", "remove the key")
     columns = (outputs.item,) if isinstance(outputs.item, str) else outputs.item
     yield from repeated("[outputs] item", columns)
     yield from repeated("[outputs] files", [str(file) for file in outputs.files])
     if outputs.item_name is not None and outputs.item_text is None:
-        yield find("[outputs] item_name", "[outputs] item_text to name", "none", "name that column or remove the key")
+        yield mistake(
+            "[outputs] item_name", "[outputs] item_text to name", "none", "name that column or remove the key"
+        )
     if outputs.item_name is not None and "form.item_caption" in study.texts:
         do = "remove one of them"
-        yield find("[outputs] item_name", 'no [texts] "form.item_caption" beside it', "both", do, "texts")
+        yield mistake("[outputs] item_name", 'no [texts] "form.item_caption" beside it', "both", do, "texts")
     taken = (*columns, outputs.sample, outputs.item_text)
     for system in study.systems:
         if outputs.layout == "wide" and system.id in taken:
             got = f"{quote(system.id)} for a system and for item, sample or item_text"
-            yield find("[outputs] layout", "a column of its own for each", got, "rename one", "systems")
+            yield mistake("[outputs] layout", "a column of its own for each", got, "rename one", "systems")
 
 
 def _filters(study: Study) -> Iterator[StudyProblem]:
     for number, condition in enumerate(study.outputs.filters, start=1):
         place = f"[[outputs.filters]] {number}"
         if condition.field == "item_text" and study.outputs.item_text is None:
-            yield find(place, "[outputs] item_text", "none", 'name that column, or set field = "output"')
+            yield mistake(place, "[outputs] item_text", "none", 'name that column, or set field = "output"')
         if condition.field == "output" and study.outputs.kind == "image":
-            yield find(place, "text outputs", "images", 'set field = "item_text" or remove the filter')
+            yield mistake(place, "text outputs", "images", 'set field = "item_text" or remove the filter')
         if not condition.model_dump(exclude={"field"}, exclude_defaults=True):
-            yield find(place, "a condition such as min_characters = 1", "none", "add one or remove the filter")
+            yield mistake(place, "a condition such as min_characters = 1", "none", "add one or remove the filter")
         for unit, least, most in (
             ("words", condition.min_words, condition.max_words),
             ("characters", condition.min_characters, condition.max_characters),
         ):
             if least is not None and most is not None and least > most:
-                yield find(place, f"min_{unit} at most max_{unit}", f"{least} and {most}", "swap them")
+                yield mistake(place, f"min_{unit} at most max_{unit}", f"{least} and {most}", "swap them")
 
 
 def _systems(study: Study) -> Iterator[StudyProblem]:
@@ -134,7 +127,7 @@ def _systems(study: Study) -> Iterator[StudyProblem]:
     if len(study.compared) < least:
         do = "add systems or change a role"
         expected = f"at least {least} that {'are' if compares else 'is'} no reference"
-        yield find("[[systems]]", expected, str(len(study.compared)), do)
+        yield mistake("[[systems]]", expected, str(len(study.compared)), do)
     tables = get_args(Elicitation)
     if all(getattr(study, table) is None for table in tables):
         expected = f"at least one of {', '.join(f'[{table}]' for table in tables)}"
@@ -150,13 +143,15 @@ def _choices(study: Study) -> Iterator[StudyProblem]:
     if study.choices is not None:
         if study.spa is not None and not study.spa.same_items:
             got = "false, which shows no item twice"
-            yield find("[spa] same_items", "true beside [choices]", got, "set it to true or leave out one", "choices")
+            yield mistake(
+                "[spa] same_items", "true beside [choices]", got, "set it to true or leave out one", "choices"
+            )
         if study.deals_pairs:
             place = "[choices] per_annotator"
             alone = study.spa is None and study.ranking is None and not study.rating_tables
             if not alone or "outputs" in study.choices.model_fields_set:
                 got = "outputs" if alone else "another section"
-                yield find(
+                yield mistake(
                     place, "no [spa], [ranking], rating section or outputs beside it", got, "remove it", "spa", *RATINGS
                 )
         yield from _pairs(study, "[choices]", study.choices.comparisons, study.choices.baseline)
@@ -167,38 +162,38 @@ def _ranking(study: Study) -> Iterator[StudyProblem]:
         return
     size, most = study.ranking.size, len(study.compared)
     if size is not None and size > most:
-        yield find("[ranking] size", f"at most the {most} systems", str(size), "lower it or remove it", "systems")
+        yield mistake("[ranking] size", f"at most the {most} systems", str(size), "lower it or remove it", "systems")
     if study.spa is not None and study.spa.exposure_study is not None:
-        yield find("[spa.exposure_study]", "no [ranking] beside it", "one", "leave out one", "ranking")
+        yield mistake("[spa.exposure_study]", "no [ranking] beside it", "one", "leave out one", "ranking")
     elif study.spa is not None and not study.spa.same_items:
         got = "false, which shows no item twice"
-        yield find("[spa] same_items", "true beside [ranking]", got, "set it to true or leave out one", "ranking")
+        yield mistake("[spa] same_items", "true beside [ranking]", got, "set it to true or leave out one", "ranking")
     if study.stopping.rule == "when_decided" and (study.spa or study.choices):
         place, got = '[stopping] rule = "when_decided"', "[spa]" if study.spa else "[choices]"
-        yield find(place, "[ranking] without [spa] or [choices]", got, "leave out one", "ranking", "spa", "choices")
+        yield mistake(place, "[ranking] without [spa] or [choices]", got, "leave out one", "ranking", "spa", "choices")
 
 
 def _pairs(study: Study, table: str, comparisons: object, baseline: str | None) -> Iterator[StudyProblem]:
     if baseline is not None:
         yield from unfit_system(study, f"{table} baseline", baseline)
         if comparisons != "baseline":
-            yield find(f"{table} baseline", 'none unless comparisons = "baseline"', quote(baseline), "remove it")
+            yield mistake(f"{table} baseline", 'none unless comparisons = "baseline"', quote(baseline), "remove it")
     elif comparisons == "baseline":
-        yield find(f"{table} baseline", 'a system, as comparisons = "baseline"', "none", 'add baseline = "..."')
+        yield mistake(f"{table} baseline", 'a system, as comparisons = "baseline"', "none", 'add baseline = "..."')
     if not isinstance(comparisons, tuple):
         return
     if not comparisons:
-        yield find(f"{table} comparisons", "at least one pair", "[]", 'add pairs, or write "all"')
+        yield mistake(f"{table} comparisons", "at least one pair", "[]", 'add pairs, or write "all"')
     seen: set[frozenset[str]] = set()
     for number, (system_x, system_y) in enumerate(comparisons, start=1):
         place = f"{table} comparisons, entry {number}"
         for system in dict.fromkeys((system_x, system_y)):
             yield from unfit_system(study, place, system)
         if system_x == system_y:
-            yield find(place, "two systems", f"{quote(system_x)} against itself", "change one")
+            yield mistake(place, "two systems", f"{quote(system_x)} against itself", "change one")
         if frozenset((system_x, system_y)) in seen:
             do = "remove it ([spa] directions says whether both directions are asked)"
-            yield find(place, "each pair once", f"{quote([system_x, system_y])} twice", do)
+            yield mistake(place, "each pair once", f"{quote([system_x, system_y])} twice", do)
         seen.add(frozenset((system_x, system_y)))
 
 
@@ -208,33 +203,35 @@ def _exposure_study(study: Study) -> Iterator[StudyProblem]:
     place = "[spa.exposure_study]"
     yield from unfit_system(study, f"{place} system_x", two.system_x)
     if two.system_x == two.system_y:
-        yield find(f"{place} system_y", "another system than system_x", quote(two.system_y), "change one")
+        yield mistake(f"{place} system_y", "another system than system_x", quote(two.system_y), "change one")
     else:
         yield from unfit_system(study, f"{place} system_y", two.system_y)
     yield from repeated(f"{place} exposures", two.exposures)
     for key in ("exposure", "comparisons", "baseline", "same_items", "reading"):
         if key in study.spa.model_fields_set:
-            yield find(f"[spa] {key}", f"none beside {place}, which settles it", "one", "remove it")
+            yield mistake(f"[spa] {key}", f"none beside {place}, which settles it", "one", "remove it")
 
 
 def _criteria(study: Study) -> Iterator[StudyProblem]:
     for criterion in study.criteria:
         place = f"[[criteria]] {criterion.id}"
         if criterion.id == OVERALL:
-            yield find(
+            yield mistake(
                 f"{place}, id", "another name", f"{quote(OVERALL)}, reserved for the overall question", "rename it"
             )
         if len(criterion.options) == 1:
-            yield find(f"{place}, options", "at least 2", "1", "add another")
+            yield mistake(f"{place}, options", "at least 2", "1", "add another")
         for option in criterion.options:
             if option.score is None:
-                yield find(f"{place}, options", "a score for each", f"none for {quote(option.text)}", "add score = ...")
+                yield mistake(
+                    f"{place}, options", "a score for each", f"none for {quote(option.text)}", "add score = ..."
+                )
         for key in ("against_source", "mark_differences"):
             if getattr(criterion, key) and study.outputs.item_text is None:
                 do = "name the column with the source texts in [outputs] item_text"
-                yield find(f"{place}, {key}", "[outputs] item_text to compare with", "none", do, "outputs")
+                yield mistake(f"{place}, {key}", "[outputs] item_text to compare with", "none", do, "outputs")
         if criterion.mark_differences and study.outputs.kind == "image":
-            yield find(f"{place}, mark_differences", "text outputs", "images", "set it to false", "outputs")
+            yield mistake(f"{place}, mark_differences", "text outputs", "images", "set it to false", "outputs")
 
 
 def _section_criteria(study: Study) -> Iterator[StudyProblem]:
@@ -248,127 +245,19 @@ def _section_criteria(study: Study) -> Iterator[StudyProblem]:
         for name in section.criteria or ():
             if name == OVERALL:
                 do = "remove it" if table == "categories" else "remove it and set overall = true"
-                yield find(place, "criteria", quote(OVERALL), do)
+                yield mistake(place, "criteria", quote(OVERALL), do)
             elif name not in known:
-                yield find(place, "the id of a criterion", quote(name), nearest(name, list(known)), "criteria")
+                yield mistake(place, "the id of a criterion", quote(name), nearest(name, list(known)), "criteria")
             elif table == "categories" and not known[name].options:
                 do = "give it options, or ask it in another section"
-                yield find(place, "criteria with options", f"{quote(name)} without", do, "criteria")
+                yield mistake(place, "criteria with options", f"{quote(name)} without", do, "criteria")
             elif table != "categories" and known[name].options:
-                yield find(
+                yield mistake(
                     place, "criteria without options", f"{quote(name)} with", "ask it in [categories]", "criteria"
                 )
         if not study.criteria_of(table):
             do = "give a criterion options" if table == "categories" else "set overall = true or name criteria"
-            yield find(f"[{table}]", "something to ask", "no criterion", do, "criteria")
-
-
-def _one_rating_each(study: Study) -> Iterator[StudyProblem]:
-    rated_in: dict[str, str] = {}
-    for table in RATINGS:
-        for criterion in study.criteria_of(table):
-            if criterion in rated_in:
-                key = "overall = false" if criterion == OVERALL else "criteria = [...] without it"
-                got = f"{quote(criterion)} in [{rated_in[criterion]}] too"
-                do = f"set {key} in one of them"
-                yield find(f"[{table}]", "each criterion rated in one way", got, do, rated_in[criterion], "criteria")
-            rated_in.setdefault(criterion, table)
-
-
-def _outputs_per_section(study: Study) -> Iterator[StudyProblem]:
-    most, single = study.items_per_annotator, study.single_outputs
-    where = "[design] items" if study.spa is None else "[spa] exposure"
-    for table in (*RATINGS, "choices", "ranking"):
-        section = getattr(study, table)
-        if section is not None and isinstance(section.outputs, int) and section.outputs > most and not single:
-            do = f'write "all" or raise {where}'
-            expected = f"at most the {most} items that an annotator reads"
-            yield find(f"[{table}] outputs", expected, str(section.outputs), do, "spa", "design", "systems")
-
-
-def _pages(study: Study) -> Iterator[StudyProblem]:
-    for table in study.rating_tables:
-        section = getattr(study, table)
-        host = section.same_page_as
-        if host is None:
-            continue
-        place = f"[{table}] same_page_as"
-        if host == table or getattr(study, host) is None or getattr(study, host).same_page_as is not None:
-            do = "name another rating section, or remove the key"
-            yield find(place, "a rating section with pages of its own", quote(host), do, host)
-        for key in ("pages", "outputs", "order"):
-            if key in section.model_fields_set:
-                yield find(f"[{table}] {key}", f"none beside same_page_as, as [{host}] says it", "one", "remove it")
-
-
-def _single_outputs(study: Study) -> Iterator[StudyProblem]:
-    if not study.single_outputs:
-        if "outputs" in study.design.model_fields_set:
-            expected = 'pages = "output" in every rating section, no [spa], [choices] or [ranking]'
-            do = "correct these, or remove the key and say how many items"
-            yield find("[design] outputs", expected, "another design", do, *RATINGS, "spa", "choices")
-        return
-    if "items" in study.design.model_fields_set:
-        expected = 'outputs (how many outputs an annotator rates, as pages = "output")'
-        yield find("[design] items", expected, "items", "write outputs instead", *RATINGS)
-    for table in study.rating_tables:
-        section = getattr(study, table)
-        if "outputs" in section.model_fields_set and section.outputs != "all":
-            do = "remove it and say how many in [design] outputs"
-            yield find(f"[{table}] outputs", '"all", as pages = "output"', quote(section.outputs), do)
-
-
-def _hidden_item_text(study: Study) -> Iterator[StudyProblem]:
-    hiding = [
-        f"[{table}]"
-        for table in (*RATINGS, "choices", "ranking")
-        if not getattr(getattr(study, table), "show_item_text", 1)
-    ]
-    for criterion in study.criteria:
-        place = f"[[criteria]] {criterion.id}"
-        if criterion.show_item_text is not False:
-            continue
-        hiding.append(place)
-        if criterion.against_source or criterion.mark_differences:
-            key = "against_source" if criterion.against_source else "mark_differences"
-            yield find(f"{place}, show_item_text", f"true beside {key}", "false", "remove one of them")
-        if criterion.id in study.criteria_of("spa"):
-            expected = "none for a criterion of [spa], where the item text is read with the outputs"
-            yield find(f"{place}, show_item_text", expected, "false", "remove it, or the criterion from [spa]", "spa")
-    if study.outputs.item_text is None:
-        for place in hiding:
-            do = "remove the key, or name the column in [outputs] item_text"
-            yield find(f"{place}, show_item_text", "an item text to leave out", "none", do, "outputs")
-
-
-def _identical_pairs(study: Study) -> Iterator[StudyProblem]:
-    if study.likert is None or not study.likert.identical_pairs:
-        return
-    place = "[likert] identical_pairs"
-    if study.outputs.item_text is None:
-        do = "name the column with the source texts in [outputs] item_text"
-        yield find(place, "[outputs] item_text as the source", "none", do, "outputs")
-    if study.outputs.kind == "image":
-        yield find(place, "text outputs", "images", "set it to 0", "outputs")
-    against = [one.id for one in study.criteria if one.against_source and one.id in study.criteria_of("likert")]
-    if not against and study.outputs.item_text is not None:
-        do = "set against_source on the criterion that asks about the source"
-        yield find(place, "a criterion of [likert] with against_source = true", "none", do, "criteria")
-    if study.likert.identical_pairs > study.items_per_annotator:
-        expected = f"at most the {study.items_per_annotator} items that an annotator reads"
-        yield find(place, expected, str(study.likert.identical_pairs), "lower it", "spa", "design")
-
-
-def _references(study: Study) -> Iterator[StudyProblem]:
-    if study.continuous is None:
-        return
-    best, worst = study.continuous.best_reference, study.continuous.worst_reference
-    if best is not None:
-        yield from unfit_system(study, "[continuous] best_reference", best, role="reference")
-    if worst is not None:
-        yield from unfit_system(study, "[continuous] worst_reference", worst, role="reference")
-        if best == worst:
-            yield find("[continuous] worst_reference", "another than best_reference", quote(worst), "change one")
+            yield mistake(f"[{table}]", "something to ask", "no criterion", do, "criteria")
 
 
 def _answers(study: Study) -> Iterator[StudyProblem]:
@@ -376,18 +265,18 @@ def _answers(study: Study) -> Iterator[StudyProblem]:
         place = f"[[screening]] {question.id}, eligible"
         for answer in question.eligible:
             if answer not in question.options:
-                yield find(place, "one of the options", quote(answer), nearest(answer, question.options))
+                yield mistake(place, "one of the options", quote(answer), nearest(answer, question.options))
     for check in study.attention_checks:
         if check.expected not in check.options:
             place = f"[[attention_checks]] {check.id}, expected"
-            yield find(place, "one of the options", quote(check.expected), nearest(check.expected, check.options))
+            yield mistake(place, "one of the options", quote(check.expected), nearest(check.expected, check.options))
 
 
 def _text_tables(study: Study) -> Iterator[StudyProblem]:
     for name in ("instructions", "consent", "debriefing"):
         words: Words = getattr(study, name)
         if words.text is not None and not words.text.strip():
-            yield find(f"[{name}] text", "words", "nothing to read", "write some or remove the key")
+            yield mistake(f"[{name}] text", "words", "nothing to read", "write some or remove the key")
 
 
 def _stopping(study: Study) -> Iterator[StudyProblem]:
@@ -395,7 +284,7 @@ def _stopping(study: Study) -> Iterator[StudyProblem]:
     given = study.stopping
     if given.rule == "fixed":
         for key in sorted(given.model_fields_set - {"rule"}):
-            yield find(
+            yield mistake(
                 f"[stopping] {key}", 'rule = "when_decided" beside it', '"fixed"', "set the rule or remove the key"
             )
         return
@@ -404,27 +293,29 @@ def _stopping(study: Study) -> Iterator[StudyProblem]:
     if not asked or len(study.compared) < 2:
         expected = "[spa], [choices], [ranking], [likert], [continuous], or [spans] with a score, of two systems"
         found = ", ".join(f"[{table}]" for table in get_args(Elicitation) if study.criteria_of(table))
-        yield find(place, expected, found if len(study.compared) > 1 else "one system", "add one or remove the rule")
+        yield mistake(place, expected, found if len(study.compared) > 1 else "one system", "add one or remove the rule")
         return
     if given.answers is not None and given.answers not in asked:
-        yield find("[stopping] answers", " or ".join(quote(kind) for kind in asked), quote(given.answers), "change it")
+        yield mistake(
+            "[stopping] answers", " or ".join(quote(kind) for kind in asked), quote(given.answers), "change it"
+        )
         return
     criteria = study.criteria_of(deciding_elicitation(study))
     for name in given.criteria or ():
         if name not in criteria:
-            yield find("[stopping] criteria", " or ".join(map(quote, criteria)), quote(name), "change it")
+            yield mistake("[stopping] criteria", " or ".join(map(quote, criteria)), quote(name), "change it")
     if given.freed == "open_pairs" and not (deciding_answers(study) == "choices" and study.deals_pairs):
         do = 'set [choices] per_annotator, or freed = "shorter": nobody is asked about the same pair twice'
-        yield find("[stopping] freed", '"shorter" unless pairs are dealt', '"open_pairs"', do, "choices")
+        yield mistake("[stopping] freed", '"shorter" unless pairs are dealt', '"open_pairs"', do, "choices")
     yield from _systems_ranked(study)
     most = planned_annotators(study)
     if given.least > most:
-        yield find(
+        yield mistake(
             "[stopping] least", f"at most {most}, the most annotators", str(given.least), "lower it or raise most"
         )
     if study.people.per_assignment > 1 or study.people.sessions > 1:
         do = "set both to 1: the next form depends on the answers before it"
-        yield find(place, "[people] per_assignment = 1 and sessions = 1", "more", do)
+        yield mistake(place, "[people] per_assignment = 1 and sessions = 1", "more", do)
 
 
 def _systems_ranked(study: Study) -> Iterator[StudyProblem]:
@@ -432,21 +323,23 @@ def _systems_ranked(study: Study) -> Iterator[StudyProblem]:
     given, place = study.stopping, f"[stopping] {'order' if study.stopping.order else 'top'}"
     if not ranks_systems(study):
         if "epsilon" in given.model_fields_set:
-            yield find("[stopping] epsilon", "top or order beside it", "none", "set one or remove it")
+            yield mistake("[stopping] epsilon", "top or order beside it", "none", "set one or remove it")
         return
     if given.order and given.top is not None:
-        yield find(place, "no top beside it", str(given.top), "remove one: an order tells the best few too")
+        yield mistake(place, "no top beside it", str(given.top), "remove one: an order tells the best few too")
     if deciding_answers(study) != "choices" or not study.deals_pairs:
         do = "only dealt pairs can be chosen by the answers before"
-        yield find(place, "[choices] per_annotator, and choices that decide", "another design", do, "choices")
+        yield mistake(place, "[choices] per_annotator, and choices that decide", "another design", do, "choices")
     elif len(deciding_criteria(study)) > 1:
-        yield find(place, "one criterion", "several", "name it in [stopping] criteria")
+        yield mistake(place, "one criterion", "several", "name it in [stopping] criteria")
     if given.top is not None and given.top >= len(study.compared):
-        yield find(place, f"less than the {len(study.compared)} systems", str(given.top), "lower it", "systems")
+        yield mistake(place, f"less than the {len(study.compared)} systems", str(given.top), "lower it", "systems")
     if study.outputs.sample is not None:
-        yield find(place, "one output of each system and item", "[outputs] sample", "remove that key", "outputs")
+        yield mistake(place, "one output of each system and item", "[outputs] sample", "remove that key", "outputs")
     if study.choices is not None and (study.choices.comparisons or "all") != "all":
-        yield find(place, 'comparisons = "all"', "another choice of pairs", "remove [choices] comparisons", "choices")
+        yield mistake(
+            place, 'comparisons = "all"', "another choice of pairs", "remove [choices] comparisons", "choices"
+        )
 
 
 def _expected(study: Study) -> Iterator[StudyProblem]:
@@ -457,13 +350,13 @@ def _expected(study: Study) -> Iterator[StudyProblem]:
         parsed = parse_expected(text, ids)
         if parsed is None:
             expected = '"x > y" (x is preferred) or "x ~ y" (no difference)'
-            yield find(place, expected, quote(text), "correct it")
+            yield mistake(place, expected, quote(text), "correct it")
             continue
         pair = frozenset((parsed[0], parsed[2]))
         for system in sorted(pair):
             yield from unfit_system(study, place, system)
         if len(pair) == 1 or pair in seen:
-            yield find(place, "two systems, each pair once", quote(text), "remove it")
+            yield mistake(place, "two systems, each pair once", quote(text), "remove it")
         seen.add(pair)
 
 

@@ -1,4 +1,4 @@
-"""What is allowed in a study and still worth a second thought."""
+"""Warnings about a study that is valid and yet may not be what its author means."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from spa.study.validation import parse_expected
 ADVISED_EXPOSURE = 4  # Ethayarajh & Jurafsky (2022) advise to show at least so many outputs of each system
 FAST_READING = 500  # words a minute; Brysbaert (2019) gives 175 to 300 as usual for silent reading of English
 FEW_ANNOTATORS = 10  # below this the tests speak of these annotators only
-LENGTH_RATIO = 1.5  # systems whose mean lengths differ by more can be told apart by length
-MINIMUM_HOURLY = {"USD": Decimal(8), "GBP": Decimal(6)}  # Prolific's, of 2026
+LENGTH_RATIO = 1.5  # systems whose mean lengths differ by more are recognised by length
+MINIMUM_HOURLY = {"USD": Decimal(8), "GBP": Decimal(6)}  # that Prolific allows, 2026
 TOO_MUCH = 10  # times the minimum
 OFFERED = ("title", "description", "keywords")  # keys of [prolific] and [mturk] that people read
 CENT = Decimal("0.01")
@@ -42,10 +42,7 @@ BAD = frozenset(
 
 
 def study_warnings(study: Study, outputs: Outputs) -> tuple[str, ...]:
-    """Return what is worth a second thought before annotators are paid.
-
-    One line each; empty where nothing is odd.
-    """
+    """Return the warnings to read before annotators are paid, one line each."""
     of_analysis = (_checks, _careless, _expected_pairs)
     checks = (_exposure, _annotators, _never_used, _item_name, *of_analysis, _alike, _disconnected, _scales)
     of_texts = (_single_words, _other_scripts, _lengths, _equal_outputs) if study.outputs.kind == "text" else ()
@@ -92,7 +89,7 @@ def _never_used(study: Study) -> Iterator[str]:
 
 
 def _item_name(study: Study) -> Iterator[str]:
-    """Tell that item texts are called prompts, as they are by default in English, where their column is not."""
+    """Warn that item texts are called prompts, as they are by default in English, where their column is not."""
     column, named = study.outputs.item_text, study.outputs.item_name or study.texts.get("form.item_caption")
     if column is not None and named is None and study.language.startswith("en") and "prompt" not in column.casefold():
         yield f'[outputs] item_text = "{column}": annotators read "Prompt 1" above it; set item_name, such as "Source"'
@@ -105,7 +102,7 @@ def _checks(study: Study) -> Iterator[str]:
 
 
 def _careless(study: Study) -> Iterator[str]:
-    """Tell rules of careless answering that cannot apply to anybody, or apply to honest readers."""
+    """Warn of rules of careless answering that cannot apply to anybody, or apply to honest readers."""
     plan, speed = study.analysis, study.analysis.max_words_per_minute
     of_reading = {"min_outputs_seen": plan.min_outputs_seen, "max_words_per_minute": speed}
     for name, bound in of_reading.items():
@@ -167,7 +164,7 @@ def _disconnected(study: Study) -> Iterator[str]:
 
 
 def _scales(study: Study) -> Iterator[str]:
-    """Tell a scale whose low end is praise, or whose high end is blame, unless all that it rates is lower-is-better."""
+    """Warn of a scale whose low end is praise, or whose high end is blame, unless all it rates is lower-is-better."""
     lower = {criterion.id: criterion.lower_is_better for criterion in study.criteria}
     scales: tuple[tuple[Elicitation, Likert | Continuous | None], ...] = (
         ("likert", study.likert),
@@ -195,7 +192,7 @@ def _meaning(words: str) -> int:
 
 
 def effort_warnings(people: People, *, minutes: float, hourly: Decimal | None) -> tuple[str, ...]:
-    """Return what is odd about pay and time, now that the form's length is known.
+    """Return warnings about pay and time, now that the form's length is known.
 
     ``minutes`` is the estimate for one form, ``hourly`` the pay per hour in major units.
     """
@@ -246,7 +243,7 @@ def _single_words(study: Study, outputs: Outputs) -> Iterator[str]:
 
 
 def _other_scripts(study: Study, outputs: Outputs) -> Iterator[str]:
-    """Tell of texts whose letters are mostly not of the study's language; its script tells no more than that."""
+    """Warn of texts whose letters are mostly not of the study's language; no more is known from a script."""
     script = SCRIPTS.get(study.language.split("-")[0].lower())
     if script is None:
         return
@@ -262,7 +259,7 @@ def _other_scripts(study: Study, outputs: Outputs) -> Iterator[str]:
 
 
 def _some_outputs(outputs: Outputs, is_odd: Callable[[str], bool], what: str, do: str) -> Iterator[str]:
-    """Tell how many outputs are odd and whose; where all of them are, the study is about such outputs."""
+    """Say how many outputs are odd and whose; where all of them are, the study is about such outputs."""
     texts = [one for one in outputs.all() if one.text is not None]
     odd = [one for one in texts if is_odd(one.text or "")]
     if 0 < len(odd) < len(texts):
@@ -312,7 +309,7 @@ def _equal_items(study: Study, outputs: Outputs) -> Iterator[str]:
 
 
 def _name_leaks(study: Study, outputs: Outputs) -> Iterator[str]:
-    """Tell every place that names a system, unless ``allowed_names`` lets it; a single letter names nobody."""
+    """Warn of every place that names a system, unless ``allowed_names`` lets it; a single letter names nobody."""
     names = {
         name.casefold(): name
         for one in study.systems

@@ -15,6 +15,7 @@ from analysis.monitoring.alarms import Alarm, find_alarms
 from spa.errors import AnalysisError
 from spa.responses.status import COUNTED, Status, hourly_pay, pace_of, summarise_visits
 from spa.responses.visits import PersonVisit
+from spa.study.warnings import MINIMUM_HOURLY
 from streamlit_app import loading
 from streamlit_app.rendering import link_to, plain, show_counts, show_headline, show_metrics
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 EVERY = 15  # seconds between two looks at the store
 SHORT = 60_000.0  # milliseconds; simulated annotators are done in less
-LOW_PAY = {"GBP": 6.0, "USD": 8.0}  # least pay an hour that Prolific allows
 FEWEST_POINTS = 3  # forms handed in from which a curve says something
 UNKNOWN = "\N{EN DASH}"
 
@@ -111,9 +111,12 @@ def _curves(visits: list[PersonVisit], status: Status) -> list[Callable[[], None
     ]
     if points[-1].hourly_pay is not None:
         paid = [{"at": point.at * 1000, "value": float(point.hourly_pay or 0)} for point in points]
-        low = LOW_PAY.get(status.currency)
-        words = "" if low is None else f"least that Prolific allows: {low:.2f}"
-        drawn.append(partial(_curve, paid, f"Pay an hour at the running median ({status.currency})", low, words))
+        low = MINIMUM_HOURLY.get(status.currency)
+        title = f"Pay an hour at the running median ({status.currency})"
+        if low is None:
+            drawn.append(partial(_curve, paid, title, None, ""))
+        else:
+            drawn.append(partial(_curve, paid, title, float(low), f"least that Prolific allows: {low:.2f}"))
     return drawn
 
 
@@ -154,7 +157,7 @@ def _reference_line(value: float, words: str) -> list[dict[str, Any]]:
 
 def _low_pay(status: Status) -> list[Alarm]:
     """Return an alarm where the pay an hour, at the median or else as planned, is below what Prolific allows."""
-    low = LOW_PAY.get(status.currency)
+    low = MINIMUM_HOURLY.get(status.currency)
     pay = status.hourly_pay or hourly_pay(status.pay, loading.planned_minutes())
     if low is None or pay is None or pay >= low:
         return []

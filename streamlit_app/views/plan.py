@@ -36,7 +36,7 @@ def show() -> None:
     annotators, design = _choose(design)
     difference = _difference(design)
     found = _estimate(design, difference, annotators)
-    _told(found, annotators)
+    _show_needs(found, annotators)
     show_figure(curve_svg(found), "Power by annotators recruited, in the worst case of the Holm family.")
     study = loading.workspace().study
     st.download_button("Power curves (CSV)", curve_csv(found), f"{study.id}-power-{kind}.csv", "text/csv")
@@ -73,7 +73,7 @@ def _estimate(design: Assumptions, difference: float, annotators: int) -> PowerP
     return make_plan(design, differences=[round(difference, 4)], powers=POWERS, annotators=annotators, rng=rng)
 
 
-def _told(found: PowerPlan, annotators: int) -> None:
+def _show_needs(found: PowerPlan, annotators: int) -> None:
     design = found.assumptions
     columns = st.columns(len(found.rows) + 2)
     for column, row in zip(columns, found.rows, strict=False):

@@ -89,7 +89,7 @@ def _choose(rows: Sequence[dict[str, object]]) -> str:
 
 
 def compare_raters(results: Results | None, index: CallIndex) -> list[dict[str, object]]:
-    """Return a row for every LLM and way of asking: what it took, what came of it, how far it goes with people."""
+    """Return a row for every LLM and variant: what it cost, what came of it, how far it agrees with people."""
     answered = [row for row in results.raters if row.annotator_kind == "llm"] if results is not None else []
     tests = results.llm_vs_people.alternative_annotator if results is not None else ()
     rows = []

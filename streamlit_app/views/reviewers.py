@@ -9,7 +9,7 @@ from analysis.report.excluded import QUESTIONS
 from analysis.results.words import interval, number, sentence
 from spa.responses.two_reviewers import Review, reviews_of
 from streamlit_app import loading
-from streamlit_app.queue import address
+from streamlit_app.queue import action_words, address
 from streamlit_app.rendering import plain, show_counts, show_statuses
 
 
@@ -32,7 +32,7 @@ def show() -> None:
     st.subheader("Agreement")
     rows = review_agreement(log, named=True)
     show_counts([_agreement(row) for row in rows])
-    st.caption(plain("Of the decisions made before either saw the other's. " + " ".join(_reasons(rows))))
+    st.caption(plain("Of the decisions made before either saw the other's. " + " ".join(dict.fromkeys(_reasons(rows)))))
     differing = [review for review in both if review.status in ("conflict", "adjudicated")]
     if differing:
         st.subheader("Conflicts")
@@ -57,19 +57,16 @@ def _reasons(rows: list[ReviewAgreement]) -> list[str]:
 
 
 def _conflicts(reviews: list[Review]) -> None:
+    """List conflicts, open ones first: a grid would want three taps for its link, and hide half of it on a phone."""
     visits = {visit.submission_id: visit for visit in loading.visits()}
-    rows = [
-        {
-            "Submission": address(visits[review.submission_id]),
-            "Annotator": visits[review.submission_id].annotator_id,
-            "Question": QUESTIONS[review.question],
-            "Said": "; ".join(_said(review, name) for name in review.reviewers),
-            "Settled": "" if review.adjudication is None else _said(review, review.adjudication.reviewer),
-        }
-        for review in sorted(reviews, key=lambda review: review.status != "conflict")
-    ]
-    column = st.column_config.LinkColumn(display_text="open")
-    st.dataframe(rows, hide_index=True, column_config={"Submission": column})
+    lines = []
+    for review in sorted(reviews, key=lambda review: review.status != "conflict"):
+        visit, third = visits[review.submission_id], review.adjudication
+        said = "; ".join(_said(review, name) for name in review.reviewers)
+        settled = "" if third is None else f". Settled by {_said(review, third.reviewer)}"
+        link = f"[{plain(visit.annotator_id)}]({address(visit)})"
+        lines.append(f"- {link}, {QUESTIONS[review.question]}: {plain(said + settled)}")
+    st.markdown("\n".join(lines))
 
 
 def _said(review: Review, reviewer: str) -> str:
@@ -77,4 +74,4 @@ def _said(review: Review, reviewer: str) -> str:
     if not own:
         return f"{reviewer}: taken back"
     note = f" ({own[-1].note})" if own[-1].note else ""
-    return f"{reviewer}: {own[-1].action.replace('_', ' ')}{note}"
+    return f"{reviewer}: {action_words(own[-1].action)}{note}"

@@ -17,7 +17,7 @@ from spa.platforms.review import rules_for
 from spa.responses.decisions import Action, Decision, parse_amount
 from spa.study.narrowing import respondents_of
 from streamlit_app import loading
-from streamlit_app.queue import CHOSEN, DECIDED, ReviewEntry, entries_of, matches
+from streamlit_app.queue import CHOSEN, DECIDED, ReviewEntry, action_words, entries_of, matches
 from streamlit_app.rendering import plain, show_metrics
 from streamlit_app.submitted_form import address_of
 
@@ -316,7 +316,7 @@ def _undo(entry: ReviewEntry, reviewer: str) -> None:
 def _log(entry: ReviewEntry) -> None:
     for each in _of_visit(entry):
         when = datetime.fromtimestamp(each.decided_at, UTC)
-        what = each.action.replace("_", " ") + (f" number {each.undoes}" if each.undoes else "")
+        what = action_words(each.action) + (f" number {each.undoes}" if each.undoes else "")
         parts = [f"{each.number}. {what}", str(each.amount or ""), each.rule or "", each.note or ""]
         said = ": ".join(part for part in parts if part)
         st.caption(plain(f"{said} ({each.reviewer}, {when:%Y-%m-%d %H:%M} UTC)"))

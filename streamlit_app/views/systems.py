@@ -1,4 +1,4 @@
-"""Which system is preferred, by whom, how surely, and where the ways of asking disagree."""
+"""Which system is preferred, by whom, how surely, and where elicitations disagree."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _bound(found: Analysed, state: str) -> None:
         "The slider shows what another one would give; it changes nothing."
     )
     tau = st.slider("Bound", 1.0, 2.0, float(planned or 1.1), 0.01, format="%.2f")
-    found_rows = tuple(loading.under_bounds(state, (Decimal(f"{tau:.2f}"), None)))
+    found_rows = tuple(loading.preference_tests_by_tau(state, (Decimal(f"{tau:.2f}"), None)))
     rows = oriented(replace(found.results, consistency_sweep=found_rows)).consistency_sweep
     if not rows:
         st.info("No pair was asked in both directions.")
@@ -145,7 +145,7 @@ def _bound(found: Analysed, state: str) -> None:
 
 
 def _disagreements(found: Analysed) -> None:
-    """Show a pair on which two ways of asking, or two groups, disagree, with the outputs themselves."""
+    """Show a pair on which two elicitations, or two groups, disagree, with the outputs themselves."""
     rows = found.results.disagreements
     names = found.names
     pairs = [f"{names.system(row.system_x)} and {names.system(row.system_y)}" for row in rows]

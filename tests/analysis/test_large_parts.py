@@ -25,7 +25,7 @@ from analysis.answers.exclusions import Exclusion
 from analysis.answers.order import order_of
 from analysis.commands.report import report
 from analysis.comparisons.ratings import rating_cells, rating_differences
-from analysis.large import exchange, parts
+from analysis.large import exchange, parts, reading
 from analysis.large.locations import find_parts, is_in_parts
 from analysis.large.reading import read_totals
 from analysis.large.totals import AnswerTotals, LargeKind
@@ -109,7 +109,7 @@ def assert_same(one: AnswerTotals, other: AnswerTotals) -> None:
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "ROWS", 50)
     monkeypatch.setattr(parts, "ROW_GROUP", 7)
-    monkeypatch.setattr(exchange, "AT_ONCE", 40)
+    monkeypatch.setattr(reading, "AT_ONCE", 40)
     monkeypatch.setattr(exchange, "PENDING", 100)
 
 
@@ -140,7 +140,7 @@ def test_no_split_changes_a_digit(data: st.DataObject, tmp_path_factory: pytest.
     table = ratings(data.draw(st.integers(0, 99)))
     cuts = sorted(data.draw(st.sets(st.integers(1, table.height - 1), max_size=4)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exchange, "AT_ONCE", data.draw(st.integers(20, 400)))
+        patch.setattr(reading, "AT_ONCE", data.draw(st.integers(20, 400)))
         found = read_totals(split(table, tmp_path_factory.mktemp("parts"), cuts), "ratings", Reading())
     assert_same(totals_of(check_frames({"ratings": table}, Reading()), "ratings"), found)
 
@@ -296,6 +296,27 @@ def test_what_only_all_parts_show_is_told(tmp_path: Path) -> None:
     )
 
 
+def test_parts_in_which_an_id_is_a_fractional_number_are_refused(tmp_path: Path) -> None:
+    numbers = pl.col("annotator_id").str.replace("gpt", "9").str.replace("p", "").cast(pl.Int64)
+    table = ratings().with_columns(numbers, variant=pl.lit(None, dtype=pl.String))
+    where = split(table, tmp_path / "p", [50, 100])
+    part = table[50:100].with_columns(pl.col("variant").cast(pl.Float64))
+    part.write_parquet(tmp_path / "p" / "part-001.parquet")
+    assert read_totals(where, "ratings", Reading()).sizes["annotator"] == 7
+    part.with_columns(pl.col("annotator_id").cast(pl.Float64)).write_parquet(tmp_path / "p" / "part-001.parquet")
+    (line,) = problems_of(where)
+    assert line.startswith(f"{tmp_path}/p/part-001.parquet: expected annotator_id as in {tmp_path}/p/part-000.parquet")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name"), [("", "p"), ("/*.csv", "p"), ("/part-*.csv", "p/part-*.csv"), ("/part-00[01].csv", None)]
+)
+def test_a_report_is_named_as_the_folder_of_its_parts(pattern: str, name: str | None, tmp_path: Path) -> None:
+    split(choices(), tmp_path / "p", [20, 40], "csv")
+    (found,) = read_totals(f"{tmp_path}/p{pattern}", "choices", Reading()).inputs
+    assert found.file == ("p/part-00[01].csv (2 parts)" if name is None else f"{name} (3 parts)")
+
+
 def test_parts_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     where = split(ratings(), tmp_path / "p", [50, 100])
     (tmp_path / "p" / "part-001.parquet").write_bytes(b"PAR1 and no more")
@@ -305,6 +326,9 @@ def test_parts_that_cannot_be_read_are_named(tmp_path: Path) -> None:
         f"{tmp_path}/p/part-001.parquet: a header without rows; expected at least one answer",
     )
     assert "got none" in problems_of(str(tmp_path / "q*.csv"))[0]
+    assert problems_of(str(tmp_path))[0].endswith("/p; name files with a pattern that ends in /*/*.parquet")
+    with pytest.raises(AnalysisError, match="/none: cannot be read: No such file or directory"):
+        read_tables({"ratings": tmp_path / "none"}, Reading())
     (tmp_path / "p" / "more.csv").write_text("a\n")
     assert "all of one kind, got .csv and .parquet" in problems_of(str(tmp_path / "p"))[0]
     many = with_value(ratings(), 0, score="good")[[0] * 60]
@@ -404,7 +428,7 @@ def test_the_command_reads_parts(tmp_path: Path) -> None:
         assert one["exclusions"][0]["annotator_id"] == "p1"
         assert one["ratings"]["means"] == found[2]["ratings"]["means"]
     files = [[(row["table"], row["file"]) for row in one["settings"].pop("inputs")] for one in found]
-    assert files[0] == [("ratings", "p/*.csv (3 parts)"), ("annotators", "people.csv")]
+    assert files[0] == [("ratings", "p (3 parts)"), ("annotators", "people.csv")]
     assert found[0] == found[1]
     for wrong, line in {
         ("--orders", "x.csv", "--in-parts"): "expected --preferences, --ratings or --choices",

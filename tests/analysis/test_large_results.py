@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from analysis.answers.exclusions import find_exclusions
 from analysis.answers.tables import AnswerTables
 from analysis.large.analyse import analyse_totals
 from analysis.large.totals import LargeKind
+from analysis.llm_vs_people import alternative_annotator_test
 from analysis.results.files import to_json
 from spa.errors import AnalysisError
 from tests.analysis.answers import Results, analyse, check, choices, ratings, render_report
@@ -23,25 +25,33 @@ from tests.analysis.baseball import PUBLISHED, TEAMS, WINS
 from tests.analysis.totals_in_memory import totals_of
 from tests.compare_results import differences
 
-SINGLE = ("annotator_pairs", "llm_vs_people", "raters", "warnings", "warning_rows")
+SINGLE = ("annotator_pairs", "warnings", "warning_rows")
+SINGLE_OF_LLMS = ("bias", "prediction_powered", "calibration")
 LEVELS = ("nominal", "ordinal", "interval")
 FROM_COUNTS = (*(f"krippendorff_alpha_{level}" for level in LEVELS), "exact_agreement", "gwet_ac1", "fleiss_kappa")
-BREAKDOWNS = ("by_variant", "by_annotator")
+BREAKDOWNS = ("by_variant",)
 COUNTED = [(person, item, system) for person in range(3) for item in range(4) for system in "AB"]
 COUNTED_TWICE = [(f"a{who}", f"i{item}", system, times) for who, item, system in COUNTED for times in range(2)]
 SUMMED = Plan(lower_is_better=frozenset({"errors"}), equivalence_margin_ratings=0.3, correction="bh", family="all")
 
 
 def rated(
-    *, people: int = 12, llm: int = 0, own: str = "", fine: bool = False, thirds: bool = False, samples: int = 1
+    *,
+    people: int = 12,
+    llm: int = 0,
+    own: str = "",
+    fine: bool = False,
+    thirds: bool = False,
+    samples: int = 1,
+    items: int = 9,
 ) -> pl.DataFrame:
-    """Rate three systems on nine items; ``own`` says what each system has for itself, ``llm`` how often an LLM did."""
+    """Rate three systems on items; ``own`` says what each system has for itself, ``llm`` how often an LLM did."""
     rng, rows = np.random.default_rng(1), []
     who = [(f"p{number:02}", "human", None) for number in range(people)]
     who += [("gpt", "llm", f"visit {number}") for number in range(llm)]
     for place, (annotator, kind, visit) in enumerate(who):
         lean = rng.normal()
-        for item in range(9):
+        for item in range(items):
             for number, system in enumerate("ABC"):
                 if number != {"items": item, "people": place}.get(own, number) % 3:
                     continue
@@ -55,13 +65,13 @@ def rated(
     return pl.DataFrame(rows, names, orient="row", infer_schema_length=None)
 
 
-def chosen(*, people: int = 12, llm: int = 0, repeats: int = 1, once: bool = False) -> pl.DataFrame:
+def chosen(*, people: int = 12, llm: int = 0, repeats: int = 1, once: bool = False, items: int = 10) -> pl.DataFrame:
     """Choose between four systems, some pairs in both directions, or ``once`` each in either."""
     rng, rows = np.random.default_rng(2), []
     who = [(f"p{number:02}", "human", None) for number in range(people)]
     who += [("gpt", "llm", f"visit {number}") for number in range(llm)]
     for annotator, kind, visit in who:
-        for item, x, y in np.ndindex(10, 4, 4):
+        for item, x, y in np.ndindex(items, 4, 4):
             if x == y or (once and (x < y) == (int(annotator[-1]) + x + y) % 2) or rng.random() < 0.8:
                 continue
             for repeat in range(repeats):
@@ -80,10 +90,14 @@ def from_sums(tables: AnswerTables, kind: LargeKind, plan: Plan) -> Results:
 def differing(tables: AnswerTables, kind: LargeKind, plan: Plan) -> Iterator[str]:
     """Yield where the results of the table and of its sums differ, in what follows from sums."""
     before, after = analyse(tables, plan), from_sums(tables, kind, plan)
+    again = tables.answers()[kind].filter(annotator_kind="llm")["assignment_id"].n_unique() > 1
+    assert not (again and kind == "ratings") or "ranks by people and LLMs where somebody" in after["warnings"][-1]
     for results in (before, after):
         for name in SINGLE:
             del results[name]
-        del results["headline"]["stand_in"]
+        for name in (*SINGLE_OF_LLMS, *(["rank_tables"] if again else [])):
+            del results["llm_vs_people"][name]
+        results["raters"] = [_counted_rater(row) for row in results["raters"]]
         results["agreement"] = [row for row in results["agreement"] if _is_summed(row, tables)]
         results["correlations"] = [row for row in results["correlations"] if not row["upper_bound"]]
         for name in BREAKDOWNS:
@@ -95,6 +109,12 @@ def differing(tables: AnswerTables, kind: LargeKind, plan: Plan) -> Iterator[str
     known = [row for row in before["ratings"].pop("robustness") if row["method"] in ("wilcoxon", "crossed", "ordinal")]
     yield from differences(before, after)
     yield from differences(known, [checks[_check(row)] for row in known], "robustness")
+
+
+def _counted_rater(row: dict[str, Any]) -> dict[str, Any]:
+    """Return what follows from sums: not agreement, which is compared by itself."""
+    alone = ("n_raters", "alpha", "alpha_measure", "exact_agreement", "agreement_reason")
+    return {name: value for name, value in row.items() if name not in alone}
 
 
 def _summed_breakdown(row: dict[str, Any], tables: AnswerTables) -> dict[str, Any]:
@@ -139,6 +159,8 @@ def _check(row: dict[str, Any]) -> tuple[Any, ...]:
         ({}, Plan(rating_test="welch")),
         ({"people": 11, "llm": 12}, Plan(regularisation=0.5)),
         ({"people": 11, "llm": 3, "own": "items"}, Plan(unit="annotator")),
+        ({"people": 4, "llm": 1, "items": 35}, Plan(lower_is_better=frozenset({"errors"}), unit="annotator")),
+        ({"people": 3, "llm": 2, "items": 35, "fine": True, "samples": 2}, Plan(epsilon=0.2)),
     ],
     ids=lambda value: "-".join(map(str, value)) if isinstance(value, dict) else "",
 )
@@ -153,6 +175,7 @@ def test_ratings_from_sums_are_those_of_the_table(made: dict[str, Any], plan: Pl
         ({"people": 5, "once": True}, Plan()),
         ({"llm": 12}, Plan(regularisation=0.5)),
         ({"repeats": 3}, Plan(unit="annotator")),
+        ({"people": 4, "llm": 2, "items": 90}, Plan(epsilon=0.2)),
     ],
     ids=lambda value: "-".join(map(str, value)) if isinstance(value, dict) else "",
 )
@@ -194,7 +217,7 @@ def test_a_warning_names_what_sums_do_not_say_and_no_section_is_empty() -> None:
     assert "read in parts" in row["text"]
     assert "ICC, Kendall's W and mean tau" in row["text"]
     stand_in = results["headline"]["stand_in"]
-    assert stand_in == "Cannot be determined: it needs single answers, and the table was read in parts."
+    assert stand_in.startswith("Cannot be determined: 0 annotators share at least 30 items with others and the LLM")
     page = render_report(results)["report.html"]
     assert ">None<" not in page
     assert ">nan<" not in page
@@ -246,6 +269,35 @@ def test_correlations_of_too_many_outputs_are_named_as_left_out(monkeypatch: pyt
     results = from_sums(check(ratings=rated(people=4, llm=2)), "ratings", Plan())
     assert results["correlations"] == []
     assert "correlations of groups" in results["warnings"][-1]
+
+
+def test_people_beside_llms_are_counted_where_they_are_too_many_to_be_named() -> None:
+    tables = check(ratings=rated(people=4, llm=1, items=40))
+    totals = totals_of(tables, "ratings")
+    (named, _), (counted, _) = (
+        analyse_totals(one, Plan()).llm_vs_people.alternative_annotator for one in (totals, replace(totals, names=None))
+    )
+    assert len(named.annotators) == named.n_annotators == 4
+    assert counted == replace(named, annotators=())
+
+
+def test_an_llm_may_stand_in_as_the_test_of_single_answers_says() -> None:
+    table = rated(people=4, llm=1, items=40).filter(pl.col("criterion") == "fluency")
+    wide = table.pivot("annotator_id", index=["item_id", "system"], values="score")
+    people = wide.select("p00", "p01", "p02", "p03").cast(pl.Float64).to_numpy()
+    expected = alternative_annotator_test(
+        people,
+        wide["gpt"].cast(pl.Float64).to_numpy(),
+        scoring="neg_rmse",
+        epsilon=0.1,
+        clusters=wide["item_id"].to_numpy(),
+    )
+    (found,) = from_sums(check(ratings=table), "ratings", Plan())["llm_vs_people"]["alternative_annotator"]
+    assert found["winning_rate"] == expected.winning_rate
+    assert found["advantage_probability"] == pytest.approx(expected.advantage_probability)
+    assert [row["p_value"] for row in found["annotators"]] == pytest.approx(
+        [row.p_value for row in expected.annotators]
+    )
 
 
 def test_units_that_are_too_many_to_be_drawn_are_drawn_in_bundles(monkeypatch: pytest.MonkeyPatch) -> None:

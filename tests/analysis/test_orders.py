@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import rankdata, ttest_1samp
+from scipy.optimize import minimize
+from scipy.stats import norm, rankdata, ttest_1samp
 
 from analysis.answers.plan import Plan
 from analysis.answers.tables import AnswerTables, Reading, check_frames
@@ -80,6 +81,21 @@ def test_two_systems_give_bradley_terry_with_its_sandwich() -> None:
     assert (found.interval, found.n_clusters) == ("sandwich", 16)
 
 
+def test_thurstone_is_the_most_likely_and_recovers_the_truth() -> None:
+    utility = TRUTH + np.random.default_rng(6).normal(scale=0.5**0.5, size=(4000, 4))  # noise of a difference: 1
+    ranks = rankdata(-np.round(utility, 1), axis=1)  # some are tied
+    wins = np.array([[(ranks[:, i] < ranks[:, j]).sum() for j in range(4)] for i in range(4)], dtype=float)
+    wins += (len(ranks) - wins - wins.T) / 2 * ~np.eye(4, dtype=bool)
+
+    def loss(strength: Floats) -> float:
+        gaps = strength[:, None] - strength[None, :]
+        return float(-(wins * norm.logcdf(gaps)).sum() / len(ranks) + strength.sum() ** 2)
+
+    found = fit(ranks).thurstone
+    assert found == pytest.approx(minimize(loss, np.zeros(4)).x, abs=1e-4)
+    assert found == pytest.approx(TRUTH, abs=0.05)
+
+
 @settings(max_examples=20, deadline=None)
 @given(st.permutations(range(4)), st.integers(0, 100))
 def test_renamed_systems_keep_their_strengths(order: list[int], seed: int) -> None:
@@ -120,6 +136,8 @@ def test_who_is_always_first_or_tied_too_widely_has_no_strength() -> None:
     assert MOST_ORDERS < 120
     all_five = plackett_luce(wide, systems="abcde", cluster=np.arange(41), rng=np.random.default_rng(0))
     assert (all_five.n_left_out, all_five.n_orderings, all_five.interval) == (1, 40, "sandwich")
+    none = plackett_luce(np.ones((3, 5)), systems="abcde", cluster=np.arange(3), rng=np.random.default_rng(0))
+    assert set(none.reasons) == {"every ordering has ties that allow more than 24 orders"}
 
 
 def test_one_annotator_alone_has_no_interval() -> None:
@@ -273,6 +291,26 @@ def test_the_report_says_what_orders_say_and_studies_without_them_nothing() -> N
     assert "orders" not in [section.id for section in build_document(without).sections]
     assert found.headline is not None
     assert found.headline.source == "choices"
+    assert "People rank " in found.headline.winner
+    assert "Rankings that put " in found.headline.certainty
     both = analysed(orders_table(), ratings=ratings).headline
     assert both is not None
     assert both.source == "ratings"
+
+
+def test_the_report_puts_the_best_on_top_and_says_where_the_order_depends_on_the_model() -> None:
+    def said(*orders: str) -> tuple[str, list[str]]:
+        rows = [
+            (f"p{n}", "1", system, place + 1.0) for n, order in enumerate(orders) for place, system in enumerate(order)
+        ]
+        frame = pl.DataFrame(rows, schema=["annotator_id", "item_id", "system", "rank"], orient="row")
+        section = next(one for one in build_document(analysed(frame)).sections if one.id == "orders")
+        _, strengths, bullets, *_ = section.blocks
+        return bullets.items[0], [row[0].text for row in strengths.rows]  # type: ignore[union-attr]
+
+    words, top = said(*["bca"] * 3, "abc", "cab")
+    assert "Plackett-Luce, Bradley-Terry and Thurstone order the systems alike" in words
+    assert top == ["b", "c", "a"]
+    words, top = said("acb", *["bca"] * 3, *["cab"] * 3)
+    assert "Plackett-Luce c > a > b; Bradley-Terry and Thurstone c > b > a" in words
+    assert top == ["c", "b", "a"]

@@ -50,8 +50,14 @@ def test_a_direction_that_is_assumed_is_printed_with_the_option(table: Path, tmp
     )
     shown = spa("--ratings", ratings, "--out", tmp_path / "one")
     assert words in " ".join(shown.output.split())
+    assert "(assumed: higher is better)" in _first_column(shown.output)
     shown = spa("--ratings", ratings, "--out", tmp_path / "two", "--lower-is-better", "number of errors")
     assert "--lower-is-better" not in shown.output
+    assert "(lower is better)" in _first_column(shown.output)
+
+
+def _first_column(output: str) -> str:
+    return " ".join(" ".join(line.split("\u2502")[1] for line in output.splitlines() if "\u2502" in line).split())
 
 
 def test_the_appendix_can_be_put_into_the_report(table: Path, tmp_path: Path) -> None:

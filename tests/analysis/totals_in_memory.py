@@ -9,6 +9,7 @@ from analysis.answers.order import order_of
 from analysis.answers.tables import AnswerTables, answered_rows
 from analysis.large.adding import add_up, coded, described, grid_of, keyed_rows
 from analysis.large.building import build_totals
+from analysis.large.stand_in import NOBODY, compared_people, judged, stand_in_sums
 from analysis.large.totals import AnswerTotals, LargeKind
 
 
@@ -30,8 +31,10 @@ def totals_of(tables: AnswerTables, kind: LargeKind) -> AnswerTotals:
     grid = grid_of(order, groups, known, {})
     rows = coded(answered_rows(keys), kind, grid)
     ids = pl.DataFrame({"annotator": keys["annotator"], "annotator_id": table["annotator_id"].cast(pl.String)})
+    people = compared_people(groups, kind, known)
+    compared = stand_in_sums(lambda: [judged(answered_rows(keys), kind, grid, people)]) if people else NOBODY
     return build_totals(
-        known | add_up(rows, kind, grid),
+        known | add_up(rows, kind, grid) | compared,
         kind=kind,
         grid=grid,
         groups=groups,

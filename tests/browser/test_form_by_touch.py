@@ -79,6 +79,10 @@ def test_an_output_is_dragged_by_its_handle_and_the_page_scrolls_beside_it(
         expect(tab.locator(".rank.dragged")).to_have_count(0)
         draw(middle(tab, ".rank .handle", 2), (first[0], first[1] - 4), moves=1)
         assert listed(tab) == shown
+        tab.locator(".rank button.up").nth(3).tap()  # at once
+        shown = [*shown[:2], shown[3], shown[2]]
+        tab.wait_for_function(f"document.querySelectorAll('.rank')[2].textContent.includes('System {shown[2]}')")
+        assert listed(tab) == shown
         assert tab.evaluate("scrollY") == before
         x, y = middle(tab, ".rank > label:first-of-type", 1)
         draw((x, y), (x, y - 120))
@@ -118,6 +122,10 @@ def test_the_first_and_last_word_of_an_error_are_tapped(browser: Browser, tmp_pa
         tap("seven")
         tools.get_by_text("minor").tap()
         expect(tab.locator("#q1-question .marks li")).to_have_count(2)
+        tap("six")
+        expect(tools).to_be_visible()
+        tab.locator("h1").tap()
+        expect(tools).to_be_hidden()
         before, point = tab.evaluate("scrollY"), surface.evaluate(WHERE, TEXT.index("six"))
         draw(point, (point[0], point[1] - 100))
         tab.wait_for_function(f"scrollY > {before}")

@@ -185,7 +185,7 @@ def test_a_script_that_failed_once_is_asked_again(browser: Browser, survey: tupl
 def test_a_whole_form_in_a_hit_is_handed_in_when_all_was_seen(browser: Browser, tmp_path: Path) -> None:
     """Texts of 60 words at 10 seconds for 100 words, each for 6 seconds: pressed at once, the page asks for them."""
     need("boto3", "defusedxml")
-    from mturk.hit_page import render_hit_page
+    from mturk.hit_forms import render_hit_page
 
     site = "https://hits.example"
     html = render_hit_page(

@@ -22,7 +22,7 @@ from analysis.answers.tables import AnswerTables
 from spa.forms.build import build_form
 from spa.forms.form import CheckTarget, Form, RatingTarget
 from spa.forms.texts import load_texts
-from spa.responses.reading_table import exposure_rows
+from spa.responses.reading_evidence import exposure_rows
 from spa.responses.tidy_tables import READING
 from spa.simulation.simulated_annotators import SimulatedAnnotator, Temperament
 from spa.simulation.true_utilities import even_truth

@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from spa.commands.simulate import SOURCE, answering, book
+from spa.commands.simulate import SOURCE, annotators_by_link, reserve_links
 from spa.commands.simulation import choose_truth
 from spa.commands.workspace import Workspace, open_workspace
 from spa.live import LiveProgress
@@ -40,8 +40,8 @@ def answer(study: Path, annotators: int) -> None:
             annotator_kind="simulated",
         )
         taking = VisitTransactions(context, workspace.form, source=SOURCE)
-        annotator_of = answering(workspace, truth, temperament, seed=0)
-        for token in book(workspace.store, annotators, workspace.study.people):
+        annotator_of = annotators_by_link(workspace, truth, temperament, seed=0)
+        for token in reserve_links(workspace.store, annotators, workspace.study.people):
             _go_through(workspace, taking, annotator_of(token), token)
 
 

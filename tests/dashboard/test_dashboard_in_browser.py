@@ -191,7 +191,7 @@ def test_decisions_are_in_the_store_after_a_kill_and_can_be_undone(tab: Tab, cop
         tab.get_by_role("textbox", name="Rule").fill("one key")
         tab.get_by_role("textbox", name="Note").fill("the same answer throughout")
         tab.get_by_role("button", name="Keep this decision").click()
-        expect(tab.get_by_text("3. exclude: one key: the same answer throughout (Ben")).to_be_visible()
+        expect(tab.get_by_text("3. leave out: one key: the same answer throughout (Ben")).to_be_visible()
     assert [each.action for each in logged(copied)] == ["approve", "undo", "exclude"]
 
 

@@ -121,6 +121,17 @@ def test_every_page_fits_a_phone(phone: Tab, running: Dashboard, tmp_path: Path)
         assert not wider_than_the_screen(phone), page
 
 
+def test_verdicts_and_p_values_stay_in_sight_on_a_phone(phone: Tab, running: Dashboard) -> None:
+    visit(phone, running, "systems")
+    phone.get_by_text("Preferences", exact=True).first.click()
+    rows = phone.locator("table.stacked tbody tr")
+    expect(rows.first).to_be_visible()
+    for label in ("Verdict", "Adjusted p"):
+        cell = rows.first.locator(f"td[data-label='{label}']").bounding_box()
+        assert cell is not None
+        assert cell["x"] + cell["width"] <= 390, label
+
+
 def test_a_study_that_nobody_has_answered_says_so_on_every_page(phone: Tab, watched: Path, tmp_path: Path) -> None:
     for name in ("study.toml", "outputs.jsonl"):
         shutil.copy(watched.parent / name, tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,13 +50,13 @@ def test_a_conflict_is_seen_by_nobody_before_both_decided_and_settled_by_a_third
 ) -> None:
     ana = come(browser, three, "Ana")
     ana.get_by_role("button", name="Keep in").click()
-    expect(ana.get_by_text("1. include (Ana")).to_be_visible()
+    expect(ana.get_by_text("1. keep in (Ana")).to_be_visible()
     ben = come(browser, three, "Ben")
     expect(ben.get_by_role("button", name="Keep in")).to_be_enabled()
     expect(ben.locator("body")).not_to_contain_text("Ana")
     ben.get_by_role("textbox", name="Note").fill("one key throughout")
     ben.get_by_role("button", name="Keep this decision").click()
-    expect(ben.get_by_text("1. include (Ana")).to_be_visible()
+    expect(ben.get_by_text("1. keep in (Ana")).to_be_visible()
     expect(ben.get_by_text("Ana and Ben differ on the analysis: somebody else settles it.")).to_be_visible()
     photograph(ben, tmp_path / "conflict.png")
     ben.locator("body").press("u")  # takes back Ben's own, never Ana's
@@ -63,7 +64,7 @@ def test_a_conflict_is_seen_by_nobody_before_both_decided_and_settled_by_a_third
     expect(ben.get_by_role("button", name="Undo last")).to_be_disabled()
     ben.get_by_role("textbox", name="Note").fill("one key throughout, again")
     ben.get_by_role("button", name="Keep this decision").click()
-    expect(ben.get_by_text("4. exclude: one key throughout, again (Ben")).to_be_visible()
+    expect(ben.get_by_text("4. leave out: one key throughout, again (Ben")).to_be_visible()
     for page in (ana, ben):
         page.close()
     cem = come(browser, three, "Cem", width=390)
@@ -71,10 +72,12 @@ def test_a_conflict_is_seen_by_nobody_before_both_decided_and_settled_by_a_third
     photograph(cem, tmp_path / "phone.png")
     cem.get_by_role("textbox", name="Note").fill("Ben is right")
     cem.get_by_role("button", name="Keep this decision").click()
-    expect(cem.get_by_text("5. exclude: Ben is right (Cem")).to_be_visible()
+    expect(cem.get_by_text("5. leave out: Ben is right (Cem")).to_be_visible()
     cem.goto(f"{three.url}/reviewers?reviewer=Cem")
     expect(cem.get_by_role("heading", name="Conflicts")).to_be_visible()
     expect(cem.get_by_text("Settled by a third")).to_be_visible()
+    conflict = cem.get_by_role("listitem").filter(has_text="Ben: leave out (one key throughout, again). Settled by Cem")
+    expect(conflict.get_by_role("link")).to_have_attribute("href", re.compile("submission=.*reviewer=Cem"))
     assert cem.locator("[data-testid=stMain]").evaluate("page => page.scrollWidth <= page.clientWidth")
     photograph(cem, tmp_path / "reviewers-390.png")
     cem.set_viewport_size({"width": 1280, "height": 900})

@@ -24,14 +24,14 @@ from mturk.endpoint.operations.call import OperationCall
 from mturk.endpoint.repository import find_assignment
 from mturk.endpoint.service import MTurkService
 from mturk.endpoint.site.app import PortDispatcher, add_site
-from mturk.endpoint.site.frame_pages import SUBMIT_PATH, submit_to
+from mturk.endpoint.site.frame_pages import submit_to
 from mturk.endpoint.site.frames import create_frames
 from mturk.endpoint.site.sessions import invite
 from mturk.endpoint.site.settings import SiteSettings
 from mturk.endpoint.store import open_store, secret_of
 from mturk.endpoint.transaction import HostRules, Transaction
 from mturk.endpoint.workers import add_worker
-from mturk.questions import ExternalQuestion, HTMLQuestion, render_question
+from mturk.questions import SUBMIT_PATH, ExternalQuestion, HTMLQuestion, render_question
 from spa.server.http_server import Listener, listen, server_config
 
 HOST_KEY = b"k" * 32

@@ -15,7 +15,7 @@ from mturk.review_rules import SHORTEST_REASON
 from mturk.reviewing import IS_REJECTED, PAID_ALREADY
 from spa.cli import main
 from spa.platforms.review import PROPOSED, rules_for, unpaid_bonuses
-from spa.responses.admission import AdmissionRules, Arrival, take_in
+from spa.responses.admission import AdmissionRules, Arrival, admit_submitted
 from spa.responses.decisions import Action, Decision
 from spa.responses.two_reviewers import decide as add_decision
 from spa.responses.two_reviewers import let_decide, read_visit_decisions
@@ -315,7 +315,7 @@ def test_a_decision_on_a_visit_of_which_nothing_is_collected_waits(bench: Bench)
     with bench.open() as workspace, workspace.store.transaction() as connection:
         annotator_id = workspace.store.person_id("mturk", "ALATE")
         arrival = Arrival(annotator_id=annotator_id, source="mturk", person="ALATE", external_id="3LATE")
-        take_in(connection, arrival, "a00001", AdmissionRules(), now=0.0)
+        admit_submitted(connection, arrival, "a00001", AdmissionRules(), now=0.0)
     decide(bench, "3LATE", "bonus", amount=Decimal("0.25"), note="Thank you.")
     decide(bench, "3LATE", "propose_rejection", note=REASON)
     decide(bench, "3LATE", "message", note="Is it open still?")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from mturk import records
+from mturk.hit_study import HitStudy
 from mturk.idempotent_calls import IdempotentMTurkCalls
 from mturk.publishing import Publisher, make_plan
 from spa import live
@@ -118,10 +119,11 @@ def test_a_pair_decided_between_plan_and_publication_is_in_no_hit(bench: Bench) 
     """A HIT holds the form that answers are read with, whatever the survey server left out meanwhile."""
     with bench.open() as workspace:
         records.set_up(workspace.store)
-        plan = make_plan(workspace, bench.settings(), bench.endpoint())
-        workspace.store.assignments.leave_out([CHAIN[0]])
         calls = IdempotentMTurkCalls(workspace.store, bench.endpoint())
-        made = list(Publisher(workspace, bench.settings(), calls).publish(plan, "small"))
+        hit_study = HitStudy(workspace=workspace, settings=bench.settings(), idempotent_calls=calls)
+        plan = make_plan(hit_study)
+        workspace.store.assignments.leave_out([CHAIN[0]])
+        made = list(Publisher(hit_study).publish(plan))
     for hit_id in made:
         asked = set(re.findall(r'name="(q\d+)"', bench.emulator.get(hit_id)["Question"]))
         questions = {question.question_id for question in bench.form_of(hit_id).questions("people")}

@@ -15,7 +15,7 @@ import pytest
 from prolific.emulator.app import create_app
 from prolific.emulator.contract import Contract
 from prolific.emulator.platform import ClockMode, Platform
-from prolific.emulator.webhook_delivery import deliver_webhooks
+from prolific.emulator.webhooks import deliver_webhooks
 from spa.server.http_server import serve_on_loopback
 from tests.postgres import database as database
 from tests.postgres import postgres_cluster as postgres_cluster

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from prolific.api.access import Access
-from prolific.api.client import connect
+from prolific.api.client import Prolific
 from prolific.api.problems import ProlificRequestRefused
 from spa.journal import Journal
 from tests.prolific.conftest import Emulator, running
@@ -64,7 +64,7 @@ def test_refusals_are_told_in_each_of_their_forms(study: tuple[Running, str], fo
     running, _ = study
     running.emulator.people.behave(error_form=form)
     with (
-        connect(Access(base_url=running.emulator.url, token=TOKEN)) as prolific,
+        Prolific(Access(base_url=running.emulator.url, token=TOKEN)) as prolific,
         pytest.raises(ProlificRequestRefused) as refusal,
     ):
         prolific.studies.fetch("0" * 24)
@@ -77,7 +77,7 @@ def test_lists_of_many_pages_are_read_to_the_end(study: tuple[Running, str]) -> 
     running, study_id = study
     for _ in range(21):
         running.arrive(study_id)
-    with connect(Access(base_url=running.emulator.url, token=TOKEN)) as prolific:
+    with Prolific(Access(base_url=running.emulator.url, token=TOKEN)) as prolific:
         listed = [one.submission_id for one in prolific.submissions.of_study(study_id)]
     counts = running.emulator.people.do("GET", f"studies/{study_id}/state/")["counts"]
     assert len(set(listed)) == len(listed) == sum(counts.values())

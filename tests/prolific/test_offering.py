@@ -12,8 +12,8 @@ import pytest
 
 from prolific.api.problems import ProlificError
 from prolific.api.records import ParticipantFilter
-from prolific.checklist import description_problems
 from prolific.offer import least_maximum
+from prolific.plan import description_problems
 from prolific.screening import requirements_of, resolve
 from prolific.settings import read_table
 from spa.errors import StudyError
@@ -25,10 +25,10 @@ NEEDED = {"project": "60f6acb180a7b59ac0621f9e", "description": "<p>Read.</p>"}
 
 def known(emulator: Emulator) -> tuple[ParticipantFilter, ...]:
     from prolific.api.access import Access
-    from prolific.api.client import connect
+    from prolific.api.client import Prolific
 
     workspace = emulator.api.get("/api/v1/workspaces/").json()["results"][0]["id"]
-    with connect(Access(base_url=emulator.url, token="any-token")) as prolific:
+    with Prolific(Access(base_url=emulator.url, token="any-token")) as prolific:
         return prolific.audience.filters(workspace)
 
 

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from prolific.rehearse.participants import SCENARIOS, SHARES, person, read_shares
-from prolific.rehearse.study_copy import copy_study
+from prolific.rehearse.participants import SCENARIOS, SHARES, draw_participant, read_shares
+from prolific.rehearse.rehearsal import copy_study
 from spa.cli import main
 from spa.errors import StudyError
 from tests.conftest import missing_part, need
@@ -63,14 +63,14 @@ def rows(out: Path, query: str) -> list[tuple[Any, ...]]:
 def test_people_are_drawn_with_their_shares_and_always_the_same() -> None:
     """Two thousand people have the fates that were asked for, within four standard errors; the seed decides."""
     shares = read_shares({"late": 0.1}, consent=True, screening=True, checks=True)
-    drawn = [person(5, number, shares) for number in range(2000)]
-    assert drawn[:50] == [person(5, number, shares) for number in range(50)]
+    drawn = [draw_participant(5, number, shares) for number in range(2000)]
+    assert drawn[:50] == [draw_participant(5, number, shares) for number in range(50)]
     assert len({one.participant_id for one in drawn}) == 2000
     fates = Counter(one.scenario for one in drawn)
     for fate in SCENARIOS:
         share = shares.get(fate, 1 - sum(shares.values()))
         assert abs(fates[fate] / 2000 - share) <= 4 * (share * (1 - share) / 2000) ** 0.5
-    assert {one.scenario for one in (person(6, number, {}) for number in range(20))} == {"completes"}
+    assert {one.scenario for one in (draw_participant(6, number, {}) for number in range(20))} == {"completes"}
 
 
 def test_shares_that_cannot_be_are_refused_or_none() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from prolific.api.access import Access, find_access
-from prolific.api.client import Prolific, connect
+from prolific.api.client import Prolific
 from prolific.api.problems import ProlificError, ProlificRequestRefused, Unanswered, Unreachable
 from tests.spa.scripted_server import Asked, Said, Served, http, scripted
 
@@ -22,7 +22,7 @@ DROPPED = Said(raw=b"", close=True)
 
 def client(served: Served, pauses: list[float] | None = None, tries: int = 4) -> Prolific:
     access = Access(base_url=served.url.removesuffix("/v1"), token=TOKEN)
-    return connect(access, sleep=(pauses if pauses is not None else []).append, rng=random.Random(1), tries=tries)
+    return Prolific(access, sleep=(pauses if pauses is not None else []).append, rng=random.Random(1), tries=tries)
 
 
 def after(faults: list[Said], then: dict[str, Any]) -> Callable[[Asked], Said]:
@@ -71,7 +71,7 @@ def test_a_payment_is_sent_once_whatever_happens(fault: Said) -> None:
 
 def test_no_connection_is_told_apart_from_no_answer() -> None:
     access = Access(base_url="http://127.0.0.1:9", token=TOKEN)
-    with connect(access, sleep=lambda _: None, tries=2) as prolific, pytest.raises(Unreachable, match="nothing was"):
+    with Prolific(access, sleep=lambda _: None, tries=2) as prolific, pytest.raises(Unreachable, match="nothing was"):
         prolific.studies.create({})
 
 

@@ -1,8 +1,8 @@
-"""Kill workers and clients of ``spa rate --cluster`` at random: ``python -m tests.soak.rate_cluster``.
+"""Kill workers, schedulers and clients of ``spa rate --cluster`` at random: ``python -m tests.soak.rate_cluster``.
 
-Each trial rates further forms of one study while processes are killed, starts the command again where it was the
-client, with its scheduler, and compares the server's count of requests with the journal. At last PostgreSQL is stopped
-for ten seconds in the middle of a run.
+Each trial rates further forms of one study while processes are killed, and compares the server's count of requests with
+the journal: first on PostgreSQL with a scheduler of its own, then of ``--cluster local:2`` with SQLite. At last
+PostgreSQL is stopped for ten seconds in the middle of a run.
 """
 
 from __future__ import annotations
@@ -23,8 +23,11 @@ from tests import postgres
 from tests.spa.cluster_bench import check_asked_once
 from tests.spa.rehearsed import built_example, spa
 from tests.spa.scripted_server import Served, scripted
+from tests.spa.test_rate_cluster_killed import FORMS as FORMS_OF_TEN_KILLS
+from tests.spa.test_rate_cluster_killed import KILLED, kill_at_random, killable_run
 from tests.spa.test_rater_exactly_once import CONCURRENCY, judge, slow
 
+LOCAL = 8  # kills with a scheduler of its own for one with --cluster local:2, where workers take seconds to come back
 FORMS = 24  # of a run
 KILLS = 4  # of workers in a run, at most
 WORKERS = 2
@@ -76,6 +79,49 @@ def finish(process: subprocess.Popen[str]) -> None:
         raise RuntimeError(f"expected the run to end, got {output}")
 
 
+def kill_on_scheduler(folder: Path, kills: int, rng: random.Random) -> None:
+    """Kill workers, schedulers and clients, ten in each run."""
+    with postgres.cluster(synced=True) as running, scripted(slow(0.4)) as served:
+        running.run("CREATE DATABASE study")
+        store = running.url("study")
+        study = built_example(folder, annotators=1)
+        spa("build", study, "--store", store, "--annotators", FORMS_OF_TEN_KILLS * (kills // len(KILLED) + 1))
+        words = [study, "--store", store, "--rater", judge(folder, served.url), "--no-probe", "--limit"]
+        killed: Counter[str] = Counter()
+        limit = 0
+        while killed.total() < kills:
+            limit += FORMS_OF_TEN_KILLS
+            (trial := folder / f"trial-{limit}").mkdir()
+            with killable_run(trial, [*words, limit]) as run:
+                kill_at_random(run, served, rng)
+                run.client.join(300)
+                if run.client.exitcode != 0:
+                    raise RuntimeError(f"expected the run to end, got {run.output.read_text()}")
+            killed.update(KILLED)
+            report(killed, served, limit, check_asked_once(study, served, limit, store))
+
+
+def kill_local(folder: Path, kills: int, rng: random.Random) -> None:
+    """Kill workers of ``--cluster local:2``, and clients with their schedulers."""
+    with scripted(slow(0.2)) as served:
+        study = built_example(folder, annotators=FORMS * kills)
+        rater = judge(folder, served.url)
+        killed: Counter[str] = Counter()
+        limit = 0
+        while killed.total() < kills:
+            limit += FORMS
+            killed += trial(study, rater, served, limit, rng)
+            report(killed, served, limit, check_asked_once(study, served, limit))
+
+
+def report(killed: Counter[str], served: Served, limit: int, more: int) -> None:
+    """Say what was seen so far."""
+    if more > CONCURRENCY * killed.total():
+        raise RuntimeError(f"expected what was under way to be asked twice at most, got {more} repeats")
+    sys.stdout.write(f"killed {dict(killed)}, {limit} forms, {len(served.asked)} requests, {more} repeats\n")
+    sys.stdout.flush()
+
+
 def stop_database(folder: Path, seconds: float) -> int:
     """Stop PostgreSQL for so long while forms are rated, and return how many were asked again."""
     with postgres.cluster(synced=True) as running, scripted(slow(0.2)) as served:
@@ -101,19 +147,9 @@ def main() -> None:
     options.add_argument("--seed", type=int, default=1)
     given = options.parse_args()
     rng = random.Random(given.seed)
-    killed: Counter[str] = Counter()
-    limit = 0
-    with tempfile.TemporaryDirectory() as folder, scripted(slow(0.2)) as served:
-        study = built_example(Path(folder), annotators=FORMS * given.kills)
-        rater = judge(Path(folder), served.url)
-        while killed.total() < given.kills:
-            limit += FORMS
-            killed += trial(study, rater, served, limit, rng)
-            more = check_asked_once(study, served, limit)
-            if more > CONCURRENCY * killed.total():
-                raise RuntimeError(f"expected what was under way to be asked twice at most, got {more} repeats")
-            sys.stdout.write(f"killed {dict(killed)}, {limit} forms, {len(served.asked)} requests, {more} repeats\n")
-            sys.stdout.flush()
+    for kill, kills in ((kill_on_scheduler, given.kills), (kill_local, given.kills // LOCAL)):
+        with tempfile.TemporaryDirectory() as folder:
+            kill(Path(folder), kills, rng)
     with tempfile.TemporaryDirectory() as folder:
         more = stop_database(Path(folder), given.away)
     if more > 2 * CONCURRENCY:

@@ -23,10 +23,11 @@ from spa.raters.summary import RatingSummary
 from spa.raters.visits import KIND, rater_visits
 from spa.responses.store import Store
 from spa.server.http_server import serve_on_loopback
-from spa.simulation.simulated_endpoint import EndpointTraffic, SimulatedFaults, SimulatedModel, create_endpoint
+from spa.simulation.simulated_endpoint import SimulatedModel
 from spa.simulation.true_utilities import TrueUtilities
 from spa.study.assignment import Assignment, BlindingKey
 from spa.study.raters import Rater, RaterProtocol, rater_variants
+from tests.spa.faulty_endpoint import EndpointTraffic, SimulatedFaults, faulty_endpoint
 from tests.spa.hand_made import hand_made
 
 TRUTH = TrueUtilities(utilities={"good": 0.5, "poor": -0.5})
@@ -76,7 +77,7 @@ class Bench:
         """Serve an endpoint until the test ends."""
         seen = EndpointTraffic()
         model = SimulatedModel(self.made.values(), put, TRUTH)
-        served = serve_on_loopback(create_endpoint(model, faults=faults, seen=seen))
+        served = serve_on_loopback(faulty_endpoint(model, faults, seen))
         return self.stack.enter_context(served) + "/v1", seen
 
     def rate(self, base_url: str, *, timeout: float = 10, limit: int | None = None, **fields: Any) -> RatingSummary:

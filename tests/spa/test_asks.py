@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 
 from spa.forms.form import ChoiceTarget, ExhibitsBlock, RatingTarget
-from spa.forms.form_text import form_text
-from spa.forms.prompt import TextPart, render_ask, render_prompt
+from spa.forms.prompt import TextPart, render_prompt, render_turn
 from spa.forms.prompt_turns import PromptTurn, turns_of
 from spa.study.outputs import Outputs
 from spa.study.study import Study
+from tests.spa.form_words import form_text
 from tests.spa.test_build_form import forms_of
 from tests.strategies import studies
 
@@ -20,7 +20,7 @@ WAYS = ("form", "page", "question")
 
 
 def own_words(ask: PromptTurn) -> list[str]:
-    return [part.text for part in render_ask(ask).parts if isinstance(part, TextPart) and part.wrapper is None]
+    return [part.text for part in render_turn(ask).parts if isinstance(part, TextPart) and part.wrapper is None]
 
 
 def is_within(part: Sequence[str], whole: Sequence[str]) -> bool:
@@ -48,7 +48,7 @@ def test_page_by_page_says_what_the_whole_form_says(case: tuple[Study, Outputs])
         cut = [
             part
             for ask in turns_of(form, "page")
-            for part in render_ask(ask).parts
+            for part in render_turn(ask).parts
             if not (isinstance(part, TextPart) and part.text == "\n")
         ]
         assert cut == whole[: len(cut)]

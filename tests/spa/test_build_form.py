@@ -30,14 +30,14 @@ from spa.forms.form import (
     ScreeningTarget,
     TextAnswer,
 )
-from spa.forms.form_text import form_text
-from spa.forms.prompt import render_ask
+from spa.forms.prompt import render_turn
 from spa.forms.prompt_turns import turns_of
 from spa.forms.texts import load_texts
 from spa.study.load import load_study
 from spa.study.outputs import Outputs, load_outputs
 from spa.study.sampling import sample_assignments, study_rng
 from spa.study.study import Study
+from tests.spa.form_words import form_text
 from tests.strategies import HOSTILE, outputs_of, small_study, studies
 
 MEANING = {"id": "meaning", "name": "meaning", "against_source": True, "question": "Is the meaning of {system} kept?"}
@@ -357,7 +357,7 @@ def test_the_item_text_stands_beside_the_criteria_that_want_it(
     wanted = {"overall": by_section, "fluency": criterion.get("show_item_text", by_section), "meaning": True}
     assert with_text == wanted
     asks = {
-        ask.turn_id: "".join(each.text or "" for each in render_ask(ask).fragments)
+        ask.turn_id: "".join(each.text or "" for each in render_turn(ask).fragments)
         for ask in turns_of(forms_of(study)[0], "question")
     }
     for question in page.questions:

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import dask
 import distributed
@@ -267,12 +269,15 @@ def test_the_guides_certificate_serves_all(tmp_path: Path) -> None:
     (typed,) = (block for block in fenced(GUIDE, "text") if "openssl" in block)
     script = f"{typed}\nenv | grep ^DASK_"
     done = subprocess.run(["bash", "-euc", script], cwd=tmp_path, capture_output=True, text=True, check=True)
-    set_there = (line.partition("=")[::2] for line in done.stdout.splitlines())
-    names = {name.removeprefix("DASK_").lower().replace("__", "."): value for name, value in set_there}
-    assert len(names) == 8
-    with dask.config.set(names), scheduler(protocol="tls", security=distributed.Security()) as address:
+    set_there = dict(line.partition("=")[::2] for line in done.stdout.splitlines())
+    assert len(set_there) == 10
+    as_there = dask.config.merge(dask.config.config, dask.config.collect_env(set_there))
+    with dask.config.set(as_there), scheduler(protocol="tls", security=distributed.Security()) as address:
         with open_cluster(address) as client:
             assert client.submit(sum, [1, 2]).result() == 3
+            port = client.scheduler_info()["services"]["dashboard"]
+            with pytest.raises(HTTPError, match="404"):
+                urlopen(f"http://127.0.0.1:{port}/info/main/workers.html", timeout=10)
         assert "encryption required" in mistake(address.replace("tls:", "tcp:"))
 
 

@@ -16,12 +16,13 @@ from hypothesis import settings as hypothesis_settings
 from markdown_it import MarkdownIt
 
 from spa.forms.form import Form
-from spa.forms.form_text import TextUnit, form_text, page_text, pages_for
+from spa.forms.form_text import TextUnit, page_text, pages_for
 from spa.forms.html import render_page
 from spa.forms.prompt import ImagePart, TextPart, render_prompt
 from spa.forms.texts import load_texts
 from spa.study.outputs import Outputs
 from spa.study.study import Study
+from tests.spa.form_words import form_text
 from tests.spa.test_build_form import MEANING, forms_of
 from tests.spa.test_prompt import PIXEL
 from tests.strategies import HOSTILE, outputs_of, small_study, studies

@@ -21,7 +21,6 @@ from spa.forms.form import (
     TextAnswer,
     TextBlock,
 )
-from spa.forms.form_extras import NO_EXTRAS, FormExtras
 from spa.forms.prompt_turns import turns_of
 from spa.forms.texts import load_texts
 from spa.responses.answer_rows import target_from_json, target_to_json
@@ -29,6 +28,7 @@ from spa.responses.answers import answer_schema, parse_answers
 from spa.responses.submission import Missing, Response
 from spa.study.output_files import cleaned
 from spa.study.outputs import Outputs
+from spa.study.raters import RaterProtocol
 from spa.study.sampling import sample_assignments, study_rng
 from spa.study.study import Study
 from spa.study.validation import validate_study
@@ -36,18 +36,18 @@ from tests.spa.test_form_equality import check_one_form
 from tests.strategies import outputs_of, small_study, studies
 
 
-def forms(case: tuple[Study, Outputs], additions: FormExtras) -> list[Form]:
+def forms(case: tuple[Study, Outputs], protocol: RaterProtocol) -> list[Form]:
     study, outputs = case
     texts = load_texts(study.language, study.texts)
     draws = list(sample_assignments(study, outputs, count=1, rng=study_rng(study.seed)))
-    return [build_form(study, outputs, assignment, key, texts, additions) for assignment, key in draws]
+    return [build_form(study, outputs, assignment, key, texts, protocol) for assignment, key in draws]
 
 
 @pytest.mark.parametrize("place", ["before", "after"])
 @given(case=studies())
 @settings(max_examples=20, deadline=None)
 def test_every_answer_is_explained_once_beside_it(place: str, case: tuple[Study, Outputs]) -> None:
-    (plain,), (explained,) = forms(case, NO_EXTRAS), forms(case, FormExtras(explain=place))  # type: ignore[arg-type]
+    (plain,), (explained,) = forms(case, RaterProtocol()), forms(case, RaterProtocol(explain=place))  # type: ignore[arg-type]
     asked = [question.target for question in plain.questions("people")]
     both = [question.target for question in explained.questions("people")]
     assert [target for target in both if not isinstance(target, ExplanationTarget)] == asked
@@ -64,7 +64,7 @@ def test_every_answer_is_explained_once_beside_it(place: str, case: tuple[Study,
 @given(studies())
 @settings(max_examples=20, deadline=None)
 def test_a_question_put_alone_brings_its_explanation(case: tuple[Study, Outputs]) -> None:
-    (form,) = forms(case, FormExtras(explain="before"))
+    (form,) = forms(case, RaterProtocol(explain="before"))
     for ask in turns_of(form, "question"):
         targets = [question.target for question in ask.questions]
         if len(targets) == 2:
@@ -79,7 +79,7 @@ def test_a_question_put_alone_brings_its_explanation(case: tuple[Study, Outputs]
 def test_guidelines_and_reference_are_shown_to_everybody(case: tuple[Study, Outputs]) -> None:
     study, outputs = case
     system = study.systems[0].id
-    (form,) = forms(case, FormExtras(guidelines="Mind the *end*.", reference=system))
+    (form,) = forms(case, RaterProtocol(guidelines="Mind the *end*.", reference=system))
     (page,) = [page for page in form.pages if page.kind == "instructions" and page.audience == "everybody"]
     assert page.blocks[-1] == TextBlock(markdown="Mind the *end*.")
     for page in form.pages:
@@ -108,7 +108,7 @@ def test_a_reference_may_be_what_is_rated_and_is_not_to_be_rated_itself(
 ) -> None:
     """Chhun et al. (2024), fourth prompt; their human stories are rated as well as shown for reference."""
     study = small_study(language=language, likert={"outputs": "all"}, spa=None)
-    (form,) = forms((study, outputs_of(study)), FormExtras(reference="zzgood"))
+    (form,) = forms((study, outputs_of(study)), RaterProtocol(reference="zzgood"))
     exhibits = [
         one
         for page in form.pages
@@ -131,7 +131,7 @@ def test_guidelines_of_a_criterion_stand_above_its_first_question_on_a_page(of_r
     ]
     study = small_study(criteria=criteria, likert={"outputs": "all", "pages": "one"}, choices={})
     added = tuple(words.items()) if of_rater else None
-    (form,) = forms((study, outputs_of(study)), FormExtras(explain=explain, guidelines=added))
+    (form,) = forms((study, outputs_of(study)), RaterProtocol(explain=explain, guidelines=added))
     for page in form.pages:
         asked = [block.criterion for block in page.blocks if isinstance(block, Question | TextBlock)]
         first = {name: asked.index(name) for name in words if name in asked}
@@ -167,7 +167,7 @@ def test_an_explanation_is_kept_as_it_is(tmp_path: Path) -> None:
 @given(studies())
 @settings(max_examples=10, deadline=None)
 def test_texts_are_read_like_everything_else(case: tuple[Study, Outputs]) -> None:
-    (form,) = forms(case, FormExtras(explain="after"))
+    (form,) = forms(case, RaterProtocol(explain="after"))
     texts = [q for q in form.questions("everybody") if isinstance(q.target, ExplanationTarget)]
     for question in texts[:1]:
         assert answer_schema([question])["properties"] == {question.question_id: {"type": "string"}}

@@ -30,9 +30,9 @@ from spa.responses.store import Store
 from spa.responses.store_schema import submissions
 from spa.responses.submission import Missing, Response
 from spa.server.http_server import serve_on_loopback
-from spa.simulation.simulated_endpoint import SimulatedFaults
 from spa.study.assignment import Assignment
 from spa.study.raters import Rater, RaterProtocol, rater_variants
+from tests.spa.faulty_endpoint import SimulatedFaults
 from tests.spa.hand_made import hand_made
 from tests.spa.rater_bench import KEY, Bench
 from tests.spa.rater_bench import bench as bench

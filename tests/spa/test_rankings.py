@@ -28,7 +28,6 @@ from spa.forms.form import (
     Question,
     RankingTarget,
 )
-from spa.forms.form_extras import FormExtras
 from spa.forms.html import PageState, render_page
 from spa.forms.prompt import answer_format, render_prompt
 from spa.forms.prompt_turns import turns_of
@@ -42,8 +41,7 @@ from spa.responses.submission import Missing, Response
 from spa.simulation.simulated_annotators import PERFECT, SimulatedAnnotator
 from spa.simulation.survey_client import fill_in, read_page
 from spa.simulation.true_utilities import TrueUtilities
-from spa.study.assignment import Assignment, BlindingKey
-from spa.study.assignment_json import assignment_from_json, assignment_to_json
+from spa.study.assignment import Assignment, BlindingKey, assignment_from_json, assignment_to_json
 from spa.study.raters import RaterProtocol
 from spa.study.sampling import sample_assignments, study_rng
 from spa.study.study import Study
@@ -156,7 +154,7 @@ def test_a_prompt_asks_for_ranks_and_shows_the_outputs_of_a_question_alone() -> 
 def test_an_llm_may_be_asked_to_explain_its_order() -> None:
     study = ranking_study()
     ((assignment, key),) = drawn(study)
-    form = build_form(study, outputs_of(study), assignment, key, TEXTS, FormExtras(explain="before"))
+    form = build_form(study, outputs_of(study), assignment, key, TEXTS, RaterProtocol(explain="before"))
     explained = [one.target for one in form.questions("everybody") if isinstance(one.target, ExplanationTarget)]
     assert [target.of for target in explained] == [one.target for _, one in asked(form)]
     assert [target_from_json(target_to_json(target)) for target in explained] == explained
@@ -312,6 +310,13 @@ def test_ranks_of_a_shared_task_are_imported(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     found = pl.read_csv(tmp_path / "orders.csv").select("annotator_id", "item_id", "system", "rank").rows()
     assert found[:3] == [("ann", 1, "online-A", 1), ("ann", 1, "uedin", 2), ("ann", 2, "uedin", None)]
+    again = ["ann,1,online-A,1,online-B,2", "ann,1,online-B,1,uedin,1"]  # one segment, other systems
+    (tmp_path / "wmt.csv").write_text("\n".join([*rows, *again]))
+    assert CliRunner().invoke(main, [*arguments, "--out", str(tmp_path), "--keep-ids"]).exit_code == 0
+    assert pl.read_csv(tmp_path / "orders.csv")["repeat"].to_list() == [None] * 6 + [2, 2, 3, 3]
+    report = ["report", "--orders", str(tmp_path / "orders.csv"), "--out", str(tmp_path / "report"), "--json"]
+    found = json.loads(CliRunner().invoke(main, report).output)
+    assert (found["orders"][0]["n_orderings"], found["exclusions"]) == (4, [])
     (tmp_path / "wmt.csv").write_text("\n".join([rows[0], "ann,1,online-A,0,uedin,2"]))
     done = CliRunner().invoke(main, [*arguments, "--out", str(tmp_path)])
     assert "row 2, system1rank: expected a rank from 1, the best, got '0'" in done.output

@@ -7,6 +7,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import socket
 import threading
 import time
@@ -31,7 +32,7 @@ from spa.raters.budget import Price, RaterBudget
 from spa.raters.cluster.batches import OpenBatches, VisitBatch, add_summary, first_item
 from spa.raters.cluster.grants import BudgetGrants
 from spa.raters.cluster.runs import begin_run, new_run, workers_of
-from spa.raters.cluster.worker import WorkerBatch, WorkerSetup, rate_batch, worker_id
+from spa.raters.cluster.worker import WorkerBatch, WorkerSetup, rate_batch, stop_run, worker_id
 from spa.raters.summary import RatingSummary
 from spa.raters.visits import RaterVisit, rater_visits
 from spa.responses.export import export_tables
@@ -45,7 +46,7 @@ from tests.spa.cluster_bench import workers as workers
 from tests.spa.rehearsed import built_example, spa
 from tests.spa.scripted_server import Asked, Said, chat, http, middle, scripted
 from tests.spa.small_study import STUDY, write_study
-from tests.spa.test_rater_exactly_once import judge, slow
+from tests.spa.test_rater_exactly_once import CONCURRENCY, judge, slow
 
 BUDGETS = 5
 COUNTS = ("visits", "finished", "answered", "shared", "missing", "requests", "prompt_tokens", "completion_tokens")
@@ -224,6 +225,28 @@ def test_two_workers_with_the_same_forms_do_not_both_ask(workers: Any, tmp_path:
         later = workers.submit(rate_batch, replace(setup, run="later"), last, workers=[address], pure=False)
         assert (refused.ended, later.result(timeout=60).ended) == ("overtaken", "refused")
         assert check_asked_once(study, served, 12) <= 2
+
+
+@pytest.mark.parametrize("where", [(), ("--cluster", "local:2")])
+def test_ctrl_c_ends_a_run_after_its_requests_under_way_and_no_other_run(
+    workers: Any, tmp_path: Path, where: tuple[str, ...]
+) -> None:
+    last = 12
+
+    async def answer(asked: Asked) -> Said:
+        if asked.number == last // 2:
+            workers.run(stop_run, "another run")
+        if asked.number == last:
+            os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.sleep(0.1 if asked.number < last else 2.0)  # until all workers have heard
+        return http(middle(asked))
+
+    study = built_example(tmp_path, annotators=60, exposure=2)
+    with scripted(answer) as served:
+        said = spa("rate", study, "--rater", judge(tmp_path, served.url), "--no-probe", *where, code=1)
+    assert "stopped with Ctrl-C; run the command again to resume" in " ".join(said.output.split())
+    assert last <= len(served.asked) < last + CONCURRENCY
+    assert f"{len(served.asked)} of 60 assignments finished" in said.output
 
 
 def test_a_run_waits_for_the_workers_of_an_earlier_one(tmp_path: Path) -> None:

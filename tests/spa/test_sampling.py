@@ -17,8 +17,14 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from spa.errors import StudyError
-from spa.study.assignment import Assignment, BlindingKey
-from spa.study.assignment_json import assignment_from_json, assignment_to_json, key_from_json, key_to_json
+from spa.study.assignment import (
+    Assignment,
+    BlindingKey,
+    assignment_from_json,
+    assignment_to_json,
+    key_from_json,
+    key_to_json,
+)
 from spa.study.balanced_draws import Deck
 from spa.study.outputs import Outputs
 from spa.study.sampling import exposure_run, label_name, sample_assignments, study_rng

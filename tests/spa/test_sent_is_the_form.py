@@ -11,16 +11,17 @@ from typing import Any, get_args
 import pytest
 
 from spa.commands.workspace import Workspace, open_workspace
-from spa.forms.prompt import TextPart, answer_format, render_ask
+from spa.forms.prompt import TextPart, answer_format, render_turn
 from spa.forms.prompt_turns import Conversation, turns_of
 from spa.raters.endpoints.http_endpoint import ChatEndpoint
 from spa.raters.prompt_messages import PromptWriter, all_prompts
 from spa.raters.run import rate_visits
 from spa.raters.visits import rater_visits
 from spa.server.http_server import serve_on_loopback
-from spa.simulation.simulated_endpoint import EndpointTraffic, SimulatedModel, create_endpoint
+from spa.simulation.simulated_endpoint import SimulatedModel
 from spa.simulation.true_utilities import TrueUtilities
 from spa.study.raters import Rater, rater_variants
+from tests.spa.faulty_endpoint import EndpointTraffic, faulty_endpoint
 from tests.spa.rehearsed import built_example
 from tests.spa.test_form_equality import check_one_form
 
@@ -40,7 +41,7 @@ def rated(folder: Path, example: str, conversation: str) -> Iterator[tuple[Works
         forms = [(workspace.form(name), workspace.store.assignments.key(name)) for name in names]
         truth = TrueUtilities(utilities={system.id: 0.0 for system in workspace.study.systems})
         model = SimulatedModel(forms, all_prompts(workspace.texts, ways), truth)
-        with serve_on_loopback(create_endpoint(model, seen=seen)) as url:
+        with serve_on_loopback(faulty_endpoint(model, seen=seen)) as url:
             ways = rater_variants(rater.model_copy(update={"base_url": f"{url}/v1"}))
             endpoint = ChatEndpoint(ways[0].rater)
             summary = rate_visits(
@@ -68,7 +69,7 @@ def test_what_is_sent_is_the_form_and_its_declared_wrappers(tmp_path: Path, exam
             form = workspace.form(name)
             check_one_form(form)  # the page says what the prompt says
             for ask in turns_of(form, conversation):
-                parts = render_ask(ask).parts
+                parts = render_turn(ask).parts
                 own = "".join(part.text if isinstance(part, TextPart) else "\n(image)\n" for part in parts)
                 expected.append(f"{own}\n{answer_format(ask.questions, workspace.texts)}\n")
         assert sent == sorted(expected)

@@ -21,12 +21,12 @@ from spa.simulation.simulated_annotators import SimulatedAnnotator
 from spa.simulation.simulated_endpoint import (
     MODEL,
     STEADY,
-    SimulatedFaults,
     SimulatedModel,
     assignment_rng,
     create_endpoint,
 )
 from spa.simulation.true_utilities import TrueUtilities
+from tests.spa.faulty_endpoint import SimulatedFaults, faulty_endpoint
 from tests.spa.hand_made import hand_made
 
 TRUTH = TrueUtilities(utilities={"good": 0.5, "poor": -0.5})
@@ -115,7 +115,7 @@ def test_an_unknown_prompt_is_a_bad_request(address: str, body: bytes) -> None:
 
 def test_faults_come_as_ordered_and_then_pass() -> None:
     faults = SimulatedFaults(statuses=(500, 429), retry_after="3", error_code="slow_down")
-    with serve_on_loopback(create_endpoint(SimulatedModel(FORMS, put, TRUTH), faults=faults)) as address:
+    with serve_on_loopback(faulty_endpoint(SimulatedModel(FORMS, put, TRUTH), faults)) as address:
         body = request(FORMS[0][0])
         answers = [httpx2.post(f"{address}/v1/chat/completions", json=body) for _ in range(3)]
     assert [answer.status_code for answer in answers] == [500, 429, 200]

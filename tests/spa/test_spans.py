@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from spa.commands.workspace import open_workspace
 from spa.forms.form import AnswerOption, Form, Question, RatingTarget, SpansAnswer, SpanTarget
 from spa.forms.html import PageState, render_page
 from spa.forms.prompt import answer_format
-from spa.forms.spans import MarkedSpan, has_unplaced, quoted_lines, spans_from_json
+from spa.forms.spans import MarkedSpan, has_unplaced_quote, quoted_lines, read_spans, spans_from_json
 from spa.forms.texts import load_texts
 from spa.raters.reading.free_text import UnreadableText, read_free_text
 from spa.responses.answers import answer_schema, parse_answer, parse_answers, unknown_keys
@@ -72,7 +73,8 @@ def test_offsets_are_code_points_and_half_open() -> None:
         ({"quote": "duck"}, None, "stands 2 times in the text"),
         ({"quote": "duck", "occurrence": 2}, (24, 28), None),
         ({"quote": "duck", "occurrence": 3}, None, "stands 2 times in the text, got occurrence 3"),
-        ({"quote": "Duck"}, None, "not in the text"),
+        ({"quote": "goose"}, None, "not in the text"),
+        ({"quote": "Duck"}, None, "not in the text, but with another case or quotation marks"),
         ({"quote": "swam", "occurrence": 2}, None, "stands once in the text, got occurrence 2"),
         ({"quote": ""}, None, "empty quote"),
     ],
@@ -86,6 +88,12 @@ def test_quotes_are_matched_verbatim_and_kept_with_a_reason_where_they_are_not(
     assert span.text == record["quote"]
     if place is not None:
         assert TEXT[slice(*place)] == record["quote"]
+
+
+def test_curly_quotation_marks_are_named() -> None:
+    answer = replace(ANSWER, text="She said \u201cit\u2019s late\u201d.")
+    (span,) = spans_from_json(read_spans(answer, [{"quote": '"it\'s late"', "severity": "minor"}])).spans
+    assert (span.start, span.reason) == (None, "not in the text, but with another case or quotation marks")
 
 
 @pytest.mark.parametrize(
@@ -158,7 +166,7 @@ def test_without_script_a_box_says_no_errors_and_contradicts_a_list() -> None:
 def test_only_a_quote_without_a_place_may_hold_anything() -> None:
     answers = [parse_answer(QUESTION, [{"quote": quote, "severity": "minor"}]) for quote in ("swam", "my name")]
     values = [answer.value for answer in answers if isinstance(answer, Response)]
-    assert [has_unplaced(str(value)) for value in values] + [has_unplaced(None)] == [False, True, False]
+    assert [has_unplaced_quote(str(value)) for value in values] + [has_unplaced_quote(None)] == [False, True, False]
 
 
 def test_a_reply_in_prose_holds_one_list() -> None:

@@ -12,7 +12,7 @@ import httpx2
 import numpy as np
 import pytest
 
-from spa.commands.simulate import answering, book
+from spa.commands.simulate import annotators_by_link, reserve_links
 from spa.commands.workspace import Workspace, open_workspace
 from spa.errors import ResponseError
 from spa.forms.form import Form, NumberAnswer, OptionsAnswer, Page
@@ -170,13 +170,14 @@ def visited(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     study = built_example(tmp_path_factory.mktemp("visited"), annotators=6)
     workspace = open_workspace(study)
     truth = TrueUtilities(utilities={system.id: 0.0 for system in workspace.study.systems})
-    answer = answering(workspace, truth, SimulatedAnnotator(truth, rng=np.random.default_rng(0)).temperament, seed=1)
+    temperament = SimulatedAnnotator(truth, rng=np.random.default_rng(0)).temperament
+    answer = annotators_by_link(workspace, truth, temperament, seed=1)
     app = create_app(workspace, annotator_kind="simulated", source="simulated")
     with serve_on_loopback(app) as address:
-        tokens = book(workspace.store, 5)
+        tokens = reserve_links(workspace.store, 5)
         visit_all(address, tokens, answer, threads=3)
-        assert book(workspace.store, 5) == []
-        last = visit_all(address, book(workspace.store, None), answer)
+        assert reserve_links(workspace.store, 5) == []
+        last = visit_all(address, reserve_links(workspace.store, None), answer)
     assert [found.pages for found in last] == [len(workspace.form("a00006").pages)]
     return workspace
 
@@ -198,7 +199,7 @@ def test_what_was_sent_is_what_the_store_holds(visited: Workspace) -> None:
 def test_more_annotators_than_free_assignments_is_a_mistake_that_books_nothing(tmp_path: Path) -> None:
     with open_workspace(built_example(tmp_path, annotators=3)) as workspace:
         with pytest.raises(ResponseError, match="expected 4 free assignments"):
-            book(workspace.store, 4)
+            reserve_links(workspace.store, 4)
         assert list(workspace.store.visits.leases()) == []
 
 
@@ -209,9 +210,9 @@ def test_annotators_of_one_assignment_differ_and_each_comes_again_with_the_seed(
     for folder in ("once", "again"):
         (tmp_path / folder).mkdir()
         with open_workspace(built_example(tmp_path / folder, annotators=2)) as workspace:
-            annotator_of = answering(workspace, truth, Temperament(), seed=1)
+            annotator_of = annotators_by_link(workspace, truth, Temperament(), seed=1)
             answers = {}
-            for token in book(workspace.store, None, people):
+            for token in reserve_links(workspace.store, None, people):
                 lease = workspace.store.visits.of_token(token)
                 assert lease is not None
                 answers[lease.assignment_id, lease.seat] = tuple(annotator_of(token)(lease.assignment_id)[1].values())

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from spa import live
 from spa.errors import PlatformError, StudyError
 from spa.live import Decision, LivePair, LiveState
-from spa.platforms.waves import Wave, describe_wave, look_until_over, next_wave, people_state
+from spa.platforms.waves import Wave, describe_wave, next_wave, people_state, repeat_until_over
 from spa.responses.store import Store
 from spa.study.study import Study
 
@@ -123,7 +123,7 @@ def test_looking_goes_on_past_errors_that_pass_but_not_from_the_first() -> None:
             return one
 
         passing = (PlatformError,)
-        return look_until_over(look, every=every, passing=passing, announce=said.append, sleep=waits.append)
+        return repeat_until_over(look, every=every, passing=passing, announce=said.append, sleep=waits.append)
 
     assert look_at(False, PlatformError("gone"), False, True)
     assert (said, waits) == (["gone; looking again in 5 seconds"], [5.0] * 3)

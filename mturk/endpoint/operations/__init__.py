@@ -1,4 +1,4 @@
-"""The operations of the protocol, by name: what was asked goes in, what is answered comes out."""
+"""The operations of the protocol by name, each a function from the call to the response."""
 
 from __future__ import annotations
 

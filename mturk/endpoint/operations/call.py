@@ -1,4 +1,4 @@
-"""What an operation is given, what it answers, and how lists are paged."""
+"""The call of an operation, paging of lists, and request tokens."""
 
 from __future__ import annotations
 
@@ -22,11 +22,24 @@ from mturk.endpoint.transaction import Transaction
 
 Answer = dict[str, Any]
 PAGE = 10  # results of a page where MaxResults is not given
+REMEMBERED = 86_400.0  # seconds
+UNSUPPORTED: Mapping[str, tuple[str, str]] = {  # parameter: what it is, what to do instead
+    "AssignmentReviewPolicy": ("AssignmentReviewPolicy", "list the assignments and approve or reject them yourself"),
+    "HITReviewPolicy": ("HITReviewPolicy", "list the assignments, compare them and extend the HIT yourself"),
+    "HITLayoutId": ("HITLayoutId", "send the whole page as Question, an HTMLQuestion"),
+    "HITLayoutParameters": ("HITLayoutParameters", "fill in the page yourself and send it as Question"),
+    "Test": (
+        "a qualification test",
+        "leave out Test and grant the qualification by hand, or ask the questions in a HIT of their own",
+    ),
+    "AnswerKey": ("AnswerKey", "score the answers yourself and grant with AssociateQualificationWithWorker"),
+    "TestDurationInSeconds": ("TestDurationInSeconds", "leave it out together with Test"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationCall:
-    """A request whose sender is known and whose parameters fit the model."""
+    """A request from an authenticated requester, with parameters that fit the service model."""
 
     tx: Transaction
     requester_id: str
@@ -40,7 +53,7 @@ class OperationCall:
 
     @property
     def visible_until(self) -> float:
-        """What was made later does not show in lists yet."""
+        """Objects created later do not show in lists yet."""
         return self.tx.now - self.tx.rules.lag
 
     def hit(self) -> HostedHit:
@@ -65,9 +78,9 @@ def one_page(
     *,
     descending: bool = False,
 ) -> Answer:
-    """Answer with one page of the rows of ``query`` in the order of a column.
+    """Respond with one page of the rows of ``query``, ordered by a column.
 
-    The next page begins after the last row of this one, so that rows made in between neither repeat nor hide others.
+    The next page starts after the last row of this one, so that rows created in between neither repeat nor hide others.
     """
     query = query.add_columns(order.label("place"))
     most = int(call.given.get("MaxResults", PAGE))
@@ -83,7 +96,7 @@ def one_page(
 
 
 def _sum(call: OperationCall, number: bytes) -> bytes:
-    """Return what ties a token to its list: operation, requester and filters."""
+    """Return the checksum that binds a page token to its list: operation, requester and filters."""
     paging = ("NextToken", "MaxResults")
     filters = sorted((name, str(value)) for name, value in call.given.items() if name not in paging)
     text = f"{call.operation} {call.requester_id} {filters}".encode() + number
@@ -105,11 +118,8 @@ def _read_token(call: OperationCall, token: str) -> int:
     return int.from_bytes(raw[:8], "big")
 
 
-REMEMBERED = 86_400.0  # seconds
-
-
 def earlier_result(call: OperationCall, purpose: str) -> str | None:
-    """Return the id of what the first call with this token made; None where there was none, or long ago."""
+    """Return the id of what an earlier call with this request token created; None if there was none recently."""
     token, c = call.given.get("UniqueRequestToken"), request_tokens.c
     same = (c.requester_id == call.requester_id, c.purpose == purpose, c.token == token)
     row = None if token is None else call.tx.first(select(request_tokens).where(*same))
@@ -129,36 +139,22 @@ def refuse_duplicate(call: OperationCall, purpose: str) -> None:
 
 
 def remember(call: OperationCall, purpose: str, made: str) -> None:
-    """Remember what this call made."""
+    """Record what this call created under its request token."""
     token = call.given.get("UniqueRequestToken")
     if token is not None:
         facts = {"requester_id": call.requester_id, "purpose": purpose, "token": token}
         call.tx.insert(request_tokens, **facts, made=made, at=call.now)
 
 
-UNSUPPORTED: Mapping[str, tuple[str, str]] = {  # parameter: what it is, what to do instead
-    "AssignmentReviewPolicy": ("AssignmentReviewPolicy", "list the assignments and approve or reject them yourself"),
-    "HITReviewPolicy": ("HITReviewPolicy", "list the assignments, compare them and extend the HIT yourself"),
-    "HITLayoutId": ("HITLayoutId", "send the whole page as Question, an HTMLQuestion"),
-    "HITLayoutParameters": ("HITLayoutParameters", "fill in the page yourself and send it as Question"),
-    "Test": (
-        "a qualification test",
-        "leave out Test and grant the qualification by hand, or ask the questions in a HIT of their own",
-    ),
-    "AnswerKey": ("AnswerKey", "score the answers yourself and grant with AssociateQualificationWithWorker"),
-    "TestDurationInSeconds": ("TestDurationInSeconds", "leave it out together with Test"),
-}
-
-
 def refuse_unsupported(given: Mapping[str, Any]) -> None:
-    """Refuse the first of the parameters that this endpoint leaves out."""
+    """Refuse parameters that this endpoint does not support."""
     for name, (what, instead) in UNSUPPORTED.items():
         if name in given:
             raise not_supported(what, instead)
 
 
 def get_file_upload_url(call: OperationCall) -> Answer:
-    """Refuse: only native forms upload files, and those are left out."""
+    """Refuse: only QuestionForms upload files, and they are not supported."""
     raise not_supported("GetFileUploadURL", "let an ExternalQuestion's own server take files")
 
 

@@ -32,9 +32,14 @@ from mturk.endpoint.schema import assignments, hit_types, hits, requirement_type
 from mturk.endpoint.transaction import new_id
 from mturk.questions import QuestionNotSupported, QuestionRefused, XMLRefused, read_question
 
+SAME_TYPE = select(hit_types.c.hit_type_id).where(
+    hit_types.c.requester_id == bindparam("requester"), hit_types.c.digest == bindparam("sum")
+)
+DELETED_AT = select(hit_types.c.deleted_at).where(hit_types.c.hit_type_id == bindparam("name"))
+
 
 def get_hit(call: OperationCall) -> Answer:
-    """Return a HIT, also one that is disposed of."""
+    """Return a HIT, also a deleted one."""
     hit = call.hit()
     return {"HIT": write_hit(hit, repository.find_type(call.tx, hit.hit_type_id))}
 
@@ -49,12 +54,12 @@ def get_assignment(call: OperationCall) -> Answer:
 
 
 def list_hits(call: OperationCall) -> Answer:
-    """List all HITs that are not disposed of, the newest first."""
+    """List all HITs that are not deleted, the newest first."""
     return _list(call, _own(call))
 
 
 def list_reviewable_hits(call: OperationCall) -> Answer:
-    """List HITs that wait for their requester."""
+    """List HITs that wait for review."""
     query = _own(call).where(hits.c.status == call.given.get("Status", REVIEWABLE))
     if "HITTypeId" in call.given:
         query = query.where(hits.c.hit_type_id == call.hit_type().hit_type_id)
@@ -62,13 +67,13 @@ def list_reviewable_hits(call: OperationCall) -> Answer:
 
 
 def list_hits_for_qualification_type(call: OperationCall) -> Answer:
-    """List HITs whose type asks for a qualification."""
+    """List HITs that require a qualification."""
     query = _own(call).join(requirement_types, requirement_types.c.hit_type_id == hits.c.hit_type_id)
     return _list(call, query.where(requirement_types.c.qualification_type_id == call.given["QualificationTypeId"]))
 
 
 def list_assignments(call: OperationCall) -> Answer:
-    """List what workers submitted of a HIT, in the order of submission."""
+    """List the submitted assignments of a HIT, the oldest first."""
     hit, c = call.hit(), assignments.c
     if hit.status == DISPOSED:
         raise does_not_exist("HIT", hit.hit_id)
@@ -125,7 +130,7 @@ def write_hit(hit: HostedHit, kind: HitType) -> dict[str, Any]:
 
 
 def write_assignment(work: HitAssignment | Row[Any]) -> dict[str, Any]:
-    """Return an assignment that was submitted, also of its row."""
+    """Return a submitted assignment, also from its row."""
     return {
         "AssignmentId": work.assignment_id,
         "WorkerId": work.worker_id,
@@ -142,33 +147,27 @@ def write_assignment(work: HitAssignment | Row[Any]) -> dict[str, Any]:
     }
 
 
-SAME_TYPE = select(hit_types.c.hit_type_id).where(
-    hit_types.c.requester_id == bindparam("requester"), hit_types.c.digest == bindparam("sum")
-)
-DELETED_AT = select(hit_types.c.deleted_at).where(hit_types.c.hit_type_id == bindparam("name"))
-
-
 def create_hit_type(call: OperationCall) -> Answer:
     """Register a HIT type; the same seven properties give the same id."""
     return {"HITTypeId": _type_of(call).hit_type_id}
 
 
 def create_hit(call: OperationCall) -> Answer:
-    """Create a HIT, and its HIT type where that is new."""
+    """Create a HIT, and its HIT type if that is new."""
     refuse_unsupported(call.given)
     _refuse_repeated(call)
     return _create(call, _type_of(call))
 
 
 def create_hit_with_type(call: OperationCall) -> Answer:
-    """Create a HIT of a HIT type that is there."""
+    """Create a HIT of an existing HIT type."""
     refuse_unsupported(call.given)
     _refuse_repeated(call)
     return _create(call, _own_type(call, call.given["HITTypeId"]))
 
 
 def create_additional_assignments(call: OperationCall) -> Answer:
-    """Let more workers do a HIT."""
+    """Add assignments to a HIT."""
     refuse_duplicate(call, "extension")
     hit = _visible_hit(call)
     after = life.extended(hit, call.given["NumberOfAdditionalAssignments"], call.now)
@@ -178,7 +177,7 @@ def create_additional_assignments(call: OperationCall) -> Answer:
 
 
 def update_expiration(call: OperationCall) -> Answer:
-    """Move a HIT's date of expiry; one that has passed expires it at once."""
+    """Change a HIT's expiry; one in the past expires it at once."""
     at = float(call.given["ExpireAt"])
     hit = _visible_hit(call) if at > call.now else call.hit()
     return _save(call, hit, life.expiring(hit, at, call.now), "opening the HIT again")
@@ -198,7 +197,7 @@ def update_review_status(call: OperationCall) -> Answer:
 
 
 def delete_hit(call: OperationCall) -> Answer:
-    """Dispose of a HIT that is finished and reviewed."""
+    """Delete a HIT that is finished and reviewed."""
     hit = call.hit()
     return _save(call, hit, life.disposed(hit, call.now))
 
@@ -253,7 +252,7 @@ def _check_question(xml: str) -> None:
 
 
 def _type_of(call: OperationCall) -> HitType:
-    """Return the HIT type with the properties given, made where it is new."""
+    """Return the HIT type with the given properties; create it if it is new."""
     given = call.given
     requirements: list[dict[str, Any]] = given.get("QualificationRequirements", [])
     check_requirements(requirements)
@@ -317,7 +316,7 @@ def _visible_hit(call: OperationCall) -> HostedHit:
 
 
 def approve_assignment(call: OperationCall) -> Answer:
-    """Approve an assignment, or one that was rejected where that is asked for."""
+    """Approve an assignment, or override its rejection on request."""
     given, override = call.given, call.given.get("OverrideRejection", False)
     feedback = given.get("RequesterFeedback")
     approve(call.tx, given["AssignmentId"], requester_id=call.requester_id, feedback=feedback, override=override)

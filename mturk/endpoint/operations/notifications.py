@@ -1,4 +1,4 @@
-"""Where events of a HIT type are sent: an address that takes HTTP posts."""
+"""Notification settings of HIT types: the URL to which events are posted."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def update_settings(call: OperationCall) -> Answer:
 
 
 def send_test_event(call: OperationCall) -> Answer:
-    """Send one event as if it had happened, whether or not the specification names it."""
+    """Send an event as if it had happened, even if the notification's event types do not include it."""
     asked = call.given["Notification"]
     queue_event(call.tx, call.requester_id, asked["Destination"], {"EventType": call.given["TestEventType"]})
     return {}
 
 
 def check_notification(asked: Mapping[str, Any], *, private: bool) -> None:
-    """Check where events shall go; looks its host up, and is therefore called before any transaction."""
+    """Check a notification; this resolves the destination's host, and so is called before any transaction."""
     if asked["Version"] != VERSION:
         raise invalid("Notification.Version", f"expected {VERSION}, got {asked['Version'][:40]!r}")
     if not asked["EventTypes"]:

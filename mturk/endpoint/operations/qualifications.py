@@ -1,4 +1,4 @@
-"""Granting qualifications to workers, taking them back, and answering workers who ask."""
+"""Qualification types, granting and revoking qualifications, and workers' requests for them."""
 
 from __future__ import annotations
 
@@ -22,9 +22,11 @@ from mturk.endpoint.schema import (
 from mturk.endpoint.transaction import new_id
 from mturk.endpoint.workers import grant_qualification
 
+FOUNDED = 1_120_000_000.0  # seconds since 1970: creation time of the endpoint's own types
+
 
 def associate(call: OperationCall) -> Answer:
-    """Give a worker a qualification, or another value of it."""
+    """Grant a qualification to a worker, or change its value."""
     given, kind = call.given, _named_type(call)
     check_worker(call, given["WorkerId"])
     grant_qualification(call.tx, kind.qualification_type_id, given["WorkerId"], given.get("IntegerValue", 1))
@@ -44,12 +46,12 @@ def disassociate(call: OperationCall) -> Answer:
 
 
 def get_score(call: OperationCall) -> Answer:
-    """Return what a worker has of a qualification type."""
+    """Return a worker's qualification of a type."""
     return {"Qualification": _write_qualification(_find(call))}
 
 
 def list_workers(call: OperationCall) -> Answer:
-    """List workers who have a qualification or, where that is asked for, had it."""
+    """List the workers with a qualification or, on request, those whose qualification was revoked."""
     kind, c = _named_type(call), qualifications.c
     status = call.given.get("Status", "Granted")
     query = select(qualifications).where(c.qualification_type_id == kind.qualification_type_id, c.status == status)
@@ -57,7 +59,7 @@ def list_workers(call: OperationCall) -> Answer:
 
 
 def list_requests(call: OperationCall) -> Answer:
-    """List what workers have requested and nobody has answered."""
+    """List pending requests of workers."""
     query = _own_requests(call).where(qualification_requests.c.status == "Pending")
     if "QualificationTypeId" in call.given:
         type_id = _named_type(call).qualification_type_id
@@ -66,7 +68,7 @@ def list_requests(call: OperationCall) -> Answer:
 
 
 def accept_request(call: OperationCall) -> Answer:
-    """Grant what a worker requested."""
+    """Grant a requested qualification."""
     row = _find_request(call)
     value = call.given.get("IntegerValue", 1)
     grant_qualification(call.tx, row.qualification_type_id, row.worker_id, value)
@@ -75,7 +77,7 @@ def accept_request(call: OperationCall) -> Answer:
 
 
 def reject_request(call: OperationCall) -> Answer:
-    """Refuse what a worker requested; they see the reason."""
+    """Reject a request; the worker sees the reason."""
     _answer(call, _find_request(call), "Rejected", call.given.get("Reason"))
     return {}
 
@@ -130,9 +132,6 @@ def _write_request(row: Row[Any]) -> Answer:
     }
 
 
-FOUNDED = 1_120_000_000.0  # seconds since 1970: a date for types that nobody created
-
-
 def create_type(call: OperationCall) -> Answer:
     """Create a qualification type; its name is unique among its requester's."""
     given = call.given
@@ -170,7 +169,7 @@ def get_type(call: OperationCall) -> Answer:
 
 
 def update_type(call: OperationCall) -> Answer:
-    """Change a qualification type; its name and keywords stay."""
+    """Change a qualification type, except its name and keywords."""
     refuse_unsupported(call.given)
     row = _named_type(call)
     names = {
@@ -187,9 +186,9 @@ def update_type(call: OperationCall) -> Answer:
 
 
 def delete_type(call: OperationCall) -> Answer:
-    """Delete a qualification type, the HIT types that ask for it, and refuse what workers have requested.
+    """Delete a qualification type and the HIT types that require it, and reject pending requests.
 
-    Qualifications that were granted stay for HITs that are out; the name is free when no such HIT is left.
+    Granted qualifications still count for published HITs; the name can be used again when no such HIT is left.
     """
     row, c = _named_type(call), qualification_requests.c
     type_id = row.qualification_type_id
@@ -203,7 +202,7 @@ def delete_type(call: OperationCall) -> Answer:
 
 
 def list_types(call: OperationCall) -> Answer:
-    """List this requester's types and, unless it shall be theirs or requestable, those of the endpoint.
+    """List this requester's types and, unless the filters exclude them, those of the endpoint.
 
     Other requesters' types are not shown.
     """
@@ -243,7 +242,7 @@ def _named_type(call: OperationCall) -> Row[Any]:
 
 
 def _in_use(call: OperationCall, type_id: str) -> bool:
-    """Whether a HIT that is not disposed of asks for a qualification type."""
+    """Return whether a HIT that is not deleted requires a qualification type."""
     query = (
         select(hits.c.number)
         .join(requirement_types, requirement_types.c.hit_type_id == hits.c.hit_type_id)

@@ -1,4 +1,4 @@
-"""Blocks of workers, messages to them, and bonuses. Nothing moves money: the ledger says what is owed."""
+"""Blocks of workers, messages to them, bonuses and the balance. Bonuses are recorded in the ledger, not transferred."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from mturk.endpoint.schema import assignments, blocks, ledger, messages, workers
 
 MOST_BLOCKS = 100_000
 MOST_TOLD = 100  # workers a call
+ACQUAINTED = 183 * 86_400.0  # seconds after submission in which a bonus may be paid
 
 
 def check_worker(call: OperationCall, worker_id: str) -> None:
-    """Check that there is such a worker."""
+    """Refuse the id of a worker who does not exist."""
     if call.tx.connection.scalar(select(workers.c.number).where(workers.c.worker_id == worker_id)) is None:
         raise invalid("WorkerId", f'The value "{worker_id}" is not valid for the parameter WorkerId: no such worker.')
 
 
 def create_block(call: OperationCall) -> Answer:
-    """Keep a worker from this requester's HITs; the reason is the requester's own note."""
+    """Block a worker from this requester's HITs; only the requester sees the reason."""
     worker_id, reason = call.given["WorkerId"], call.given["Reason"]
     check_worker(call, worker_id)
     own = blocks.c.requester_id == call.requester_id
@@ -38,7 +39,7 @@ def create_block(call: OperationCall) -> Answer:
 
 
 def delete_block(call: OperationCall) -> Answer:
-    """Let a worker do this requester's HITs again; one who is not blocked stays so."""
+    """Remove a worker's block, if there is one."""
     worker_id = call.given["WorkerId"]
     check_worker(call, worker_id)
     own = (blocks.c.requester_id == call.requester_id, blocks.c.worker_id == worker_id)
@@ -53,7 +54,7 @@ def list_blocks(call: OperationCall) -> Answer:
 
 
 def notify_workers(call: OperationCall) -> Answer:
-    """Leave a message on the site of each worker whose work this requester has approved or rejected."""
+    """Send a message to workers whose work this requester has reviewed; they read it on the worker site."""
     given = call.given
     worker_ids = list(dict.fromkeys(given["WorkerIds"]))
     if not 1 <= len(worker_ids) <= MOST_TOLD:
@@ -75,7 +76,7 @@ def notify_workers(call: OperationCall) -> Answer:
 
 
 def leave_message(call: OperationCall, worker_id: str, subject: str, body: str) -> None:
-    """Leave a message on a worker's site."""
+    """Send a message that a worker reads on the worker site."""
     people = {"requester_id": call.requester_id, "worker_id": worker_id}
     call.tx.insert(messages, **people, subject=subject, body=body, sent_at=call.now)
 
@@ -84,18 +85,15 @@ def _write_block(row: Row[Any]) -> Answer:
     return {"WorkerId": row.worker_id, "Reason": row.reason}
 
 
-ACQUAINTED = 183 * 86_400.0  # seconds; whoever did nothing for a requester in six months gets no bonus
-
-
 def get_balance(call: OperationCall) -> Answer:
-    """Return what may be spent yet, and what HITs that are not finished bind."""
+    """Return the amount that may be spent, and the amount on hold for unfinished HITs."""
     granted, spent, held = budget_of(call.tx, call.requester_id)
     available = granted - spent - held
     return {"AvailableBalance": format_money(max(0, available)), "OnHoldBalance": format_money(held)}
 
 
 def send_bonus(call: OperationCall) -> Answer:
-    """Owe a worker something beyond the reward."""
+    """Record a bonus for a worker."""
     given, tx = call.given, call.tx
     refuse_duplicate(call, "bonus")
     cents = parse_money(given["BonusAmount"], "BonusAmount")

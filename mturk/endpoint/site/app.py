@@ -1,4 +1,4 @@
-"""The application of the worker site: one origin, one session cookie, no script but its own."""
+"""The application of the worker site, and both ports in one server."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from mturk.endpoint.errors import MTurkRequestError
 from mturk.endpoint.service import MTurkService
 from mturk.endpoint.site import tasks
-from mturk.endpoint.site.handlers import Answer, Visit, redirect
+from mturk.endpoint.site.handlers import Answer, SiteHandlers, Visit, make_link, redirect, show_account
 from mturk.endpoint.site.rendering import send_asset
 from mturk.endpoint.site.security import SITE_HEADERS
 from mturk.endpoint.site.settings import SiteSettings
-from mturk.endpoint.site.sign_in import SignInPages, make_link, show_account
-from mturk.sites import ADDRESS, write_sites
+from mturk.endpoints import SITES_PATH
 from spa.errors import ResponseError
 from spa.server.http_server import Listener, run
 from spa.server.security_headers import SecurityHeaders, content_policy
@@ -46,29 +45,29 @@ PAGES: tuple[tuple[str, str, Callable[[Visit], Answer]], ...] = (  # for whoever
 
 
 def add_site(app: FastAPI, endpoint: MTurkService, settings: SiteSettings) -> None:
-    """Add the pages of the site, and its headers, to an application that has routes of its own."""
-    sign_in = SignInPages(endpoint, settings)
+    """Add the pages of the site, and its headers, to the endpoint's application."""
+    handlers = SiteHandlers(endpoint, settings)
     for path, method, route in (
-        ("/invite/{token}", "GET", sign_in.show_invitation),
-        ("/invite/{token}", "POST", sign_in.sign_in),
-        ("/sign-out", "POST", sign_in.sign_out),
-        ("/sign-out-everywhere", "POST", sign_in.sign_out_everywhere),
-        ("/account/language", "POST", sign_in.set_language),
+        ("/invite/{token}", "GET", handlers.show_invitation),
+        ("/invite/{token}", "POST", handlers.sign_in),
+        ("/sign-out", "POST", handlers.sign_out),
+        ("/sign-out-everywhere", "POST", handlers.sign_out_everywhere),
+        ("/account/language", "POST", handlers.set_language),
         ("/mturk/preview", "GET", tasks.redirect_to_group),
         ("/static/{name}", "GET", _send),
     ):
         app.add_route(path, route, methods=[method])
     for path, method, show in PAGES:
-        app.add_route(path, partial(sign_in.for_worker, show), methods=[method])
-    sites = write_sites(settings.site_url, settings.frame_url)
+        app.add_route(path, partial(handlers.for_worker, show), methods=[method])
+    sites = {"sites": [settings.site_url, settings.frame_url]}
 
     async def tell_sites(request: Request) -> Response:
         return JSONResponse(sites)
 
-    app.add_route(ADDRESS, tell_sites, methods=["GET"])
+    app.add_route(SITES_PATH, tell_sites, methods=["GET"])
     app.add_middleware(SecurityHeaders, policy=content_policy, headers=SITE_HEADERS)
     for error in (HTTPException, MTurkRequestError, ResponseError):
-        app.add_exception_handler(error, sign_in.failed)
+        app.add_exception_handler(error, handlers.failed)
 
 
 async def _send(request: Request) -> Response:
@@ -76,7 +75,7 @@ async def _send(request: Request) -> Response:
 
 
 class PortDispatcher:
-    """Leads a request to the application of the port on which it came in, whatever it says of itself."""
+    """Passes a request to the application of the port on which it arrived, whatever its Host header."""
 
     def __init__(self, main: ASGIApp, frames: ASGIApp, *, frame_port: int) -> None:
         self.main = main

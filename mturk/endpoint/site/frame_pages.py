@@ -11,12 +11,17 @@ from typing import Literal, cast
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from mturk.endpoint.site.settings import SiteSettings, host_of, on_this_machine, origin
-from mturk.questions import ExternalQuestion, HTMLQuestion, Question
+from mturk.questions import PREVIEW_ID, SUBMIT_PATH, ExternalQuestion, HTMLQuestion, Question
 from spa.errors import PlatformError
 
 Kind = Literal["work", "preview"]
 LIFE = 900.0  # seconds; the site makes a new one whenever it shows the page around the frame
 SHAPE = re.compile(r"(work|preview)-([A-Z0-9]{1,64})-([A-Z0-9]{1,64})-([0-9]{1,12})-([A-Za-z0-9_-]{43})", re.ASCII)
+SIGNED = "/s/"  # then the signature: where pages are told to submit
+HELPER = "externalHIT_v1.js"
+OLD_SUBMIT = re.compile(r"(?:https?:)?//(?:www|workersandbox)\.mturk\.com/mturk/externalSubmit")
+OWN_SUBMIT = re.compile(r"""(\baction\s*=\s*["']?)/mturk/externalSubmit(?=["'\s>])""")  # of the frame's own origin
+OLD_HELPER = re.compile(r"(?:https?:)?//s3\.amazonaws\.com/mturk-public/externalHIT_v1\.js")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,18 +35,18 @@ class Capability:
 
 
 def sign(secret: bytes, capability: Capability) -> str:
-    """Return a capability as a part of an address."""
+    """Return a capability as a signed part of a URL."""
     body = f"{capability.kind}-{capability.name}-{capability.worker_id}-{capability.until}"
     return f"{body}-{_mac(secret, body)}"
 
 
 def sign_submission(secret: bytes, *, assignment_id: str, worker_id: str) -> str:
-    """Return the part of an address at which this worker's assignment is submitted; the same each time."""
+    """Return the signature of the URL to which this worker's assignment is submitted."""
     return _mac(secret, f"submit-{assignment_id}-{worker_id}")
 
 
 def may_submit(secret: bytes, signature: str, *, assignment_id: str, worker_id: str) -> bool:
-    """Say whether an address was handed out to submit this worker's assignment.
+    """Say whether a signature is that of the URL to submit this worker's assignment.
 
     >>> signature = sign_submission(b"secret", assignment_id="3A", worker_id="A1")
     >>> [may_submit(b"secret", signature, assignment_id=name, worker_id="A1") for name in ("3A", "3B")]
@@ -52,7 +57,7 @@ def may_submit(secret: bytes, signature: str, *, assignment_id: str, worker_id: 
 
 
 def read_capability(secret: bytes, token: str, *, now: float) -> Capability | None:
-    """Return the capability of an address; None for one that is made up, changed or too old.
+    """Return the capability signed into a URL; None if it is forged, changed or expired.
 
     >>> made = Capability(kind="work", name="3A", worker_id="A1", until=100)
     >>> token = sign(b"secret", made)
@@ -73,15 +78,6 @@ def read_capability(secret: bytes, token: str, *, now: float) -> Capability | No
 def _mac(secret: bytes, body: str) -> str:
     digest = hmac.new(secret, b"frame address " + body.encode(), hashlib.sha256).digest()
     return base64.urlsafe_b64encode(digest).decode().rstrip("=")
-
-
-NOT_AVAILABLE = "ASSIGNMENT_ID_NOT_AVAILABLE"
-SUBMIT_PATH = "/mturk/externalSubmit"
-SIGNED = "/s/"  # then the signature: where pages are told to submit
-HELPER = "externalHIT_v1.js"
-OLD_SUBMIT = re.compile(r"(?:https?:)?//(?:www|workersandbox)\.mturk\.com/mturk/externalSubmit")
-OWN_SUBMIT = re.compile(r"""(\baction\s*=\s*["']?)/mturk/externalSubmit(?=["'\s>])""")  # of the frame's own origin
-OLD_HELPER = re.compile(r"(?:https?:)?//s3\.amazonaws\.com/mturk-public/externalHIT_v1\.js")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,12 +106,12 @@ def frame_for(
     deadline: float,
     now: float,
 ) -> Frame:
-    """Return the frame in which a worker sees a question, whose address opens nothing after ``deadline``.
+    """Return the frame in which a worker sees a question; its URL expires at ``deadline``.
 
-    Without an ``assignment_id`` it is a preview, in which neither it nor the worker is told. Raise FrameRefused if the
-    page lies on the site's own host and would be sent the session.
+    Without an ``assignment_id`` it is a preview, whose URL names neither the assignment nor the worker. Raise
+    FrameRefused if the page is on the site's own host, to which browsers would send the session cookie.
     """
-    given = {"assignmentId": assignment_id or NOT_AVAILABLE, "hitId": hit_id, "turkSubmitTo": settings.frame_url}
+    given = {"assignmentId": assignment_id or PREVIEW_ID, "hitId": hit_id, "turkSubmitTo": settings.frame_url}
     if assignment_id is not None:
         given["turkSubmitTo"] = submit_to(settings, secret, assignment_id=assignment_id, worker_id=worker_id)
         given["workerId"] = worker_id
@@ -124,7 +120,7 @@ def frame_for(
         check_apart(question.url, settings)
         place = origin(question.url)
         sources = f"{place} {settings.frame_url}" + (" https:" if question.url.startswith("https:") else "")
-        # Its origin is its own, so it may keep it: a survey's page then reaches its own server.
+        # It may keep its own origin, so that the page of a survey reaches its server.
         return Frame(
             address=with_parameters(question.url, given),
             sandbox=f"{sandbox} allow-same-origin",
@@ -142,20 +138,20 @@ def frame_for(
 
 
 def submit_to(settings: SiteSettings, secret: bytes, *, assignment_id: str, worker_id: str) -> str:
-    """Return the address to which a page adds ``/mturk/externalSubmit``, signed for one worker's assignment."""
+    """Return the URL to which a page appends ``/mturk/externalSubmit``, signed for one worker's assignment."""
     signature = sign_submission(secret, assignment_id=assignment_id, worker_id=worker_id)
     return f"{settings.frame_url}{SIGNED}{signature}"
 
 
 def sandbox_of(settings: SiteSettings) -> str:
-    """Return what every frame may do: run scripts, submit forms, say something in a dialogue."""
+    """Return the sandbox permissions of every frame: scripts, forms and dialogs, and pop-ups if the host allows."""
     return "allow-scripts allow-forms allow-modals" + (" allow-popups" if settings.popups else "")
 
 
 def page_policy(settings: SiteSettings) -> str:
-    """Return the content security policy of a HIT's own page: old HITs bring scripts and images from anywhere.
+    """Return the content security policy of a HIT's own page; old HITs load scripts and images from anywhere.
 
-    The sandbox of the policy holds also where the page is opened outside the site's frame.
+    The policy's sandbox applies even if the page is opened outside the site's frame.
     """
     places = f"https: data: blob: {settings.frame_url}"
     if on_this_machine(settings.frame_url):
@@ -176,16 +172,16 @@ def outcome_policy(settings: SiteSettings) -> str:
 
 
 def page_of(question: HTMLQuestion, settings: SiteSettings, *, submit_to: str) -> str:
-    """Return a HIT's page with the addresses of the service that closed led to this endpoint."""
+    """Return a HIT's page with the URLs of Amazon's closed service replaced by this endpoint's."""
     page = OLD_SUBMIT.sub(submit_to + SUBMIT_PATH, question.html)
     page = OWN_SUBMIT.sub(rf"\g<1>{submit_to}{SUBMIT_PATH}", page)
     return OLD_HELPER.sub(f"{settings.frame_url}/static/{HELPER}", page)
 
 
 def check_apart(url: str, settings: SiteSettings) -> None:
-    """Refuse a page that browsers count to the site: its host would be sent the session's cookie with each request.
+    """Refuse a page on the site's own host: browsers would send the session cookie there with each request.
 
-    On this machine's loopback everything shares one host, so a rehearsal tells only ports apart.
+    On the loopback address everything shares one host, so a rehearsal distinguishes ports only.
     """
     place = origin(url)
     if place in (None, settings.site_url, settings.frame_url):
@@ -195,7 +191,7 @@ def check_apart(url: str, settings: SiteSettings) -> None:
 
 
 def with_parameters(url: str, given: dict[str, str]) -> str:
-    """Return an address with parameters after those that it has.
+    """Return a URL with further query parameters.
 
     >>> with_parameters("https://example.org/a?x=1#top", {"hitId": "3H"})
     'https://example.org/a?x=1&hitId=3H#top'

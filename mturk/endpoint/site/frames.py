@@ -1,6 +1,6 @@
-"""The application of the other origin: HITs in their frames, and the forms that they send.
+"""The application of the second origin, which serves HITs in frames and takes their forms.
 
-It knows no cookie. What an address may show is signed into it, and which assignment may be submitted there.
+It uses no cookies. What a URL may show, and which assignment may be submitted to it, is signed into the URL.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from mturk.endpoint.site.texts import choose_language, load_texts
 from mturk.endpoint.store import secret_of
 from mturk.endpoint.transaction import Transaction
 from mturk.endpoint.worker_actions import submit
-from mturk.questions import HTMLQuestion, QuestionRefused, XMLRefused, read_question
+from mturk.questions import PREVIEW_ID, SUBMIT_PATH, HTMLQuestion, QuestionRefused, XMLRefused, read_question
 from spa.server.form_posts import read_body
 from spa.server.security_headers import HEADERS, SecurityHeaders
 
@@ -38,6 +38,20 @@ EMBEDDED = ("iframe", "frame")  # as what a browser says that it wants the page
 FRAME_HEADERS = {name: value for name, value in HEADERS.items() if name != "cross-origin-opener-policy"} | {
     "referrer-policy": "no-referrer"  # the address is the right to see the page
 }
+LARGEST_BODY = 2_000_000  # bytes; the answers' XML has a lower limit of its own
+PLAIN, PARTS = "application/x-www-form-urlencoded", "multipart/form-data"
+STATUS: dict[Outcome, HTTPStatus] = {
+    "submitted": HTTPStatus.OK,
+    "preview": HTTPStatus.BAD_REQUEST,
+    "unknown": HTTPStatus.NOT_FOUND,
+    "already": HTTPStatus.CONFLICT,
+    "expired": HTTPStatus.GONE,
+    "empty": HTTPStatus.BAD_REQUEST,
+    "large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    "file": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+    "refused": HTTPStatus.BAD_REQUEST,
+}
+Outcome = Literal["submitted", "preview", "unknown", "already", "expired", "empty", "large", "file", "refused"]
 
 
 def create_frames(endpoint: MTurkService, settings: SiteSettings) -> FastAPI:
@@ -48,7 +62,7 @@ def create_frames(endpoint: MTurkService, settings: SiteSettings) -> FastAPI:
     app.add_route("/f/{token}", frames.show, methods=["GET"])
     for signed in ("", f"{frame_pages.SIGNED}{{signature}}"):  # without a signature it says why nothing is stored
         for slash in ("", "/"):  # scripts that add the path to "https://host/"
-            app.add_route(f"{signed}{slash}{frame_pages.SUBMIT_PATH}", frames.take, methods=["POST"])
+            app.add_route(f"{signed}{slash}{SUBMIT_PATH}", frames.take, methods=["POST"])
     app.add_route("/static/{name}", frames.send, methods=["GET"])
     return app
 
@@ -61,7 +75,7 @@ class Frames:
         self.settings = settings
 
     async def show(self, request: Request) -> Response:
-        """Show the page of a HIT to whom its address was made for, inside the site."""
+        """Show the page of a HIT to the worker for whom its URL was signed, inside the site's frame only."""
         wanted_as = request.headers.get("sec-fetch-dest", EMBEDDED[0])
         token = request.path_params["token"]
         page = await self.endpoint.run(lambda tx: self._question_page(tx, token))
@@ -70,7 +84,7 @@ class Frames:
         return HTMLResponse(page, headers={"content-security-policy": frame_pages.page_policy(self.settings)})
 
     async def take(self, request: Request) -> Response:
-        """Take the answers of a form; they are on disk before the page says so."""
+        """Store the answers of a form before the page confirms them."""
         outcome: Outcome
         try:
             form = await read_form(request)
@@ -117,24 +131,8 @@ class Frames:
         return HTMLResponse(page, status_code=status)
 
 
-Outcome = Literal["submitted", "preview", "unknown", "already", "expired", "empty", "large", "file", "refused"]
-LARGEST_BODY = 2_000_000  # bytes; the answers' XML has a lower limit of its own
-PLAIN, PARTS = "application/x-www-form-urlencoded", "multipart/form-data"
-STATUS: dict[Outcome, HTTPStatus] = {
-    "submitted": HTTPStatus.OK,
-    "preview": HTTPStatus.BAD_REQUEST,
-    "unknown": HTTPStatus.NOT_FOUND,
-    "already": HTTPStatus.CONFLICT,
-    "expired": HTTPStatus.GONE,
-    "empty": HTTPStatus.BAD_REQUEST,
-    "large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-    "file": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-    "refused": HTTPStatus.BAD_REQUEST,
-}
-
-
 class SubmissionRefused(Exception):
-    """A form that is not taken; the argument is the outcome."""
+    """A form post that is not accepted; the argument is the outcome."""
 
     def __init__(self, outcome: Outcome) -> None:
         super().__init__(outcome)
@@ -154,7 +152,7 @@ async def read_form(request: Request) -> SentForm:
     pairs = await read_pairs(request)
     asked = next((value for name, value in pairs if name == "assignmentId" and value), None)
     assignment_id = asked or request.query_params.get("assignmentId", "")
-    if assignment_id == frame_pages.NOT_AVAILABLE:
+    if assignment_id == PREVIEW_ID:
         raise SubmissionRefused("preview")
     if not (assignment_id.isascii() and assignment_id.isalnum() and len(assignment_id) <= 64):
         raise SubmissionRefused("unknown")
@@ -183,7 +181,7 @@ async def read_pairs(request: Request) -> list[tuple[str, str]]:
 
 
 def take(tx: Transaction, form: SentForm, *, signature: str) -> Outcome:
-    """Store an answer sent to an address that was handed out for it; the same again (a reload) is told as stored."""
+    """Store an answer posted to the URL signed for its assignment; a reload that posts it again counts as stored."""
     try:
         work = find_assignment(tx, form.assignment_id)
     except MTurkRequestError:

@@ -1,4 +1,4 @@
-"""The groups of HITs that a worker is shown: which, in what order, and what each asks of them."""
+"""The groups of HITs shown to a worker, and their requirements."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ORDERS: Mapping[str, Callable[[OpenHitGroup], Any]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequirementCheck:
-    """A requirement, and whether the worker meets it. One of ``known`` (a text's key) and ``name`` says of what."""
+    """A requirement, and whether the worker meets it; named by ``known`` (a key of the texts) or ``name``."""
 
     known: str | None
     name: str | None
@@ -46,7 +46,7 @@ class RequirementCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HitGroup:
-    """A HIT type as the worker sees it."""
+    """A HIT type as shown to a worker."""
 
     kind: HitType
     requester: str
@@ -58,7 +58,7 @@ class HitGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HitGroupPage:
-    """A page of groups, and how many there are in all."""
+    """A page of groups, and the total number."""
 
     groups: tuple[HitGroup, ...]
     count: int
@@ -68,7 +68,7 @@ class HitGroupPage:
 def find_groups(
     tx: Transaction, worker_id: str, *, query: str, order: str, everything: bool, page: int
 ) -> HitGroupPage:
-    """Return the groups that match, qualified for or (``everything``) merely visible."""
+    """Return a page of the groups that match and that the worker qualifies for, or (``everything``) may see."""
     words = query.casefold().split()
     visible = [offer for offer in offers(tx, worker_id) if everything or not offer.to_accept]
     matching = [offer for offer in visible if _matches(offer, words)]
@@ -82,10 +82,7 @@ def find_groups(
 def find_group(
     tx: Transaction, worker_id: str, group_id: str, *, after: int
 ) -> tuple[HitGroup, HostedHit | None] | None:
-    """Return a group and the HIT of it to show next; None where the worker may not know of it.
-
-    ``after`` is the number of the HIT that was shown before; 0 begins.
-    """
+    """Return a group and the HIT to show after the one with this number; None if the worker may not see it."""
     worker = find_worker(tx, worker_id)
     row = tx.first(
         select(hit_types.c.hit_type_id, requesters.c.name)
@@ -154,5 +151,5 @@ def _values(asked: Mapping[str, Any]) -> tuple[str, ...]:
 def _matches(offer: OpenHitGroup, words: list[str]) -> bool:
     kind = offer.kind
     text = "\n".join((kind.title, kind.keywords, kind.description, offer.requester)).casefold()
-    group = kind.group_id.casefold()  # found whole only: parts of it are in nobody's mind
+    group = kind.group_id.casefold()  # matched as a whole only
     return all(word in text or word == group for word in words)

@@ -1,4 +1,4 @@
-"""What a worker may read of their own: work in hand, history, earnings, messages and qualifications."""
+"""Queries for a worker's own pages: accepted HITs, history, earnings, messages and qualifications."""
 
 from __future__ import annotations
 
@@ -28,23 +28,22 @@ from mturk.endpoint.transaction import Transaction
 from mturk.endpoint.workers import find_worker, last_request
 
 PER_PAGE = 25
+MOST_OFFERED = 200
+Rows = Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerEarnings:
-    """What is owed to a worker, and what may yet be, cents."""
+    """Amounts owed to a worker, and waiting for review, in cents."""
 
     rewards: int
     bonuses: int
     waiting: int
 
 
-Rows = Sequence[Any]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerHistory:
-    """How a worker's submissions fared; ``rate`` is what requirements see, percent."""
+    """Counts of a worker's submissions; ``rate`` is the approval rate in requirements, percent."""
 
     submitted: int
     approved: int
@@ -60,7 +59,7 @@ def held_assignment(tx: Transaction, worker_id: str, hit_id: str) -> str | None:
 
 
 def in_hand(tx: Transaction, worker_id: str) -> tuple[tuple[HitAssignment, HitType], ...]:
-    """Return what a worker accepted and has not finished, what is due first at the head."""
+    """Return the assignments that a worker holds, the earliest deadline first."""
     rows = tx.connection.execute(
         select(*ASSIGNMENT_COLUMNS, *TYPE_COLUMNS)
         .join(hits, hits.c.hit_id == assignments.c.hit_id)
@@ -93,7 +92,7 @@ def history(tx: Transaction, worker_id: str, page: int) -> tuple[Rows, int]:
 
 
 def sums(tx: Transaction, worker_id: str) -> WorkerEarnings:
-    """Return what the ledger owes a worker, and the rewards of what waits for review."""
+    """Return the sums of a worker's earnings."""
     total = select(ledger.c.kind, func.sum(ledger.c.cents)).where(ledger.c.worker_id == worker_id)
     owed = {kind: int(cents) for kind, cents in tx.connection.execute(total.group_by(ledger.c.kind))}
     waiting = tx.connection.scalar(
@@ -134,7 +133,7 @@ def read_messages(tx: Transaction, worker_id: str, page: int) -> tuple[Rows, int
 
 
 def record(tx: Transaction, worker_id: str) -> WorkerHistory:
-    """Return how a worker's submissions fared."""
+    """Return the counts of a worker's submissions."""
     found = tx.connection.execute(
         select(assignments.c.status, func.count())
         .where(assignments.c.worker_id == worker_id, assignments.c.status.in_(KNOWN_TO_REQUESTERS))
@@ -156,12 +155,9 @@ def _page(tx: Transaction, query: Select[Any], page: int) -> tuple[Rows, int]:
     return rows, max(1, -(-count // PER_PAGE))
 
 
-MOST_OFFERED = 200
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AvailableQualification:
-    """A qualification that the worker lacks; ``state`` is that of their last request, None where there is none."""
+    """A qualification that the worker lacks; ``state`` is that of their last request, if any."""
 
     qualification_type_id: str
     name: str
@@ -184,7 +180,7 @@ def held_by(tx: Transaction, worker_id: str) -> Rows:
 
 
 def offered_to(tx: Transaction, worker_id: str) -> tuple[AvailableQualification, ...]:
-    """Return what a worker lacks and may ask for; types that HITs use to keep people out are not offered."""
+    """Return the qualifications that a worker may request; types that HITs use to exclude workers are left out."""
     worker = find_worker(tx, worker_id)
     rows = tx.connection.execute(
         select(qualification_types)
@@ -214,7 +210,7 @@ def _offered(tx: Transaction, worker_id: str, kind: Row[Any]) -> AvailableQualif
 
 
 def _excluding(tx: Transaction, type_ids: list[str]) -> set[str]:
-    """Return those of the types that some HIT type wants people not to have."""
+    """Return the types that some HIT type requires workers not to have."""
     if not type_ids:
         return set()
     rows = tx.connection.scalars(

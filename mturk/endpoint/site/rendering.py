@@ -24,7 +24,7 @@ OF_TEXTS = ("language", "direction", "say", "money", "duration", "time_element",
 
 @cache
 def environment() -> Environment:
-    """Return the templates; a name that nothing gives a value is an error."""
+    """Return the template environment, in which an undefined name is an error."""
     made = Environment(
         loader=PackageLoader("mturk.endpoint.site"),
         autoescape=True,
@@ -60,7 +60,7 @@ def render(
 
 
 def requirement_text(texts: SiteTexts, asked: RequirementCheck) -> str:
-    """Return a requirement as people read it."""
+    """Return a requirement as text."""
     name = asked.name or texts.say(f"requirement.{asked.known or 'unknown'}")
     apart = f"\u2068{name}\u2069"  # a name in another script must not turn the line around
     return texts.say(f"requirement.{asked.comparator}", name=apart, values=", ".join(asked.values))
@@ -75,13 +75,13 @@ def asset_text(name: str) -> str:
 
 @cache
 def asset_name(name: str) -> str:
-    """Return the name under which a file is served; new content has a new name, so browsers may keep it for ever."""
+    """Return the name under which a file is served, with a hash of its content, so that browsers may cache it."""
     stem, _, suffix = name.rpartition(".")
     return f"{stem}.{hashlib.sha256(asset_text(name).encode()).hexdigest()[:12]}.{suffix}"
 
 
 def send_asset(name: str) -> Response:
-    """Send a style sheet or script; also under its plain name, which pages of HITs link to."""
+    """Return a style sheet or script, also by its plain name, to which pages of HITs link."""
     for plain, kind in ASSETS.items():
         if name in (plain, asset_name(plain)):
             kept = "public, max-age=31536000, immutable" if name != plain else "public, max-age=3600"

@@ -1,4 +1,4 @@
-"""What keeps strangers out: headers of every answer, requests from other origins, and guessing."""
+"""Security headers, the check of a request's origin, and a limit on failed sign-ins."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ MOST_ADDRESSES = 10_000
 
 
 def site_policy(frame_source: str) -> str:
-    """Return the policy of a page of the site that holds a frame from one other origin."""
+    """Return the content security policy of a page with a frame of another origin."""
     return f"{content_policy()}; frame-src {frame_source}"
 
 
 def is_same_origin(headers: Headers, origin: str) -> bool:
-    """Say whether a page of the site at ``origin`` sent a request, as the browser reports it.
+    """Return whether, by the browser's headers, a page of ``origin`` sent a request.
 
-    A frame without an origin sends ``null``; a page on another port of the same host sends its own address and
-    ``same-site``: both are refused.
+    A sandboxed frame sends the origin ``null``, and a page on another port of the same host sends ``same-site``: both
+    are refused.
     """
     fetched = headers.get("sec-fetch-site")
     if fetched is not None and fetched != "same-origin":
@@ -36,7 +36,7 @@ def is_same_origin(headers: Headers, origin: str) -> bool:
 
 
 class FailureLimit:
-    """Counts failures of each address within a minute; kept in memory, and bounded."""
+    """Counts recent failures of each IP address, in bounded memory."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -44,12 +44,12 @@ class FailureLimit:
         self._lock = threading.Lock()
 
     def is_over(self, address: str) -> bool:
-        """Say whether an address failed too often of late."""
+        """Return whether an IP address failed too often recently."""
         with self._lock:
             return len(self._recent(address)) >= TRIES
 
     def note(self, address: str) -> None:
-        """Note a failure."""
+        """Count a failure."""
         with self._lock:
             recent = self._recent(address)
             self._failures.pop(address, None)

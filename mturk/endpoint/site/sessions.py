@@ -1,7 +1,7 @@
-"""Who may come in: invitations that work once, in one browser, and the sessions that they open.
+"""Invitations, which work once and in one browser, and the sessions that they start.
 
-What a browser holds is random; the store knows it by its hash alone, so a copy of the store signs nobody in. A session
-follows from its invitation and the browser's mark, so that a browser which never got the answer can be given it again.
+Tokens are random and stored as hashes only, so that a copy of the store signs nobody in. The token of a session is
+derived from its invitation and the browser's mark cookie, so that a browser that lost the response can get it again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ AGAIN = 600.0  # seconds after its use in which the browser that used an invitat
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visitor:
-    """A worker who is signed in, and what each page tells them of."""
+    """A signed-in worker, and the counts shown on each page."""
 
     worker_id: str
     session: str  # digest
@@ -51,11 +51,10 @@ def invite(tx: Transaction, worker_id: str, *, life: float = INVITATION_LIFE) ->
 
 
 def redeem(tx: Transaction, token: str, mark: str) -> str | None:
-    """Return the token of the session that an invitation opens in one browser; None if it opens nothing.
+    """Redeem an invitation and return the token of its session; None if the invitation is not valid.
 
-    The answer that carries a session may be lost when the session is on disk already (a server dies, a line breaks).
-    So the browser that used the invitation, known by its ``mark``, is given the same session for a while, unless the
-    session was ended.
+    The response with the session may be lost after the session is on disk. So the browser that redeemed the invitation,
+    recognised by its ``mark``, gets the same session again for a while, unless the session was ended.
     """
     used = tx.connection.execute(
         update(worker_tokens)
@@ -71,7 +70,7 @@ def redeem(tx: Transaction, token: str, mark: str) -> str | None:
 
 
 def is_redeemable(tx: Transaction, token: str, mark: str | None) -> bool:
-    """Say whether an invitation would sign somebody in now in the browser with a mark; nothing is used up."""
+    """Return whether an invitation can be redeemed in the browser with this mark, without redeeming it."""
     unused = select(worker_tokens.c.digest).where(*_valid_invitation(tx, token), worker_tokens.c.used_at.is_(None))
     if tx.connection.scalar(unused) is not None:
         return True
@@ -79,7 +78,7 @@ def is_redeemable(tx: Transaction, token: str, mark: str | None) -> bool:
 
 
 def find_visitor(tx: Transaction, token: str | None) -> Visitor | None:
-    """Return who holds a session, or None."""
+    """Return the worker of a session, or None."""
     if not token:
         return None
     digest = digest_of(token)
@@ -118,17 +117,17 @@ def end_session(tx: Transaction, digest: str) -> None:
 
 
 def end_all(tx: Transaction, worker_id: str) -> int:
-    """End every session of a worker, make every invitation of theirs useless, and return how many there were."""
+    """End all sessions and invitations of a worker, and return their number."""
     return tx.connection.execute(delete(worker_tokens).where(worker_tokens.c.worker_id == worker_id)).rowcount
 
 
 def digest_of(token: str) -> str:
-    """Return what the store knows of a token."""
+    """Return the hash by which the store knows a token."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _valid_invitation(tx: Transaction, token: str) -> tuple[ColumnElement[bool], ...]:
-    """Return what holds of an invitation that is not too old and whose worker may come in, used or not."""
+    """Return the SQL conditions of an invitation that has not expired and whose worker's account is open."""
     return (
         worker_tokens.c.digest == digest_of(token),
         worker_tokens.c.purpose == INVITATION,
@@ -138,13 +137,13 @@ def _valid_invitation(tx: Transaction, token: str) -> tuple[ColumnElement[bool],
 
 
 def _recently_redeemed(tx: Transaction, token: str, session: str) -> bool:
-    """Say whether an invitation was used of late and this session, which follows from it, is still open."""
+    """Return whether an invitation was redeemed recently and its session is still open."""
     used = select(worker_tokens.c.digest).where(*_valid_invitation(tx, token), worker_tokens.c.used_at > tx.now - AGAIN)
     return tx.connection.scalar(used) is not None and find_visitor(tx, session) is not None
 
 
 def _session_of(tx: Transaction, token: str, mark: str) -> str:
-    """Return the session's token: nobody can compute it who lacks the invitation, the mark or the store's secret."""
+    """Derive a session's token from the invitation, the browser's mark and the store's secret."""
     text = f"session {token} {mark}".encode("utf-8", "surrogatepass")
     digest = hmac.new(secret_of(tx.connection), text, hashlib.sha256).digest()
     return base64.urlsafe_b64encode(digest).decode().rstrip("=")

@@ -1,4 +1,4 @@
-"""Where the site and its frames are reached, and what the host allows in a frame."""
+"""The URLs of the site and its frames, and what the host allows in a frame."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spa.errors import PlatformError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteSettings:
-    """Two different origins and a name; raise PlatformError if one is no origin, or both are the same."""
+    """Settings of the site; raise PlatformError if a URL is no origin, or both are the same."""
 
     site_url: str  # of the worker site, such as https://hits.example.org
     frame_url: str  # at which HITs are shown and submitted
@@ -37,17 +37,17 @@ class SiteSettings:
 
     @property
     def cookie(self) -> str:
-        """Return the session cookie's name; the prefix makes browsers insist on https, one host and no other path."""
+        """The session cookie's name; browsers restrict the prefix ``__Host-`` to https, this host and the path /."""
         return "__Host-worker" if self.secure else f"worker-{urlsplit(self.site_url).port or 80}"
 
     @property
     def mark_cookie(self) -> str:
-        """Return the name of the cookie by which the browser is known again that used an invitation."""
+        """The name of the cookie by which the browser that redeemed an invitation is recognised."""
         return f"{self.cookie}-mark"
 
 
 def origin(url: str) -> str | None:
-    """Return the origin of an address, or None where it has none.
+    """Return the origin of a URL, or None if it has none.
 
     >>> origin("https://example.org/a?b"), origin("http://127.0.0.1:8470"), origin("example.org")
     ('https://example.org', 'http://127.0.0.1:8470', None)
@@ -70,5 +70,5 @@ def host_of(url: str) -> str:
 
 
 def on_this_machine(url: str) -> bool:
-    """Say whether an origin is this machine's own."""
+    """Return whether an origin is on this machine."""
     return is_loopback(host_of(url))

@@ -1,4 +1,4 @@
-"""A worker's pages: finding a HIT, working on it, giving it back; history, earnings, messages and qualifications."""
+"""A worker's pages: finding, doing and returning HITs; history, earnings, messages and qualifications."""
 
 from __future__ import annotations
 
@@ -35,6 +35,11 @@ from mturk.endpoint.workers import request_qualification
 from mturk.questions import QuestionRefused, XMLRefused, read_question
 
 LONGEST_QUERY = 100  # characters
+BECAME = {
+    APPROVED: ("work.submitted_title", "work.submitted_now"),
+    REJECTED: ("work.submitted_title", "history.Rejected"),
+    RETURNED: ("work.returned_title", "work.returned_text"),
+}
 
 
 def show_list(visit: Visit) -> Answer:
@@ -65,7 +70,7 @@ def show_list(visit: Visit) -> Answer:
 
 
 async def redirect_to_group(request: Request) -> Response:
-    """Lead from an address as requesters' programs print it to the group."""
+    """Redirect from the preview URL that requesters' programs print to the group."""
     group = request.query_params.get("groupId", "")
     return redirect(f"/groups/{group}" if group.isascii() and group.isalnum() else "/hits")
 
@@ -89,7 +94,7 @@ def show_group(visit: Visit) -> Answer:
 
 
 def accept_hit(visit: Visit) -> Answer:
-    """Accept the HIT that was shown, or the next of the group where somebody else took it meanwhile."""
+    """Accept the HIT that was shown, or the next of the group if that one is no longer available."""
     hit_id = visit.fields.get("hit", "")
     if (held := held_assignment(visit.tx, visit.worker_id, hit_id)) is not None:  # the button was pressed twice
         return redirect(f"/work/{held}")
@@ -105,7 +110,7 @@ def accept_hit(visit: Visit) -> Answer:
 
 
 def show_in_hand(visit: Visit) -> Answer:
-    """Show what the worker has in hand."""
+    """Show the HITs that the worker holds."""
     returned = visit.request.query_params.get("returned") == "1"
     return _in_hand(visit, notice=visit.texts.say("work.returned") if returned else None)
 
@@ -131,13 +136,13 @@ def show_work(visit: Visit) -> Answer:
 
 
 def report_state(visit: Visit) -> Answer:
-    """Say in what state an assignment is, for the page's script."""
+    """Return the state of an assignment, for the page's script."""
     held = _held(visit)
     return JSONResponse({"status": held.status, "left": max(0, held.deadline - visit.tx.now)})
 
 
 def show_done(visit: Visit) -> Answer:
-    """Show what became of an assignment, and the way to the next."""
+    """Show the outcome of an assignment, and the next HIT of its group."""
     held = _held(visit)
     if held.status == ACCEPTED:
         return redirect(f"/work/{held.assignment_id}")
@@ -151,7 +156,7 @@ def show_done(visit: Visit) -> Answer:
 
 
 def ask_return(visit: Visit) -> Answer:
-    """Ask whether a HIT is to be returned."""
+    """Ask for confirmation before a HIT is returned."""
     held = _held(visit)
     if held.status != ACCEPTED:
         return redirect(f"/work/{held.assignment_id}/done")
@@ -231,37 +236,30 @@ def _what_became(held: HitAssignment, texts: SiteTexts) -> tuple[str, str]:
     return say(title), say(text)
 
 
-BECAME = {
-    APPROVED: ("work.submitted_title", "work.submitted_now"),
-    REJECTED: ("work.submitted_title", "history.Rejected"),
-    RETURNED: ("work.returned_title", "work.returned_text"),
-}
-
-
 def show_history(visit: Visit) -> Answer:
     """Show submitted work."""
     return _one_page(visit, "history", history)
 
 
 def show_earnings(visit: Visit) -> Answer:
-    """Show what the ledger owes."""
+    """Show earnings."""
     return _one_page(visit, "earnings", entries, sums=sums(visit.tx, visit.worker_id))
 
 
 def show_messages(visit: Visit) -> Answer:
-    """Show messages; they count as read afterwards."""
+    """Show messages, and mark them as read."""
     return _one_page(visit, "messages", read_messages)
 
 
 def show_qualifications(visit: Visit) -> Answer:
-    """Show qualifications held and offered."""
+    """Show the worker's qualifications, and those that can be requested."""
     own = (visit.tx, visit.worker_id)
     found = {"record": record(*own), "held": held_by(*own), "offered": offered_to(*own)}
     return SitePage(template="qualifications.html", here="/qualifications", context=found)
 
 
 def ask_qualification(visit: Visit) -> Answer:
-    """Ask for a qualification that is offered."""
+    """Request a qualification that is offered."""
     type_id = visit.path["type"]
     if type_id not in {one.qualification_type_id for one in offered_to(visit.tx, visit.worker_id)}:
         raise not_found()

@@ -1,4 +1,4 @@
-"""What the site says, by language, and how it writes numbers, sums, times and requirements."""
+"""The texts of the site by language, and the format of amounts and times."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STEPS = ((86_400, "days"), (3_600, "hours"), (60, "minutes"), (1, "seconds"))
 
 
 class TextsIncomplete(ValueError):
-    """A language that lacks a text, has one too many, or lost a placeholder."""
+    """A language has missing or unknown texts, or texts with other placeholders."""
 
 
 class SiteTexts(Texts):
@@ -32,7 +32,7 @@ class SiteTexts(Texts):
         return "rtl" if self.right_to_left else "ltr"
 
     def money(self, cents: int) -> str:
-        """Return a sum of US dollars.
+        """Return an amount of US dollars.
 
         >>> load_texts("en").money(150)
         '$1.50'
@@ -40,7 +40,7 @@ class SiteTexts(Texts):
         return self.say("unit.money", amount=format_money(cents))
 
     def duration(self, seconds: float) -> str:
-        """Return a length of time in its two largest units.
+        """Return a duration in its two largest units.
 
         >>> load_texts("en").duration(5400), load_texts("en").duration(45)
         ('1 h 30 min', '45 s')
@@ -53,7 +53,7 @@ class SiteTexts(Texts):
         return " ".join(said[:2]) or self.say("unit.seconds", n="0")
 
     def utc_text(self, seconds: float) -> str:
-        """Return a point in time; the page's script turns it into the reader's own zone.
+        """Return a time in UTC; the page's script converts it to the reader's time zone.
 
         >>> load_texts("en").utc_text(0)
         '1970-01-01 00:00 UTC'
@@ -61,18 +61,18 @@ class SiteTexts(Texts):
         return self.say("unit.utc", time=f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}")
 
     def time_element(self, seconds: float, kind: Literal["both", "date"] = "both") -> Markup:
-        """Return a point in time as an element that the page's script puts into the reader's own zone."""
+        """Return a time as an HTML element that the page's script converts to the reader's time zone."""
         element = Markup('<time datetime="{}" data-local="{}">{}</time>')
         return element.format(stamp(seconds), kind, self.utc_text(seconds))
 
     def text_with_time(self, key: str, seconds: float) -> Markup:
-        """Return the text of a key with a point in time in it."""
+        """Return the text of a key with a time in it."""
         before, _, after = self.say(key, time="\0").partition("\0")
         return escape(before) + self.time_element(seconds) + escape(after)
 
 
 def stamp(seconds: float) -> str:
-    """Return a point in time as machines read it.
+    """Return a time in ISO 8601.
 
     >>> stamp(0)
     '1970-01-01T00:00:00+00:00'
@@ -106,7 +106,7 @@ def language_names() -> tuple[tuple[str, str], ...]:
 
 
 def choose_language(chosen: str | None, accepted: str) -> str:
-    """Return a visitor's language: ``chosen`` here before, or the best of ``accepted`` (``Accept-Language``).
+    """Return a visitor's language: the ``chosen`` one, or the best of ``accepted`` (``Accept-Language``).
 
     >>> choose_language(None, "de-DE,ar-EG;q=0.8,en;q=0.3"), choose_language("zh", "ar"), choose_language("xx", "")
     ('ar', 'zh', 'en')

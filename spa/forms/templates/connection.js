@@ -1,24 +1,24 @@
-// Answers stay in the browser until the server has them; and the way to another device. Runs before form.js, whose
-// sliders show the answers that are restored here, and whose check of what was read comes before anything is sent.
+// Keeps answers in the browser until the server has them, and offers the link for another device. Runs before form.js:
+// its sliders show the answers that are restored here, and its check of what was read comes before anything is sent.
 "use strict";
 
 (() => {
   const form = document.querySelector("form[data-page]");
   const action = form?.getAttribute("action");
-  const KEPT = "answers:"; // names of what the browser keeps
-  const keptName = `${KEPT}${action}`;
-  const PATIENCE = 15000; // milliseconds, as below
+  const PREFIX = "answers:"; // of names in the browser's storage
+  const storageName = `${PREFIX}${action}`;
+  const TIMEOUT = 15000; // milliseconds
   const SEND_AGAIN_EVERY = 2500;
 
-  // What a browser keeps by a name; nothing where it does not allow that.
-  function keep(storage, name, value) {
+  // Stores a value under a name, or removes it; does nothing where the browser allows no storage.
+  function store(storage, name, value) {
     try {
       if (value === null) window[storage].removeItem(name);
       else window[storage].setItem(name, JSON.stringify(value));
     } catch { /* storage is switched off or full */ }
   }
 
-  function kept(storage, name) {
+  function load(storage, name) {
     try {
       return JSON.parse(window[storage].getItem(name));
     } catch {
@@ -27,17 +27,17 @@
   }
 
   // Nothing stays on a device that others may use once a visit has ended.
-  function forgetAll() {
+  function clearStored() {
     for (const storage of ["localStorage", "sessionStorage"]) {
       try {
-        for (const name of Object.keys(window[storage])) if (name.startsWith(KEPT)) window[storage].removeItem(name);
+        for (const name of Object.keys(window[storage])) if (name.startsWith(PREFIX)) window[storage].removeItem(name);
       } catch { /* storage is switched off */ }
     }
   }
 
   // Shows answers that were given on this page before and did not arrive; returns whether there are any.
   function restoreAnswers() {
-    const fields = kept("localStorage", keptName);
+    const fields = load("localStorage", storageName);
     if (!fields) return false;
     let differ = false;
     for (const input of form.elements) {
@@ -49,16 +49,16 @@
       input[property] = given;
     }
     if ("reading" in form.dataset && fields.reading) form.dataset.reading = fields.reading;
-    if (!differ) keep("localStorage", keptName, null); // they did arrive, and only the word of it was lost
+    if (!differ) store("localStorage", storageName, null); // they did arrive, and only the response was lost
     return differ;
   }
 
-  // A page is sent by this script, which goes on once the server says that it has it; until then the answers are kept,
-  // and what was to be sent is sent again: twice counts once. They are sent as a draft when a page is left without its
+  // A page is sent by this script, which continues once the server says that it has it; until then the answers are
+  // stored, and sent again: twice counts once. They are sent as a draft when a page is left without its
   // button (a reload, a closed tab, another app).
   function keepAnswers(unsent) {
     const status = document.querySelector(".connection");
-    const mayAsk = self.origin !== "null"; // a frame that may not leaves the sending to the browser
+    const mayFetch = self.origin !== "null"; // a frame that may not fetch leaves the sending to the browser
     let changes = 0;
     let sent = 0; // how many changes are at the server, or on their way
     let lost = false;
@@ -69,36 +69,36 @@
     const fields = () => new URLSearchParams(new FormData(form));
     const declines = (button) => button?.getAttribute("formaction")?.endsWith("go=decline") ?? false;
     const say = (name) => { if (status) status.textContent = name ? status.dataset[name] : ""; };
-    const keepFields = () => {
-      if (!declines(waiting)) keep("localStorage", keptName, Object.fromEntries(fields()));
+    const storeFields = () => {
+      if (!declines(waiting)) store("localStorage", storageName, Object.fromEntries(fields()));
     };
-    const lose = () => {
-      if (!mayAsk) return;
+    const markUnsent = () => {
+      if (!mayFetch) return;
       lost = true;
       sent = -1;
-      keepFields();
+      storeFields();
       say("unsent");
     };
     const post = async (address, options = {}) => {
       const change = sent = changes;
       const headers = { accept: "application/json" };
-      const signal = AbortSignal.timeout(PATIENCE);
+      const signal = AbortSignal.timeout(TIMEOUT);
       const answer = await fetch(address, { method: "POST", body: fields(), headers, signal, ...options });
       if (answer.status >= 500 || answer.status === 429) throw new Error(answer.status);
-      if (change === changes) keep("localStorage", keptName, null);
+      if (change === changes) store("localStorage", storageName, null);
       return answer;
     };
     const sendDraft = (options) => post(`${action}?go=stay`, options);
     const sendPage = async (button) => {
       const answer = await post(button?.getAttribute("formaction") ?? action);
       const next = answer.ok ? (await answer.json()).next : null;
-      if (declines(button) || "last" in form.dataset) forgetAll();
-      if (lost) keep("sessionStorage", `${KEPT}saved`, true);
+      if (declines(button) || "last" in form.dataset) clearStored();
+      if (lost) store("sessionStorage", `${PREFIX}saved`, true);
       passes = true;
       if (next) window.location.assign(next);
-      else form.requestSubmit(button); // for the page that says what is amiss
+      else form.requestSubmit(button); // for the page that says what is wrong
     };
-    const goOn = async () => {
+    const resend = async () => {
       if (!lost || busy) return;
       busy = true;
       try {
@@ -109,24 +109,24 @@
           say("saved");
         }
         lost = false;
-      } catch { /* still gone */ } finally {
+      } catch { /* still offline */ } finally {
         busy = false;
       }
       if (!lost && !passes && waiting) form.requestSubmit(waiting); // pressed meanwhile
     };
-    const note = () => {
+    const noteChange = () => {
       changes += 1;
-      keepFields();
+      storeFields();
     };
     const leave = () => {
       if (sent === changes || lost || passes) return;
-      if (mayAsk) sendDraft({ keepalive: true }).catch(lose);
+      if (mayFetch) sendDraft({ keepalive: true }).catch(markUnsent);
       else if (navigator.sendBeacon(`${action}?go=stay`, fields())) sent = changes;
     };
-    form.addEventListener("change", note);
-    form.addEventListener("input", note);
+    form.addEventListener("change", noteChange);
+    form.addEventListener("input", noteChange);
     form.addEventListener("submit", async (event) => {
-      if (passes || !mayAsk) return;
+      if (passes || !mayFetch) return;
       event.preventDefault();
       waiting = event.submitter;
       if (busy) return;
@@ -134,7 +134,7 @@
       try {
         await sendPage(waiting);
       } catch {
-        lose();
+        markUnsent();
       } finally {
         busy = false;
       }
@@ -142,15 +142,15 @@
     document.addEventListener("visibilitychange", () => { if (document.visibilityState === "hidden") leave(); });
     window.addEventListener("pagehide", leave);
     window.addEventListener("pageshow", () => { passes = false; });
-    window.addEventListener("offline", () => { if (changes) lose(); });
-    window.addEventListener("online", goOn);
-    setInterval(goOn, SEND_AGAIN_EVERY);
+    window.addEventListener("offline", () => { if (changes) markUnsent(); });
+    window.addEventListener("online", resend);
+    setInterval(resend, SEND_AGAIN_EVERY);
     document.querySelector(".pause")?.addEventListener("toggle", leave);
-    if (kept("sessionStorage", `${KEPT}saved`)) say("saved");
-    keep("sessionStorage", `${KEPT}saved`, null);
+    if (load("sessionStorage", `${PREFIX}saved`)) say("saved");
+    store("sessionStorage", `${PREFIX}saved`, null);
     if (unsent) {
-      lose();
-      goOn();
+      markUnsent();
+      resend();
     }
   }
 
@@ -171,7 +171,7 @@
   }
 
   if (!form) {
-    if ("ended" in document.body.dataset) forgetAll();
+    if ("ended" in document.body.dataset) clearStored();
   } else if (!("preview" in form.dataset)) {
     const unsent = restoreAnswers();
     document.addEventListener("DOMContentLoaded", () => { keepAnswers(unsent); });

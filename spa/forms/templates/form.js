@@ -94,6 +94,7 @@ function addSorting(question) {
     take(entry);
   };
   const drag = (entry, handle) => {
+    handle.addEventListener("touchstart", (event) => event.preventDefault()); // Chromium loses the tap after a fling
     handle.addEventListener("pointerdown", (event) => {
       if (event.button !== 0) return;
       event.preventDefault();

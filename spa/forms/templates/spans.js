@@ -230,6 +230,11 @@
     surface.addEventListener("click", (event) => {
       if (touched) tap(event);
     });
+    document.addEventListener("click", ({ target }) => { // a tap beside the text lets go: the tools hide the way on
+      if (!chosen || surface.contains(target) || tools.contains(target) || selectedIn(surface, text)) return;
+      choose(null);
+      drawText();
+    });
 
     const move = (step, extend) => {
       if (!words.length) return;

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -26,10 +25,11 @@ from spa.raters.cluster.worker import (
     adopt_limit,
     ended_by,
     rate_batch,
-    stop_batch,
+    stop_run,
 )
 from spa.raters.cluster.worker_pool import AWAY, LOST, WorkerPool
 from spa.raters.estimate import estimate, spent_before
+from spa.raters.interrupts import STOPPED, stop_on_interrupt
 from spa.raters.prompt_messages import PromptWriter
 from spa.raters.run import MAX_FAILED_VISITS, Forms
 from spa.raters.stopping import RaterStopping
@@ -148,7 +148,7 @@ class ClusterRun:
     def _hand_out_all(self) -> None:
         self._client.subscribe_topic(self._setup.topic, self._heard)
         try:
-            with self._stop_on_interrupt():
+            with stop_on_interrupt(self._interrupted):
                 self._pool.look()
                 self._size = 2 * max(1, self._rater.concurrency // max(1, len(self._pool.ids)))
                 while not self._is_over():
@@ -354,27 +354,13 @@ class ClusterRun:
         threading.Thread(target=run, daemon=True).start()
 
     def _stop_workers(self) -> None:
-        self._on_workers(stop_batch)
+        self._on_workers(stop_run, self._setup.run)
 
-    @contextmanager
-    def _stop_on_interrupt(self) -> Iterator[None]:
-        """Let the first Ctrl-C end the run once the requests under way are answered; the second acts at once."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = signal.getsignal(signal.SIGINT)
-
-        def stop(*_: object) -> None:
-            signal.signal(signal.SIGINT, before)
-            self._stopped = True
-            self.summary.problem = "stopped with Ctrl-C; run the command again to resume, what is answered is kept"
-            self._stop_workers()
-
-        signal.signal(signal.SIGINT, stop)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)
+    def _interrupted(self) -> None:
+        """End the run once the requests under way are answered."""
+        self._stopped = True
+        self.summary.problem = STOPPED
+        self._stop_workers()
 
 
 def result_of(future: Any) -> BatchEnd | None:

@@ -108,7 +108,8 @@ class OpenedStudy:
 
 
 _opened: list[OpenedStudy] = []  # one at most
-_under_way: list[RatingRun] = []
+_under_way: dict[str, RatingRun] = {}  # one batch at most, by its run
+_ended: set[str] = set()  # runs of which nothing more is asked
 _limiters: dict[str, RateLimiter] = {}  # of the batch under way or the last one, by its run
 
 
@@ -117,9 +118,10 @@ def worker_id(dask_worker: Any) -> str:
     return str(dask_worker.id)
 
 
-def stop_batch() -> None:
-    """End the batch under way once its requests are answered."""
-    for run in _under_way:
+def stop_run(name: str) -> None:
+    """End a run's batch under way once its requests are answered, and those that wait as they begin."""
+    _ended.add(name)
+    if (run := _under_way.get(name)) is not None:
         run.stopped = True
 
 
@@ -172,8 +174,9 @@ def rate_batch(setup: WorkerSetup, handed: WorkerBatch) -> BatchEnd:
             run = rating_run(setup, handed, opened, rater_budget)
             reports = ProgressReports(worker, setup, handed, run)
             run.progress = reports.report
-            _under_way.append(run)
+            _under_way[setup.run] = run
             stack.callback(_under_way.clear)
+            run.stopped = setup.run in _ended
             summary = asyncio.run(run.run(handed.batch.visits))
         ended: Ended = "overtaken" if reports.abandoned else "stopped" if run.stopped else "done"
         problem = summary.problem

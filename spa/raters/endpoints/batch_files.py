@@ -35,7 +35,7 @@ class BatchFile:
     upload: JournalEntry
     create: JournalEntry | None
     collected: bool
-    expected: float  # cost set aside
+    expected: float  # cost reserved
 
     @property
     def file_id(self) -> str | None:

@@ -1,7 +1,6 @@
-"""What a rater's endpoint is to a run: it is asked, and says what became of it as a record.
+"""The interface between a run and the endpoint of a rater: a request, and the reply as a record.
 
-Nothing is raised for what an endpoint may do: the record says it, so that it can be stored before
-anybody acts on it.
+A failure of the endpoint raises nothing: it is a reply too, so that it is stored before anything else is done.
 """
 
 from __future__ import annotations

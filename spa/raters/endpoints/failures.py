@@ -61,7 +61,7 @@ def remedy_for(outcome: str) -> Remedy:
 
 
 def is_refusal(outcome: str) -> bool:
-    """Tell whether the server rejects this request, however often it is sent."""
+    """Return whether the server rejects this request, however often it is sent."""
     return outcome.startswith("http_4") and not remedy_for(outcome).retry
 
 

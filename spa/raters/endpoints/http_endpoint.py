@@ -294,7 +294,7 @@ def _given(protocol: RaterProtocol, *names: str) -> dict[str, Any]:
 
 @lru_cache(maxsize=256)  # it is asked for with every request
 def knows_newer_name(base_url: str, model: str) -> bool:
-    """Tell whether a limit is sent as ``max_completion_tokens``; local servers often know the older name only.
+    """Return whether a limit is sent as ``max_completion_tokens``; local servers often know the older name only.
 
     >>> knows_newer_name("https://api.openai.com/v1/", "gpt-4o"), knows_newer_name("http://127.0.0.1/v1", "openai/o3")
     (True, True)

@@ -88,7 +88,7 @@ class RateLimiter:
         return max(0.0, self._paused_until - self._clock())
 
     def learn(self, rate: float | None, pause: float) -> None:
-        """Take over what the endpoint told another process: requests a second, and how long to send nothing.
+        """Adopt what another process found: requests a second, and how long to send nothing.
 
         Any thread may call it.
         """
@@ -132,7 +132,7 @@ class RateLimiter:
         if wait <= lately:  # else what was let through lately was a burst, and the wait belongs to it
             answered = max(answered, self._answers.a_second(now, lately))
         if self.rate is None:
-            self.rate = answered + self._under_way  # most of these will be answered too; the next complaint tells
+            self.rate = answered + self._under_way  # most of these will be answered too; the next complaint corrects it
         else:
             self.rate = min(BELOW * min(answered, self.rate) or self.rate * FEWER, self.rate)
         if self._answers.last < self._since:  # nothing at all is let through

@@ -209,11 +209,11 @@ class CausalModel:
         return DynamicCache(config=self._model.config)
 
     def _may_reuse(self, prompt: LocalPrompt) -> bool:
-        """Tell whether a prompt may be read on from a cache: with images, only where places are counted plainly."""
+        """Return whether a prompt may be read on from a cache: with images, only where places are counted plainly."""
         return not prompt.images or (self._plain_places and bool(self._image_tokens))
 
     def _choose_strategy(self) -> CacheStrategy:
-        """Compare each manner with reading anew on a few tokens, and return the first that agrees."""
+        """Compare each strategy with reading anew on a few tokens, and return the first that agrees."""
         size = min(self._model.get_input_embeddings().num_embeddings, 90)
         tokens = [number for number in range(size) if number not in self._image_tokens][-12:]
         first = LocalPrompt(text="", tokens=tuple(tokens[:8]))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spa.errors import PlatformError
-from spa.raters.local.loading import REQUIRED, UNFIT, choose_threads, require
+from spa.raters.local.loading import LOADING_ERRORS, REQUIRED, choose_threads, require
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,17 +20,9 @@ LONGEST = 512  # tokens of a text that are read
 def embed_texts(folder: Path, texts: Sequence[str]) -> NDArray[np.float64]:
     """Return the mean over a text's tokens of a model's last hidden states, shape (n_texts, n_dimensions).
 
-    Parameters
-    ----------
-    folder : Path
-        With a model (an encoder, a decoder, or one trained for sentences) that transformers can load.
-    texts : sequence of str
-        Of each, at most the first 512 tokens are read, or as many as the model can.
-
-    Raises
-    ------
-    PlatformError
-        If the libraries or the model are missing.
+    The folder holds a model (an encoder, a decoder, or one trained for sentences) that transformers can load. Of each
+    text at most the first 512 tokens are read, or as many as the model can. Raise PlatformError if the libraries or
+    the model are missing.
     """
     require(str(folder), "a model on this machine", *REQUIRED)
     import numpy as np
@@ -40,7 +32,7 @@ def embed_texts(folder: Path, texts: Sequence[str]) -> NDArray[np.float64]:
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
         model = transformers.AutoModel.from_pretrained(folder, local_files_only=True, dtype=torch.float32).eval()
-    except UNFIT as error:
+    except LOADING_ERRORS as error:
         problem = " ".join(str(error).split())[:200]
         raise PlatformError(f"{folder}: expected a folder with a model of transformers, got: {problem}") from error
     torch.set_num_threads(choose_threads())

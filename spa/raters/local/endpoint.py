@@ -195,15 +195,15 @@ def thinking_disabled(loaded: LoadedModel) -> dict[str, Any]:
 
 
 def recorded_parameters(protocol: RaterProtocol) -> dict[str, Any]:
-    """Return what of a way decides about what is computed."""
+    """Return what of a protocol decides about what is computed."""
     names = ("readout", "temperature", "top_p", "seed", "max_tokens")
     return {name: value for name in names if (value := getattr(protocol, name)) is not None}
 
 
 def generation_settings(protocol: RaterProtocol) -> dict[str, Any]:
-    """Return how a text is generated: the most probable words, or drawn at the way's temperature.
+    """Return how a text is generated: the most probable words, or drawn at the protocol's temperature.
 
-    Nothing is left to a folder's own defaults. Where the way gives no seed, one is drawn, to be recorded.
+    Nothing is left to a folder's own defaults. Where the protocol has no seed, one is drawn, to be recorded.
 
     >>> generation_settings(RaterProtocol(temperature=0.0, max_tokens=8))
     {'do_sample': False, 'max_new_tokens': 8}

@@ -19,9 +19,9 @@ from spa.study.raters import Rater
 Kind = Literal["causal", "encoder-decoder", "vision"]
 REQUIRED = ("torch", "transformers")
 LIBRARIES = ("spa-eval", "torch", "transformers", "tokenizers", "gguf")
-# What is raised for what cannot be loaded; a file that breaks off is told by each library in its own way
-UNFIT = (OSError, ValueError, KeyError, ImportError, RuntimeError, EOFError, UnpicklingError)
-WHOLE = 2**20  # bytes; larger files are told apart by name and size only
+# What is raised for what cannot be loaded; each library reports a truncated file differently
+LOADING_ERRORS = (OSError, ValueError, KeyError, ImportError, RuntimeError, EOFError, UnpicklingError)
+HASHED_WHOLE = 2**20  # bytes; of larger files only name and size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +95,7 @@ def load_model(rater: Rater, base: Path, *, double: bool = False) -> LoadedModel
             source |= {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": gguf.name}
     try:
         return _load(source, fingerprint_of(path) if path.exists() else None, double=double)
-    except (*UNFIT, SafetensorError) as error:
+    except (*LOADING_ERRORS, SafetensorError) as error:
         problem = " ".join(str(error).split())[:200] or type(error).__name__
         raise PlatformError(
             f"rater {rater.id!r}: expected a folder with a model that transformers can load, or the name of one on the "
@@ -171,7 +171,7 @@ def fingerprint_of(path: Path) -> str:
     for file in sorted(path.iterdir()) if path.is_dir() else [path]:
         if file.is_file():
             size = file.stat().st_size
-            content = sha256(file.read_bytes()).hexdigest() if size <= WHOLE else ""
+            content = sha256(file.read_bytes()).hexdigest() if size <= HASHED_WHOLE else ""
             digest.update(json.dumps([file.name, size, content]).encode())
     return digest.hexdigest()[:16]
 

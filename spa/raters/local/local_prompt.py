@@ -42,7 +42,7 @@ def local_prompt(
     if images and loaded.kind != "vision":
         raise PlatformError("expected a model that reads images for a study of images, got one that reads text only")
     if loaded.kind == "vision":
-        prompt = _with_images(loaded, messages, images, template)
+        prompt = _vision_prompt(loaded, messages, images, template)
     else:
         plain = [{**message, "content": _text(message)} for message in messages]
         templated = bool(getattr(loaded.tokenizer, "chat_template", None))
@@ -87,7 +87,7 @@ def _tokens(loaded: LoadedModel, text: str, *, templated: bool) -> tuple[int, ..
     return tuple(tokens)
 
 
-def _with_images(
+def _vision_prompt(
     loaded: LoadedModel, messages: Sequence[Mapping[str, Any]], urls: Sequence[str], template: Mapping[str, Any]
 ) -> LocalPrompt:
     """Return the prompt of a vision model: what its processor makes of text and images."""

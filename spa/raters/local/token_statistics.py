@@ -40,31 +40,15 @@ class _Window(NamedTuple):
 def token_statistics(
     loaded: LoadedModel, texts: Sequence[str], *, window: int | None = None, batched: bool = True
 ) -> list[TokenStatistics | None]:
-    """Score every token of some texts given the tokens before it.
+    """Score every token of some texts given the tokens before it, by a causal model.
 
     Texts are tokenised as the model's tokeniser does it by itself. One that is longer than the window is read in
-    windows that overlap by half, so that each token is scored once and after at least half a window.
+    windows that overlap by half, so that each token is scored once and after at least half a window. ``window`` is the
+    number of tokens read at once; by default as many as the model can, or 2048 where it does not say. With
+    ``batched``, texts of similar length are read together, padded on the right, where no token sees what follows.
 
-    Parameters
-    ----------
-    loaded : LoadedModel
-        A causal model.
-    texts : sequence of str
-        Texts of any length.
-    window : int, optional
-        Tokens read at once; by default as many as the model can, or 2048 where it does not say.
-    batched : bool
-        Read texts of similar length together, padded on the right, where no token sees what follows.
-
-    Returns
-    -------
-    list of TokenStatistics or None
-        One a text, in the order given; ``None`` for a text of less than two tokens, of which none can be scored.
-
-    Raises
-    ------
-    PlatformError
-        If the model is not causal, or the window is longer than the model can read.
+    Return ``None`` for a text of less than two tokens, of which none can be scored. Raise PlatformError if the model
+    is not causal, or the window is longer than the model can read.
     """
     import numpy as np
 

@@ -1,1 +1,1 @@
-"""What an LLM said, or thought likely, read as answers."""
+"""Replies of LLMs, or the probabilities of replies, read as answers."""

@@ -102,7 +102,7 @@ def _read(question: Question, reply: LLMReply, min_mass: float) -> Response | Mi
 
 
 def _differs_from_words(found: Distribution, question: Question, text: str) -> bool | None:
-    """Tell whether the words of the reply give another answer than the most probable; None where they give none."""
+    """Return whether the words of the reply give another answer than the most probable; None where they give none."""
     try:
         return read_free_text(question, text, reading="strict") not in found.most_probable
     except UnreadableText:
@@ -116,12 +116,12 @@ def read_distribution(body: str, question: Question) -> Distribution:
     except (ValueError, RecursionError) as error:
         raise NoDistribution(f"the response is not JSON: {error}") from error
     if "distribution" in completion:
-        return _own(mapping(completion["distribution"]), question)
+        return _recorded_distribution(mapping(completion["distribution"]), question)
     return distribution_from_top_logprobs(completion, question)
 
 
-def _own(written_down: Mapping[str, Any], question: Question) -> Distribution:
-    """Return the distribution that a model on this machine left."""
+def _recorded_distribution(written_down: Mapping[str, Any], question: Question) -> Distribution:
+    """Return the distribution that a local model recorded."""
     probabilities = mapping(written_down.get("probabilities"))
     if set(probabilities) != set(answer_values(question)):
         raise NoDistribution("the probabilities on record are not those of this question's answers")
@@ -138,9 +138,9 @@ def distribution_from_top_logprobs(body: Mapping[str, Any], question: Question) 
     """Return the distribution over a question's answers from the first token of a chat completion.
 
     Only answers that are one token can be read. Those that are not among the tokens listed (20 at
-    most, as a rule) count as 0; each is less probable than any token listed. Raise NoDistribution if the endpoint told
-    no probabilities, or none of an answer; if answers are more than one token long there, so that the first only begins
-    them.
+    most, as a rule) count as 0; each is less probable than any token listed. Raise NoDistribution if
+    the endpoint returned no probabilities, or none of an answer; if answers are more than one token long there, so that
+    the first only begins them.
     """
     values = answer_values(question)
     first = dict(_first_token(body))
@@ -182,7 +182,7 @@ def _first_token(body: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 
 def _only_begins(token: str, values: Sequence[str], tokens: Mapping[str, float]) -> bool:
-    """Tell whether a first token may go on to a longer answer: "strong", or "1" where 10 is offered.
+    """Return whether a first token may go on to a longer answer: "strong", or "1" where 10 is offered.
 
     Where the endpoint lists a number of several digits as one token, it writes numbers whole, and "1" is 1.
     """

@@ -1,4 +1,4 @@
-"""Free text read as one answer: the number or the option that it gives, or why none can be told.
+"""Free text read as one answer: the number or the option that it gives, or why it gives none.
 
 ``strict`` takes, in this order: an option as the form words it; the value of the reply's JSON; a number or an
 option that the reply declares to be its answer; one that stands alone. What counts something else, is denied,
@@ -19,8 +19,7 @@ from decimal import Decimal
 from spa.forms.form import NumberAnswer, OptionsAnswer, OrderAnswer, PreferenceTarget, Question, SpansAnswer, TextAnswer
 from spa.raters.reading import phrases
 from spa.raters.reading.json_replies import SeveralObjects, UnreadableReply, find_list, find_payload
-from spa.raters.reading.named_options import WINS, chosen_options
-from spa.raters.reading.named_orders import orders_in_text
+from spa.raters.reading.named_answers import WINS, chosen_options, orders_in_text
 from spa.study.raters import Reading
 
 REFUSED = "the model refused to answer"
@@ -86,7 +85,7 @@ def read_free_text(question: Question, text: str, *, reading: Reading) -> str:
     if reading != "strict":
         if scale is None:
             return _one_option(question, plain)
-        return _first(_as_in_paper(text) if reading == "paper" else _without_any_scale(plain, scale))
+        return _first_number(_as_in_paper(text) if reading == "paper" else _without_any_scale(plain, scale))
     if (value := _verbatim(question, plain)) is not None:
         return value
     try:
@@ -177,7 +176,7 @@ def _out_of_pattern(scale: AnswerScale) -> str:
     return rf"\s*\(?(?:/|out of(?: a possible)?|of|from|من أصل|من)\s*{scale.high}(?:\.0)?(?!\.?\d)"
 
 
-def _first(text: str) -> str:
+def _first_number(text: str) -> str:
     found = re.search(r"\d+(?:\.\d+)?", text, re.ASCII)
     if found is None:
         raise UnreadableText(REFUSED if phrases.REFUSALS.search(text) else NO_NUMBER)
@@ -187,7 +186,7 @@ def _first(text: str) -> str:
 def _number(plain: str, scale: AnswerScale, question: Question) -> str:
     text = _without_scale(_without_list(phrases.numerals_as_digits(DECORATION.sub(" ", plain))), scale)
     declared, concluded, later = _declared_numbers(text, scale, question)
-    found = _different(concluded) if len(_different(concluded)) == 1 else _different([*declared, *later])
+    found = _distinct(concluded) if len(_distinct(concluded)) == 1 else _distinct([*declared, *later])
     if len(found) == 1:
         return found[0]
     if found:
@@ -236,14 +235,14 @@ def _declared_numbers(text: str, scale: AnswerScale, question: Question) -> tupl
 
 
 def _labelled(sentence: str, scale: AnswerScale) -> bool:
-    """Tell whether a number follows a label that is made of the question's own words: "Likability: 3"."""
+    """Return whether a number follows a label that is made of the question's own words: "Likability: 3"."""
     label = re.search(r"(?:^|[,(])\s*([^:=,(]{1,60})[:=]\s*$", sentence)
     words = WORD.findall(label[1]) if label else []
     return bool(words) and set(words) <= scale.question
 
 
 def _is_of_other(question: Question, clause: str, match: re.Match[str], text: str) -> bool:
-    """Tell whether a chance is said of y, or of x being no better, where the question is how likely x is better."""
+    """Return whether a chance is said of y, or of x being no better, where the question is how likely x is better."""
     target = question.target
     if not isinstance(target, PreferenceTarget):
         return False
@@ -311,7 +310,7 @@ def _is_on(scale: AnswerScale, number: str) -> bool:
     return scale.low <= Decimal(number) <= scale.high
 
 
-def _different(numbers: Iterable[str]) -> list[str]:
+def _distinct(numbers: Iterable[str]) -> list[str]:
     found: dict[Decimal, str] = {}
     for number in numbers:
         found.setdefault(Decimal(number), number)

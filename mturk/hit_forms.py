@@ -1,28 +1,60 @@
-"""What an annotator handed in for a HIT that holds its form: XML under their control, read by the study's own rules."""
+"""A form as the page of a HIT, and reading its submission: untrusted XML, validated by the study's own rules."""
 
 from __future__ import annotations
 
 import json
+from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, replace
+from functools import cache
+from importlib.resources import files
 
 from mturk.answers import AnswerRefused, XMLRefused, answer_pairs, read_answers
-from mturk.hit_page import FORM_FIELD, RESERVED
+from mturk.safe_xml import without_forbidden
 from spa.forms.form import ConfirmationTarget, Form, Page, ScreeningTarget
+from spa.forms.html import Posting, render_whole
+from spa.forms.texts import Texts
 from spa.responses.answers import NO_ANSWER, parse_answers, payload_from_pairs, unknown_keys, verbatim
 from spa.responses.outcomes import COMPLETED, NO_CONSENT, SCREENED_OUT, Outcome
-from spa.responses.reading_evidence import READING, parse_exposure
+from spa.responses.reading_evidence import READING, minimum_seconds, parse_exposure
 from spa.responses.submission import Missing, Response
 
+FORM_FIELD = "spa_form"  # which assignment of the study the form is of; sent beside the answers
+RESERVED = ("assignmentId", "hitId", "turkSubmitTo", "workerId")  # fields that belong to the protocol
+ENTRY_PATH = "/hit"  # of the survey server
 UNREADABLE = "hit"  # the page of XML that cannot be read; no page of a form is called so
 OURS = {*RESERVED, FORM_FIELD, READING}  # fields that are no answers
 MOST_NAMED = 3  # unusable answers that a problem names
 LONGEST = 120  # characters of one reason
 
 
+def render_hit_page(form: Form, texts: Texts, *, origins: tuple[str, ...], seconds_per_100_words: float = 0.0) -> str:
+    """Render a whole form as one HTML page that posts its answers, without characters that XML forbids.
+
+    Parameters
+    ----------
+    form, texts
+        The form that the survey server and LLMs get, and the texts of its language.
+    origins : tuple of str
+        Sites that the page may post to; the frame's URL chooses among them.
+    seconds_per_100_words : float
+        Minimum time on screen of each output, as on the survey server; 0: reading is not measured.
+    """
+    posting = Posting(script=_script(), origins=origins, fields={"assignmentId": "", FORM_FIELD: form.assignment_id})
+    least = None
+    if seconds_per_100_words:
+        least = dict(ChainMap(*(minimum_seconds(page, seconds_per_100_words) for page in form.pages)))
+    return without_forbidden(render_whole(form, texts, posting=posting, minimum_seconds=least))
+
+
+@cache
+def _script() -> str:
+    return (files("mturk") / "pages" / "hit.js").read_text(encoding="utf-8")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubmissionReading:
-    """The answers of one submission, and what a reviewer should know before paying for them."""
+    """The answers of one submission, and its problem if there is one."""
 
     answers: tuple[Response | Missing, ...]
     outcome: Outcome
@@ -31,9 +63,9 @@ class SubmissionReading:
 
 
 def read_submission(form: Form, answer: str) -> SubmissionReading:
-    """Read ``Assignment.Answer`` of a HIT that held a form, by the rules that hold for everybody's answers.
+    """Read ``Assignment.Answer`` of a HIT that contained a form, by the same rules as all answers.
 
-    Nothing is lost: what cannot be read is missing with its reason, and the XML is kept by the caller.
+    An answer that cannot be read is missing, with the reason; the caller keeps the XML.
     """
     questions = tuple(form.questions("people"))
     try:
@@ -64,7 +96,7 @@ def _fields_of(page: Page, payload: Mapping[str, object]) -> dict[str, str]:
 
 
 def _split_evidence(form: Form, evidence: object) -> dict[str, dict[str, str]]:
-    """Return the evidence of each page with new outputs; the clock of all is that of the one page of the HIT.
+    """Split the reading evidence of the HIT's single page by the pages of the form.
 
     Raises
     ------
@@ -98,7 +130,7 @@ def _outcome(answers: tuple[Response | Missing, ...]) -> Outcome:
 
 
 def _problem(form: Form, payload: Mapping[str, object], answers: tuple[Response | Missing, ...]) -> str | None:
-    """Return why somebody should look before paying; ``None`` where every question has a usable answer."""
+    """Return why a person should look before it is paid; ``None`` if every question has a usable answer."""
     of = payload.get(FORM_FIELD)
     if of is not None and of != form.assignment_id:
         return f"the answers are to another form than that of {form.assignment_id}"

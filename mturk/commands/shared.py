@@ -1,0 +1,69 @@
+"""Options and output of the commands."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+import click
+
+from spa.commands.options import json_option, platform_study_options
+
+T = TypeVar("T")
+
+
+def study_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add STUDY, --store, --endpoint-url and --json."""
+    add = platform_study_options("Endpoint of the MTurk protocol. [default: $MTURK_ENDPOINT_URL]")
+    return add(json_option(command))
+
+
+hit_option = click.option(
+    "--hit", "named", metavar="ID", multiple=True, help="Only this HIT; repeatable. [default: all]"
+)
+annotators_option = click.option(
+    "--annotators", type=click.IntRange(min=1), help="Total number of annotators. [default: the study's]"
+)
+assignment_option = click.option(
+    "--assignment", "named", metavar="ID", multiple=True, help="Assignment id of a submission; repeatable."
+)
+except_option = click.option(
+    "--except", "except_for", metavar="ID", multiple=True, help="Skip this submission; repeatable."
+)
+
+
+def in_progress(steps: Iterable[T], *, label: str, length: int, silent: bool) -> Iterator[T]:
+    """Yield the steps while a progress bar is shown on stderr."""
+    hidden = silent or length == 0 or not sys.stderr.isatty()
+    with click.progressbar(steps, length=length, label=label, hidden=hidden, file=sys.stderr) as bar:
+        yield from bar
+
+
+def print_result(lines: Iterable[str], facts: Mapping[str, Any], *, as_json: bool) -> None:
+    """Print a result as lines of text, or as JSON."""
+    if as_json:
+        click.echo(json.dumps(facts, ensure_ascii=False, default=str))
+        return
+    for line in lines:
+        click.echo(line)
+
+
+def waiting_line(count: int) -> list[str]:
+    """Return a line about decisions on submissions that are not collected yet, if any."""
+    if not count:
+        return []
+    return [f"{count} decisions are on submissions not yet collected from this endpoint; run `spa mturk collect`"]
+
+
+def format_time(seconds: float | None) -> str:
+    """Format a time in UTC.
+
+    >>> format_time(0.0), format_time(None)
+    ('1970-01-01 00:00 UTC', 'never')
+    """
+    if seconds is None:
+        return "never"
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
