@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -12,6 +13,10 @@ from analysis.metrics.scores import Metric, MetricScores, MetricSettings, System
 from spa.errors import AnalysisError
 
 COLUMNS = ("item_id", "system", "score")
+FAILURES = (  # of a user's code
+    ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, NameError, OSError, RuntimeError,
+    SyntaxError, TypeError, ValueError,
+)  # fmt: skip
 
 
 def is_table(source: str) -> bool:
@@ -49,7 +54,7 @@ def function_metric(name: str, source: str, *, higher_is_better: bool) -> Metric
     Raises
     ------
     AnalysisError
-        Where there is no such function, or it does not return so many finite numbers.
+        Where there is no such function, it fails, or it does not return so many finite numbers.
     """
     module, _, function = source.partition(":")
     expected = f"--metric {name}={source}: expected a file of scores ({', '.join(SUFFIXES)}) or module:function"
@@ -58,13 +63,16 @@ def function_metric(name: str, source: str, *, higher_is_better: bool) -> Metric
     sys.path.insert(0, str(Path.cwd()))
     try:
         found = getattr(import_module(module), function)
-    except (ImportError, AttributeError) as error:
-        raise AnalysisError(f"{expected}, got: {error}") from error
+    except FAILURES as error:
+        raise AnalysisError(f"{expected}, got {_told(error)}") from error
     finally:
         sys.path.pop(0)
 
     def metric(texts: SystemTexts, settings: MetricSettings) -> list[MetricScores]:
-        given = list(found(list(texts.outputs), [list(refs) for refs in texts.references], list(texts.sources)))
+        try:
+            given = list(found(list(texts.outputs), [list(refs) for refs in texts.references], list(texts.sources)))
+        except FAILURES as error:
+            raise AnalysisError(f"{source}: expected a list of scores, got {_told(error)}; correct it") from error
         if len(given) != len(texts.outputs):
             raise AnalysisError(f"{source}: expected {len(texts.outputs)} scores, one an output, got {len(given)}")
         return [_scores(name, [_number(source, one) for one in given], source, higher_is_better)]
@@ -97,6 +105,12 @@ def _scores(name: str, values: list[float], source: str, higher_is_better: bool)
     return MetricScores(
         metric=name, values=values, corpus=mean(values), higher_is_better=higher_is_better, signature=signature
     )
+
+
+def _told(error: Exception) -> str:
+    """Return what a user's code raised, and in which line of it."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({Path(last.filename).name}, line {last.lineno})"
 
 
 def _number(place: str, value: object) -> float:

@@ -112,7 +112,9 @@ def test_own_metrics_come_from_a_table_or_a_function(tmp_path: Path, monkeypatch
         "    return [len(set(a.split()) & set(b[0].split())) for a, b in zip(outputs, references)]\n"
         "def short(outputs, references, sources):\n    return [1.0]\n"
         "def words(outputs, references, sources):\n    return outputs\n"
+        "def share(outputs, references, sources):\n    return [1 / 0]\n"
     )
+    Path("broken_metric.py").write_text("def one(:\n")
     table = computed(path, "length").scores.filter(metric="words").select("item_id", "system", "score")
     table.write_csv("scores.csv")
     own = {"mine": "scores.csv", "shared": "own_metric:shared"}
@@ -127,7 +129,9 @@ def test_own_metrics_come_from_a_table_or_a_function(tmp_path: Path, monkeypatch
     for source, message in {
         "own_metric:short": "expected 8 scores, one an output, got 1",
         "own_metric:words": "expected a finite number as score, got 'Yesterday",
-        "own_metric:nothing": "expected a file of scores .* or module:function, got: .*nothing",
+        "own_metric:share": r"got ZeroDivisionError: division by zero \(own_metric.py, line 8\)",
+        "own_metric:nothing": "expected a file of scores .* or module:function, got AttributeError: .*nothing",
+        "broken_metric:one": "module:function, got SyntaxError: ",
         "no_such_file": "got neither",
         "some.csv": "expected a score of every output of 'editor', got none of item 'g8' and 0 more",
         "none.csv": "expected columns item_id, system, score, got no score",
