@@ -350,7 +350,8 @@ def _print(results: Results) -> None:
         order = " > ".join(" = ".join(place) for place in row.order) or "none"
         aside = ", ".join(gone.system for gone in row.unranked)
         criterion = f"{row.criterion} ({names.direction(row.criterion)})" if row.source == "ratings" else row.criterion
-        cells = (criterion, row.source, row.group, f"{order} (no rank: {aside})" if aside else order)
+        asked_by = "rankings" if row.source == "choices" and names.ordered(row.criterion) else row.source
+        cells = (criterion, asked_by, row.group, f"{order} (no rank: {aside})" if aside else order)
         table.add_row(*(Text(cell, overflow="fold") for cell in cells))
     console.print(table)
     more = len(rankings) - RANKINGS_SHOWN
