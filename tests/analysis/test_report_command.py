@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,14 @@ def test_a_direction_that_is_assumed_is_printed_with_the_option(table: Path, tmp
 
 def _first_column(output: str) -> str:
     return " ".join(" ".join(line.split("\u2502")[1] for line in output.splitlines() if "\u2502" in line).split())
+
+
+def test_rankings_are_named_in_the_terminal(tmp_path: Path) -> None:
+    orders = tmp_path / "orders.csv"
+    rows = [f"p{who},{item},s{place},{place}" for who in range(3) for item in "abc" for place in (1, 2, 3)]
+    orders.write_text("annotator_id,item_id,system,rank\n" + "\n".join(rows))
+    shown = spa("--orders", orders, "--out", tmp_path / "report")
+    assert re.search(r"overall\W+rankings\W+human", shown.output), shown.output
 
 
 def test_the_appendix_can_be_put_into_the_report(table: Path, tmp_path: Path) -> None:
