@@ -112,7 +112,10 @@ def finished(results: Results, totals: TableTotals, plan: Plan, left_out: Sequen
     ]
     results = replace(results, raters=rounded(tuple(raters)))
     text = f"The {totals.kind} were read in parts and added up. Left out, as they need single answers: "
-    row = WarningRow(kind="summed", group=None, text=f"{text}{', '.join(left_out)}.")
+    drawn = ""
+    if any(row.ci_low is not None for row in results.ranking_agreement):
+        drawn = " Intervals of Kendall's tau between rankings rest on other resamples than those of the whole table."
+    row = WarningRow(kind="summed", group=None, text=f"{text}{', '.join(left_out)}.{drawn}")
     rows = (*warn(results, plan), row)
     results = replace(results, warnings=tuple(row.text for row in rows), warning_rows=rows)
     return replace(results, headline=headline_of(results))

@@ -216,6 +216,9 @@ def test_a_warning_names_what_sums_do_not_say_and_no_section_is_empty() -> None:
     (row,) = (row for row in results["warning_rows"] if row["kind"] == "summed")
     assert "read in parts" in row["text"]
     assert "ICC, Kendall's W and mean tau" in row["text"]
+    resampled = any(one["ci_low"] is not None for one in results["ranking_agreement"])
+    assert ("rest on other resamples" in row["text"]) == resampled
+    assert resampled
     stand_in = results["headline"]["stand_in"]
     assert stand_in.startswith("Cannot be determined: 0 annotators share at least 30 items with others and the LLM")
     page = render_report(results)["report.html"]
