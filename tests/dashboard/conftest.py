@@ -8,11 +8,12 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import pytest
 
@@ -85,12 +86,18 @@ def started(study: Path | None, *options: str) -> Iterator[Dashboard]:
         assert process.stdout is not None
         link = re.search(r"http://\S+", process.stdout.readline())
         assert link is not None
+        threading.Thread(target=_print_lines, args=(process.stdout,), daemon=True).start()
         yield Dashboard(url=link[0].rstrip("/"), process=process)
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(timeout=20)
-        if process.stdout is not None:
-            process.stdout.close()
+
+
+def _print_lines(output: IO[str]) -> None:
+    """Print what the dashboard says, for the test under way to show if it fails."""
+    with output:
+        for line in output:
+            print(line, end="")  # noqa: T201
 
 
 @pytest.fixture(scope="module")
