@@ -18,6 +18,7 @@ from scipy.special import gammaincinv
 
 from analysis.agreement.data import ReliabilityData
 from analysis.statistics.coding import Floats
+from analysis.statistics.roots import find_root
 
 Annotators = Literal["absent", "random", "fixed"]
 Deviance = tuple[float, float]  # -2 log restricted likelihood, and its slope
@@ -140,9 +141,7 @@ def _least(function: Callable[[float], Deviance], most: float) -> float:
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
-    from scipy.optimize import brentq  # 0.1 s to load, and balanced tables need none of it
-
-    return float(brentq(function, low, high, xtol=TOLERANCE))
+    return find_root(function, low, high, tolerance=TOLERANCE)
 
 
 def _exhausted(sums: SufficientSums, annotators: Annotators) -> bool:

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from scipy.special import expit, logit
 
 from analysis.statistics.coding import Floats, Ints, fold
+from analysis.statistics.graphs import connected_parts
 
 MOST_CATEGORIES = 11
 TOO_MANY = f"more than {MOST_CATEGORIES} different ratings: an ordinal model is for scales of few steps"
@@ -177,16 +178,9 @@ def _parts(table: Floats) -> Ints:
     seen = table.sum(axis=1) > 0
     low = np.argmax(table > 0, axis=1)
     high = table.shape[1] - 1 - np.argmax(table[:, ::-1] > 0, axis=1)
-    linked = (low[:, None] < high[None, :]) & (low[None, :] < high[:, None]) & seen[:, None] & seen[None, :]
-    if linked[np.ix_(seen, seen)].all():
-        return np.where(seen, 0, -1)
-    from scipy.sparse.csgraph import connected_components  # 0.1 s to load
-
-    _, number = connected_components(sp.csr_array(linked), directed=False)
-    _, first, renumbered = np.unique(number[seen], return_index=True, return_inverse=True)
-    order = np.argsort(np.argsort(first))
+    linked = (low[:, None] < high[None, :]) & (low[None, :] < high[:, None])
     part = np.full(len(seen), -1, dtype=np.int64)
-    part[seen] = order[renumbered]
+    part[seen] = connected_parts(linked[np.ix_(seen, seen)])
     return part
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from analysis.statistics.coding import Floats, Ints
+from analysis.statistics.graphs import connected_parts
 
 TOLERANCE = 1e-9  # largest gap left between wins and expected wins, relative to the comparisons of a system
 STEPS = 200
@@ -186,15 +186,12 @@ def _spectral(wins: Floats) -> Floats | None:
     return start if np.isfinite(start).all() else None
 
 
-def _parts(table: Floats, kept: Ints, connection: Literal["weak", "strong"]) -> list[Ints]:
+def _parts(table: Floats, kept: Ints, *, both_ways: bool) -> list[Ints]:
     won = table[np.ix_(kept, kept)] > 0
     if (won | np.eye(len(kept), dtype=bool)).all():
         return [kept]
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components  # 0.1 s to load
-
-    n_parts, of = connected_components(csr_array(won.astype(np.float64)), directed=True, connection=connection)
-    return [kept[of == part] for part in range(n_parts)]
+    of = connected_parts(won, both_ways=both_ways)
+    return [kept[of == part] for part in range(of.max() + 1)]
 
 
 def _named(parts: Sequence[Ints], names: Sequence[str]) -> str:
@@ -204,14 +201,14 @@ def _named(parts: Sequence[Ints], names: Sequence[str]) -> str:
 def _disconnected(table: Floats, kept: Ints, names: Sequence[str]) -> str | None:
     if len(kept) < 2:
         return "no other system is left to compare it with"
-    parts = _parts(table, kept, "weak")
+    parts = _parts(table, kept, both_ways=False)
     if len(parts) == 1:
         return None
     return f"the comparisons fall apart into systems never compared with one another: {_named(parts, names)}"
 
 
 def _one_sided(table: Floats, kept: Ints, names: Sequence[str]) -> str | None:
-    parts = _parts(table, kept, "strong")
+    parts = _parts(table, kept, both_ways=True)
     if len(parts) == 1:
         return None
     return f"one set of systems won everything against another, so their distance is not finite: {_named(parts, names)}"
