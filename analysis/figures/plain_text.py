@@ -10,7 +10,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
 from typing import Any
 
-from analysis.statistics.record import with_fields
+from analysis.statistics.record import rows_with_fields, with_fields
 
 LONGEST_NAME = 80
 MINUS = "\u2212"
@@ -46,7 +46,7 @@ def clean(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {clean(key): clean(item) for key, item in value.items()}
     if isinstance(value, tuple):
-        return tuple(clean(item) for item in value)
+        return rows_with_fields(value, clean, NUMBERS) or tuple(clean(item) for item in value)
     if isinstance(value, list):
         return [clean(item) for item in value]
     return value

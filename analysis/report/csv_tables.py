@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from analysis.results.findings import rank_of
 from analysis.results.records import Results
-from analysis.statistics.record import fields_of
+from analysis.statistics.record import fields_of, kind_of, names_of, values_of
 from spa.responses.table_files import without_formula
 
 APART = (
@@ -89,12 +89,17 @@ def render_csv(rows: Sequence[Any]) -> str:
     >>> render_csv([{"mean": 0.1, "verdict": None}])
     'mean,verdict\n0.1,\n'
     """
-    entries = [row if isinstance(row, Mapping) else fields_of(row) for row in rows]
-    columns = dict.fromkeys(key for entry in entries for key in entry)
+    if kind := kind_of(rows):
+        names: Iterable[str] = names_of(kind)
+        columns: Iterable[Sequence[Any]] = zip(*map(values_of, rows), strict=True)
+    else:
+        entries = [row if isinstance(row, Mapping) else fields_of(row) for row in rows]
+        names = dict.fromkeys(key for entry in entries for key in entry)
+        columns = ([entry.get(name) for entry in entries] for name in names)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*(_written([entry.get(name) for entry in entries]) for name in columns), strict=True))
+    writer.writerow(names)
+    writer.writerows(zip(*map(_written, columns), strict=True))
     return text.getvalue()
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 Results: TypeAlias = Any  # results.json as it is read
 Tone = Literal["plain", "clear", "even", "untested"]
+REMEMBERED = 2**14  # texts that a renderer escapes once: most cells say what others say too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

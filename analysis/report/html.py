@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.resources import files
 
 from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup, escape
 
-from analysis.report.document import Block, Cell, Column, Document, Table, legends
+from analysis.report.document import REMEMBERED, Block, Cell, Column, Document, Table, Tone, legends
 
 NAMES = ("report.html.j2", "some.html.j2", "blocks.html.j2")
 
@@ -70,12 +70,18 @@ def _row(heads: Sequence[str], columns: tuple[Column, ...], row: tuple[Cell, ...
 
 def _field(start: str, column: Column, field: Cell) -> str:
     direction = " dir=auto" if field.quoted else ""
-    classes = _classes(column, field)
-    named = f' class="{escape(" ".join(classes))}"' if classes else ""
-    detail = f"<small>{escape(field.detail)}</small>" if field.detail else ""
-    return f"<{start}{direction}{named}>{escape(field.text)}{detail}</{start[:2]}>\n"
+    classes = _classes(column.numeric, field.tone, field.known)
+    detail = f"<small>{_escaped(field.detail)}</small>" if field.detail else ""
+    return f"<{start}{direction}{classes}>{_escaped(field.text)}{detail}</{start[:2]}>\n"
 
 
-def _classes(column: Column, field: Cell) -> list[str]:
-    known = (("number", column.numeric), (field.tone, field.tone != "plain"), ("unknown", not field.known))
-    return [name for name, holds in known if holds]
+@cache
+def _classes(numeric: bool, tone: Tone, known: bool) -> str:
+    named = (("number", numeric), (tone, tone != "plain"), ("unknown", not known))
+    classes = " ".join(name for name, holds in named if holds)
+    return f' class="{classes}"' if classes else ""
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _escaped(text: str) -> str:
+    return str(escape(text))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
-from analysis.report.document import Cell, Document, Table, every_block
+from analysis.report.document import REMEMBERED, Cell, Document, Table, every_block
 
 LEFT_OUT = ("exclusion_evidence", "input_files", "dropped_items")  # for checking, not for a paper
 LONGEST = 40  # rows that fit on a page
@@ -108,7 +109,11 @@ def escape_notes(notes: Iterable[str]) -> list[str]:
 
 
 def _cell(field: Cell) -> str:
-    text = field.brief or (f"{field.text} ({field.detail})" if field.detail else field.text)
+    return _shown(field.brief or (f"{field.text} ({field.detail})" if field.detail else field.text))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _shown(text: str) -> str:
     parts = STARS.split(text) if "*" in text else [text]  # text, stars, text, ...
     shown = "".join(
         f"$^{{{part}}}$" if position % 2 else escape(part, keep_ends=True) for position, part in enumerate(parts)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from analysis.report.document import (
+    REMEMBERED,
     Block,
     Bullets,
     Cell,
@@ -27,6 +29,7 @@ MEANT_BY_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|$~&!^])")
 STARTS_A_LIST = re.compile(r"^(\d+)([.)])(?=\s)|^([-+=])(?=\s|$)")
 
 
+@lru_cache(maxsize=REMEMBERED)
 def escape(text: str) -> str:
     r"""Return text that Markdown shows letter by letter, on one line.
 

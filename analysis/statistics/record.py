@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import fields
 from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
@@ -104,7 +104,7 @@ def rounded(value: Value) -> Value:
     elif isinstance(value, Mapping):
         found = {key: rounded(item) for key, item in value.items()}
     elif isinstance(value, list | tuple):
-        found = tuple(rounded(item) for item in value)
+        found = rows_with_fields(value, rounded, UNROUNDED) or tuple(rounded(item) for item in value)
     return found  # type: ignore[no-any-return]
 
 
@@ -122,6 +122,26 @@ def with_fields(record: Any, change: Callable[[Any], Any], same: Container[objec
     if all(map(is_, before, after)):
         return record
     return type(record)(**dict(zip(names_of(type(record)), after, strict=True)))
+
+
+def kind_of(rows: Iterable[Any]) -> type[Record] | None:
+    """Return the kind of record that all rows are, if they are of one kind."""
+    kinds = set(map(type, rows))
+    kind = kinds.pop() if len(kinds) == 1 else None
+    return kind if kind and issubclass(kind, Record) else None
+
+
+def rows_with_fields(rows: Sequence[Any], change: Callable[[Any], Any], same: frozenset[Any]) -> tuple[Any, ...]:
+    """Do what :func:`with_fields` does with rows of one kind of record, a column at a time; others give ()."""
+    kind = kind_of(rows)
+    if kind is None:
+        return ()
+    before = list(zip(*map(values_of, rows), strict=True))
+    after = [column if same.issuperset(map(type, column)) else list(map(change, column)) for column in before]
+    if all(new is old or all(map(is_, new, old)) for new, old in zip(after, before, strict=True)):
+        return tuple(rows)
+    names = names_of(kind)
+    return tuple(kind(**dict(zip(names, values, strict=True))) for values in zip(*after, strict=True))
 
 
 def replace_fields(record: Value, **changes: Any) -> Value:
