@@ -67,6 +67,7 @@ def shown_name(text: str) -> str:
     return line
 
 
+@lru_cache(maxsize=4096)
 def number(value: float | None, decimals: int = 2, *, shift: int = 0) -> str:
     """Return a number, times 10 to the ``shift``, with a true minus sign.
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, TypeVar
+from functools import cache
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from analysis.comparisons.findings import TURNED
 from analysis.results.findings import WON_ALL, rank_of
@@ -39,21 +40,44 @@ def turned(row: Row) -> Row:
     Shares become one minus themselves, differences change their sign, intervals exchange their ends, counts and
     verdicts change sides. Turning twice gives the row back.
     """
-    names = names_of(type(row))
-    share = "mean" in names or "win_rate" in names or getattr(row, "source", "") in ("preferences", "choices")
-    changes: dict[str, Any] = {}
-    for one, other in EXCHANGED:
-        if one in names:
-            changes |= {one: getattr(row, other), other: getattr(row, one)}
+    kind: type[Any] = type(row)
+    turning = _turning(kind)
+    share = turning.share or getattr(row, "source", "") in ("preferences", "choices")
+    changes: dict[str, Any] = {name: getattr(row, other) for name, other in turning.exchanged}
+    for name, other, is_share in turning.numbers:
+        changes[name] = _of_the_other(getattr(row, other), share=share if is_share is None else is_share)
+    for name in turning.verdicts:
+        changes[name] = TURNED[getattr(row, name)]
+    return replace_fields(row, **changes)
+
+
+class _Turning(NamedTuple):
+    """What turning does to a kind of row: fields with the field whose value each gets, and whether it is a share."""
+
+    share: bool  # whether what follows its source is a share
+    exchanged: tuple[tuple[str, str], ...]
+    numbers: tuple[tuple[str, str, bool | None], ...]  # None: as its source
+    verdicts: tuple[str, ...]
+
+
+@cache
+def _turning(kind: type[Any]) -> _Turning:
+    names = names_of(kind)
+    numbers: list[tuple[str, str, bool | None]] = []
     for name in names:
         base = name.removesuffix("_low").removesuffix("_high")
-        if base in SHARES or base in DIFFERENCES or base in OF_ITS_SOURCE:
-            end = name.removeprefix(base)
-            value = getattr(row, base + {"_low": "_high", "_high": "_low"}.get(end, end))
-            changes[name] = _of_the_other(value, share=base in SHARES or (share and base in OF_ITS_SOURCE))
-        elif name in ("verdict", "crossed_verdict"):
-            changes[name] = TURNED[getattr(row, name)]
-    return replace_fields(row, **changes)
+        end = name.removeprefix(base)
+        other = base + {"_low": "_high", "_high": "_low"}.get(end, end)
+        if base in SHARES or base in DIFFERENCES:
+            numbers.append((name, other, base in SHARES))
+        elif base in OF_ITS_SOURCE:
+            numbers.append((name, other, None))
+    return _Turning(
+        share="mean" in names or "win_rate" in names,
+        exchanged=tuple(pair for one, other in EXCHANGED if one in names for pair in ((one, other), (other, one))),
+        numbers=tuple(numbers),
+        verdicts=tuple(name for name in ("verdict", "crossed_verdict") if name in names),
+    )
 
 
 def _of_the_other(value: float | None, *, share: bool) -> float | None:

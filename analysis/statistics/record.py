@@ -30,6 +30,7 @@ Value = TypeVar("Value")
 NAMES: dict[type[Any], tuple[str, ...]] = {}  # of the fields of each record
 GETTERS: dict[type[Any], Callable[[Any], tuple[Any, ...]]] = {}  # of all of them at once, five times as fast
 UNROUNDED = frozenset({int, bool, str, type(None)})
+TEXTS = frozenset({str, type(None)})
 
 
 class Record:
@@ -93,12 +94,12 @@ def rounded(value: Value) -> Value:
     (0.3, 3, 'a')
     """
     found: Any = value
-    if value is None or isinstance(value, str | int):
-        return value
     if isinstance(value, float):
         if not math.isfinite(value):
             raise ArithmeticError("a result is not finite")
         found = float(f"{value:.{DIGITS}g}")
+    elif value is None or isinstance(value, str | int):
+        found = value
     elif isinstance(value, Record):
         found = with_fields(found, rounded, UNROUNDED)
     elif isinstance(value, Mapping):
@@ -137,11 +138,18 @@ def rows_with_fields(rows: Sequence[Any], change: Callable[[Any], Any], same: fr
     if kind is None:
         return ()
     before = list(zip(*map(values_of, rows), strict=True))
-    after = [column if same.issuperset(map(type, column)) else list(map(change, column)) for column in before]
+    after = [column if same.issuperset(map(type, column)) else _changed(column, change) for column in before]
     if all(new is old or all(map(is_, new, old)) for new, old in zip(after, before, strict=True)):
         return tuple(rows)
     names = names_of(kind)
     return tuple(kind(**dict(zip(names, values, strict=True))) for values in zip(*after, strict=True))
+
+
+def _changed(column: Sequence[Any], change: Callable[[Any], Any]) -> list[Any]:
+    if TEXTS.issuperset(map(type, column)):  # few names, many times
+        known = {text: change(text) for text in set(column)}
+        return [known[text] for text in column]
+    return [change(value) for value in column]
 
 
 def replace_fields(record: Value, **changes: Any) -> Value:
