@@ -40,8 +40,7 @@ def turned(row: Row) -> Row:
     Shares become one minus themselves, differences change their sign, intervals exchange their ends, counts and
     verdicts change sides. Turning twice gives the row back.
     """
-    kind: type[Any] = type(row)
-    turning = _turning(kind)
+    turning = _turning(names_of(type(row)))
     share = turning.share or getattr(row, "source", "") in ("preferences", "choices")
     changes: dict[str, Any] = {name: getattr(row, other) for name, other in turning.exchanged}
     for name, other, is_share in turning.numbers:
@@ -61,8 +60,7 @@ class _Turning(NamedTuple):
 
 
 @cache
-def _turning(kind: type[Any]) -> _Turning:
-    names = names_of(kind)
+def _turning(names: tuple[str, ...]) -> _Turning:
     numbers: list[tuple[str, str, bool | None]] = []
     for name in names:
         base = name.removesuffix("_low").removesuffix("_high")
