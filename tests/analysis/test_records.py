@@ -1,0 +1,42 @@
+"""Rows of results change column by column as they do one by one."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.figures.plain_text import clean
+from analysis.ranking.tied import TiedStrength
+from analysis.statistics.rank_orders import Unranked
+from analysis.statistics.record import rounded
+
+TEXT = st.sampled_from(["plain", "con\x00trol", "\u2068set apart\u2069", ""])
+NUMBER = st.none() | st.floats(allow_nan=False, allow_infinity=False)
+STRENGTHS = st.builds(TiedStrength, system=TEXT, strength=NUMBER, strength_half=NUMBER)
+OTHERS = st.builds(Unranked, system=TEXT, reason=TEXT)
+
+
+def strength(value: float | None) -> TiedStrength:
+    """Return a row with that strength."""
+    return TiedStrength(system="a", strength=value, strength_half=None)
+
+
+@given(st.lists(STRENGTHS | OTHERS, max_size=6))
+def test_rows_become_what_each_becomes_alone(rows: list[Any]) -> None:
+    assert rounded(rows) == tuple(rounded(row) for row in rows)
+    assert clean(tuple(rows)) == tuple(clean(row) for row in rows)
+
+
+def test_rows_to_which_nothing_happens_are_kept() -> None:
+    rows = (strength(0.5), strength(None))
+    assert clean(rows) is rows
+    assert all(new is old for new, old in zip(clean(list(rows)), rows, strict=True))
+
+
+def test_one_number_that_is_not_finite_is_refused() -> None:
+    with pytest.raises(ArithmeticError, match="not finite"):
+        rounded([strength(1.0), strength(math.inf)])
