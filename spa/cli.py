@@ -17,6 +17,7 @@ import click
 
 from spa.errors import SpaError
 
+NEW_OBJECTS = 20_000  # after which Python looks for cycles among them, of which we make none; its default is 700
 GROUP = "spa.commands"  # entry points: name of the command -> click command
 ORDER = (
     "init",
@@ -89,6 +90,7 @@ def main() -> None:
       spa report my-study/study.toml --out report
     """  # noqa: D301
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # our matrices are small: further threads wait at full load
+    gc.set_threshold(NEW_OBJECTS)
     atexit.register(gc.freeze)  # else the way out takes a third of a second, in search of garbage in every module
     for stream in (sys.stdout, sys.stderr):  # a name in a user's data may not fit the terminal's encoding
         if hasattr(stream, "reconfigure"):
