@@ -42,7 +42,7 @@ def untested(reasons: list[str | None]) -> ManyTests:
 def sums_by(part: Ints, values: Floats, n_parts: int) -> Floats:
     """Add up the values of each part, the smallest first unless whole numbers, of which no sum is rounded."""
     if not (np.array_equal(values, np.rint(values)) and np.abs(values).sum() < EXACT):
-        order = np.lexsort((values, part))
+        order = np.argsort(values)  # parts may lie mixed: each still gets its values in order
         part, values = part[order], values[order]
     return np.bincount(part, weights=values, minlength=n_parts).astype(np.float64)
 

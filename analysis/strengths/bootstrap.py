@@ -21,6 +21,8 @@ from analysis.strengths.sandwich import bread
 
 BATCH = 64  # replicates solved together
 STEPS = 60
+CHORD_STEPS = 12  # beyond them Newton's, each as dear as fifteen
+RIDGE = 1e-9  # of a replicate's curvature, far too little to slow its steps
 TOLERANCE = 1e-8  # largest gap between wins and expected wins, relative to the comparisons of a replicate
 DISCONNECTED = "the comparisons fall apart"
 ONE_SIDED = "a system or a set of systems won or lost everything"
@@ -173,14 +175,17 @@ class ComparedPairs:
         return csr_array((signs, place), shape=(self.k, n))
 
     def solve(self, played: Floats, sums: Floats, *, tolerance: float = TOLERANCE) -> Floats:
-        """Fit all replicates by chord steps: s += B · gap(s), B fixed at the fit to the data; shape (replicates, k)."""
+        """Fit all replicates by chord steps: s += B · gap(s), B fixed at the fit to the data; shape (replicates, k).
+
+        The few that these leave open go on by Newton's steps.
+        """
         n = played.shape[1]
         strength = np.repeat(self.centre[:, None], n, axis=1)
         incidence = self.incidence
         bound = tolerance * np.maximum(played.sum(axis=0), 1e-300)
         todo = np.arange(n)
         own_played, own_sums = played, sums
-        for _ in range(STEPS):
+        for taken in range(STEPS):
             if not len(todo):
                 break
             own = strength[:, todo]
@@ -192,16 +197,30 @@ class ComparedPairs:
             np.subtract(own_sums, gap, out=gap)
             score = incidence @ gap
             open_ = np.abs(score).max(axis=0) > bound[todo]
-            strength[:, todo] = own + np.clip(self.inverse @ score, -2, 2)
+            step = self.inverse @ score if taken < CHORD_STEPS else self._newton_step(own_played, own, score)
+            strength[:, todo] = own + np.clip(step, -2, 2)
             if not open_.all():
                 todo, own_played, own_sums = todo[open_], own_played[:, open_], own_sums[:, open_]
-        for replicate in todo.tolist():  # far from the fit to the data: each by its own curvature
+        for replicate in todo.tolist():  # so uneven that a step must be checked
             wins = np.zeros((self.k, self.k))
             wins[self.low, self.high] = sums[:, replicate]
             wins[self.high, self.low] = played[:, replicate] - sums[:, replicate]
             strength[:, replicate] = newton(np.maximum(wins, 0.0), np.clip(strength[:, replicate], -20, 20))
         strength -= strength.mean(axis=0)
         return strength.T
+
+    def _newton_step(self, played: Floats, strength: Floats, score: Floats) -> Floats:
+        """Return each replicate's step by its own curvature; a trace of ridge keeps the curvature invertible."""
+        share = 1 / (1 + np.exp(np.clip(strength[self.high] - strength[self.low], -700, 700)))
+        weight, step = played * share * (1 - share), np.empty_like(score)
+        for own in (slice(start, start + BATCH) for start in range(0, played.shape[1], BATCH)):
+            curve = np.zeros((weight[:, own].shape[1], self.k, self.k))
+            curve[:, self.low, self.high] = curve[:, self.high, self.low] = -weight[:, own].T
+            sums = -curve.sum(axis=2)
+            size = sums.sum(axis=1)[:, None, None]
+            curve += size / self.k**2 + (sums[:, :, None] + RIDGE * size) * np.eye(self.k)  # a constant fixes the mean
+            step[:, own] = np.linalg.solve(curve, score[:, own].T[:, :, None])[:, :, 0].T
+        return step
 
     def connected(self, played: Floats, sums: Floats) -> tuple[Marks, Marks]:
         """Say of each replicate whether its comparisons hang together, and whether its wins do both ways."""
