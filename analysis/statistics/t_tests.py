@@ -7,11 +7,11 @@ every report, and 20 to 30 times as long for 30 values (``tests/analysis/test_li
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from scipy.special import bdtr, stdtr, stdtrit
 
 from analysis.statistics.coding import Floats
@@ -79,12 +79,12 @@ def one_sample(values: Floats, *, against: float, confidence: float) -> TTest:
         return no_test(n, mean, None, ONE_UNIT)
     if min(listed) == max(listed):
         return no_test(n, listed[0], 0.0, NO_VARIATION)
-    sd = math.sqrt(_squares(listed, mean) / (n - 1))
+    sd = math.sqrt(_squares(values, mean) / (n - 1))
     found = t_of_estimate(n, mean, sd, against, sd / math.sqrt(n), n - 1, confidence)
-    return replace_fields(found, highly_skewed=is_highly_skewed(listed))
+    return replace_fields(found, highly_skewed=True) if is_highly_skewed(values) else found
 
 
-def is_highly_skewed(values: Sequence[float]) -> bool:
+def is_highly_skewed(values: Sequence[float] | Floats) -> bool:
     """Say whether values are so uneven that Student's t errs more often than its level says.
 
     So they are where at least 80 % are equal and some differ, and where, of 20 values or more, the skewness
@@ -94,17 +94,17 @@ def is_highly_skewed(values: Sequence[float]) -> bool:
     >>> is_highly_skewed([0.4] * 9 + [0.9]), is_highly_skewed([0.2, 0.4, 0.6, 0.8])
     (True, False)
     """
-    n = len(values)
-    most = max(Counter(values).values())
-    if most == n:
+    ordered = np.sort(values)
+    n = len(ordered)
+    if ordered[0] == ordered[-1]:
         return False
-    if most >= MOSTLY_ONE * n:
+    if np.count_nonzero(ordered == ordered[n // 2]) >= MOSTLY_ONE * n:  # most of them have their median among them
         return True
     if n < ENOUGH_FOR_SKEW:
         return False
-    mean = math.fsum(values) / n
-    away = [value - mean for value in values]
-    second, third = math.fsum([gap * gap for gap in away]) / n, math.fsum([gap * gap * gap for gap in away]) / n
+    away = ordered - exact_mean(ordered.tolist())
+    squares = away * away
+    second, third = exact_mean(squares.tolist()), exact_mean((squares * away).tolist())
     bound: float = SKEWED * math.sqrt(n) * second**1.5
     return abs(third) > bound
 
@@ -127,8 +127,8 @@ def welch(values_x: Floats, values_y: Floats, *, confidence: float) -> TTest:
         return no_test(n, mean_x - mean_y, None, "one value only on one side: no spread to test against")
     if min(x) == max(x) and min(y) == max(y):
         return no_test(n, mean_x - mean_y, None, NO_VARIATION)
-    part_x = _squares(x, mean_x) / (len(x) - 1) / len(x)
-    part_y = _squares(y, mean_y) / (len(y) - 1) / len(y)
+    part_x = _squares(values_x, mean_x) / (len(x) - 1) / len(x)
+    part_y = _squares(values_y, mean_y) / (len(y) - 1) / len(y)
     df = (part_x + part_y) ** 2 / (part_x**2 / (len(x) - 1) + part_y**2 / (len(y) - 1))
     return t_of_estimate(n, mean_x - mean_y, None, 0.0, math.sqrt(part_x + part_y), df, confidence)
 
@@ -155,8 +155,9 @@ def exact_mean(values: list[float]) -> float:
     return math.fsum(values) / len(values)
 
 
-def _squares(values: list[float], mean: float) -> float:
-    return math.fsum((value - mean) ** 2 for value in values)
+def _squares(values: Floats, mean: float) -> float:
+    away = values - mean
+    return math.fsum((away * away).tolist())
 
 
 def t_of_estimate(
