@@ -23,9 +23,11 @@ from analysis.comparisons.score_totals import ScoreTotals, total_scores
 from analysis.statistics.coding import Floats, code, fold, scale_of
 from analysis.statistics.record import AnnotatorKind, AtMostOne, Coefficient, Count, Record, Share, Spread
 
+HELD = 1 << 20  # ratings up to which the answers to all systems are held at once
 LISTED = 20  # people of a group up to whom each one has means of their own
 ONE_RATER = "one rater: nothing to compare with"
 MANY_RATERS = f"no mean tau: more than {FEW_ANNOTATORS} raters"
+UNITS = ("annotator", "assignment", "item")
 CELL = ("group", "criterion", "annotator_id", "assignment_id", "variant", "item_id", "system", "sample")
 
 
@@ -114,18 +116,21 @@ def breakdowns(
     small = people.filter(pl.col("n") <= LISTED)["group"].to_list()
     return (
         _by_system(ratings, order, means),
-        [*_by_variant(_cells(ratings), order, plan)] if varied else [],
-        [*_by_annotator(_cells(ratings.filter(pl.col("group").is_in(small))), order)],
+        [*_by_variant(_cells(ratings, order), order, plan)] if varied else [],
+        [*_by_annotator(_cells(ratings.filter(pl.col("group").is_in(small)), order), order)],
     )
 
 
 def _by_system(table: pl.DataFrame, order: Order, means: Sequence[RatingMean]) -> list[SystemBreakdown]:
     """Measure the agreement on each system alone, on the scale level of all systems together."""
+    kept = list(_answers(table, order)) if table.height <= HELD else None
     scores: dict[tuple[str, str], Floats] = {}
-    for _, (group, criterion), data in _answers(table, order):
-        scores[group, criterion] = np.union1d(scores.get((group, criterion), ()), data.value)
+    for _, place, data in kept or _answers(table, order):
+        scores[place] = np.union1d(scores.get(place, ()), data.value)
     levels = {place: level_of(values) for place, values in scores.items()}
-    measured = {(*place, system): _agreement(data, levels[place]) for system, place, data in _answers(table, order)}
+    measured = {
+        (*place, system): _agreement(data, levels[place]) for system, place, data in kept or _answers(table, order)
+    }
     by_place = answered_rows(table).lazy().group_by("group", "criterion", "system")
     single = by_place.agg(pl.col("value").std()).collect(engine="streaming")
     spread = {(str(group), str(criterion), str(system)): sd for group, criterion, system, sd in single.iter_rows()}
@@ -143,7 +148,7 @@ def system_breakdown(row: RatingMean, **found: Any) -> SystemBreakdown:
 
 
 def _answers(table: pl.DataFrame, order: Order) -> Iterator[tuple[str, tuple[str, str], ReliabilityData]]:
-    """Yield one system's answers at a time, which is all that memory need hold."""
+    """Yield one system's answers at a time, which is all that memory need hold where they are many."""
     for system in order.systems:
         for group, criterion, data in rating_data(table.filter(pl.col("system") == system), order):
             yield system, (group, criterion), data
@@ -167,13 +172,22 @@ def _agreement(data: ReliabilityData, level: Level) -> dict[str, Any]:
     }
 
 
-def _cells(table: pl.DataFrame) -> pl.DataFrame:
-    """Average repeats; every id is a string, an absent one empty."""
+def _cells(table: pl.DataFrame, order: Order) -> pl.DataFrame:
+    """Average repeats; every id is a string, an absent one empty, and has a number beside it."""
     answered = answered_rows(table)
     plain = answered.select(
         *(pl.col(name).cast(pl.String).fill_null("") for name in (*CELL, "annotator_kind")), "value"
     )
-    return plain.group_by(*CELL, "annotator_kind").agg(pl.col("value").mean()).sort(*CELL)
+    cells = plain.group_by(*CELL, "annotator_kind").agg(pl.col("value").mean()).sort(*CELL)
+    annotator = code(cells["annotator_id"]).of
+    numbers = {
+        "annotator": annotator,
+        "assignment": fold(annotator, code(cells["assignment_id"]).of).of,
+        "item": code(cells["item_id"]).of,
+        "criterion": code(cells["criterion"], order.criteria).of,
+        "system": code(cells["system"], order.systems).of,
+    }
+    return cells.with_columns(pl.Series(f"{name}_number", of) for name, of in numbers.items())
 
 
 def _by_variant(cells: pl.DataFrame, order: Order, plan: Plan) -> Iterator[VariantMean]:
@@ -208,11 +222,9 @@ def _by_annotator(cells: pl.DataFrame, order: Order) -> Iterator[AnnotatorMean]:
 
 def _totals(cells: pl.DataFrame, by: Sequence[str], order: Order) -> tuple[list[dict[str, Any]], ScoreTotals]:
     """Add up the cells by some columns: the ids of each part, and the totals of all."""
-    columns = {name: code(cells[f"{name}_id"]).of for name in ("annotator", "assignment", "item")}
-    columns["assignment"] = fold(columns["annotator"], columns["assignment"]).of
-    listed: Mapping[str, Sequence[str]] = {"criterion": order.criteria, "system": order.systems}
-    codes = {name: code(cells[name], listed[name]) for name in by}
-    parts = fold(*(each.of for each in codes.values())) if codes else fold(np.zeros(len(cells), dtype=np.int64))
-    value = cells["value"].to_numpy()
+    numbers = {name: cells[f"{name}_number"].to_numpy() for name in (*UNITS, *by)}
+    ids: Mapping[str, Sequence[str]] = {"criterion": order.criteria, "system": order.systems}
+    parts = fold(*(numbers[name] for name in by)) if by else fold(np.zeros(len(cells), dtype=np.int64))
+    value, columns = cells["value"].to_numpy(), {unit: numbers[unit] for unit in UNITS}
     totals = total_scores(parts.of, value, columns, len(parts), scale_of(value))
-    return [{name: each.ids[each.of[first]] for name, each in codes.items()} for first in parts.first.tolist()], totals
+    return [{name: ids[name][numbers[name][first]] for name in by} for first in parts.first.tolist()], totals

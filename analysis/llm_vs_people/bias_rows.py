@@ -77,8 +77,8 @@ def bias_rows(
         if sides is None:
             continue
         order = orders[source]
-        units = make(sides.people, sides.llms, order, lengths)
-        parts = units.partition_by("group", "criterion", as_dict=True, include_key=False)
+        units = make(sides.people, sides.llms, order, lengths).sort(pl.all())
+        parts = units.partition_by("group", "criterion", as_dict=True, include_key=False, maintain_order=True)
         for group in order.groups:
             for criterion in order.criteria:
                 if (group, criterion) not in parts:
@@ -162,16 +162,15 @@ def _turned(units: pl.DataFrame, order: Order) -> pl.DataFrame:
 
 
 def _profile(units: pl.DataFrame, source: Source, plan: Plan) -> Iterator[BiasContrast]:
-    units = units.sort(pl.all())
     if source == "ratings":
         yield bias_profile(*_sides(units), clusters=units["cluster"].to_numpy(), confidence=plan.confidence)[0]
     kinds: tuple[Kind, ...] = ("position", "label") if source == "preferences" else ("position", "length", "label")
     for kind in kinds:
-        known = units.filter(pl.col(kind).is_not_null())
-        if known.is_empty():
+        if units[kind].null_count() == units.height:
             reason = UNKNOWN["label of a pair" if kind == "label" and source != "ratings" else kind]
             yield _unknown(kind, units.height, reason, plan)
             continue
+        known = units.filter(pl.col(kind).is_not_null())
         found = bias_profile(
             *_sides(known),
             **{kind: known[kind].to_numpy()},

@@ -40,9 +40,13 @@ def untested(reasons: list[str | None]) -> ManyTests:
 
 
 def sums_by(part: Ints, values: Floats, n_parts: int) -> Floats:
-    """Add up the values of each part, the smallest first unless whole numbers, of which no sum is rounded."""
-    if not (np.array_equal(values, np.rint(values)) and np.abs(values).sum() < EXACT):
-        order = np.argsort(values)  # parts may lie mixed: each still gets its values in order
+    """Add up the values of each part, the smallest first unless their order leaves no trace.
+
+    So it is where none holds more than two, and of whole numbers, of which no sum is rounded.
+    """
+    few = len(part) <= 2 * n_parts and np.bincount(part).max(initial=0) <= 2
+    if not (few or (np.array_equal(values, np.rint(values)) and np.abs(values).sum() < EXACT)):
+        order = np.argsort(values, kind="stable")  # parts may lie mixed: each still gets its values in order
         part, values = part[order], values[order]
     return np.bincount(part, weights=values, minlength=n_parts).astype(np.float64)
 

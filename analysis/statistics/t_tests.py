@@ -79,7 +79,7 @@ def one_sample(values: Floats, *, against: float, confidence: float) -> TTest:
         return no_test(n, mean, None, ONE_UNIT)
     if min(listed) == max(listed):
         return no_test(n, listed[0], 0.0, NO_VARIATION)
-    sd = math.sqrt(_squares(values, mean) / (n - 1))
+    sd = math.sqrt(_squares(listed, mean) / (n - 1))
     found = t_of_estimate(n, mean, sd, against, sd / math.sqrt(n), n - 1, confidence)
     return replace_fields(found, highly_skewed=True) if is_highly_skewed(values) else found
 
@@ -127,8 +127,8 @@ def welch(values_x: Floats, values_y: Floats, *, confidence: float) -> TTest:
         return no_test(n, mean_x - mean_y, None, "one value only on one side: no spread to test against")
     if min(x) == max(x) and min(y) == max(y):
         return no_test(n, mean_x - mean_y, None, NO_VARIATION)
-    part_x = _squares(values_x, mean_x) / (len(x) - 1) / len(x)
-    part_y = _squares(values_y, mean_y) / (len(y) - 1) / len(y)
+    part_x = _squares(x, mean_x) / (len(x) - 1) / len(x)
+    part_y = _squares(y, mean_y) / (len(y) - 1) / len(y)
     df = (part_x + part_y) ** 2 / (part_x**2 / (len(x) - 1) + part_y**2 / (len(y) - 1))
     return t_of_estimate(n, mean_x - mean_y, None, 0.0, math.sqrt(part_x + part_y), df, confidence)
 
@@ -155,9 +155,8 @@ def exact_mean(values: list[float]) -> float:
     return math.fsum(values) / len(values)
 
 
-def _squares(values: Floats, mean: float) -> float:
-    away = values - mean
-    return math.fsum((away * away).tolist())
+def _squares(values: list[float], mean: float) -> float:
+    return math.fsum([(value - mean) ** 2 for value in values])
 
 
 def t_of_estimate(
