@@ -71,13 +71,13 @@ def powered_ratings(
     Parameters
     ----------
     rated, own : DataFrame
-        Answers of people and of one LLM on one criterion: ``annotator_id``, ``item_id``, ``system``, ``value``.
+        Answers of people and of one LLM on one criterion, :func:`numbered` by system.
     systems : sequence of str
         In the order of the results.
     **place
         Fields of the row: ``people``, ``group``, ``criterion``.
     """
-    for one in _by_item(rated, own, "system", systems, plan, differences=True):
+    for one in _by_item(rated, own, len(systems), plan, differences=True):
         yield PredictionPoweredRow(
             **place,
             source="ratings",
@@ -102,12 +102,13 @@ def powered_choices(table: pl.DataFrame, order: Order, plan: Plan) -> Iterator[P
     won = pl.when(x < y).then("value").otherwise(1 - pl.col("value"))
     people, llms = (side.with_columns(pair.alias("pair"), won.alias("value")) for side in (sides.people, sides.llms))
     pairs = sorted(people["pair"].unique().to_list(), key=int)
+    people, llms = numbered(people, llms.filter(pl.col("pair").is_in(pairs)), "pair", pairs)
     for criterion in order.criteria:
         chosen = people.filter(pl.col("criterion") == criterion)
         if chosen.is_empty():
             continue
         for group, own in by_group(llms.filter(pl.col("criterion") == criterion), order):
-            for one in _by_item(chosen, own.filter(pl.col("pair").is_in(pairs)), "pair", pairs, plan):
+            for one in _by_item(chosen, own, len(pairs), plan):
                 first, second = divmod(int(pairs[one.x]), len(places))
                 yield PredictionPoweredRow(
                     people=sides.kind,
@@ -121,32 +122,39 @@ def powered_choices(table: pl.DataFrame, order: Order, plan: Plan) -> Iterator[P
                 )
 
 
+def numbered(
+    people: pl.DataFrame, llms: pl.DataFrame, column: str, entries: Sequence[str]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Give numbers to the items, the people and the entries of a column (systems, pairs), alike on both sides."""
+    n = people.height
+    item = code(pl.concat([people["item_id"], llms["item_id"]])).of
+    entry = code(pl.concat([people[column], llms[column]]), entries).of
+    who = pl.Series("who", code(people["annotator_id"]).of)
+    return (
+        people.with_columns(pl.Series("item", item[:n]), pl.Series("entry", entry[:n]), who),
+        llms.with_columns(pl.Series("item", item[n:]), pl.Series("entry", entry[n:])),
+    )
+
+
 def _by_item(
-    rated: pl.DataFrame,
-    own: pl.DataFrame,
-    column: str,
-    entries: Sequence[str],
-    plan: Plan,
-    *,
-    differences: bool = False,
+    rated: pl.DataFrame, own: pl.DataFrame, n_entries: int, plan: Plan, *, differences: bool = False
 ) -> Iterator[_Estimate]:
     """Estimate the mean of every entry (a system, a pair), and on demand every difference of two.
 
     Samples are averaged within the item; people's answers hang together by item, and by annotator as well where the
     paired tests would be by annotator.
     """
-    n = rated.height
-    item = code(pl.concat([rated["item_id"], own["item_id"]])).of
-    n_items = int(item.max()) + 1
-    who = code(rated["annotator_id"]).of
-    blocks = fold(who, item[:n])
-    of_people = spread(blocks.of, rated, column, entries, len(blocks))
-    of_llm = spread(item[n:], own, column, entries, n_items)
-    who, item = who[blocks.first], item[:n][blocks.first]
-    touched = np.zeros((n_items, len(entries)), dtype=np.bool_)
+    who, item, entry = (rated[name].to_numpy() for name in ("who", "item", "entry"))
+    of_own = own["item"].to_numpy()
+    n_items = 1 + max(int(item.max()), int(of_own.max(initial=0)))
+    blocks = fold(who, item)
+    of_people = spread(blocks.of, entry, rated["value"].to_numpy(), (len(blocks), n_entries))
+    of_llm = spread(of_own, own["entry"].to_numpy(), own["value"].to_numpy(), (n_items, n_entries))
+    who, item = who[blocks.first], item[blocks.first]
+    touched = np.zeros((n_items, n_entries), dtype=np.bool_)
     np.logical_or.at(touched, item, ~np.isnan(of_people))
-    places = range(len(entries))
-    pairs = [(x, y) for x in places for y in range(x + 1, len(entries))] if differences else []
+    places = range(n_entries)
+    pairs = [(x, y) for x in places for y in range(x + 1, n_entries)] if differences else []
     for x, y in [*((x, None) for x in places), *pairs]:
         people, llm, met = of_people[:, x], of_llm[:, x], touched[:, x]
         if y is not None:
@@ -165,12 +173,11 @@ def _by_item(
         yield _Estimate(x=x, y=y, interval=BOTH_WAYS if rule == "annotator" else "item", found=found)
 
 
-def spread(row: Ints, table: pl.DataFrame, column: str, entries: Sequence[str], n_rows: int) -> Floats:
-    """Return rows x entries of a column, answers of one cell averaged, NaN where there is none."""
-    place = code(table[column], entries).of
-    cells = fold(row, place)
-    wide = np.full((n_rows, len(entries)), np.nan)
-    wide[row[cells.first], place[cells.first]] = cells.mean(table["value"].to_numpy())
+def spread(row: Ints, entry: Ints, values: Floats, shape: tuple[int, int]) -> Floats:
+    """Return values as a table of rows x entries, those of one cell averaged, NaN where there is none."""
+    cells = fold(row, entry)
+    wide = np.full(shape, np.nan)
+    wide[row[cells.first], entry[cells.first]] = cells.mean(values)
     return wide
 
 

@@ -23,6 +23,7 @@ from analysis.llm_vs_people.bias_rows import BiasRow, bias_rows
 from analysis.llm_vs_people.calibration_rows import CalibrationRow, calibration_rows
 from analysis.llm_vs_people.powered_rows import (
     PredictionPoweredRow,
+    numbered,
     powered_choices,
     powered_preferences,
     powered_ratings,
@@ -133,7 +134,7 @@ class _Rated:
 
 def _rated(sides: Sides, order: Order, means: Sequence[RatingMean], plan: Plan) -> _Rated:
     found = _Rated(alternative=list(_alternatives(sides, "ratings", order, plan)))
-    people, llms = _means(sides, "ratings")
+    people, llms = numbered(*_means(sides, "ratings"), "system", order.systems)
     for criterion in order.criteria:
         rated = people.filter(pl.col("criterion") == criterion)
         if rated.is_empty():
@@ -163,23 +164,28 @@ def _alternatives(sides: Sides, source: UnitSource, order: Order, plan: Plan) ->
     both = people.join(
         llms.rename({"value": "llm"}), on=("criterion", *JUDGED[source]), nulls_equal=True, maintain_order="left"
     )
+    both = both.with_columns(
+        pl.Series("unit", fold(*(code(both[name]).of for name in JUDGED[source])).of),
+        pl.Series("who", code(both["annotator_id"]).of),
+        pl.Series("item", code(both["item_id"]).of),
+    )
     parts = both.partition_by("criterion", "group", as_dict=True, maintain_order=True)
     for criterion in order.criteria:
         for group in order.groups:
             if (criterion, group) in parts:
                 place = {"people": sides.kind, "group": group, "criterion": criterion, "source": source}
-                yield _alternative(parts[criterion, group], source, plan, place)
+                yield _alternative(parts[criterion, group], plan, place)
 
 
-def _alternative(both: pl.DataFrame, source: UnitSource, plan: Plan, place: dict[str, Any]) -> AlternativeAnnotatorRow:
-    who = code(both["annotator_id"])
+def _alternative(both: pl.DataFrame, plan: Plan, place: dict[str, Any]) -> AlternativeAnnotatorRow:
+    who = fold(both["who"].to_numpy())
     rows = LongAnswers(
-        unit=fold(*(code(both[name]).of for name in JUDGED[source])).of,
+        unit=both["unit"].to_numpy(),
         annotator=who.of,
-        cluster=code(both["item_id"]).of,
+        cluster=both["item"].to_numpy(),
         value=both["value"].to_numpy(),
         llm=both["llm"].to_numpy(),
-        annotator_ids=who.ids,
+        annotator_ids=tuple(both["annotator_id"][who.first.tolist()].to_list()),
     )
     found = compare_with_each_annotator(rows, scoring="neg_rmse", epsilon=plan.epsilon, fdr=plan.fwer)
     tested = tuple(one for one in found.annotators if one.won is not None)  # a crowd of short visits is only counted
@@ -235,11 +241,13 @@ def rank_table_row(ranked: RankTable, of_llms: RankTable, *, people: PeopleKind,
 def _rank_table(frame: pl.DataFrame, column: str, systems: Sequence[str], lower_is_better: bool) -> RankTable:
     """Rank the systems by each rater, with the population standard deviations of the ratings."""
     who = code(frame[column])
-    means = spread(who.of, frame, "system", systems, len(who))
+    shape, values = (len(who), len(systems)), frame["value"].to_numpy()
+    means = spread(who.of, code(frame["system"], systems).of, values, shape)
     table = rank_table(means, annotators=who.ids, systems=systems, lower_is_better=lower_is_better)
     deviations = frame.group_by(column, "system").agg(pl.col("value").std(ddof=0))
-    wide = spread(code(deviations[column], who.ids).of, deviations, "system", systems, len(who))
-    return with_deviations(table, snap(wide, scale=scale_of(frame["value"].to_numpy())))
+    row, entry = code(deviations[column], who.ids).of, code(deviations["system"], systems).of
+    wide = spread(row, entry, deviations["value"].to_numpy(), shape)
+    return with_deviations(table, snap(wide, scale=scale_of(values)))
 
 
 def with_deviations(table: RankTable, wide: Floats) -> RankTable:
