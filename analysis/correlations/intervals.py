@@ -63,11 +63,10 @@ def correlation_interval(
         return CorrelationInterval(reason=TOO_FEW)
     if not abs(value) < NEARLY:
         return CorrelationInterval(reason=PERFECT)
-    variance, name = {
-        "pearson": (1 / (n - 3), FISHER),
-        "spearman": ((1 + value**2 / 2) / (n - 3), BONETT),
-        "kendall": (0.437 * tie_factor(x.counts, y.counts) / (n - 4), FIELLER),
-    }[method]
+    if method == "kendall":
+        variance, name = 0.437 * tie_factor(x.counts, y.counts) / (n - 4), FIELLER
+    else:
+        variance, name = (1 / (n - 3), FISHER) if method == "pearson" else ((1 + value**2 / 2) / (n - 3), BONETT)
     half = float(ndtri((1 + confidence) / 2)) * math.sqrt(variance)
     centre = math.atanh(value)
     return CorrelationInterval(low=math.tanh(centre - half), high=math.tanh(centre + half), interval=name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +12,13 @@ import numpy.typing as npt
 from analysis.ranking.replicates import REPLICATES, ReplicateSums, draw_scores, pools
 from analysis.statistics.coding import Floats, Ints
 from analysis.statistics.rank_orders import Ranking, kendall_tau, ranks
-from analysis.statistics.record import Coefficient, Count, Record
+from analysis.statistics.record import Coefficient, Count, Record, replace_fields
 
 HELD = 1 << 23  # signs held at once
 FEWEST_SYSTEMS = 3
+TOO_FEW_UNITS = "no interval: one of the rankings rests on fewer than two annotators or items"
 Key = tuple[str, str, str]
+Marks = npt.NDArray[np.bool_]
 Floats32 = npt.NDArray[np.float32]
 
 
@@ -118,13 +120,15 @@ def _bounded(row: RankingAgreement, found: Bounds | None, drawn: str, confidence
     if row.kendall_tau is None:
         return row
     if row.n_systems < FEWEST_SYSTEMS:
-        return replace(row, reason="no interval: only two systems are ranked by both")
+        return replace_fields(row, reason="no interval: only two systems are ranked by both")
     if found is None:
-        return replace(row, reason="no interval: one of the rankings rests on fewer than two annotators or items")
+        return replace_fields(
+            row, reason="no interval: one of the rankings rests on fewer than two annotators or items"
+        )
     if found.lost > (1 - confidence) * REPLICATES:
         lost = f"{found.lost} of {REPLICATES} resampled sets of answers"
-        return replace(row, reason=f"no interval: {lost} give no complete order")
-    return replace(row, ci_low=found.low, ci_high=found.high, interval=drawn)
+        return replace_fields(row, reason=f"no interval: {lost} give no complete order")
+    return replace_fields(row, ci_low=found.low, ci_high=found.high, interval=drawn)
 
 
 def _drawn(units: Sequence[str | None], shared: bool) -> str:
@@ -236,7 +240,7 @@ def _percentiles(orders: _Orders, rows: Ints, columns: Ints, level: float) -> tu
     taus = np.empty((n, len(rows)))
     step = max(1, HELD // max(1, n_rankings * max(n_pairs, n_rankings)))
     for start in range(0, n, step):
-        taus[start : start + step] = _taus(orders.drawn[start : start + step], orders.ranked)[:, rows, columns]
+        taus[start : start + step] = _taus(orders.drawn[start : start + step], orders.ranked, rows, columns)
     lost = np.isnan(taus).sum(axis=0)
     tails = [(1 - level) / 2, (1 + level) / 2]
     ends = np.full((2, len(rows)), np.nan)
@@ -249,21 +253,19 @@ def _percentiles(orders: _Orders, rows: Ints, columns: Ints, level: float) -> tu
     return ends, lost
 
 
-def _taus(signs: Floats32, ranked: Floats32) -> Floats:
-    """Return tau-b of every two rankings in every replicate, shape (replicates, rankings, rankings).
+def _taus(signs: Floats32, ranked: Floats32, rows: Ints, columns: Ints) -> Floats:
+    """Return tau-b of some pairs of rankings in every replicate, shape (replicates, pairs of rankings).
 
     ``signs`` (replicates, rankings, pairs) holds the order of each pair, 0 for a tie and NaN without
     one; ``ranked`` (rankings, pairs) says which pairs a ranking orders at all. Pairs outside the
     other ranking count in neither product.
     """
-    gone = np.isnan(signs) & (ranked > 0)
-    bad = gone.any(axis=2)
+    bad: Marks = np.any(np.isnan(signs) & (ranked > 0), axis=2)
     signs = np.nan_to_num(signs)
-    agree = signs @ np.swapaxes(signs, 1, 2)
+    agree = (signs @ np.swapaxes(signs, 1, 2))[:, rows, columns]
     untied = np.abs(signs) @ ranked.T
-    product = untied * np.swapaxes(untied, 1, 2)
+    product = untied[:, rows, columns] * untied[:, columns, rows]
     below = np.sqrt(np.maximum(product, 1.0)).astype(np.float64)
     found: Floats = np.where(product > 0, agree / below, np.nan)
-    found[bad] = np.nan
-    np.swapaxes(found, 1, 2)[bad] = np.nan
+    found[bad[:, rows] | bad[:, columns]] = np.nan
     return found

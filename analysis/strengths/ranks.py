@@ -108,7 +108,7 @@ def rank_intervals(
 def _largest_t(covariance: Floats, se: Floats, df: float, rng: np.random.Generator) -> Floats:
     values, vectors = np.linalg.eigh(covariance)
     root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T  # symmetric: no eigenvector's sign matters
-    draws = np.ascontiguousarray((rng.standard_normal((DRAWS, len(se))) @ root).T)
+    draws = root @ rng.standard_normal((DRAWS, len(se))).T
     largest, apart = np.zeros(DRAWS), np.empty(DRAWS)
     for i, j in combinations(range(len(se)), 2):  # a pair at a time stays in the processor's cache
         np.abs(np.subtract(draws[i], draws[j], out=apart), out=apart)
