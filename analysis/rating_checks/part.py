@@ -24,7 +24,7 @@ from analysis.rating_checks.effects import (
 )
 from analysis.rating_checks.many_tests import NOTHING_PAIRED, Flags, ManyTests, one_sample_tests, sums_by, untested
 from analysis.rating_checks.ordinal import OrdinalFit, fit_ordinal
-from analysis.rating_checks.respacing import Respacing, respacing_of_counts, scale_levels
+from analysis.rating_checks.respacing import Respacing, respacings_of_counts, scale_levels
 from analysis.rating_checks.wilcoxon import signed_rank_tests
 from analysis.rating_checks.z_scores import CONSTANT, spread_of_annotators, standardised_differences
 from analysis.statistics.coding import Floats, Ints, fold, snap
@@ -148,10 +148,7 @@ def check_sums(sums: PartSums, tests: Sequence[RatingTest], plan: Plan) -> PartC
         effects=_effects(sums, pairs, tests, means, plan.confidence),
         methods=methods,
         left_out=left_out,
-        respacing=[
-            respacing_of_counts(sums.counts[one], sums.counts[other], sums.levels) if len(sums.levels) else UNCOUNTED
-            for one, other in zip(x.tolist(), y.tolist(), strict=True)
-        ],
+        respacing=respacings_of_counts(sums.counts, x, y, sums.levels) if len(sums.levels) else [UNCOUNTED] * len(x),
     )
 
 

@@ -95,7 +95,7 @@ def respacing_range(
     if not (np.all(np.diff(scale) > 0) and np.isin(np.concatenate([x, y]), scale).all()):
         raise ValueError("levels must rise, and every score must be one of them")
     counts = [np.bincount(np.searchsorted(scale, side), minlength=len(scale)).astype(np.int64) for side in (x, y)]
-    return respacing_of_counts(counts[0], counts[1], scale)
+    return respacings_of_counts(np.array(counts), np.array([0]), np.array([1]), scale)[0]
 
 
 def scale_levels(scores: Floats) -> Floats:
@@ -106,17 +106,24 @@ def scale_levels(scores: Floats) -> Floats:
     return distinct
 
 
-def respacing_of_counts(count_x: Ints, count_y: Ints, levels: Floats) -> Respacing:
-    """Do as :func:`respacing_range` from how often each level was given."""
-    n_x, n_y = int(count_x.sum()), int(count_y.sum())
-    lead = (np.cumsum(count_y)[:-1] * n_x - np.cumsum(count_x)[:-1] * n_y).tolist()  # D_j n_x n_y, exact
+def respacings_of_counts(counts: Ints, x: Ints, y: Ints, levels: Floats) -> list[Respacing]:
+    """Do as :func:`respacing_range` for pairs of systems, from how often each system got each level."""
+    n, below = counts.sum(axis=1).tolist(), np.cumsum(counts, axis=1)[:, :-1]
     height = np.diff(levels).tolist()
     whole = all(step == 1 for step in height) and float(levels[0]).is_integer()
+    return [
+        _respacing((below[b] * n[a] - below[a] * n[b]).tolist(), n[a] * n[b], height, whole, levels)
+        for a, b in zip(x.tolist(), y.tolist(), strict=True)
+    ]
+
+
+def _respacing(lead: Sequence[int], size: int, height: Sequence[float], whole: bool, levels: Floats) -> Respacing:
+    """Judge one pair; ``lead`` holds its D_j n_x n_y, exact, and ``size`` is n_x n_y."""
     worth = [ahead * step for ahead, step in zip(lead, height, strict=True)]
     up, down = math.fsum(value for value in worth if value > 0), -math.fsum(value for value in worth if value < 0)
     if not up and not down:
         return Respacing(holds=None, ratio=None, share=None, rounding=True if whole else None, reason=ALIKE)
-    rounding = abs(up - down) < n_x * n_y if whole else None
+    rounding = abs(up - down) < size if whole else None
     if not up or not down:
         return Respacing(holds="always" if up else "never", ratio=None, share=1.0 if up else 0.0, rounding=rounding)
     ratio = max(up, down) / min(up, down)
