@@ -16,7 +16,7 @@ from analysis.answers.order import Order
 from analysis.answers.plan import Plan
 from analysis.answers.tables import answered_rows
 from analysis.comparisons.ratings import RatingCells, rating_cells
-from analysis.correlations.coefficients import Method, correlate_series, prepare
+from analysis.correlations.coefficients import Method, Series, correlate_series, prepare
 from analysis.correlations.compared import ComparisonRow, compare_measures
 from analysis.correlations.levels import (
     LEVELS,
@@ -180,12 +180,13 @@ def correlate_scores(
                 continue
             others = [own for group, own in scores.items() if group not in targets[: place + 1]]
             measures = [*others, *measured]
+            sides: dict[tuple[int, bytes], Series] = {}
             for measure in measures:
                 paired = pair_scores(measure, scores[target], len(order.systems))
                 found = correlate_levels(paired, confidence=plan.confidence)
                 rows += _rows(measure.name, scores[target].name, criterion, found)
                 if measure.name.startswith("ratings:"):
-                    by_system += _by_system(measure.name, scores[target].name, criterion, paired, order.systems)
+                    by_system += _by_system(measure.name, scores[target].name, criterion, paired, order.systems, sides)
             rows += upper_bounds(criterion, target)
             compared += compare_measures(measures, scores[target], criterion, len(order.systems))
     family = _by_level if plan.family == "all" else _by_criterion_and_level
@@ -230,11 +231,20 @@ def _rows(
 
 
 def _by_system(
-    a: str, b: str, criterion: str, paired: PairedScores, systems: Sequence[str]
+    a: str,
+    b: str,
+    criterion: str,
+    paired: PairedScores,
+    systems: Sequence[str],
+    sides: dict[tuple[int, bytes], Series],
 ) -> Iterator[SystemCorrelation]:
+    """Correlate system by system; ``sides`` keeps what was prepared of b, by system and items."""
     for number in np.unique(paired.system).tolist():
         own = paired.system == number
-        found = correlate_series(prepare(paired.a[own]), prepare(paired.b[own]), "kendall")
+        key = number, paired.item[own].tobytes()
+        if key not in sides:
+            sides[key] = prepare(paired.b[own])
+        found = correlate_series(prepare(paired.a[own]), sides[key], "kendall")
         yield SystemCorrelation(a=a, b=b, criterion=criterion, system=systems[number], **fields_of(found))
 
 
