@@ -10,6 +10,7 @@ import numpy as np
 from analysis.statistics.coding import Floats
 from analysis.strengths.fit import check_counts, fit_strengths
 
+Shares = tuple[Floats, Floats, Floats]
 STEPS = 200
 HALVINGS = 40
 NO_TIES = "there is no tie: the tie parameter is 0 and the strengths are those of Bradley-Terry"
@@ -94,8 +95,7 @@ def fit_davidson(wins: Floats, ties: Floats, names: Sequence[str]) -> Davidson:
         )
     free = total_ties > 0
     start = np.append(half.strength[kept], np.log(2 * max(total_ties, 1e-300) / total_wins) if free else -np.inf)
-    found = _newton(own_wins, own_ties, start, free)
-    curve = _derivatives(own_wins, own_ties, found)[1]
+    found, curve = _newton(own_wins, own_ties, start, free)
     covariance = _inverse(curve, free)
     strength[kept], se[kept] = found[:-1], np.sqrt(np.diagonal(covariance)[: len(kept)])
     return Davidson(
@@ -110,22 +110,27 @@ def fit_davidson(wins: Floats, ties: Floats, names: Sequence[str]) -> Davidson:
 
 def davidson_log_likelihood(wins: Floats, ties: Floats, strength: Floats, log_ties: float) -> float:
     """Return the log-likelihood of strengths and ln ν."""
-    win, loss, tie = _log_shares(strength, log_ties)
-    upper = np.triu_indices(len(strength), 1)
+    return _height(wins, ties, _log_shares(strength, log_ties))
+
+
+def _height(wins: Floats, ties: Floats, log_shares: Shares) -> float:
+    win, loss, tie = log_shares
+    upper = np.triu_indices(len(wins), 1)
     tied = np.where(ties > 0, tie, 0.0)  # without ties ln ν is minus infinity and counts nothing
     return float(np.sum((wins * win + wins.T * loss + ties * tied)[upper]))
 
 
-def _log_shares(strength: Floats, log_ties: float) -> tuple[Floats, Floats, Floats]:
+def _log_shares(strength: Floats, log_ties: float) -> Shares:
+    """Return the log of the chances that i wins, loses and ties against j, each of shape (k, k)."""
     gap = (strength[:, None] - strength[None, :]) / 2
     total = np.logaddexp(np.logaddexp(gap, -gap), log_ties)
     return gap - total, -gap - total, log_ties - total
 
 
-def _derivatives(wins: Floats, ties: Floats, at: Floats) -> tuple[Floats, Floats]:
-    """Return gradient and information at (strengths, ln ν), an exponential family in both."""
-    k = len(at) - 1
-    win, loss, tie = (np.exp(share) for share in _log_shares(at[:-1], at[-1]))
+def _derivatives(wins: Floats, ties: Floats, log_shares: Shares) -> tuple[Floats, Floats]:
+    """Return gradient and information by (strengths, ln ν), an exponential family in both."""
+    k = len(wins)
+    win, loss, tie = (np.exp(share) for share in log_shares)
     played = wins + wins.T + ties
     np.fill_diagonal(played, 0.0)
     own = wins - wins.T  # i's outcome is 1, 0 (tie), -1: halves of a gap in s_i - s_j
@@ -151,22 +156,25 @@ def _inverse(curve: Floats, free: bool) -> Floats:
     return inverse
 
 
-def _newton(wins: Floats, ties: Floats, at: Floats, free: bool) -> Floats:
+def _newton(wins: Floats, ties: Floats, at: Floats, free: bool) -> tuple[Floats, Floats]:
+    """Return where the likelihood is highest, and the information there."""
     size = float((wins + ties / 2).sum())
-    height = davidson_log_likelihood(wins, ties, at[:-1], float(at[-1]))
+    shares = _log_shares(at[:-1], at[-1])
+    height = _height(wins, ties, shares)
     for _ in range(STEPS):
-        gradient, curve = _derivatives(wins, ties, at)
+        gradient, curve = _derivatives(wins, ties, shares)
         gradient[-1] = gradient[-1] if free else 0.0
         if np.abs(gradient).max() <= 1e-12 * size:
             break
         step: Floats = _inverse(curve, free) @ gradient
         step = step * min(1.0, 3.0 / float(np.abs(step).max()))
         for _ in range(HALVINGS):
-            higher = davidson_log_likelihood(wins, ties, (at + step)[:-1], float((at + step)[-1]))
+            shares = _log_shares((at + step)[:-1], (at + step)[-1])
+            higher = _height(wins, ties, shares)
             if higher >= height - 1e-13 * abs(height):
                 break
             step /= 2
         at, height = at + step, higher
     if np.abs(gradient).max() > 1e-9 * size:
         raise ArithmeticError("Davidson's model did not converge")
-    return at
+    return at, curve
