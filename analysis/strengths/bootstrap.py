@@ -1,7 +1,7 @@
 """Bootstrap of strengths on counts: rows, annotators, or annotators and items at once.
 
 Replicates never touch the rows again: rows are drawn as counts of distinct outcomes, clusters as
-weights on their sums. All replicates share one factorisation, that of the fit to the data.
+weights on their sums. Replicates share one factorisation, that of the fit to the data, but for the few far from it.
 """
 
 from __future__ import annotations
