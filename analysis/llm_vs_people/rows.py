@@ -110,7 +110,8 @@ def llm_vs_people(
     if chosen is not None:
         order = orders["choices"]
         people, llms = (turned(side, order) for side in (chosen.people, chosen.llms))
-        alternative += _alternatives(replace(chosen, people=people, llms=llms), "choices", order, plan)
+        judged = _means(replace(chosen, people=people, llms=llms), "choices")
+        alternative += _alternatives(judged, "choices", order, plan, people=chosen.kind)
         powered += powered_choices(kept["choices"], order, plan)
     return LLMsAndPeople(
         alternative_annotator=tuple(alternative),
@@ -133,8 +134,9 @@ class _Rated:
 
 
 def _rated(sides: Sides, order: Order, means: Sequence[RatingMean], plan: Plan) -> _Rated:
-    found = _Rated(alternative=list(_alternatives(sides, "ratings", order, plan)))
-    people, llms = numbered(*_means(sides, "ratings"), "system", order.systems)
+    judged = _means(sides, "ratings")
+    found = _Rated(alternative=list(_alternatives(judged, "ratings", order, plan, people=sides.kind)))
+    people, llms = numbered(*judged, "system", order.systems)
     for criterion in order.criteria:
         rated = people.filter(pl.col("criterion") == criterion)
         if rated.is_empty():
@@ -158,10 +160,12 @@ def _means(sides: Sides, source: UnitSource) -> tuple[pl.DataFrame, pl.DataFrame
     return people, llms
 
 
-def _alternatives(sides: Sides, source: UnitSource, order: Order, plan: Plan) -> Iterator[AlternativeAnnotatorRow]:
+def _alternatives(
+    judged: tuple[pl.DataFrame, pl.DataFrame], source: UnitSource, order: Order, plan: Plan, *, people: PeopleKind
+) -> Iterator[AlternativeAnnotatorRow]:
     """Test each LLM on each criterion by what people judged, too; a choice is 1, a tie 0.5, the other choice 0."""
-    people, llms = _means(sides, source)
-    both = people.join(
+    own, llms = judged
+    both = own.join(
         llms.rename({"value": "llm"}), on=("criterion", *JUDGED[source]), nulls_equal=True, maintain_order="left"
     )
     both = both.with_columns(
@@ -173,7 +177,7 @@ def _alternatives(sides: Sides, source: UnitSource, order: Order, plan: Plan) ->
     for criterion in order.criteria:
         for group in order.groups:
             if (criterion, group) in parts:
-                place = {"people": sides.kind, "group": group, "criterion": criterion, "source": source}
+                place = {"people": people, "group": group, "criterion": criterion, "source": source}
                 yield _alternative(parts[criterion, group], plan, place)
 
 
