@@ -122,9 +122,7 @@ def _bounded(row: RankingAgreement, found: Bounds | None, drawn: str, confidence
     if row.n_systems < FEWEST_SYSTEMS:
         return replace_fields(row, reason="no interval: only two systems are ranked by both")
     if found is None:
-        return replace_fields(
-            row, reason="no interval: one of the rankings rests on fewer than two annotators or items"
-        )
+        return replace_fields(row, reason=TOO_FEW_UNITS)
     if found.lost > (1 - confidence) * REPLICATES:
         lost = f"{found.lost} of {REPLICATES} resampled sets of answers"
         return replace_fields(row, reason=f"no interval: {lost} give no complete order")
