@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # the store, which an analysis of tables does without
 Question = Literal["payment", "analysis"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ReviewAgreement(Record):
     """Row of ``reviewers``: two reviewers on one question, pay or analysis."""
 

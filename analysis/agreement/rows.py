@@ -26,7 +26,7 @@ JUDGED: dict[Source, Level] = {"preferences": "interval", "choices": "nominal"}
 WHO = ("group", "annotator_kind", "annotator_id", "assignment_id", "variant", "repeat", "criterion")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class AgreementRow(Record):
     """One coefficient of agreement of a group and criterion, a row of ``agreement``."""
 
@@ -56,7 +56,7 @@ class AgreementRow(Record):
     """Why the value, or only its interval, is missing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class AnnotatorPairRow(Record):
     """Two raters of a group compared on a criterion, a row of ``annotator_pairs``."""
 

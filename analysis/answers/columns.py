@@ -106,7 +106,7 @@ KNOWN = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Scale(Record):
     """Bounds that a score must keep, for one criterion or (``None``) for all others."""
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from spa.study.study import Study
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class LiveGroup(Record):
     """How many were asked until every pair was decided."""
 
@@ -31,7 +31,7 @@ class LiveGroup(Record):
     """Whether every pair is decided or given up, or the best few or the order are found."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class LivePairRow(Record):
     """What was decided of one pair; means and bounds on [0, 1], above 0.5 system_x is better."""
 
@@ -60,7 +60,7 @@ class LivePairRow(Record):
     mean_kept: Share | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class LiveSystemRow(Record):
     """What was found of one system, where the best few of many or their order were looked for."""
 
@@ -79,7 +79,7 @@ class LiveSystemRow(Record):
     rank_high: Positive | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class LiveStudy(Record):
     """The rule of a study that ended when its pairs were decided, and what it decided."""
 

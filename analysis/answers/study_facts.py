@@ -24,7 +24,7 @@ ASKED_AS: dict[type[Any], str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class StudySystem(Record):
     """A system compared."""
 
@@ -33,7 +33,7 @@ class StudySystem(Record):
     role: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class StudyOption(Record):
     """A named answer and its score."""
 
@@ -41,7 +41,7 @@ class StudyOption(Record):
     score: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class StudyCriterion(Record):
     """What outputs are judged by."""
 
@@ -51,7 +51,7 @@ class StudyCriterion(Record):
     options: tuple[StudyOption, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class StudyQuestion(Record):
     """A question as asked."""
 
@@ -60,7 +60,7 @@ class StudyQuestion(Record):
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class StudyDroppedItem(Record):
     """An item that left before the draw."""
 
@@ -69,7 +69,7 @@ class StudyDroppedItem(Record):
     evidence: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Preregistration(Record):
     """The plan frozen before the answers, and what deviates from it."""
 
@@ -81,7 +81,7 @@ class Preregistration(Record):
     deviations: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class StudyReport(Record):
     """What a report says of the study."""
 
@@ -103,7 +103,7 @@ class StudyReport(Record):
     """Hash of the study as built: file, texts, outputs, images."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class InterviewAnswer(Record):
     """What one person said at the end, in their own words."""
 
@@ -114,7 +114,7 @@ class InterviewAnswer(Record):
     answer: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class StudyFacts(StudyReport):
     """What a report says of the study, the direction of its pairs, what people said at its end and what was decided."""
 

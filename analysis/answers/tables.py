@@ -51,7 +51,7 @@ PLANNED_RULES = (  # the plan's own; no table may name one
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class InputFile(Record):
     """A file that was read, by its name and the hash of its bytes."""
 

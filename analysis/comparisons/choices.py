@@ -21,7 +21,7 @@ from analysis.strengths.rows import Judgements
 CHANCE = 0.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ChoiceTest(Record):
     """Share of choices that x won (a tie is half), averaged within the unit and tested against 0.5."""
 

@@ -13,7 +13,7 @@ from analysis.statistics.record import Count, Probability, Record, Share
 from analysis.statistics.t_tests import TTest, one_sample
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class DirectionSummary(Record):
     """One direction as it was asked.
 

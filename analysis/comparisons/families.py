@@ -30,7 +30,7 @@ class ComparedPair(FamilyMember, Protocol):
 Row = TypeVar("Row", bound=FamilyMember)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Untestable(Record):
     """A comparison that would have been a member, had its test been possible."""
 
@@ -41,7 +41,7 @@ class Untestable(Record):
     reason: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Family(Record):
     """Tests corrected together."""
 

@@ -16,7 +16,7 @@ TURNED: dict[Verdict | None, Verdict | None] = {"x": "y", "y": "x", "indifferent
 NOT_COMPARED = "this pair was not compared here"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ExpectedRow(Record):
     """What was expected of a pair, and what one source and group found."""
 
@@ -35,7 +35,7 @@ class ExpectedRow(Record):
     """Why a number is missing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class DisagreeingVerdict(Record):
     """What one source and group found, where others found something else."""
 
@@ -47,7 +47,7 @@ class DisagreeingVerdict(Record):
     p_adjusted: Probability | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Disagreement(Record):
     """A pair on which two sources or groups come to different verdicts."""
 

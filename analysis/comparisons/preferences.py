@@ -24,7 +24,7 @@ UNTESTED = {**dict.fromkeys(("mean", "sd", "ci_low", "ci_high", "t", "df", "p_va
 CELL = ("annotator_id", "assignment_id", "variant", "sample")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class PreferenceTest(Record):
     """Mean P(x preferred to y) of one group, criterion, exposure and pair, tested against 0.5."""
 

@@ -28,7 +28,7 @@ WELCH: Final = "Welch t"
 CLUSTERED: Final = "clustered t"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RatingMean(Record):
     """Mean rating of one system; the interval is clustered by ``unit``."""
 
@@ -49,7 +49,7 @@ class RatingMean(Record):
     """Why a number is missing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RatingTest(Record):
     """Mean rating of x minus that of y, tested against 0; with the effect sizes and the crossed test of the report."""
 

@@ -47,7 +47,7 @@ class ScoredText:
     scores: FamiliarityScores | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class PredictedShare(Record):
     """The share of some texts that a measure predicts as seen, with Wilson's interval."""
 
@@ -60,7 +60,7 @@ class PredictedShare(Record):
     ci_high: Share
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class SourceScores(Record):
     """Medians of the scored texts of one source, and how Min-K % Prob is distributed."""
 
@@ -76,7 +76,7 @@ class SourceScores(Record):
     """Texts between every two of the edges."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Contamination(Record):
     """What is known of one model and the texts."""
 

@@ -89,7 +89,7 @@ def min_k_plus_plus(log_probabilities: Floats, means: Floats, variances: Floats,
     return min_k_probability(np.divide(distance, sd, out=np.zeros_like(distance), where=sd > 0), share=share)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Auc(Record):
     """Chance that a seen text scores higher than an unseen one, ties half, with its interval."""
 

@@ -20,7 +20,7 @@ ComparedLevel = Literal["overall", "system"]
 COMPARED_LEVELS: tuple[ComparedLevel, ...] = ("overall", "system")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ComparisonRow(Record):
     """One row of ``comparisons_of_correlations``.
 

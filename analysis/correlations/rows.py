@@ -38,7 +38,7 @@ LISTED = 20  # people up to whom each one has rows of his own
 AVERAGED = "an average over people, not a test"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class CorrelationRow(Record):
     """One row of ``correlations``.
 
@@ -69,7 +69,7 @@ class CorrelationRow(Record):
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class SystemCorrelation(Record):
     """Kendall's tau over the outputs of one system (Chiang and Lee 2023, Table 2)."""
 

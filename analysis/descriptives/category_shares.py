@@ -11,7 +11,7 @@ from analysis.answers.study_facts import StudyFacts
 from analysis.statistics.record import Count, Positive, Record, Share
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class CategoryShare(Record):
     """How often one group gave one answer about one system."""
 

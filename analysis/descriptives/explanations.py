@@ -23,7 +23,7 @@ LABELS = ("label", "label_x", "label_y")
 WHO = ("annotator_id", "assignment_id", "repeat")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ExplanationRow(Record):
     """What one rater said about one answer."""
 

@@ -9,7 +9,7 @@ import polars as pl
 from analysis.statistics.record import Count, Record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class IdenticalPairRating(Record):
     """Ratings of identical pairs by one group on one criterion."""
 

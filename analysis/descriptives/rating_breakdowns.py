@@ -31,7 +31,7 @@ UNITS = ("annotator", "assignment", "item")
 CELL = ("group", "criterion", "annotator_id", "assignment_id", "variant", "item_id", "system", "sample")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class SystemBreakdown(Record):
     """Mean, spread and agreement of one system; a missing value has a reason."""
 
@@ -53,7 +53,7 @@ class SystemBreakdown(Record):
     reason: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class VariantMean(Record):
     """Mean rating by one way of asking; system null: all systems; criterion null too: all criteria."""
 
@@ -72,7 +72,7 @@ class VariantMean(Record):
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class AnnotatorMean(Record):
     """Mean rating that one person gave to one system."""
 

@@ -13,7 +13,7 @@ MOST_SCORES = 11  # different scores that a group gave; more of them are a conti
 PLACE = ("group", "criterion", "system")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RatingCount(Record):
     """How often one group gave one score to one system."""
 

@@ -22,7 +22,7 @@ MOST = 2000  # texts that are embedded, drawn at random of more
 FEWEST_NEIGHBOURS, NEIGHBOURS, DISTANCE = 10, 15, 0.1  # of UMAP
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class MapPoint(Record):
     """Where one text stands on the map."""
 
@@ -32,7 +32,7 @@ class MapPoint(Record):
     y: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ExplorationResults(Record):
     """Keywords, separation and map of explanations and comments, without the texts."""
 

@@ -15,7 +15,7 @@ TOP = 30  # as Chhun et al. (2024), with terms of up to three words
 LONGEST = 3  # words
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Keyword(Record):
     """A keyword of the texts of one group on one criterion."""
 

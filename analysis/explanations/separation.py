@@ -26,7 +26,7 @@ AT_ONCE = 2**24  # numbers
 Codes = NDArray[np.intp]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Separation(Record):
     """How well the criteria of one group separate; numbers are ``None`` where this cannot be tested."""
 

@@ -26,7 +26,7 @@ MAJORITY = 0.5
 T_TEST, EXACT_BOUND = "one-sided t", "exact bound"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class AnnotatorComparison(Record):
     """One person left out, and how well the LLM and this person agree with the other people.
 
@@ -64,7 +64,7 @@ class AlternativeAnnotatorTest:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class AlternativeAnnotatorRow(Record):
     """Test of one LLM on one criterion, a row of ``llm_vs_people.alternative_annotator``."""
 

@@ -27,7 +27,7 @@ UNKNOWN = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class BiasRow(Record):
     """What an LLM adds to people's answers in one contrast, a row of ``llm_vs_people.bias``."""
 

@@ -20,7 +20,7 @@ BINS = 10
 FOLDS = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ReliabilityBin(Record):
     """One row of the reliability table: stated probabilities in [low, high), the last bin with its upper end."""
 

@@ -22,7 +22,7 @@ PAIR = ("criterion", "x", "y")
 NOBODY_CHOSE = "nobody chose between outputs of these systems on this criterion"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Recalibrated(Record):
     """After isotonic regression fitted without the own fold."""
 
@@ -33,7 +33,7 @@ class Recalibrated(Record):
     """Why a number is missing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class CalibrationRow(Record):
     """Statements of one group held against choices, a row of ``llm_vs_people.calibration``."""
 

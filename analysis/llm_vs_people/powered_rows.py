@@ -20,7 +20,7 @@ from analysis.statistics.record import Count, Probability, Record, fields_of
 BOTH_WAYS = "annotator and item"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class PredictionPoweredRow(Record):
     """People's mean estimated with an LLM, a row of ``llm_vs_people.prediction_powered``."""
 

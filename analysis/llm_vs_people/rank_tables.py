@@ -19,7 +19,7 @@ INCOMPLETE = "did not rate every system"
 MOST_PAIRED = 10  # people up to whom every two raters are compared
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class AnnotatorRanks(Record):
     """Ranks that one annotator gives to the systems; ``None`` with a reason where one was not rated."""
 
@@ -92,7 +92,7 @@ def rank_table(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class AlphaOfPair(Record):
     """Alpha of the ranks given by two raters."""
 
@@ -101,7 +101,7 @@ class AlphaOfPair(Record):
     value: AtMostOne | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class LLMRanks(Record):
     """Ranks that one LLM gives to the systems."""
 
@@ -118,7 +118,7 @@ class LLMRanks(Record):
     """Alpha of ranks, people and this LLM together."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RankTableRow(Record):
     """Ranks by people and by LLMs on one criterion, a row of ``llm_vs_people.rank_tables``."""
 

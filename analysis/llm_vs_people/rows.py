@@ -39,7 +39,7 @@ JUDGED: dict[UnitSource, tuple[str, ...]] = {  # what was judged; a choice is tu
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class LLMOnlyMean(Record):
     """Mean of a system that no person rated, a row of ``llm_vs_people.llm_only``."""
 
@@ -52,7 +52,7 @@ class LLMOnlyMean(Record):
     ci_high: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class LLMsAndPeople(Record):
     """LLMs set against people (against simulated annotators where there are no people)."""
 

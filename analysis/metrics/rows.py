@@ -29,7 +29,7 @@ NO_DIRECTION = "higher_is_better is not given, so neither system is ahead"
 Places = Mapping[str, int]  # system -> rank
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class MetricMean(Record):
     """A metric of one system: mean over outputs and, apart from it, the value of all outputs together."""
 
@@ -53,7 +53,7 @@ class MetricMean(Record):
     """Why a number is missing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class MetricTest(Record):
     """Score of x minus that of y, item by item, tested against 0."""
 
@@ -80,7 +80,7 @@ class MetricTest(Record):
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class MetricAndPeople(Record):
     """Kendall's tau-b of the order by a metric with the order by people."""
 
@@ -94,7 +94,7 @@ class MetricAndPeople(Record):
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class MetricResults(Record):
     """Automatic metrics of the outputs that were judged."""
 

@@ -21,7 +21,7 @@ from analysis.statistics.t_tests import TTest, no_test, one_sample
 NO_PLACES = "the table has no places on the page"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class OrderSummary(Record):
     """What the orders of one group and criterion rest on, how alike annotators order, and what the place does."""
 
@@ -48,7 +48,7 @@ class OrderSummary(Record):
     place_reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class OrderStrength(Record):
     """Plackett-Luce strength of one system; ``reason`` says why a number is missing."""
 
@@ -76,7 +76,7 @@ class OrderStrength(Record):
     """Why a number is missing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class OrderPlace(Record):
     """Mean rank of the outputs that stood at one place of the page."""
 

@@ -30,7 +30,7 @@ FIGURE_ALPHA = 0.001  # of its Figure 2
 PLANNED: dict[Kind, float] = {"spa": 0.1, "likert": 0.3}  # differences whose planned power is drawn beside it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ObservedPowerPoint(Record):
     """Power by so many annotators at the effect found, and at the one planned for (null without a plan)."""
 
@@ -39,7 +39,7 @@ class ObservedPowerPoint(Record):
     planned: Probability | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ObservedPowerRow(Record):
     """Power of one test, by annotators."""
 

@@ -23,7 +23,7 @@ CERTAIN = "every annotator gave 0 or 1 to one of the pairs, whose odds are infin
 Truths = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class CoherenceRow(Record):
     """Three systems, or all triples of a group, criterion and exposure together (systems null).
 

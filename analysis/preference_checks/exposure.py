@@ -20,7 +20,7 @@ TESTED = ("ci_low", "ci_high", "t", "df", "p_value", "reason")  # of a t-test, i
 ENOUGH = 0.5  # share of units with several exposures from which on each unit is compared with itself
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ExposurePoint(Record):
     """Distance from chance at one exposure."""
 
@@ -42,7 +42,7 @@ class ExposurePoint(Record):
     """Why a number is missing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ExposureTrend(Record):
     """Change of the distance from chance with each doubling of the outputs read."""
 
@@ -69,7 +69,7 @@ class ExposureTrend(Record):
     """Why a number is missing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class FirstExposure(Record):
     """Distance from chance after one output of each system minus that after ``exposure`` of them."""
 

@@ -42,7 +42,7 @@ MICRO = 10**6  # answers with up to six decimals are compared as whole millionth
 SHORT = r"^[01]?\.?\d{0,6}$"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class SweepRow(Record):
     """One comparison under one bound, with the two directions alone."""
 

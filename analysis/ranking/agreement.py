@@ -22,7 +22,7 @@ Marks = npt.NDArray[np.bool_]
 Floats32 = npt.NDArray[np.float32]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RankingAgreement(Record):
     """Kendall's tau-b between two rankings over the systems that both rank."""
 

@@ -19,7 +19,7 @@ Evidence = Literal["test of the pair", "difference of strengths"]
 APART = "ratings_bt"  # a second reading of the same answers
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RankingDifference(Record):
     """Two systems that rankings ``a`` and ``b`` order differently.
 

@@ -15,7 +15,7 @@ from analysis.strengths.ties import fit_davidson
 IN_PARTS = "some comparisons are neither won, lost nor tied (repeated answers were averaged)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class TiedStrength(Record):
     """Strength of one system with ties as an outcome, beside its strength with a tie as half a win."""
 
@@ -26,7 +26,7 @@ class TiedStrength(Record):
     """With a tie as half a win."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class TieFit(Record):
     """Davidson's model of one source, group and criterion that has ties."""
 

@@ -24,7 +24,7 @@ from analysis.statistics.record import Count, Probability, Record, Share, replac
 AtLeastOne = Annotated[float, Ge(1)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RobustnessRow(Record):
     """One pair tested in another way.
 
@@ -54,7 +54,7 @@ class RobustnessRow(Record):
     """Why there is no test."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RespacingRow(Record):
     """How far the order of two mean ratings depends on the steps of the scale being equally far apart."""
 

@@ -11,7 +11,7 @@ from analysis.ranking.replicates import REPLICATES
 from analysis.statistics.record import Record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Convention(Record):
     """What a number follows, in plain words."""
 

@@ -11,7 +11,7 @@ Strength = Literal["clear", "these_only", "not_clear", "contradicted", "no_leade
 Direction = Literal["higher", "lower", "higher (assumed)"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class HeadlineClaim(Record):
     """What one criterion's tests say of the system that is ranked first."""
 
@@ -35,7 +35,7 @@ class HeadlineClaim(Record):
     """Why no test could be run."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class HeadlineProblem(Record):
     """A problem of the data, and the section of the report that holds the details."""
 
@@ -43,7 +43,7 @@ class HeadlineProblem(Record):
     section: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Headline(Record):
     """Who wins, how sure that is, whether an LLM may stand in, and the worst problems of the data."""
 

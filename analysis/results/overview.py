@@ -51,7 +51,7 @@ WarningKind = Literal[
 PACKAGES = ("spa-eval", "numpy", "scipy", "polars")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Settings(Record):
     """Everything that the numbers depend on."""
 
@@ -92,7 +92,7 @@ class Settings(Record):
     inputs: tuple[InputFile, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Group(Record):
     """Annotators who are analysed together."""
 
@@ -108,7 +108,7 @@ class Group(Record):
     """Verbalised or logit; null where the answers do not say."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ExclusionRow(Record):
     """One annotator or assignment that left the analysis."""
 
@@ -123,7 +123,7 @@ class ExclusionRow(Record):
     evidence: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class CarelessCount(Record):
     """How many people of a group a declared rule of careless answering judged."""
 
@@ -136,7 +136,7 @@ class CarelessCount(Record):
     excluded: Count
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class MissingCount(Record):
     """Answers of one kind that could not be used."""
 
@@ -150,7 +150,7 @@ class MissingCount(Record):
     n: Positive
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class WarningRow(Record):
     """What a reader must keep in mind; rows of one kind say the same of several groups, criteria or sources."""
 

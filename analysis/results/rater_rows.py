@@ -18,7 +18,7 @@ from analysis.statistics.record import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class MissingReason(Record):
     """How many answers of a rater are missing for one reason."""
 
@@ -27,7 +27,7 @@ class MissingReason(Record):
     n: Positive
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RaterRow(Record):
     """One group beside the others: how it was asked, what it answered, how far it agrees and goes with people."""
 

@@ -45,7 +45,7 @@ from analysis.statistics.record import Record, names_of
 from analysis.strengths.rows import SystemStrength
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RatingResults(Record):
     """Row of ``ratings``."""
 
@@ -61,7 +61,7 @@ class RatingResults(Record):
     """Means of each person, in groups of at most 20."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ChoiceResults(Record):
     """Row of ``choices``."""
 
@@ -75,7 +75,7 @@ NO_LLMS = LLMsAndPeople(**dict.fromkeys(names_of(LLMsAndPeople), ()))
 PairTest: TypeAlias = PreferenceTest | RatingTest | ChoiceTest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Results(Record):
     """Everything that a report says."""
 

@@ -27,7 +27,7 @@ ONE_ANNOTATOR = "no output has two answers whose errors are all placed"
 NO_LENGTHS = "the table has no column characters, the length of each text"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class SpanCount(Record):
     """Errors that one group marked in the outputs of one system."""
 
@@ -45,7 +45,7 @@ class SpanCount(Record):
     """Errors an answer; for all severities the sum of their weights."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class SpanAgreement(Record):
     """How far annotators mark the same characters."""
 
@@ -68,7 +68,7 @@ class SpanAgreement(Record):
     """Why the value, or only its interval, is missing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class SpanResults(Record):
     """Marked errors."""
 

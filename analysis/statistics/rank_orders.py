@@ -13,7 +13,7 @@ from analysis.statistics.record import Positive, RankedSource, Record
 STRENGTH_TIE = 1e-9  # strengths closer than this are equal in exact arithmetic
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Place(Record):
     """The rank of a system, and the ranks that the answers allow (``None`` where nothing bounds them)."""
 
@@ -25,7 +25,7 @@ class Place(Record):
     """Worst rank that the answers allow."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Unranked(Record):
     """A system without a rank, and why."""
 
@@ -33,7 +33,7 @@ class Unranked(Record):
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Ranking(Record):
     """Systems of one source, group and criterion, best first."""
 

@@ -19,7 +19,7 @@ Compared = Literal["preferences", "choices", "ratings_bt"]  # answers that stren
 STABLE_DIGITS = 11  # digits of the largest strength or bound that do not depend on the order of the rows
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class SystemStrength(Record):
     """Bradley-Terry strength of one system; ``reason`` says why a number is missing."""
 
