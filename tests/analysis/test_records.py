@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import FrozenInstanceError, asdict, replace
 from typing import Any
 
 import pytest
@@ -40,3 +41,15 @@ def test_rows_to_which_nothing_happens_are_kept() -> None:
 def test_one_number_that_is_not_finite_is_refused() -> None:
     with pytest.raises(ArithmeticError, match="not finite"):
         rounded([strength(1.0), strength(math.inf)])
+
+
+def test_records_compare_and_show_as_dataclasses_do() -> None:
+    one = strength(0.5)
+    assert one == strength(0.5)
+    assert hash(one) == hash(strength(0.5))
+    assert one != strength(None)
+    assert one != ("a", 0.5, None)
+    assert repr(one) == "TiedStrength(system='a', strength=0.5, strength_half=None)"
+    assert asdict(replace(one, system="b")) == {"system": "b", "strength": 0.5, "strength_half": None}
+    with pytest.raises(FrozenInstanceError):
+        one.system = "b"  # type: ignore[misc]
