@@ -17,7 +17,7 @@ import click
 
 from spa.errors import SpaError
 
-NEW_OBJECTS = 20_000  # after which Python looks for cycles among them, of which we make none; its default is 700
+NEW_OBJECTS = 20_000  # after which Python looks for cycles among them; its default is 700
 GROUP = "spa.commands"  # entry points: name of the command -> click command
 ORDER = (
     "init",

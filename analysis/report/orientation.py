@@ -51,11 +51,11 @@ def turned(row: Row) -> Row:
 
 
 class _Turning(NamedTuple):
-    """What turning does to a kind of row: fields with the field whose value each gets, and whether it is a share."""
+    """What turning does to a kind of row: each field with the field whose value it gets."""
 
-    share: bool  # whether what follows its source is a share
+    share: bool  # whether an effect named in OF_ITS_SOURCE is a share, whatever the row's source
     exchanged: tuple[tuple[str, str], ...]
-    numbers: tuple[tuple[str, str, bool | None], ...]  # None: as its source
+    numbers: tuple[tuple[str, str, bool | None], ...]  # and whether it is a share; None: as its source is
     verdicts: tuple[str, ...]
 
 
