@@ -49,7 +49,7 @@ def turned(table: pl.DataFrame, order: Order) -> pl.DataFrame:
         and where there are samples ``sample_first`` and ``sample_second``.
     """
     listed = pl.DataFrame(order.pairs, schema=["system_x", "system_y"], orient="row").with_columns(forward=True)
-    with_direction = table.join(listed, on=("system_x", "system_y"), how="left").with_columns(
+    with_direction = table.join(listed, on=("system_x", "system_y"), how="left", maintain_order="left").with_columns(
         pl.col("forward").fill_null(False)
     )
     ahead = pl.col("forward")

@@ -20,7 +20,7 @@ from analysis.answers.tables import answered_rows
 from analysis.answers.units import UnitRule
 from analysis.comparisons.ratings import RatingMean, clustered_mean
 from analysis.comparisons.score_totals import ScoreTotals, total_scores
-from analysis.statistics.coding import Floats, code, fold, scale_of
+from analysis.statistics.coding import Floats, average_by, code, fold, scale_of
 from analysis.statistics.record import AnnotatorKind, AtMostOne, Coefficient, Count, Record, Share, Spread
 
 HELD = 1 << 20  # ratings up to which the answers to all systems are held at once
@@ -174,11 +174,8 @@ def _agreement(data: ReliabilityData, level: Level) -> dict[str, Any]:
 
 def _cells(table: pl.DataFrame, order: Order) -> pl.DataFrame:
     """Average repeats; every id is a string, an absent one empty, and has a number beside it."""
-    answered = answered_rows(table)
-    plain = answered.select(
-        *(pl.col(name).cast(pl.String).fill_null("") for name in (*CELL, "annotator_kind")), "value"
-    )
-    cells = plain.group_by(*CELL, "annotator_kind").agg(pl.col("value").mean()).sort(*CELL)
+    ids = (*CELL, "annotator_kind")
+    cells = average_by(answered_rows(table), ids).with_columns(pl.col(ids).cast(pl.String).fill_null(""))
     annotator = code(cells["annotator_id"]).of
     numbers = {
         "annotator": annotator,

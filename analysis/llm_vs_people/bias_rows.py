@@ -12,7 +12,7 @@ from analysis.answers.order import Order, turned
 from analysis.answers.plan import Plan
 from analysis.comparisons.sides import PeopleKind, sides_of
 from analysis.llm_vs_people.bias import BiasContrast, Kind, bias_profile
-from analysis.statistics.coding import code, fold
+from analysis.statistics.coding import average_by, code, fold
 from analysis.statistics.record import Count, Record, fields_of
 
 Source = Literal["ratings", "preferences", "choices"]
@@ -77,7 +77,7 @@ def bias_rows(
         if sides is None:
             continue
         order = orders[source]
-        units = make(sides.people, sides.llms, order, lengths).sort(pl.all())
+        units = make(sides.people, sides.llms, order, lengths)
         parts = units.partition_by("group", "criterion", as_dict=True, include_key=False, maintain_order=True)
         for group in order.groups:
             for criterion in order.criteria:
@@ -92,10 +92,10 @@ def bias_rows(
 
 def _of_ratings(people: pl.DataFrame, llms: pl.DataFrame, order: Order, lengths: pl.DataFrame | None) -> pl.DataFrame:
     """One row an output that an LLM rated in one assignment, beside the mean of people's ratings of it."""
-    seen = people.group_by("criterion", *OUTPUT).agg(pl.col("value").sort().mean().alias("people"))
+    seen = average_by(people, ("criterion", *OUTPUT)).rename({"value": "people"})
     shown = ("assignment_id", "position", "label")
-    own = llms.group_by("group", "criterion", *shown, *OUTPUT).agg(pl.col("value").sort().mean().alias("rater"))
-    units = own.join(seen, on=("criterion", *OUTPUT), how="inner", nulls_equal=True)
+    own = average_by(llms, ("group", "criterion", *shown, *OUTPUT)).rename({"value": "rater"})
+    units = own.join(seen, on=("criterion", *OUTPUT), how="inner", nulls_equal=True, maintain_order="left")
     if lengths is None:
         units = units.with_columns(length=pl.lit(None, dtype=pl.Float64))
     else:
@@ -112,10 +112,10 @@ def _of_preferences(
 ) -> pl.DataFrame:
     """One row a statement of an LLM beside the mean of people's on the same direction of the pair."""
     asked = ("criterion", "exposure", "system_x", "system_y")
-    seen = people.group_by(asked).agg(pl.col("value").sort().mean().alias("people"))
+    seen = average_by(people, asked).rename({"value": "people"})
     who = ("group", "annotator_id", "assignment_id", "asked_first", "label_x", "label_y")
-    own = llms.group_by(*who, *asked).agg(pl.col("value").sort().mean().alias("rater"))
-    units = own.join(seen, on=asked, how="inner", nulls_equal=True)
+    own = average_by(llms, (*who, *asked)).rename({"value": "rater"})
+    units = own.join(seen, on=asked, how="inner", nulls_equal=True, maintain_order="left")
     units = units.with_columns(
         direction=_numbered(units, asked[1:]),
         cluster=_numbered(units, ("annotator_id", "assignment_id")),
@@ -138,10 +138,12 @@ def _of_choices(people: pl.DataFrame, llms: pl.DataFrame, order: Order, lengths:
     """One row a choice of an LLM in one assignment, beside the share of people who chose alike between the same."""
     people, llms = (_turned(side, order) for side in (people, llms))
     asked = ("criterion", "item_id", "sample", "sample_first", "sample_second", "x", "y")
-    seen = people.group_by(asked).agg(pl.col("value").sort().mean().alias("people"))
+    seen = average_by(people, asked).rename({"value": "people"})
     who = ("group", "assignment_id", "position", "label", "part")
-    own = llms.group_by(*who, *asked).agg(pl.col("value").sort().mean().alias("rater"))
-    units = own.join(seen, on=asked, how="inner", nulls_equal=True).with_columns(cluster=pl.col("item_id"))
+    own = average_by(llms, (*who, *asked)).rename({"value": "rater"})
+    units = own.join(seen, on=asked, how="inner", nulls_equal=True, maintain_order="left").with_columns(
+        cluster=pl.col("item_id")
+    )
     length = pl.lit(None, dtype=pl.Float64)
     if lengths is not None:
         for name in ("x", "y"):
@@ -221,7 +223,7 @@ def _unknown(kind: Kind, n: int, reason: str, plan: Plan) -> BiasContrast:
 
 def _with_lengths(units: pl.DataFrame, lengths: pl.DataFrame, output: tuple[str, str]) -> pl.DataFrame:
     alike = lengths.with_columns(pl.col(name).cast(units.schema[name]) for name in output)
-    return units.join(alike, on=output, how="left")
+    return units.join(alike, on=output, how="left", maintain_order="left")
 
 
 def _lengths(metrics: pl.DataFrame | None) -> pl.DataFrame | None:

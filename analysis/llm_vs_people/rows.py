@@ -30,7 +30,7 @@ from analysis.llm_vs_people.powered_rows import (
     spread,
 )
 from analysis.llm_vs_people.rank_tables import LLMRanks, RankTable, RankTableRow, alphas_of_ranks, rank_table
-from analysis.statistics.coding import Floats, code, fold, scale_of, snap
+from analysis.statistics.coding import Floats, average_by, code, fold, scale_of, snap
 from analysis.statistics.record import Count, Record, fields_of
 
 JUDGED: dict[UnitSource, tuple[str, ...]] = {  # what was judged; a choice is turned to the direction listed first
@@ -153,11 +153,8 @@ def _rated(sides: Sides, order: Order, means: Sequence[RatingMean], plan: Plan) 
 
 def _means(sides: Sides, source: UnitSource) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the mean answer of each person and of each LLM to what each judged."""
-    people, llms = (
-        side.group_by(who, "criterion", *JUDGED[source]).agg(pl.col("value").mean()).sort(pl.exclude("value"))
-        for side, who in ((sides.people, "annotator_id"), (sides.llms, "group"))
-    )
-    return people, llms
+    judged = ("criterion", *JUDGED[source])
+    return average_by(sides.people, ("annotator_id", *judged)), average_by(sides.llms, ("group", *judged))
 
 
 def _alternatives(

@@ -166,6 +166,30 @@ def join_keys(*columns: Numbers) -> Ints:
     return key
 
 
+def average_by(table: pl.DataFrame, by: Sequence[str], name: str = "value") -> pl.DataFrame:
+    """Average a column over the rows that agree in others: a row each, sorted by them, an empty cell first.
+
+    >>> rows = pl.DataFrame({"a": ["y", "x", "y"], "value": [1.0, 2.0, 2.0]})
+    >>> average_by(rows, ["a"]).rows()
+    [('x', 2.0), ('y', 1.5)]
+    """
+    rows = fold(*(_in_order(table[column]) for column in by))
+    means = pl.Series(name, rows.mean(table[name].to_numpy()))
+    return table[rows.first].select(*by, means)
+
+
+def _in_order(column: pl.Series) -> Ints:
+    """Give each value of a column its rank among the distinct ones, an empty cell the first."""
+    if column.dtype.is_numeric():
+        ranks = column.rank("dense").fill_null(0).to_numpy()
+        return ranks.astype(np.int64)
+    found = code(column)
+    place = np.empty(len(found), dtype=np.int64)
+    place[sorted(range(len(found)), key=found.ids.__getitem__)] = np.arange(len(found))
+    of: Ints = place[found.of]
+    return of
+
+
 def split_by(of: Ints, values: Floats, n_parts: int) -> list[Floats]:
     """Sort values into ``n_parts`` lists; ``of`` numbers the list of each value.
 
