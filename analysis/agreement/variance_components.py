@@ -6,7 +6,7 @@ The likelihood needs only sums by the number of answers a unit has, so its cost 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -24,6 +24,7 @@ Annotators = Literal["absent", "random", "fixed"]
 Deviance = tuple[float, float]  # -2 log restricted likelihood, and its slope
 NEARLY = 1 - 1e-9  # largest share of variance tried
 GRID = (0, 0.3, 0.6, 0.9, 0.99, 0.999, 1)  # where slopes are looked at first: a likelihood may have two maxima
+SHARES = tuple(NEARLY * part for part in GRID)
 FLAT = 1e-9  # a slope this small is rounding
 TOLERANCE = 1e-13
 NOISE = 1e-14  # a sum of squares this small beside the answers' own is rounding
@@ -124,12 +125,24 @@ def fit_share(sums: SufficientSums, annotators: Annotators, *, confidence: float
         if all(abs(profile(share)[1]) < FLAT for share in GRID[:-1]):
             raise ValueError("the likelihood is the same everywhere")
         value = _least(profile, NEARLY)
-        bound = profile(value)[0] + 2 * float(gammaincinv(0.5, confidence))
-        low = 0.0 if profile(0.0)[0] <= bound else _root(lambda share: profile(share)[0] - bound, 0.0, value)
-        high = _root(lambda share: profile(share)[0] - bound, value, NEARLY)
+        least, reach = profile(value)[0], math.sqrt(2 * float(gammaincinv(0.5, confidence)))
+
+        def beyond(share: float) -> float:  # a root of the deviance is nearly straight, so takes fewer steps
+            return math.sqrt(max(profile(share)[0] - least, 0.0)) - reach
+
+        low = _crossing(beyond, [*(share for share in SHARES if share < value), value])
+        high = _crossing(beyond, [*(share for share in reversed(SHARES) if share > value), value])
+        if high is None:
+            raise ValueError("the likelihood does not fall towards 1")
     except (ValueError, np.linalg.LinAlgError):
         return UnitShare(annotators=annotators, reason="the mixed model has no maximum within (0, 1)")
-    return UnitShare(annotators=annotators, value=value, low=low, high=high)
+    return UnitShare(annotators=annotators, value=value, low=low or 0.0, high=high)
+
+
+def _crossing(function: Callable[[float], float], places: Sequence[float]) -> float | None:
+    """Return where, on the way from the first place to the last, a function first falls through 0."""
+    falls = (pair for pair in pairwise(places) if function(pair[0]) > 0 >= function(pair[1]))
+    return next((_root(function, *pair) for pair in falls), None)
 
 
 def _least(function: Callable[[float], Deviance], most: float) -> float:
