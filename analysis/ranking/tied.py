@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from analysis.statistics.coding import Floats
 from analysis.statistics.rank_orders import STRENGTH_TIE, order_systems
-from analysis.statistics.record import Positive, Record, Share
+from analysis.statistics.record import Positive, Record, Share, replace_fields
+from analysis.strengths.fit import Strengths
 from analysis.strengths.rows import Compared, Judgements, StrengthTable
 from analysis.strengths.ties import fit_davidson
 
@@ -70,9 +71,9 @@ def fit_ties(table: StrengthTable, judgements: Judgements) -> TieFit | None:
         strengths=(),
     )
     if not np.all(tied | (won == 0) | (won == 1)):
-        return replace(base, reason=IN_PARTS)
+        return replace_fields(base, reason=IN_PARTS)
     if table.found.regularisation is not None:
-        return replace(base, reason="not fitted with regularisation")
+        return replace_fields(base, reason="not fitted with regularisation")
     place = np.zeros(len(table.all_systems), dtype=np.int64)
     place[table.compared] = np.arange(len(names))
     x, y = place[judgements.x], place[judgements.y]
@@ -81,11 +82,12 @@ def fit_ties(table: StrengthTable, judgements: Judgements) -> TieFit | None:
     np.add.at(wins, (x[first], y[first]), times[first])
     np.add.at(wins, (y[second], x[second]), times[second])
     np.add.at(ties, (x[tied], y[tied]), times[tied])
-    fit = fit_davidson(wins, ties + ties.T, names)
-    if fit.ties is None:
-        return replace(base, reason=fit.tie_reason or next(filter(None, fit.reasons), None))
     half = table.found.strength
-    return replace(
+    known = Strengths(strength=half, reasons=table.found.reasons, regularisation=None)
+    fit = fit_davidson(wins, ties + ties.T, names, half=known)
+    if fit.ties is None:
+        return replace_fields(base, reason=fit.tie_reason or next(filter(None, fit.reasons), None))
+    return replace_fields(
         base,
         nu=fit.ties,
         same_order=_order(names, fit.strength) == _order(names, half),

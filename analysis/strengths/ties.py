@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.statistics.coding import Floats
-from analysis.strengths.fit import check_counts, fit_strengths
+from analysis.strengths.fit import Strengths, check_counts, fit_strengths
 
 Shares = tuple[Floats, Floats, Floats]
 STEPS = 200
@@ -35,7 +35,7 @@ class Davidson:
     tie_reason: str | None
 
 
-def fit_davidson(wins: Floats, ties: Floats, names: Sequence[str]) -> Davidson:
+def fit_davidson(wins: Floats, ties: Floats, names: Sequence[str], *, half: Strengths | None = None) -> Davidson:
     """Fit Davidson's model of comparisons with ties by maximum likelihood.
 
     P(i beats j) ∝ exp(s_i), P(j beats i) ∝ exp(s_j), P(tie) ∝ ν exp((s_i + s_j) / 2).
@@ -48,6 +48,8 @@ def fit_davidson(wins: Floats, ties: Floats, names: Sequence[str]) -> Davidson:
         Symmetric; entry [i, j] counts ties of i and j.
     names : sequence of str
         Systems, for the reasons.
+    half : Strengths, optional
+        The fit with ties as half wins, where it is known; else it is made.
 
     Returns
     -------
@@ -72,7 +74,7 @@ def fit_davidson(wins: Floats, ties: Floats, names: Sequence[str]) -> Davidson:
     wins, ties = check_counts("wins", wins, len(names)), check_counts("ties", ties, len(names))
     if not np.array_equal(ties, ties.T):
         raise ValueError("ties must be symmetric: entry [i, j] counts what [j, i] counts")
-    half = fit_strengths(wins + ties / 2, names)
+    half = half or fit_strengths(wins + ties / 2, names)
     kept, k = half.fitted, len(names)
     place = np.ix_(kept, kept)
     own_wins, own_ties = wins[place], ties[place].copy()

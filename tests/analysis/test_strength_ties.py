@@ -12,6 +12,7 @@ from scipy.optimize import approx_fprime, minimize
 
 from analysis import fit_bradley_terry, fit_davidson
 from analysis.statistics.coding import Floats
+from analysis.strengths.fit import fit_strengths
 from analysis.strengths.ties import davidson_log_likelihood
 
 NAMES = list("abcd")
@@ -102,3 +103,12 @@ def test_nothing_but_ties_and_a_system_that_won_everything_have_reasons() -> Non
 def test_lopsided_ties_are_refused() -> None:
     with pytest.raises(ValueError, match="symmetric"):
         fit_davidson(np.zeros((2, 2)), np.array([[0.0, 1.0], [0.0, 0.0]]), NAMES[:2])
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_half_wins_that_are_known_are_not_fitted_again(seed: int) -> None:
+    wins, ties = tables(seed)
+    alone = fit_davidson(wins, ties, NAMES)
+    given_half = fit_davidson(wins, ties, NAMES, half=fit_strengths(wins + ties / 2, NAMES))
+    assert given_half.strength.tolist() == alone.strength.tolist()
+    assert (given_half.ties, given_half.reasons) == (alone.ties, alone.reasons)
