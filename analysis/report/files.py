@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -45,13 +45,14 @@ def write_results(results: Results, folder: Path, **more: Any) -> list[Path]:
         _refuse_other_folders(folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as aside:
-            (Path(aside) / RESULTS).write_text(to_json(results), encoding="utf-8")
-            contents = report_files(results, **more)
-            for part in {(Path(aside) / name).parent for name in contents}:
-                part.mkdir(exist_ok=True)
+            contents = {RESULTS: to_json(results).encode()} | report_files(results, **more)
+            new = Path(aside) / "report"
+            for part in sorted({(new / name).parent for name in contents}):
+                part.mkdir()
             for name, content in contents.items():
-                (Path(aside) / name).write_bytes(content)
-            written = list(_move(Path(aside), folder))
+                (new / name).write_bytes(content)
+            _move(new, folder, contents)
+        written = sorted(folder / name for name in contents)
         for pattern in PARTS:
             for stale in set(folder.glob(pattern)) - set(written):
                 stale.unlink()
@@ -73,12 +74,11 @@ def _refuse_other_folders(folder: Path) -> None:
         )
 
 
-def _move(source: Path, target: Path) -> Iterator[Path]:
-    target.mkdir(exist_ok=True)
-    for path in sorted(source.rglob("*")):  # folders come before what they hold
-        place = target / path.relative_to(source)
-        if path.is_dir():
-            place.mkdir(exist_ok=True)
-        else:
-            os.replace(path, place)
-            yield place
+def _move(source: Path, target: Path, names: Collection[str]) -> None:
+    if not target.exists():
+        source.rename(target)
+        return
+    for part in sorted({(target / name).parent for name in names}):
+        part.mkdir(exist_ok=True)
+    for name in names:
+        os.replace(source / name, target / name)
