@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import shlex
+import sys
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +14,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from spa.commands.options import Aliased, Finite, json_option, out_folder_option, store_option
+from spa.commands.workspace import default_store
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from analysis.answers.columns import Scale
     from analysis.answers.plan import Plan
     from analysis.answers.study_facts import StudyFacts
@@ -46,6 +51,8 @@ PLAN = (
 )
 MARGINS = {"equivalence": "equivalence_margin", "equivalence_ratings": "equivalence_margin_ratings"}
 FILE = click.Path(path_type=Path)
+SMALL = 1 << 26  # bytes of tables
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc.h
 
 
 class Tau(click.ParamType[Decimal]):
@@ -201,8 +208,10 @@ def report(
     Give a STUDY whose answers were collected here, or tables collected elsewhere (one row per
     answer). The [analysis] section of a STUDY is its analysis plan; for tables, options set it.
     """
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # for small matrices threads mostly wait for each other
-    gc.set_threshold(GARBAGE)
+    paths = {name: options.pop(name) for name in TABLES}
+    paths = {name: path for name, path in paths.items() if path is not None}
+    own = () if study is None else (store or default_store(study),)
+    _tune_process([*own, *paths.values()])
     from analysis.results.analyse import analyse
     from analysis.results.files import to_json
 
@@ -214,8 +223,6 @@ def report(
         from analysis.report.pdf import find_browser
 
         find_browser(browser)  # before the analysis, which may take minutes
-    paths = {name: options.pop(name) for name in TABLES}
-    paths = {name: path for name, path in paths.items() if path is not None}
     given = {name: value for name, value in options.items() if value is not None and value is not False and value != ()}
     large = _large(paths, in_parts=in_parts or cluster is not None)
     if study is not None:
@@ -240,6 +247,19 @@ def report(
     assert out is not None
     _print(results)
     click.echo(f"report: {out / ('report.pdf' if pdf else 'report.html')}")
+
+
+def _tune_process(files: Sequence[str | Path]) -> None:
+    """Where the tables are small, save threads and calls for memory; to do before libraries load."""
+    gc.set_threshold(GARBAGE)
+    if not all(map(os.path.isfile, files)) or sum(map(os.path.getsize, files)) >= SMALL:
+        return
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")  # of more, each waits for the others at full load
+    libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+    if libc is not None and hasattr(libc, "mallopt"):
+        # give memory back in large pieces only: the bounds that glibc comes to by itself, late
+        libc.mallopt(M_MMAP_THRESHOLD, 1 << 25)
+        libc.mallopt(M_TRIM_THRESHOLD, 1 << 26)
 
 
 def _from_study(path: Path, store: str | None, metrics: Path | None) -> tuple[AnswerTables, Plan, StudyFacts | None]:

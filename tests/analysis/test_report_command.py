@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -159,6 +160,24 @@ def test_an_earlier_report_leaves_nothing_behind_and_notes_beside_it_stay(table:
     assert "figures/preferences.svg" in files()
     assert spa("--ratings", ratings, "--out", folder).exit_code == 0
     assert files() == alone | {"notes.txt"}
+
+
+def test_a_new_folder_is_as_readable_as_any(table: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    assert spa("--preferences", table, "--map", "rater=annotator_id", "--out", tmp_path / "report").exit_code == 0
+    assert (tmp_path / "report").stat().st_mode == other.stat().st_mode
+
+
+@pytest.mark.parametrize(("small", "threads"), [(1 << 26, "1"), (0, None)])
+def test_small_tables_are_read_by_one_thread(
+    small: int, threads: str | None, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POLARS_MAX_THREADS", "")  # so that it is put back
+    monkeypatch.delenv("POLARS_MAX_THREADS")
+    monkeypatch.setattr("analysis.commands.report.SMALL", small)
+    assert spa("--preferences", table, "--map", "rater=annotator_id", "--out", tmp_path / "report").exit_code == 0
+    assert os.environ.get("POLARS_MAX_THREADS") == threads
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(table: Path, tmp_path: Path) -> None:
