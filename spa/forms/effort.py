@@ -24,8 +24,9 @@ SECONDS_AN_IMAGE = 6.0
 SECONDS_A_PAGE = 3.0
 
 MOST_COUNTED = 4096  # texts
-_CJK = re.compile(f"[{CJK}]")
-_WORD = re.compile(rf"(?:(?![{CJK}])\w)+(?:['’\-](?:(?![{CJK}])\w)+)*")
+# compiled when first used: that takes longer than most commands use it
+_CJK = f"[{CJK}]"
+_WORD = rf"(?:(?![{CJK}])\w)+(?:['’\-](?:(?![{CJK}])\w)+)*"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +82,7 @@ def count_words(text: str) -> int:
     >>> count_words("Don't look back."), count_words("你好 world")
     (3, 3)
     """
-    return len(_WORD.findall(text)) + len(_CJK.findall(text))
+    return len(re.findall(_WORD, text)) + len(re.findall(_CJK, text))
 
 
 def _count_text(form: Form) -> tuple[int, int]:
@@ -94,8 +95,8 @@ def _count_text(form: Form) -> tuple[int, int]:
             if part.role not in ("title", "question") and known in read:
                 continue
             read.add(known)
-            words += len(_WORD.findall(part.text))
-            characters += len(_CJK.findall(part.text))
+            words += len(re.findall(_WORD, part.text))
+            characters += len(re.findall(_CJK, part.text))
     return words, characters
 
 

@@ -11,7 +11,7 @@ from spa.forms.form import Segment
 
 # Chinese and Japanese put no spaces between words: there a character is a word. Korean does.
 CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
-_TOKEN = re.compile(rf"[{CJK}]|(?:[^\W{CJK}]+(?:['’\-][^\W{CJK}]+)*)|\s+|.", re.DOTALL)
+_TOKEN = rf"(?s:[{CJK}]|(?:[^\W{CJK}]+(?:['’\-][^\W{CJK}]+)*)|\s+|.)"  # compiled when first used
 _ALIGNED = 3_000  # words; aligning takes up to the square of their number: a second here, hours for a megabyte
 
 
@@ -69,7 +69,7 @@ def _differing_runs(source: list[str], output: list[str]) -> Iterator[tuple[rang
 
 def _tokens(text: str) -> list[str]:
     tokens: list[str] = []
-    for token in _TOKEN.findall(text):
+    for token in re.findall(_TOKEN, text):
         # A combining mark (Arabic vowels, for one) is no \w but belongs to the word before it.
         joins = bool(tokens) and not tokens[-1].isspace()
         if joins and (unicodedata.category(token[0])[0] == "M" or _ends_in_mark(tokens[-1], token)):

@@ -9,13 +9,11 @@ from collections.abc import Iterator
 from spa.study.study import OutputFilter
 
 # Scripts that are written without spaces count a word a character.
-_WORD = re.compile(
-    r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]|[^\W_]+(?:['’\-][^\W_]+)*"
-)
+_WORD = r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]|[^\W_]+(?:['’\-][^\W_]+)*"
 CLOSING = "\"'”’»›)]}」』）】》〉］｝"  # quotes and brackets that may follow the end of a sentence
 # A sentence of a script with spaces ends where space, a line end or the end of the text follows;
 # full-width marks end one wherever they stand.
-_SENTENCE_END = re.compile(rf"(?:[.!?…؟۔।]+[{re.escape(CLOSING)}]*(?=\s|$)|[。！？｡]+[{re.escape(CLOSING)}]*|\n+)")
+_SENTENCE_END = rf"(?:[.!?…؟۔।]+[{re.escape(CLOSING)}]*(?=\s|$)|[。！？｡]+[{re.escape(CLOSING)}]*|\n+)"
 
 
 def count_words(text: str) -> int:
@@ -24,7 +22,7 @@ def count_words(text: str) -> int:
     >>> count_words("It's a well-known fact."), count_words("我喜欢诗。")
     (4, 4)
     """
-    return sum(1 for _ in _WORD.finditer(text))
+    return sum(1 for _ in re.finditer(_WORD, text))
 
 
 def failures(condition: OutputFilter, text: str) -> Iterator[tuple[str, str]]:
@@ -66,7 +64,7 @@ def sentence_ends(text: str) -> Iterator[int]:
     >>> list(sentence_ends('He said "no." Then he'))
     [13]
     """
-    for match in _SENTENCE_END.finditer(text):
+    for match in re.finditer(_SENTENCE_END, text):
         yield match.end()
 
 
