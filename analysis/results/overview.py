@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Literal
 
+import numpy as np
 import polars as pl
+import scipy
 
 from analysis.answers.careless import CarelessCheck, CarelessRule, declared_rules
 from analysis.answers.columns import Scale
@@ -48,7 +50,6 @@ WarningKind = Literal[
     "outdated_file",
     "summed",
 ]
-PACKAGES = ("spa-eval", "numpy", "scipy", "polars")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -299,6 +300,12 @@ def settings(plan: Plan, *, inputs: Sequence[InputFile], scales: Sequence[Scale]
         consistency_tau=None if tau is None else float(tau),
         lower_is_better=tuple(sorted(plan.lower_is_better)),
         scales=tuple(scales),
-        versions={"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+        versions={
+            "python": platform.python_version(),
+            "spa-eval": version("spa-eval"),
+            "numpy": np.__version__,
+            "scipy": scipy.__version__,
+            "polars": pl.__version__,
+        },
         inputs=tuple(inputs),
     )
