@@ -56,7 +56,7 @@ class Environment:
     def spa(self, *words: str, fails_with: str = "") -> str:
         """Type a command; it ends well, or with one line in which these words stand."""
         done = subprocess.run(
-            [self.python, "-I", "-c", "from spa.cli import main; main()", *words],
+            [self.python, "-I", "-c", "from spa.cli import run; run()", *words],
             cwd=self.folder, capture_output=True, text=True, check=False,
         )  # fmt: skip
         typed = f"spa {' '.join(words)}: exit code {done.returncode}: {done.stdout}{done.stderr}"

@@ -34,7 +34,7 @@ from tests.benchmarks.measure import Figure
 
 def help_time() -> Figure:
     """Time ``spa --help`` as a whole process, the best of five."""
-    command = [sys.executable, "-c", "from spa.cli import main; main()", "--help"]
+    command = [sys.executable, "-c", "from spa.cli import run; run()", "--help"]
     best = float("inf")
     for _ in range(5):
         start = time.perf_counter()

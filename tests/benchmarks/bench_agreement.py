@@ -114,7 +114,7 @@ def long_table(peers: str | None) -> Iterator[Figure]:
         subprocess.run(
             [sys.executable, "-c", f"from {__name__} import write_long; write_long({str(path)!r})"], check=True
         )
-        command = [sys.executable, "-c", "from spa.cli import main; main()", "report", "--out", f"{folder}/report"]
+        command = [sys.executable, "-c", "from spa.cli import run; run()", "report", "--out", f"{folder}/report"]
         start = perf_counter()
         with subprocess.Popen([*command, "--ratings", str(path)], stdout=subprocess.DEVNULL) as process:
             _, status, used = os.wait4(process.pid, 0)

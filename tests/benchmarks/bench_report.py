@@ -16,7 +16,7 @@ from tests.benchmarks.measure import Figure
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "hanna" / "ratings.csv"
 LLMS = ("Beluga-13B", "Llama-13B", "Mistral-7B", "ChatGPT", "OrcaPlatypus")
-COMMAND = (sys.executable, "-c", "from spa.cli import main; main()", "report")
+COMMAND = (sys.executable, "-c", "from spa.cli import run; run()", "report")
 CRITERIA = 2_000
 LONG = 10_000_000
 READ = (

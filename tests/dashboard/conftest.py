@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext
     from playwright.sync_api import Page as Tab
 
-SPA = (sys.executable, "-c", "from spa.cli import main; main()")  # a process of its own, as a user starts it
+SPA = (sys.executable, "-c", "from spa.cli import run; run()")  # a process of its own, as a user starts it
 PATIENCE = 60_000  # milliseconds; a busy machine is no defect
 HOSTILE = "<img src=x onerror=\"window.hacked=1\"> :red[$x$] **bold** =cmd|'/c calc'!A1"
 STUDY = """

@@ -75,7 +75,7 @@ def start(
         kept += ["--frame-port", str(free_port())]
     with log.open("wb") as written:
         process = subprocess.Popen(
-            [python, "-c", "from spa.cli import main; main()", *kept],
+            [python, "-c", "from spa.cli import run; run()", *kept],
             stdin=subprocess.DEVNULL,
             stdout=written,
             stderr=subprocess.STDOUT,

@@ -48,7 +48,7 @@ class Server:
 @contextmanager
 def serving(store: str | Path, *options: str, before: tuple[str, ...] = ()) -> Iterator[Server]:
     """Yield an emulator that serves a store; ``before`` is what its command line begins with, such as strace."""
-    command = [*before, sys.executable, "-c", "from spa.cli import main; main()", "mturk", "serve", str(store)]
+    command = [*before, sys.executable, "-c", "from spa.cli import run; run()", "mturk", "serve", str(store)]
     environment = os.environ | {"PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(
         [*command, "--emulate", "--port", "0", *options],

@@ -167,7 +167,7 @@ def test_an_emulators_clock_goes_on_where_it_stood(tmp_path: Path) -> None:
 
 def refused_second(store: Path) -> None:
     """Start a second server on the same store, which must not run."""
-    command = [sys.executable, "-c", "from spa.cli import main; main()", "mturk", "serve", str(store), "--port", "0"]
+    command = [sys.executable, "-c", "from spa.cli import run; run()", "mturk", "serve", str(store), "--port", "0"]
     second = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert second.returncode == 1
     assert "another `spa mturk serve` is running on this store" in second.stderr

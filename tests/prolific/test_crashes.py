@@ -211,7 +211,7 @@ def test_a_process_that_is_killed_after_the_effect_finds_it_again(
     before = len(people.requests(operation))
     people.plan(operation, "timeout_after_effect", seconds=30)
     command = [sys.executable, "-m", "spa.cli", "prolific", "create", str(study.path), "--store", str(store)]
-    command = [sys.executable, "-c", "from spa.cli import main; main()", *command[3:], "--public-url", study.url]
+    command = [sys.executable, "-c", "from spa.cli import run; run()", *command[3:], "--public-url", study.url]
     process = subprocess.Popen(command, env=study.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         limit = time.monotonic() + 60

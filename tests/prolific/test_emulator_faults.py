@@ -199,7 +199,7 @@ def test_a_store_goes_on_where_it_was(tmp_path: Path) -> None:
 def test_what_was_answered_survives_a_kill(tmp_path: Path) -> None:
     """The command listens, answers, is killed at once, and knows everything afterwards."""
     path = tmp_path / "platform.sqlite"
-    command = [sys.executable, "-c", "from spa.cli import main; main()", "prolific", "emulate"]
+    command = [sys.executable, "-c", "from spa.cli import run; run()", "prolific", "emulate"]
     program = subprocess.Popen(
         [*command, "--port", "0", "--store", str(path), "--clock", "manual"], stdout=subprocess.PIPE, text=True
     )

@@ -199,7 +199,7 @@ def test_somebody_in_a_real_browser_comes_back_with_the_code(tmp_path: Path) -> 
 def test_a_rehearsal_that_is_killed_goes_on(tmp_path: Path) -> None:
     """Killed at three moments, it ends as one that was not: one study, the bill is the estimate, bonuses once."""
     study, out = written(tmp_path / "s"), tmp_path / "o"
-    command = [sys.executable, "-c", "from spa.cli import main; main()", "rehearse", str(study), "--annotators", "4"]
+    command = [sys.executable, "-c", "from spa.cli import run; run()", "rehearse", str(study), "--annotators", "4"]
     command += ["--out", str(out), "--json", "--faults"]
     marks = (
         "SELECT count(*) FROM studies",

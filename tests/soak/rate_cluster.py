@@ -36,7 +36,7 @@ AWAY_FORMS = 60
 
 def start(study: Path, rater: Path, limit: int, *more: str) -> subprocess.Popen[str]:
     """Start the command."""
-    script = [sys.executable, "-c", "from spa.cli import main; main()"]
+    script = [sys.executable, "-c", "from spa.cli import run; run()"]
     command = ["rate", str(study), "--rater", str(rater), "--no-probe", "--cluster", f"local:{WORKERS}"]
     return subprocess.Popen(
         [*script, *command, "--limit", str(limit), *more], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True

@@ -17,7 +17,7 @@ from spa.responses.store import Store
 from tests.conftest import missing_part, need
 from tests.spa.small_study import STUDY, write_study
 
-SPA = "from spa.cli import main; main()"
+SPA = "from spa.cli import run; run()"
 CREATED = re.compile(r'open(?:at)?\([^"]*"([^"]+)", [A-Z_|]*O_CREAT[A-Z_|]*, 0([0-7]+)')
 COMMANDS: dict[str, tuple[tuple[str, ...], set[str]]] = {
     "build": (("build", "study.toml", "--links", "links.txt"), {"study.sqlite", "links.txt"}),

@@ -49,7 +49,7 @@ def slow(seconds: float) -> Callable[[Asked], Any]:
 
 def start(study: Path, rater: Path, *before: str) -> subprocess.Popen[str]:
     """Start ``spa rate`` as a process of its own."""
-    script = [sys.executable, "-c", "from spa.cli import main; main()"]
+    script = [sys.executable, "-c", "from spa.cli import run; run()"]
     command = [*before, *script, "rate", str(study), "--rater", str(rater), "--no-probe"]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
