@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -118,8 +119,8 @@ def _raw_table(
 def _translated(path: Path) -> Iterator[tuple[str, str]]:
     """Check what kind of file it is, yield that and the hash, and say in one line why a file cannot be read."""
     suffix = path.suffix.lower()
-    if suffix not in SUFFIXES and not path.exists():
-        raise AnalysisError(f"{path}: cannot be read: No such file or directory")
+    if suffix not in SUFFIXES and not os.path.exists(path):  # False of a name that is too long, too
+        raise AnalysisError(f"{shortened(str(path))}: cannot be read: No such file or directory")
     if suffix not in SUFFIXES:
         raise AnalysisError(f"{path}: expected a file ending in {', '.join(SUFFIXES)}, got {shortened(repr(suffix))}")
     try:

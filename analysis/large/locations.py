@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ def is_in_parts(where: str) -> bool:
     >>> [is_in_parts(where) for where in ("ratings.csv", "parts/*.parquet", "s3://bucket/parts")]
     [False, True, True]
     """
-    return "://" in where or Path(where).is_dir() or (has_magic(where) and not Path(where).exists())
+    return "://" in where or os.path.isdir(where) or (has_magic(where) and not os.path.exists(where))
 
 
 def find_parts(where: str) -> list[str]:

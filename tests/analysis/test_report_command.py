@@ -180,6 +180,13 @@ def test_small_tables_are_read_by_one_thread(
     assert os.environ.get("POLARS_MAX_THREADS") == threads
 
 
+def test_a_name_too_long_for_a_file_is_one_line(tmp_path: Path) -> None:
+    shown = spa("--ratings", "x" * 5000, "--out", tmp_path / "report")
+    assert (shown.exit_code, shown.output.count("\n")) == (1, 1)
+    assert "cannot be read" in shown.output
+    assert len(shown.output) < 500
+
+
 def test_a_folder_that_cannot_be_written_is_one_line(table: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     shown = spa("--preferences", table, "--map", "rater=annotator_id", "--out", tmp_path / "file" / "report")
