@@ -41,5 +41,5 @@ def test_a_reader_that_left_is_no_crash() -> None:
         found = ended("", "--help", stdout=writer)
     finally:
         os.close(writer)
-    assert "Traceback" not in found.stderr.replace("BrokenPipeError", "")
+    assert "Traceback" not in found.stderr
     assert found.returncode in (1, 120)
