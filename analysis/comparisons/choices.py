@@ -78,6 +78,19 @@ class ChoiceTest(Record):
     crossed_reason: str | None = None
     """Why there is no crossed test."""
 
+    n_answers: Count | None = None
+    """Choices between the two systems."""
+    n_used: Count | None = None
+    """Those of them that the test rests on."""
+    most_of_one: Count | None = None
+    """Those used that one annotator (LLM: assignment) gave, who gave most."""
+    pooled_estimate: Share | None = None
+    """win_rate with every answer alike, not every annotator (LLM: assignment); null where it is the same."""
+    others_estimate: Share | None = None
+    """win_rate without the annotator (LLM: assignment) who gave most; null where nobody else answered."""
+    weights_reverse: bool = False
+    """Whether the estimate and pooled_estimate lie on different sides of no difference: no winner can be named."""
+
     @property
     def effect(self) -> float:
         """How far the win rate lies from chance; positive speaks for x."""

@@ -29,6 +29,12 @@ class PreferenceTest(Record):
     """Mean P(x preferred to y) of one group, criterion, exposure and pair, tested against 0.5."""
 
     explained: ClassVar[tuple[str, ...]] = ("p_value", "p_adjusted", "verdict")
+    n_answers: ClassVar[None] = None  # as of the tests of ratings and choices: here each gave one number
+    n_used: ClassVar[None] = None
+    most_of_one: ClassVar[None] = None
+    pooled_estimate: ClassVar[None] = None
+    others_estimate: ClassVar[None] = None
+    weights_reverse: ClassVar[bool] = False
 
     group: str
     """Human, simulated, an LLM's id or id/variant, or a group named in the table."""

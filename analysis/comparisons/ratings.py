@@ -122,6 +122,19 @@ class RatingTest(Record):
     crossed_reason: str | None = None
     """Why there is no crossed test."""
 
+    n_answers: Count | None = None
+    """Ratings of the two systems."""
+    n_used: Count | None = None
+    """Those of them that the test rests on."""
+    most_of_one: Count | None = None
+    """Those used that one annotator (LLM: assignment) gave, who gave most."""
+    pooled_estimate: float | None = None
+    """mean_difference with every answer alike, not every annotator (LLM: assignment); null where it is the same."""
+    others_estimate: float | None = None
+    """mean_difference without the annotator (LLM: assignment) who gave most; null where nobody else answered."""
+    weights_reverse: bool = False
+    """Whether the estimate and pooled_estimate lie on different sides of no difference: no winner can be named."""
+
     @property
     def effect(self) -> float:
         """Mean rating of x minus that of y, raw."""

@@ -28,7 +28,8 @@ EXCHANGED = (
 )
 SHARES = ("mean", "win_rate", "superiority", "share")  # of x: one minus it is that of y
 DIFFERENCES = ("mean_difference", "t", "d_z", "hedges_g", "effect")  # x minus y
-OF_ITS_SOURCE = ("ci", "estimate", "people_mean", "people_ci")  # a share or a difference
+# a share or a difference
+OF_ITS_SOURCE = ("ci", "estimate", "pooled_estimate", "others_estimate", "people_mean", "people_ci")
 Row = TypeVar("Row", bound=Record)
 Test = TypeVar("Test", bound=PairTest)
 Key = tuple[Any, ...]

@@ -44,6 +44,7 @@ WarningKind = Literal[
     "missing_answers",
     "few_outputs_read",
     "dropped_items",
+    "lopsided",
     "looked_at",
     "not_ended",
     "decision_contradicted",
