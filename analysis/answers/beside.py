@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from analysis.statistics.record import Record, rounded
+from analysis.statistics.reasons import folded
+from analysis.statistics.record import Record, plain, rounded
 from spa.errors import AnalysisError
 
 if TYPE_CHECKING:
@@ -64,7 +66,7 @@ def record_text(record: Record) -> str:
     """Return what :func:`read_record` reads."""
     from pydantic_core import to_json
 
-    return to_json(record, indent=1).decode() + "\n"
+    return to_json(plain(record), indent=1).decode() + "\n"
 
 
 def read_record(file: FileBeside, kind: type[Kind]) -> Kind:
@@ -78,12 +80,13 @@ def read_record(file: FileBeside, kind: type[Kind]) -> Kind:
     from pydantic import TypeAdapter, ValidationError
 
     try:
-        return rounded(TypeAdapter(kind).validate_json(file.content, strict=True))
+        content = json.dumps(folded(json.loads(file.content)), allow_nan=False)
+        return rounded(TypeAdapter(kind).validate_json(content, strict=True))
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "the file"
         problem = f"{place}: {first['msg']}"
-    except ArithmeticError as error:
+    except (ArithmeticError, ValueError) as error:
         problem = str(error)
     command = file.path.stem.partition("-")[0]
     raise AnalysisError(f"{file.path}: expected what spa {command} writes; {problem}; run it anew")

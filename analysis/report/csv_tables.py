@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from analysis.results.findings import rank_of
 from analysis.results.records import Results
-from analysis.statistics.record import fields_of, kind_of, names_of, values_of
+from analysis.statistics.reasons import Reason
+from analysis.statistics.record import fields_of, kind_of, names_of, plain, values_of
 from spa.responses.table_files import without_formula
 
 APART = (
@@ -21,7 +22,7 @@ APART = (
     "contamination_of_others",
 )  # whose rows are laid out in another way
 WITHOUT = ("careless", "observed_power", "warnings", "warning_rows", "conventions")
-NESTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=fields_of)
+NESTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=plain)
 NUMBERS = {int, float, type(None)}
 TEXTS = {str, type(None)}
 
@@ -96,11 +97,21 @@ def render_csv(rows: Sequence[Any]) -> str:
         entries = [row if isinstance(row, Mapping) else fields_of(row) for row in rows]
         names = dict.fromkeys(key for entry in entries for key in entry)
         columns = ([entry.get(name) for entry in entries] for name in names)
+    laid_out = [pair for name, column in zip(names, columns, strict=True) for pair in _with_codes(name, column)]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(zip(*map(_written, columns), strict=True))
+    writer.writerow(name for name, _ in laid_out)
+    writer.writerows(zip(*(_written(column) for _, column in laid_out), strict=True))
     return text.getvalue()
+
+
+def _with_codes(name: str, column: Sequence[Any]) -> Iterator[tuple[str, Sequence[Any]]]:
+    """Lay out reasons as two columns: their words, and their codes."""
+    if any(isinstance(value, Reason) for value in column):
+        yield name, [None if reason is None else str(reason) for reason in column]
+        yield f"{name}_code", [None if reason is None else reason.code for reason in column]
+    else:
+        yield name, column
 
 
 def _written(column: Sequence[Any]) -> Sequence[Any]:

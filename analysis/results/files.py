@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analysis.results.records import SCHEMA, Results
-from analysis.statistics.record import Record, names_of
+from analysis.statistics.reasons import folded
+from analysis.statistics.record import REASON_CODE, plain
 from spa.errors import AnalysisError
 
 if TYPE_CHECKING:
@@ -22,29 +23,17 @@ SCHEMA_FILE = Path(__file__).with_name("results.schema.json")
 
 def as_plain(results: Results) -> dict[str, Any]:
     """Return results as dicts, lists and numbers: the content of ``results.json``."""
-    return {name: _plain(getattr(results, name)) for name in names_of(Results)}
-
-
-def _plain(value: Any) -> Any:
-    """Do as ``dataclasses.asdict``, without its copy of each number."""
-    if value is None or isinstance(value, str | int | float):
-        return value
-    if isinstance(value, Record):
-        return {name: _plain(getattr(value, name)) for name in names_of(type(value))}
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value
+    return plain(results)  # type: ignore[no-any-return]
 
 
 def to_json(results: Results) -> str:
     """Write results as JSON; NaN and infinity are refused."""
-    from pydantic_core import to_json as encoded  # four times as fast as json, which knows no records
+    from pydantic_core import to_json as encoded  # four times as fast as json
 
-    text = encoded(results, indent=1, inf_nan_mode="constants").decode()
+    content = as_plain(results)
+    text = encoded(content, indent=1, inf_nan_mode="constants").decode()
     if "NaN" in text or "Infinity" in text:  # a name may hold these words, a number may not
-        text = json.dumps(as_plain(results), ensure_ascii=False, allow_nan=False, indent=1)
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1)
     return text + "\n"
 
 
@@ -61,7 +50,7 @@ def from_plain(content: Mapping[str, Any]) -> Results:
     pydantic.ValidationError
         When a key is missing or holds what the schema does not allow.
     """
-    current = _renamed(content) if content.get("schema") == 1 else content
+    current = folded(_renamed(content) if content.get("schema") == 1 else dict(content))
     return _adapter().validate_json(json.dumps(current, allow_nan=False), strict=True)
 
 
@@ -97,6 +86,7 @@ def read_results(path: str | Path) -> Results:
 def results_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of ``results.json``, made from the records."""
     made = _simplified(_adapter().json_schema(mode="serialization"))
+    made["$defs"]["ReasonCode"] = REASON_CODE
     about = {
         "$schema": DIALECT,
         "$id": f"https://spa-eval.invalid/results-{SCHEMA}.schema.json",
@@ -124,6 +114,8 @@ def _simplified(schema: Any, *, named: bool = False) -> Any:
         return " ".join(schema.split())  # descriptions
     if not isinstance(schema, dict):
         return schema
+    if schema == REASON_CODE:
+        return {"$ref": "#/$defs/ReasonCode"}  # many codes, written once
     found = {
         key: _simplified(part, named=not named and key in ("properties", "$defs"))
         for key, part in schema.items()

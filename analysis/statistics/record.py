@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 from annotated_types import Ge, Interval, Le
 
 from analysis.statistics.coding import DIGITS
+from analysis.statistics.reasons import CODES, Reason, beside
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -29,8 +30,15 @@ RankedSource = Literal["preferences", "ratings", "choices", "ratings_bt"]
 Value = TypeVar("Value")
 NAMES: dict[type[Any], tuple[str, ...]] = {}  # of the fields of each record
 GETTERS: dict[type[Any], Callable[[Any], tuple[Any, ...]]] = {}  # of all of them at once, five times as fast
-UNROUNDED = frozenset({int, bool, str, type(None)})
+REASONED: dict[type[Any], frozenset[str]] = {}  # the fields of each record that are reasons
+REASON_CODE: dict[str, Any] = {
+    "description": "What the reason is, for programs: its words may change, its code does not.",
+    "type": ["string", "null"],
+    "enum": [*sorted(CODES), None],
+}
+UNROUNDED = frozenset({int, bool, str, type(None), Reason})
 TEXTS = frozenset({str, type(None)})
+SCALARS = frozenset({float, int, bool, str, type(None)})
 
 
 class Record:
@@ -69,6 +77,7 @@ class Record:
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         """Say in the JSON Schema that a null has a reason."""
         schema = handler(core)
+        _describe_codes(cls, handler.resolve_ref_schema(schema).get("properties", {}))
         if cls.explained:
             null = {name: {"type": "null"} for name in cls.explained}
             reason = {"reason": {"type": "string", "minLength": 1}}
@@ -79,6 +88,16 @@ class Record:
                 }
             )
         return schema
+
+
+def _describe_codes(kind: type[Any], properties: dict[str, Any]) -> None:
+    """Say in the JSON Schema what stands beside the words of a reason."""
+    for name in reasons_of(kind) & properties.keys():
+        properties[f"{name}_code"] = REASON_CODE
+        properties[f"{name}_data"] = {
+            "type": "object",
+            "description": f"Numbers and names in {name}, where it has any.",
+        }
 
 
 def _with_reason(record: Any) -> Any:
@@ -109,7 +128,7 @@ def rounded(value: Value) -> Value:
         if not math.isfinite(value):
             raise ArithmeticError("a result is not finite")
         found = float(f"{value:.{DIGITS}g}")
-    elif value is None or isinstance(value, str | int):
+    elif value is None or isinstance(value, str | int | Reason):
         found = value
     elif isinstance(value, Record):
         found = with_fields(found, rounded, UNROUNDED)
@@ -125,6 +144,37 @@ def names_of(kind: type[Any]) -> tuple[str, ...]:
     if kind not in NAMES:
         NAMES[kind] = tuple(field.name for field in fields(kind))
     return NAMES[kind]
+
+
+def reasons_of(kind: type[Any]) -> frozenset[str]:
+    """Return the names of a record's fields that are reasons."""
+    if kind not in REASONED:
+        REASONED[kind] = frozenset(field.name for field in fields(kind) if field.type in ("Reason", "Reason | None"))
+    return REASONED[kind]
+
+
+def plain(value: Any) -> Any:
+    """Return records and what holds them as dicts, lists and numbers, a reason as words with its code beside it."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, Record):
+        return _plain_row(type(value), values_of(value))
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+def _plain_row(kind: type[Any], values: tuple[Any, ...]) -> dict[str, Any]:
+    reasons = reasons_of(kind)
+    found: dict[str, Any] = {}
+    for name, value in zip(names_of(kind), values, strict=True):
+        if name in reasons:
+            found |= beside(name, value)
+        else:
+            found[name] = value if type(value) in SCALARS else plain(value)
+    return found
 
 
 def with_fields(record: Any, change: Callable[[Any], Any], same: Container[object]) -> Any:
