@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -12,13 +11,12 @@ from analysis.answers.exclusions import Exclusion, apply_exclusions, find_exclus
 from analysis.answers.groups import group_order
 from analysis.answers.order import Order, order_of
 from analysis.answers.plan import Plan
+from analysis.answers.scales import ELICITATION
 from analysis.answers.span_tables import COUNTED
 from analysis.answers.study_facts import StudyFacts
 from analysis.answers.tables import AnswerTables
 from analysis.statistics.record import AnnotatorKind
 from spa.errors import AnalysisError, ArgumentProblem
-
-ELICITATION = re.compile(r" \([^()]+\)$")  # "fluency (continuous)": a criterion rated in a second way
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

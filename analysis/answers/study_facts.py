@@ -119,6 +119,7 @@ class StudyFacts(StudyReport):
     """What a report says of the study, the direction of its pairs, what people said at its end and what was decided."""
 
     pairs: tuple[tuple[str, str], ...] = ()
+    likert_points: int | None = None
     interview: tuple[InterviewAnswer, ...] = ()
     live: LiveStudy | None = None
     decisions: tuple[Decision, ...] = ()  # the log, where two reviewers decide
@@ -179,6 +180,7 @@ def facts_of(
         dropped_items=tuple(record_like(StudyDroppedItem, item) for item in dropped),
         fingerprint=fingerprint,
         pairs=tuple(dict.fromkeys((*study.pairs, *study.choice_pairs))),
+        likert_points=None if study.likert is None else study.likert.points,
     )
 
 

@@ -12,6 +12,7 @@ import polars as pl
 from analysis.answers.order import Order
 from analysis.answers.plan import Plan
 from analysis.answers.units import Unit, UnitRule, UnitValues, average_by_unit, count_by
+from analysis.comparisons.unanimity import with_unanimity
 from analysis.statistics.coding import Floats, Ints, code, fold
 from analysis.statistics.corrections import Verdict
 from analysis.statistics.record import Count, Probability, Record, Share
@@ -49,7 +50,7 @@ class ChoiceTest(Record):
     p_adjusted: Probability | None = None
     """Adjusted within the family (settings.correction)."""
     n_tests: int | None = None
-    """Size of the family: its tests that could be run."""
+    """Size of the family: its tests that could be run; all its comparisons where some have p_unanimous."""
     p_binomial: Probability | None = None
     """Exact sign test over the untied choices."""
     stars: Literal["", "*", "**", "***"] = ""
@@ -66,6 +67,11 @@ class ChoiceTest(Record):
     """The level of the t-test is in doubt: most values equal, or a few far out."""
     reason: str | None = None
     """Why a number is missing."""
+    p_unanimous: Probability | None = None
+    """Where all units are alike and no test can be run: at most this is the chance that all agree so if there were no
+    difference, times the comparisons of the family; null: they differ, or sit at no difference."""
+    all_alike: Count | None = None
+    """Annotators (of an LLM: assignments) whose averages are the same; null where p_unanimous is."""
     p_crossed: Probability | None = None
     """The same question over annotators and items at once, both taken as drawn."""
     p_crossed_adjusted: Probability | None = None
@@ -223,7 +229,7 @@ def compare_choice_totals(totals: ChoiceTotals, plan: Plan) -> list[ChoiceTest]:
                 **result.columns(),
             )
         )
-    return rows
+    return with_unanimity(rows, totals.systems, totals.averages, annotators=totals.annotators, llm=totals.llm)
 
 
 def choice_judgements(cells: ChoiceCells) -> Judgements:

@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from analysis.answers.plan import Plan
-from analysis.statistics.corrections import OUTSIDE_FAMILY, Correction, FamilyMember, Verdict, adjust, members_by_family
+from analysis.statistics.corrections import (
+    OUTSIDE_FAMILY,
+    Correction,
+    FamilyMember,
+    Verdict,
+    adjust,
+    members_by_family,
+    sizes_of_families,
+)
 from analysis.statistics.record import Count, Record
 
 
@@ -53,9 +61,9 @@ class Family(Record):
     rate: float
     """Familywise error rate (holm) or false discovery rate (bh)."""
     n_tests: Count
-    """Members: tests that could be run."""
+    """Members: tests that could be run; all comparisons, run or not, where unanimous answers are claims too."""
     untestable: tuple[Untestable, ...]
-    """Comparisons without a test, which are no members."""
+    """Comparisons without a test; they count only where some of them have p_unanimous."""
 
 
 def with_adjusted_p(rows: Sequence[Row], plan: Plan, *, family: str) -> list[Row]:
@@ -92,7 +100,7 @@ def families_of(source: str, rows: Sequence[ComparedPair], plan: Plan) -> list[F
             criterion=criterion,
             correction=plan.correction,
             rate=plan.fwer,
-            n_tests=sum(map(len, members_by_family(members, plan.family))),
+            n_tests=sum(sizes_of_families(members, plan.family).values()),
             untestable=tuple(
                 Untestable(
                     system_x=row.system_x,

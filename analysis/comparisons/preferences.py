@@ -11,6 +11,7 @@ import polars as pl
 
 from analysis.answers.order import Order
 from analysis.answers.units import unit_name
+from analysis.comparisons.unanimity import alike
 from analysis.statistics.coding import Floats, Ints, code, fold, snap, split_by
 from analysis.statistics.corrections import Verdict
 from analysis.statistics.effect_sizes import APPROXIMATE, NONCENTRAL, d_z_bounds
@@ -55,7 +56,7 @@ class PreferenceTest(Record):
     p_adjusted: Probability | None = None
     """Adjusted within the family (settings.correction)."""
     n_tests: int | None = None
-    """Size of the family: its tests that could be run."""
+    """Size of the family: its tests that could be run; all its comparisons where some have p_unanimous."""
     stars: Literal["", "*", "**", "***"] = ""
     """Adjusted p below .10, .05, .01."""
     verdict: Verdict | None = None
@@ -75,6 +76,11 @@ class PreferenceTest(Record):
     """The level of the t-test is in doubt: most values equal, or a few far out."""
     reason: str | None = None
     """Why a number is missing."""
+    p_unanimous: Probability | None = None
+    """Where all units are alike and no test can be run: at most this is the chance that all agree so if there were no
+    difference, times the comparisons of the family; null: they differ, or sit at no difference."""
+    all_alike: Count | None = None
+    """Annotators (of an LLM: assignments) whose averages are the same; null where p_unanimous is."""
 
     @property
     def effect(self) -> float:
@@ -228,6 +234,7 @@ def compare_preferences(units: UnitPreferences, tests: Comparisons, *, confidenc
                 system_x=x,
                 system_y=y,
                 **({"mean": result.mean, "sd": result.sd, **result.columns()} if result else UNTESTED),
+                **(alike(values) if result else {}),
             )
         )
     return rows

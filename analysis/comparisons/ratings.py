@@ -14,6 +14,7 @@ from analysis.answers.plan import Plan
 from analysis.answers.tables import answered_rows
 from analysis.answers.units import ENOUGH_ANNOTATORS, ITEM_NOTE, Unit, UnitRule, UnitSums, UnitValues
 from analysis.comparisons.score_totals import RatingTotals, ScoreTotals, total_scores
+from analysis.comparisons.unanimity import with_unanimity
 from analysis.comparisons.unpaired import OTHERS_BY_ITEM, SeparatingColumn, compare_clusters, separating_column
 from analysis.statistics.clustered_difference import ClusteredValues, SystemClusters
 from analysis.statistics.coding import Floats, Ints, code, fold, scale_of, snap
@@ -80,7 +81,7 @@ class RatingTest(Record):
     p_adjusted: Probability | None = None
     """Adjusted within the family (settings.correction)."""
     n_tests: int | None = None
-    """Size of the family: its tests that could be run."""
+    """Size of the family: its tests that could be run; all its comparisons where some have p_unanimous."""
     stars: Literal["", "*", "**", "***"] = ""
     """Adjusted p below .10, .05, .01."""
     verdict: Verdict | None = None
@@ -95,6 +96,11 @@ class RatingTest(Record):
     """The level of the t-test is in doubt: most values equal, or a few far out."""
     reason: str | None = None
     """Why a number is missing."""
+    p_unanimous: Probability | None = None
+    """Where all units are alike and no test can be run: at most this is the chance that all agree so if there were no
+    difference, times the comparisons of the family; null: they differ, or sit at no difference."""
+    all_alike: Count | None = None
+    """Annotators (of an LLM: assignments) whose averages are the same; null where p_unanimous is."""
     d_z: float | None = None
     """Cohen's d_z: mean difference over the standard deviation of the units' differences; paired tests only."""
     d_z_low: float | None = None
@@ -276,18 +282,21 @@ def rating_differences(cells: RatingCells) -> Differences:
     )
 
 
-def compare_ratings(cells: RatingCells, differences: Differences, plan: Plan) -> list[RatingTest]:
+def compare_ratings(
+    cells: RatingCells, differences: Differences, plan: Plan, *, width: float | None = None
+) -> list[RatingTest]:
     """Test for every pair of systems whether their mean ratings differ.
 
     x minus y is averaged within the unit over what was rated side by side, and a one-sample t over units is taken
     (``test`` "paired t"). Where nobody rated both systems on one item, the means of all ratings are compared, with
     errors clustered by annotator and by item (:func:`analysis.statistics.clustered_difference.clustered_t`,
-    "clustered t"); where the plan names a unit or says so, Welch's t compares the units ("Welch t").
+    "clustered t"); where the plan names a unit or says so, Welch's t compares the units ("Welch t"). With the ``width``
+    of the scale, highest score less lowest, paired differences that are all alike get ``p_unanimous``.
     """
-    return compare_totals(_totals_of(cells, differences), plan)
+    return compare_totals(_totals_of(cells, differences), plan, width=width)
 
 
-def compare_totals(totals: RatingTotals, plan: Plan) -> list[RatingTest]:
+def compare_totals(totals: RatingTotals, plan: Plan, *, width: float | None = None) -> list[RatingTest]:
     """Do what :func:`compare_ratings` does, from the totals of one group and criterion."""
     k, present = len(totals.systems), totals.present
     rule = UnitRule(planned=plan.unit, llm=totals.llm)
@@ -315,7 +324,12 @@ def compare_totals(totals: RatingTotals, plan: Plan) -> list[RatingTest]:
             if units is None:
                 apart = separating_column(totals.clusters(x, who), totals.clusters(y, who), who)
             rows.append(replace(row, separated_by=apart))
-    return rows
+    if width is None:
+        return rows
+    both = totals.both.ravel()
+    return with_unanimity(
+        rows, totals.systems, totals.averages, annotators=both, llm=totals.llm, width=width, test=PAIRED
+    )
 
 
 def _totals_of(cells: RatingCells, differences: Differences) -> RatingTotals:

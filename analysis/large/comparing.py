@@ -7,8 +7,10 @@ from functools import partial
 from typing import overload
 
 import numpy as np
+import polars as pl
 
 from analysis.answers.plan import Plan
+from analysis.answers.scales import scale_widths
 from analysis.answers.units import Unit, UnitValues, averages_of_sums
 from analysis.comparisons.choices import CHANCE, ChoiceTest, ChoiceTotals, compare_choice_totals
 from analysis.comparisons.findings import findings_of
@@ -56,13 +58,13 @@ def compare_sums(totals: AnswerTotals, plan: Plan) -> ComparisonResults:
 def _ratings(
     totals: AnswerTotals, plan: Plan, sources: RankingSources, otherwise: OtherTests
 ) -> tuple[list[RatingMean], list[RatingTest]]:
-    names = _unit_names(totals)
+    names, widths = _unit_names(totals), scale_widths(_ways_of(totals), totals.scales, None)
     means: list[RatingMean] = []
     tests: list[RatingTest] = []
     for part in by_criterion(totals):
         rated = rating_totals(part)
         means += summarise_totals(rated, score_totals(part), plan)
-        own = compare_totals(rated, plan)
+        own = compare_totals(rated, plan, width=widths.get(part.criterion))
         tests += own
         if own:
             otherwise.ratings.append(check_sums(part_sums(part, plan), own, plan))
@@ -71,6 +73,12 @@ def _ratings(
         sources.add_ratings(mean_sums(part, rated, names, plan))
     margin = plan.equivalence_margin_ratings
     return means, conclude(tests, plan, margin=margin, lower_is_better=plan.lower_is_better)
+
+
+def _ways_of(totals: AnswerTotals) -> dict[str, str | None]:
+    """Return how each criterion was asked, as far as the table says it."""
+    asked = totals.columns.filter(pl.col("column") == "elicitation").select("criterion", "value").unique().sort("value")
+    return dict.fromkeys(totals.order.criteria) | dict(asked.iter_rows())
 
 
 def _choices(totals: AnswerTotals, plan: Plan, sources: RankingSources) -> list[ChoiceTest]:

@@ -73,7 +73,11 @@ def families(results: Results) -> list[Block]:
         text_column("Criterion", lambda row: "all" if row.criterion is None else names.criterion(row.criterion)),
         text_column("Correction", lambda row: METHODS[row.correction]),
         number_column("Rate", lambda row: f"{row.rate:g}", rate_words(results)),
-        number_column("Tests", lambda row: count(row.n_tests), "tests that could be run: they alone are the family"),
+        number_column(
+            "Tests",
+            lambda row: count(row.n_tests),
+            "tests that could be run, the family; beside unanimous answers all comparisons",
+        ),
         text_column(
             "Left out", lambda row: "; ".join(gone(row)) or "none", "comparisons that allowed no test, and why"
         ),

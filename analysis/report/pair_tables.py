@@ -19,7 +19,7 @@ from analysis.report.cells import (
     titled,
     verdict,
 )
-from analysis.report.document import Block, Heading, Paragraph, Table
+from analysis.report.document import Block, Cell, Heading, Paragraph, Table
 from analysis.report.families import correction_name, discovery_words
 from analysis.report.orientation import STARS
 from analysis.report.plots import WHAT, share_figure
@@ -27,6 +27,7 @@ from analysis.results.findings import SHARES, by_criterion, confidence_words, dr
 from analysis.results.records import PairTest, Results
 from analysis.results.words import (
     MINUS,
+    SPACE,
     Names,
     count,
     interval,
@@ -164,9 +165,10 @@ def _fields(results: Results, names: Names, source: Source) -> list[Field[Any]]:
         ]
     p_adjusted: Field[Any] = number_column(
         "Adjusted p",
-        lambda row: cell(p_value(row.p_adjusted), detail=_t_of(row)),
+        _adjusted,
         "chance of so large a difference if there were none, corrected for testing several pairs "
-        f"({correction}); below it t, the difference in standard errors, with its degrees of freedom",
+        f"({correction}); below it t, the difference in standard errors, with its degrees of freedom; where all are "
+        "alike and no test can be run, the most that this chance can be",
     )
     p_crossed: Field[Any] = number_column(
         "Crossed p",
@@ -204,6 +206,14 @@ _BINOMIAL: Field[Any] = number_column(
     lambda row: p_value(row.p_binomial),
     "the same by an exact test that takes every untied choice as independent; uncorrected, for comparison",
 )
+
+
+def _adjusted(row: PairTest) -> Cell:
+    """Return the adjusted p over its t; of unanimous answers their bound."""
+    if row.p_unanimous is None:
+        return cell(p_value(row.p_adjusted), detail=_t_of(row))
+    bound = p_value(row.p_unanimous)
+    return cell(bound if bound.startswith("<") else f"\u2264{SPACE}{bound}", detail=f"all {row.all_alike} alike")
 
 
 def _t_of(row: PairTest) -> str:

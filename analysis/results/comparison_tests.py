@@ -9,6 +9,7 @@ import polars as pl
 
 from analysis.answers.input import AnalysisInput
 from analysis.answers.plan import Plan
+from analysis.answers.scales import scale_widths
 from analysis.comparisons.choices import ChoiceTest, choice_cells, choice_judgements, compare_choices
 from analysis.comparisons.directions import DirectionSummary, summarise_directions
 from analysis.comparisons.equivalence import Row, with_equivalence
@@ -118,12 +119,13 @@ def analyse_ratings(
     if "ratings" not in ready.kept:
         return [], []
     order, plan, names = ready.orders["ratings"], ready.plan, unit_names(ready.kept["ratings"])
+    widths = scale_widths(_ways_of(ready.answers["ratings"]), ready.tables.scales, ready.study)
     means: list[RatingMean] = []
     tests: list[RatingTest] = []
     for cells in rating_cells(ready.kept["ratings"], order):
         differences = rating_differences(cells)
         means += summarise_ratings(cells, plan)
-        own = compare_ratings(cells, differences, plan)
+        own = compare_ratings(cells, differences, plan, width=widths.get(cells.criterion))
         tests += own
         if otherwise is not None and own:
             otherwise.ratings.append(check_part(cells, differences, own, plan))
@@ -133,11 +135,19 @@ def analyse_ratings(
     compared = {frozenset(pair) for pair in ready.study.pairs} if ready.study else set()
     if compared:  # a study that only rates compares every two systems
         tests = [
-            test if frozenset((test.system_x, test.system_y)) in compared else replace(test, reason=OUTSIDE_FAMILY)
+            test
+            if frozenset((test.system_x, test.system_y)) in compared
+            else replace(test, reason=OUTSIDE_FAMILY, p_unanimous=None, all_alike=None)
             for test in tests
         ]
     margin = plan.equivalence_margin_ratings
     return means, conclude(tests, plan, margin=margin, lower_is_better=plan.lower_is_better)
+
+
+def _ways_of(table: pl.DataFrame) -> dict[str, str | None]:
+    """Return how each criterion was asked, as far as the table says it."""
+    asked = table.select("criterion", "elicitation").unique(maintain_order=True).cast(pl.String).sort("elicitation")
+    return dict(asked.iter_rows())
 
 
 def analyse_choices(ready: AnalysisInput, sources: RankingSources) -> list[ChoiceTest]:

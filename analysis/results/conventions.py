@@ -50,8 +50,9 @@ def _tests(plan: Plan, level: str) -> dict[str, str]:
         "stars": "* ** *** in these results and their CSV tables mark adjusted p-values below .10, .05 and .01, as "
         "the SPA paper does, whose Table 1 concludes at .10; a report marks .05, .01 and .001.",
         "family of tests": f"Tests of one source and group, {pooled}, over all pairs and exposures, are corrected "
-        f"together ({method}). A test that could not be run is no member and is named; of a study\u2019s ratings, "
-        "nor is a pair that the study does not compare.",
+        f"together ({method}). A test that could not be run is no member and is named, unless its answers are "
+        "unanimous: then all comparisons count. Of a study\u2019s ratings, nor is a pair that the study does not "
+        "compare.",
         "interval": f"Intervals of means are {level} t intervals; of those of shares, reports show what lies between 0 "
         "and 100 %.",
     }

@@ -25,8 +25,8 @@ STARS = ((0.01, "***"), (0.05, "**"), (0.10, "*"))
 class Adjusted:
     """A family corrected: values in the order given, ``None`` for a member without a test.
 
-    ``n_tests`` counts the members with a test: they alone are the family. A hypothesis is rejected when its
-    adjusted value :func:`reaches` the rate.
+    ``n_tests`` is the size of the family: the members with a test, unless more were counted. A hypothesis is rejected
+    when its adjusted value :func:`reaches` the rate.
     """
 
     p_adjusted: tuple[float | None, ...]
@@ -36,7 +36,13 @@ class Adjusted:
     rate: float
 
 
-def adjust(p_values: Sequence[float | None], *, correction: Procedure = "holm", rate: float = 0.05) -> Adjusted:
+def adjust(
+    p_values: Sequence[float | None],
+    *,
+    correction: Procedure = "holm",
+    rate: float = 0.05,
+    n_tests: int | None = None,
+) -> Adjusted:
     """Correct one family of tests as planned.
 
     Parameters
@@ -49,11 +55,14 @@ def adjust(p_values: Sequence[float | None], *, correction: Procedure = "holm", 
         false rejections among all rejections, ``by`` (Benjamini-Yekutieli) that share under any dependence.
     rate : float
         That chance or share.
+    n_tests : int, optional
+        Size of the family where it has more members than p-values: those corrected are then the smallest of a family
+        whose others are 1.
 
     Raises
     ------
     ValueError
-        When a value does not lie in [0, 1], or the correction is unknown.
+        When a value does not lie in [0, 1], the correction is unknown, or ``n_tests`` is less than the p-values.
 
     Notes
     -----
@@ -66,10 +75,20 @@ def adjust(p_values: Sequence[float | None], *, correction: Procedure = "holm", 
     (0.03, None, 0.06, 0.06)
     >>> adjust([0.01, None, 0.04, 0.03], correction="bh").p_adjusted
     (0.03, None, 0.04, 0.04)
+    >>> adjust([0.01, None, 0.04, 0.03], n_tests=4).p_adjusted
+    (0.04, None, 0.09, 0.09)
     """
     if correction not in get_args(Procedure):
         raise ValueError(f'correction must be "holm", "bh" or "by", got {correction!r}')
-    return _adjusted(p_values, correction, rate, _holm if correction == "holm" else partial(_step_up, correction))
+    compute = _holm if correction == "holm" else partial(_step_up, correction)
+    more = 0 if n_tests is None else n_tests - sum(p_value is not None for p_value in p_values)
+    if more < 0:
+        raise ValueError(f"n_tests must count all p-values, got {n_tests}")
+    if not more:
+        return _adjusted(p_values, correction, rate, compute)
+    found = _adjusted([*p_values, *(1.0,) * more], correction, rate, compute)
+    own = len(p_values)
+    return replace_fields(found, p_adjusted=found.p_adjusted[:own], rejected=found.rejected[:own])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -268,6 +287,24 @@ def members_by_family(rows: Sequence[FamilyMember], family: str) -> list[list[in
     return list(families.values())
 
 
+def sizes_of_families(rows: Sequence[FamilyMember], family: str) -> dict[tuple[str, str | None], int]:
+    """Return by group and criterion (pooled: ``None``) how many comparisons count in a family.
+
+    They are those with a test. Where some have none and ``p_unanimous`` all count, run or not: only so do all claims
+    together, those of tests and those of unanimous answers, keep the family's error rate.
+    """
+    counted: dict[tuple[str, str | None], list[bool]] = {}
+    unanimous = set()
+    for row in rows:
+        if row.reason == OUTSIDE_FAMILY:
+            continue
+        key = row.group, None if family == "all" else row.criterion
+        counted.setdefault(key, []).append(row.p_value is not None)
+        if getattr(row, "p_unanimous", None) is not None:
+            unanimous.add(key)
+    return {key: len(tested) if key in unanimous else sum(tested) for key, tested in counted.items()}
+
+
 def with_verdicts(
     rows: Sequence[Row],
     *,
@@ -294,11 +331,20 @@ def with_verdicts(
     Returns
     -------
     list of rows
-        With ``p_adjusted``, ``n_tests`` (size of the family), ``stars`` and ``verdict``.
+        With ``p_adjusted``, ``n_tests`` (size of the family), ``stars`` and ``verdict``; rows without a test with
+        ``p_unanimous`` times the size.
     """
     done = list(rows)
+    sizes = sizes_of_families(rows, family)
+    for place, row in enumerate(rows):
+        bound = getattr(row, "p_unanimous", None)
+        if bound is not None:
+            size = sizes[row.group, None if family == "all" else row.criterion]
+            done[place] = replace_fields(row, p_unanimous=min(1.0, bound * size), n_tests=size)
     for members in members_by_family(rows, family):
-        result = adjust([rows[place].p_value for place in members], correction=correction, rate=fwer)
+        first = rows[members[0]]
+        size = sizes[first.group, None if family == "all" else first.criterion]
+        result = adjust([rows[place].p_value for place in members], correction=correction, rate=fwer, n_tests=size)
         for place, p_adjusted, rejected in zip(members, result.p_adjusted, result.rejected, strict=True):
             if p_adjusted is None:
                 continue

@@ -141,7 +141,7 @@ def _three_pairs(plan: Plan) -> dict:
     for annotator in range(20):
         for (x, y), mean in {("a", "b"): 0.61, ("a", "c"): 0.6, ("b", "c"): 0.58}.items():
             rows.append((str(annotator), x, y, round(float(np.clip(rng.normal(mean, 0.15), 0, 1)), 2)))
-        rows.append((str(annotator), "c", "d", 0.7))
+        rows.append((str(annotator), "c", "d", 0.5))
     return run(preferences=preferences(rows), plan=plan)
 
 

@@ -65,16 +65,19 @@ def test_pairs_stand_in_the_direction_first_listed_or_that_of_the_study() -> Non
 
 
 @pytest.mark.parametrize(
-    ("answers", "why"), [([0.7], "n = 1"), ([0.7] * 5, "no variation"), ([0.5] * 4, "no variation")]
+    ("answers", "why", "size"),
+    [([0.7], "n = 1", 1), ([0.7] * 5, "no variation", 2), ([0.5] * 4, "no variation", 1)],
 )
-def test_what_cannot_be_tested_is_null_with_a_reason_and_joins_no_family(answers: list[float], why: str) -> None:
+def test_what_cannot_be_tested_is_null_with_a_reason_and_counts_where_it_is_unanimous(
+    answers: list[float], why: str, size: int
+) -> None:
     rows = [(str(place), "x", "y", p) for place, p in enumerate(answers)]
     rows += [(str(place), "x", "z", p) for place, p in enumerate((0.9, 0.8, 0.7, 0.8))]
     results = run(preferences=preferences(rows))
     row = only(results, system_y="y")
     assert (row["p_value"], row["p_adjusted"], row["verdict"], row["t"], row["stars"]) == (None, None, None, None, "")
     assert why in row["reason"]
-    assert only(results, system_y="z")["n_tests"] == 1
+    assert only(results, system_y="z")["n_tests"] == size
 
 
 def test_the_same_number_reached_in_two_ways_is_no_variation() -> None:
