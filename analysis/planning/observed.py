@@ -54,7 +54,7 @@ class ObservedPowerRow(Record):
     """Level of each test, uncorrected."""
     p_value: Probability
     effect: float
-    """T / root(n), held constant along the curve."""
+    """T / root(n), x minus y; its size is held constant along the curve."""
     power: Probability
     planned_for: str | None
     planned_sd: float | None
@@ -103,9 +103,9 @@ def _row(
 
     assert row.t is not None
     assert row.p_value is not None
-    stated, effect = isinstance(row, PreferenceTest), abs(row.t) / math.sqrt(row.n)
+    stated, effect = isinstance(row, PreferenceTest), row.t / math.sqrt(row.n)
     plan = assumed("spa") if stated else assumed("likert") if _is_likert(row.criterion, study) else None
-    observed = t_power(effect, counts, alpha=alpha).tolist()
+    observed = t_power(abs(effect), counts, alpha=alpha).tolist()
     planned = t_power(PLANNED[plan.kind] / plan.sd, counts, alpha=alpha).tolist() if plan else [None] * len(counts)
     return record_like(
         ObservedPowerRow,

@@ -43,7 +43,11 @@ def _table(rows: Sequence[ObservedPowerRow], names: Names) -> Block:
         text_column("Criterion", lambda row: names.criterion(row.criterion)),
         number_column("Outputs read", lambda row: count(row.exposure)),
         number_column("n", lambda row: count(row.n), "annotators"),
-        number_column("Effect", lambda row: number(row.effect), "what was found, in standard deviations (t / root n)"),
+        number_column(
+            "Effect",
+            lambda row: number(row.effect),
+            "what was found of the first less the second, in standard deviations (t / root n)",
+        ),
         number_column("p", lambda row: p_value(row.p_value), "of the test, not corrected"),
         number_column("Observed power", lambda row: percent(row.power), "at n, with that effect"),
         number_column(

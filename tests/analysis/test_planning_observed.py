@@ -17,6 +17,7 @@ from analysis.planning.observed import FIGURE_ALPHA
 from analysis.planning.plan import DEFAULTS
 from analysis.planning.power import t_power
 from analysis.report.markdown import render_markdown
+from analysis.report.orientation import oriented
 from analysis.results.files import from_plain
 from tests.analysis.answers import analyse, build_document, check, preferences, ratings, render_report
 
@@ -177,18 +178,34 @@ def test_power_at_the_effects_found_is_that_of_statsmodels(results: dict[str, An
         for point in row["curve"][3::12]:
             for effect, power in ((row["effect"], "observed"), (planned_for[row["source"]], "planned")):
                 both = [
-                    TTestPower().power(effect, point["annotators"], 0.0005, alternative=side)
+                    TTestPower().power(abs(effect), point["annotators"], 0.0005, alternative=side)
                     for side in ("larger", "smaller")
                 ]  # statsmodels gives NaN for the far tail where it is below 1e-12
                 assert point[power] == pytest.approx(np.nansum(both), abs=1e-9)
     from_plain(results)
     spa = [row for row in results["preferences"] if row["group"] == "human"]
     for row, found in zip(rows[:3], spa, strict=True):
-        assert row["effect"] == pytest.approx(abs(found["mean"] - 0.5) / found["sd"])
+        assert row["effect"] == pytest.approx((found["mean"] - 0.5) / found["sd"])
         assert [row["power"]] == [point["observed"] for point in row["curve"] if point["annotators"] == found["n"]]
     tested = [*results["preferences"], *results["ratings"]["pairs"]]
     p_values = {(row["system_x"], row["system_y"], row["p_value"]) for row in tested}
     assert {(row["system_x"], row["system_y"], row["p_value"]) for row in rows} <= p_values
+
+
+def test_an_effect_has_the_sign_of_its_difference_in_whichever_direction_it_is_told(results: dict[str, Any]) -> None:
+    """A pair told from its winner's side has a positive effect, beside the effect size of its test."""
+    told = oriented(from_plain(results))
+    assert told.observed_power is not None
+    sizes = {
+        (source, row.system_x, row.system_y): row.d_z
+        for source, rows in (("preferences", told.preferences), ("ratings", told.ratings.pairs))
+        for row in rows
+        if row.group == "human"
+    }
+    assert any(row["effect"] < 0 for row in results["observed_power"])
+    for row in told.observed_power:
+        assert row.effect == pytest.approx(sizes[row.source, row.system_x, row.system_y], rel=1e-9)
+        assert row.effect >= 0
 
 
 def test_observed_power_restates_the_p_value_and_the_report_says_so(results: dict[str, Any]) -> None:
