@@ -94,7 +94,7 @@ def outputs_seen(reading: pl.DataFrame) -> dict[str, tuple[float, int]]:
 def seen_of_outputs(reading: pl.DataFrame) -> pl.DataFrame:
     """Return each output of each visit once, with the seconds on screen over all pages and whether it was seen.
 
-    It was seen where, on any page, it was on screen down to 90 % of its height.
+    It was seen where, on any page, it was on screen down to 90% of its height.
     """
     seen = (pl.col("seconds") > 0) & (pl.col("scrolled") >= SEEN)
     outputs = reading.filter(pl.col("system").is_not_null())
@@ -125,7 +125,7 @@ def same_answers(answers: Mapping[str, pl.DataFrame]) -> dict[str, tuple[float, 
 
     Kinds are ratings by elicitation, stated preferences, and choices. Of the latter two count answers about pairs
     that the person judged in both orders, as who prefers one system says the same of it each time; and of these
-    no 50 % and no tie, which say that neither is better. Fewer than ten answers are no evidence.
+    no 50% and no tie, which say that neither is better. Fewer than ten answers are no evidence.
     """
     kinds = [_ratings(table) if name == "ratings" else _comparisons(table, name) for name, table in answers.items()]
     counted = pl.concat(kinds).group_by("annotator_id", "kind", "value").len()
@@ -166,8 +166,8 @@ def _judge(rule: CarelessRule, bound: float, value: float, n: int) -> tuple[bool
     """Return whether a person is excluded, and the evidence; a value equal to the bound is kept."""
     if rule == "reading_speed":
         return value > bound, f"read {value:,.0f} words a minute (median of {n} outputs), at most {bound:,g} allowed"
-    share, limit = value / n, f"{100 * bound:g} %"
+    share, limit = value / n, f"{100 * bound:g}%"
     if rule == "outputs_seen":
-        return share < bound, f"saw {value:.0f} of {n} outputs ({100 * share:.0f} %), at least {limit} required"
-    same = f"the same answer to {value:.0f} of {n} questions ({100 * share:.0f} %)"
+        return share < bound, f"saw {value:.0f} of {n} outputs ({100 * share:.0f}%), at least {limit} required"
+    same = f"the same answer to {value:.0f} of {n} questions ({100 * share:.0f}%)"
     return share > bound, f"{same}, at most {limit} allowed"

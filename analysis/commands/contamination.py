@@ -52,7 +52,7 @@ def contamination(
     """Look for signs that a local model was trained on the texts of STUDY.
 
     Scored are the texts of items and the outputs of systems with role "human" or "reference", never those of other
-    systems: Min-K % Prob, with Min-K%++, likelihood and zlib beside it. How many texts are predicted as seen is said
+    systems: Min-K% Prob, with Min-K%++, likelihood and zlib beside it. How many texts are predicted as seen is said
     only where --controls gives texts of which this is known. ``spa report`` takes up a contamination.json beside STUDY,
     and contamination-MODEL.json, which runs on further models write.
     """

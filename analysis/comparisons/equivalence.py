@@ -36,7 +36,7 @@ def two_one_sided(effect: float, *, se: float, df: float, margin: float) -> Tost
 
     The null hypothesis is that it does not: t_low = (effect + margin) / se tests "effect <= -margin",
     t_high = (effect - margin) / se tests "effect >= margin", both must be refused. Refused at a level
-    of .05 it is exactly where the 90 % interval of the effect lies within the margin.
+    of .05 it is exactly where the 90% interval of the effect lies within the margin.
 
     Parameters
     ----------

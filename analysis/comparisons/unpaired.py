@@ -14,7 +14,7 @@ from analysis.statistics.t_tests import TTest
 SeparatingColumn = Literal["item_id", "annotator_id", "assignment_id"]
 OTHERS_BY_ITEM: Final = (
     "a test by item takes differences between annotators for differences between systems, and finds one between equal "
-    "systems in about 17 % of studies, not 5 %"
+    "systems in about 17% of studies, not 5%"
 )
 ONE: Final = {"annotators": "by one annotator", "items": "of one item"}
 FEW, TOO_UNEVEN = 4, 3  # below so many annotators or items of one system, beside so many times as many of the other

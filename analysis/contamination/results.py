@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Measure = Literal["min_k", "min_k_plus_plus", "log_likelihood", "zlib_ratio"]
 MEASURES: dict[Measure, str] = {
-    "min_k": "Min-K % Prob",
+    "min_k": "Min-K% Prob",
     "min_k_plus_plus": "Min-K%++",
     "log_likelihood": "Likelihood",
     "zlib_ratio": "zlib",
@@ -62,7 +62,7 @@ class PredictedShare(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class SourceScores(Record):
-    """Medians of the scored texts of one source, and how Min-K % Prob is distributed."""
+    """Medians of the scored texts of one source, and how Min-K% Prob is distributed."""
 
     source: Source
     n: Positive
@@ -92,7 +92,7 @@ class Contamination(Record):
     false_positive_rate: Share
     sources: Annotated[tuple[SourceScores, ...], MinLen(1)]
     edges: tuple[float, ...]
-    """Of the histograms of Min-K % Prob."""
+    """Of the histograms of Min-K% Prob."""
     aucs: dict[Measure, Auc]
     """By measure; empty without both kinds of controls."""
     thresholds: dict[Measure, float]
@@ -105,7 +105,7 @@ class Contamination(Record):
 
 
 def seen_words(found: Contamination) -> Iterator[str]:
-    """Yield a line where Min-K % Prob predicts texts as seen more often than unseen ones, and tells controls apart."""
+    """Yield a line where Min-K% Prob predicts texts as seen more often than unseen ones, and tells controls apart."""
     if "min_k" in found.aucs and found.aucs["min_k"].ci_low <= 0.5:
         return
     rows = [row for row in found.predicted if row.measure == "min_k" and row.source != SEEN]

@@ -41,7 +41,7 @@ def familiarity_scores(
     means, variances : array of shape (n_tokens,)
         Of the log-probability over the vocabulary at each place, weighted by probability.
     share : float
-        Share of the tokens that Min-K % Prob and Min-K%++ look at.
+        Share of the tokens that Min-K% Prob and Min-K%++ look at.
 
     References
     ----------
@@ -58,7 +58,7 @@ def familiarity_scores(
 
 
 def min_k_probability(log_probabilities: Floats | Sequence[float], *, share: float = SHARE) -> float:
-    """Return Min-K % Prob: the mean log-probability of the least probable tokens.
+    """Return Min-K% Prob: the mean log-probability of the least probable tokens.
 
     Of n tokens, the floor of ``share`` n least probable count, at least one.
 

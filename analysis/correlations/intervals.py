@@ -34,8 +34,8 @@ def correlation_interval(
 
     SE² is 1 / (n - 3) for Pearson (Fisher), (1 + r² / 2) / (n - 3) for Spearman (Bonett and Wright), and
     0.437 λ / (n - 4) for Kendall's tau-b (Fieller, Hartley and Pearson), where λ is the variance of tau-b with these
-    ties over that without ties, both where nothing is related (Kendall): 1 without ties. Without λ a nominal 95 %
-    interval of tau-b on five steps holds the truth in 87 % of samples.
+    ties over that without ties, both where nothing is related (Kendall): 1 without ties. Without λ a nominal 95%
+    interval of tau-b on five steps holds the truth in 87% of samples.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ class Separation(Record):
     """Cross-validated, each unit wholly in one fold."""
     shuffled_mean: Share | None = None
     shuffled_high: Share | None = None
-    """95 % of shuffled criteria are told apart at most so well."""
+    """95% of shuffled criteria are told apart at most so well."""
     p_value: Probability | None = None
     reason: str | None = None
     explained: ClassVar[tuple[str, ...]] = ("accuracy", "shuffled_mean", "shuffled_high", "p_value")

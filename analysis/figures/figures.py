@@ -52,7 +52,7 @@ __all__ = [
 PLOT_WIDTH = 210  # pixels of the axis
 TEXT_WIDTH = 200  # pixels for number and group at its right
 WIDTH = PLOT_WIDTH + TEXT_WIDTH
-NUMBER_WIDTH = 76  # of these, for the number and its stars
+NUMBER_WIDTH = 76  # of these, for the number
 DOT = 17  # pixels a dot
 GAP = 10  # pixels between the rows of one label and the next label
 BETWEEN = 24  # pixels between panels
@@ -95,7 +95,7 @@ def forest_plot(
     value: str = "mean",
     alternative: str = "Preferences with their intervals; the table beside this figure holds the same numbers.",
 ) -> str:
-    """Draw shares between 0 and 1 with intervals, a line at 50 %.
+    """Draw shares between 0 and 1 with intervals, a line at 50%.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def forest_plot(
         if several_exposures:
             label += f" ({row['exposure']} {'output' if row['exposure'] == 1 else 'outputs'} each)"
         share = row.get(value)
-        text = "no answers" if share is None else percent(share) + (row.get("stars") or "")
+        text = "no answers" if share is None else percent(share)
         dots.append(
             Dot(
                 panel=named(criterion_names, row.get("criterion", "")),
@@ -356,7 +356,7 @@ def _panel(dots: Sequence[Dot], axis: Axis, shapes: Mapping[str, str]) -> tuple[
 
 
 def _within(percent: float | None) -> float | None:
-    """Return the end of an interval of a share, which is drawn no further than 0 or 100 %."""
+    """Return the end of an interval of a share, which is drawn no further than 0 or 100%."""
     return None if percent is None else min(max(percent, 0.0), 100.0)
 
 

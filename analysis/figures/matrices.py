@@ -47,9 +47,9 @@ def pair_matrix(
     order = list(dict.fromkeys([*(system for system in systems if system in compared), *compared]))
     cells = []
     for row in listed:
-        share, marks = row.get(value), row.get("stars") or ""
-        cells.append((row["system_x"], row["system_y"], share, marks))
-        cells.append((row["system_y"], row["system_x"], None if share is None else 1 - share, marks))
+        share = row.get(value)
+        cells.append((row["system_x"], row["system_y"], share))
+        cells.append((row["system_y"], row["system_x"], None if share is None else 1 - share))
     return _draw(order, cells, partial(percent, decimals=0), system_names, alternative)
 
 
@@ -78,9 +78,9 @@ def agreement_matrix(
     str
         An SVG document; empty where there is no pair.
     """
-    pairs = [(row["annotator_x"], row["annotator_y"], row.get(value), "") for row in rows]
+    pairs = [(row["annotator_x"], row["annotator_y"], row.get(value)) for row in rows]
     order = list(dict.fromkeys(annotator for pair in pairs for annotator in pair[:2]))
-    return _draw(order, [*pairs, *((y, x, *rest) for x, y, *rest in pairs)], number, names, alternative)
+    return _draw(order, [*pairs, *((y, x, shown) for x, y, shown in pairs)], number, names, alternative)
 
 
 def _draw(
@@ -90,7 +90,7 @@ def _draw(
     names: Mapping[str, str] | None,
     alternative: str,
 ) -> str:
-    """Draw cells (row, column, value, stars), with their numbers."""
+    """Draw cells (row, column, value), with their numbers."""
     if not order:
         return ""
     lines = [wrap_text(f"{place}  {named(names, key)}", NAME_WIDTH) for place, key in enumerate(order, 1)]
@@ -103,12 +103,11 @@ def _draw(
             text(CELL * (place + 0.5), -10, str(place + 1), anchor="middle"),
         )
     ]
-    for row, column, value, stars in cells:
+    for row, column, value in cells:
         left, top = CELL * order.index(column), height * order.index(row)
         ink = "#ffffff" if value is not None and value > DARK else INK if value is None else "#1a1a1a"
         if value is not None:
             marks.append(box(left + 1, top + 1, left + CELL - 1, top + height - 1, grey(value)))
         middle = left + CELL / 2, top + height / 2
         marks.append(text(*middle, shown_as(value), anchor="middle", ink=ink))
-        marks.append(text(middle[0], middle[1] + 13, stars, size=10, anchor="middle", ink=ink))
     return figure(marks, CELL * len(order), height * len(order), alternative, left=NAME_WIDTH + 8, above=18)

@@ -173,8 +173,8 @@ def _aggregated(way: str, results: Results) -> str:
     corrected = "the correction of Benjamini and Hochberg" if false_discoveries else "Holm's correction"
     descriptions = {
         "spans": "Errors counted, also weighted by severity; differences averaged within the unit, paired t-test",
-        "spa": "Both directions of a pair averaged within an annotator; mean over annotators, t-test against 50 %",
-        "choice": "Wins, a tie half, averaged within the unit; mean over units, t-test against 50 %",
+        "spa": "Both directions of a pair averaged within an annotator; mean over annotators, t-test against 50%",
+        "choice": "Wins, a tie half, averaged within the unit; mean over units, t-test against 50%",
         "ranking": "Plackett-Luce strengths; each pair of an ordering as a choice, averaged within the unit, t-test",
     }
     means = "Differences of two systems averaged within the unit; mean over units, paired t-test"

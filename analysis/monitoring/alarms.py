@@ -136,10 +136,10 @@ def _sums(results: Results | None, people: Sequence[AnnotatorProfile]) -> Alarm 
     """Name the people whose two chances of one pair add up to too much."""
     bound = (None if results is None else results.settings.consistency_tau) or USUAL_BOUND
     over = sorted(((each.largest_sum or 0, each.annotator_id) for each in people), reverse=True)
-    named = [f"{annotator} ({100 * total:.0f} %)" for total, annotator in over if total > float(bound)]
+    named = [f"{annotator} ({100 * total:.0f}%)" for total, annotator in over if total > float(bound)]
     if not named:
         return None
-    return Alarm(text=f"P(X>Y) + P(Y>X) above {100 * float(bound):.0f} %: {_named(named)}.", page="Annotators")
+    return Alarm(text=f"P(X>Y) + P(Y>X) above {100 * float(bound):.0f}%: {_named(named)}.", page="Annotators")
 
 
 def _left_out(results: Results | None, kinds: Mapping[str, str]) -> list[Alarm]:
@@ -177,7 +177,7 @@ def _dropouts(visits: Sequence[Seen]) -> Alarm | None:
     if len(ended) < FEWEST_VISITS or dropped / len(ended) < DROPPED:
         return None
     share = round(100 * dropped / len(ended))
-    text = f"{dropped} of {len(ended)} visits ended without answers ({share} %): is the form too long?"
+    text = f"{dropped} of {len(ended)} visits ended without answers ({share}%): is the form too long?"
     return Alarm(text=text, page="Submissions")
 
 
@@ -191,7 +191,7 @@ def _contradictions(results: Results | None, kinds: Mapping[str, str]) -> Alarm 
     if people < FEWEST_VISITS or len(failing) / people < INCONSISTENT:
         return None
     share = round(100 * len(failing) / people)
-    finding = f"{len(failing)} of {people} people contradict themselves ({share} %)"
+    finding = f"{len(failing)} of {people} people contradict themselves ({share}%)"
     return Alarm(text=f"{finding}: are the questions understood?", page="Annotators")
 
 

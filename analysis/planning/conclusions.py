@@ -136,7 +136,7 @@ def _difference(study: Study, design: Assumptions, *, paired: bool) -> Conclusio
     if found.difference is None:
         return Conclusion(question=question, answerable=False, reason=found.reason or "", change=change)
     reason = (
-        f"{annotators} annotators find {design.shown(found.difference)} or more with power {100 * POWER:g} %, {tests}"
+        f"{annotators} annotators find {design.shown(found.difference)} or more with power {100 * POWER:g}%, {tests}"
     )
     return Conclusion(question=question, answerable=True, reason=reason, change=change)
 
@@ -170,7 +170,7 @@ def _equivalence(study: Study, design: Assumptions) -> Conclusion:
         return Conclusion(question=question, answerable=False, reason=reason, change=f"[analysis] {key}")
     n = round(study.people.annotators * (1 - design.absent))
     power = equivalence_power(margin / design.sd, n, alpha=design.alpha)
-    reason = f"two equal systems are shown to be equal within {margin:g} in {100 * power:.0f} % of such studies"
+    reason = f"two equal systems are shown to be equal within {margin:g} in {100 * power:.0f}% of such studies"
     enough = power >= POWER
     change = None if enough else "more annotators, or a wider margin that still does not matter"
     return Conclusion(question=question, answerable=enough, reason=reason, change=change)

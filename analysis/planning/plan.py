@@ -107,13 +107,13 @@ class Assumptions:
         return self.exclusion_rate + (1 - self.exclusion_rate) * (1 - self.meets)
 
     def shown(self, difference: float) -> str:
-        """Say a difference as a reader of the report would: 60 % preferred, or 0.3 points.
+        """Say a difference as a reader of the report would: 60% preferred, or 0.3 points.
 
         >>> assumed("spa").shown(0.1)
         '60 %'
         """
         if not self.in_points:
-            return f"{100 * (0.5 + difference):.4g} %"
+            return f"{100 * (0.5 + difference):.4g}%"
         return f"{difference:.3g} point{'' if difference == 1 else 's'}"
 
     def cost(self, annotators: int | None) -> Decimal | None:
@@ -387,7 +387,7 @@ def detectable(assumptions: Assumptions, annotators: int, power: float) -> Detec
 def answers(assumptions: Assumptions, difference: float) -> tuple[Floats, Floats]:
     """Return the contributions that the check draws: on the scale, in the steps in which people answer.
 
-    SPA: 5 % steps, 2.5 % where two directions are averaged; Likert: whole points over the items rated; ranking: orders;
+    SPA: 5% steps, 2.5% where two directions are averaged; Likert: whole points over the items rated; ranking: orders;
     choices: wins and ties; spans: weighted errors over the outputs marked.
     """
     if assumptions.kind in ("ranking", "choices"):

@@ -55,12 +55,12 @@ def notes(plan: PowerPlan) -> tuple[str, ...]:
         f"SD {sd} is an assumption ({assumptions.source}): {effect}. Replace it with a pilot's (--sd).",
         _family(assumptions),
         PAIRED if assumptions.own_items is None else UNPAIRED,
-        f"{100 * assumptions.exclusion_rate:g} % are assumed to be excluded at random; they are recruited and paid. "
+        f"{100 * assumptions.exclusion_rate:g}% are assumed to be excluded at random; they are recruited and paid. "
         "Exclusions that depend on the answers can also shift the mean.",
     ]
     if assumptions.kind == "choices":
         lines.append(
-            f"{100 * assumptions.ties:g} % of choices are assumed to be ties (--ties), each half a win. For the same "
+            f"{100 * assumptions.ties:g}% of choices are assumed to be ties (--ties), each half a win. For the same "
             "share won, ties need fewer annotators."
         )
     if assumptions.kind == "spans":
@@ -70,7 +70,7 @@ def notes(plan: PowerPlan) -> tuple[str, ...]:
             f"systems (--errors), and a {shape} distribution."
         )
     if assumptions.meets < 1:
-        met = f"{100 * assumptions.meets:.3g} %"
+        met = f"{100 * assumptions.meets:.3g}%"
         lines.append(f"A pair is judged by {met} of the annotators, as no annotator is dealt all pairs.")
     if any(row.alone for row in plan.rows):
         lines.append(
@@ -133,15 +133,15 @@ def _cells(row: NeedRow, assumptions: Assumptions, drawn: bool) -> list[str]:
     need = row.need
     cells = [
         assumptions.shown(need.difference),
-        f"{100 * need.power:g} %",
+        f"{100 * need.power:g}%",
         "none" if need.annotators is None else f"{need.annotators:,}",
-        "" if need.reached is None else f"{100 * need.reached:.1f} %",
+        "" if need.reached is None else f"{100 * need.reached:.1f}%",
         *([f"{row.cost:,.2f}" if row.cost else ""] if assumptions.pay else []),
         "" if row.lone.annotators is None else f"{row.lone.annotators:,}",
     ]
     if drawn and row.alone and row.together:
         shares = (row.alone.power, row.together.power)
-        cells += [f"{100 * share.value:.1f} ±{100 * share.standard_error:.1f} %" for share in shares]
+        cells += [f"{100 * share.value:.1f} ±{100 * share.standard_error:.1f}%" for share in shares]
     elif drawn:
         cells += ["not drawn", ""]
     return cells
@@ -169,13 +169,13 @@ def _sentences(plan: PowerPlan) -> list[str]:
         cost = assumptions.cost(found.annotators)
         price = "" if cost is None else f" ({cost:,.2f} {assumptions.currency})"
         what = found.reason or f"{assumptions.shown(found.difference or 0.0)} or more"
-        lines.append(f"{found.annotators:,} annotators{price} find with power {100 * found.power:g} %: {what}.")
+        lines.append(f"{found.annotators:,} annotators{price} find with power {100 * found.power:g}%: {what}.")
     lines += [_live_line(assumptions, cost) for cost in plan.live]
     for floor in plan.items_floor:
         what = floor.reason or f"{assumptions.shown(floor.difference or 0.0)} or more"
         lines.append(
             f"For items like these {floor.annotators:,} in general, however many annotators, "
-            f"power {100 * floor.power:g} %: {what}."
+            f"power {100 * floor.power:g}%: {what}."
         )
     return lines
 
@@ -192,9 +192,9 @@ def _live_line(assumptions: Assumptions, cost: LiveCost) -> str:
     if cost.minutes is not None and cost.fixed_minutes:
         parts.append(f"{cost.minutes:,.0f} minutes against {cost.fixed_minutes:,.0f}")
         saved["minutes"] = 1 - cost.minutes / cost.fixed_minutes
-    said = [f"{abs(100 * share):.0f} % {'fewer' if share > 0 else 'more'} {what}" for what, share in saved.items()]
+    said = [f"{abs(100 * share):.0f}% {'fewer' if share > 0 else 'more'} {what}" for what, share in saved.items()]
     return (
-        f'"When decided", where {where} (power {100 * cost.power:.0f} %): {"; ".join(parts)} of fixed size: '
+        f'"When decided", where {where} (power {100 * cost.power:.0f}%): {"; ".join(parts)} of fixed size: '
         f"{', '.join(said)}."
     )
 

@@ -50,7 +50,7 @@ def share_answers(components: Components, n_items: int, difference: float, ties:
     mean, variance = 0.5 + difference / (1 - ties), (components.annotator_sd / (1 - ties)) ** 2
     if not 0 < variance < mean * (1 - mean):
         shown, sd = 0.5 + difference, components.annotator_sd
-        tied = f" with {100 * ties:g} % ties" if ties else ""
+        tied = f" with {100 * ties:g}% ties" if ties else ""
         raise ValueError(f"no shares{tied} have mean {shown:g} and an SD of {sd:g} between annotators")
     both = mean * (1 - mean) / variance - 1
     chances = np.zeros(2 * n_items + 1)  # steps of half an order, so that 0.5 is one of them

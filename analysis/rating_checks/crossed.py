@@ -48,8 +48,8 @@ def crossed_test(
     The variance of the mean is V = V_a + V_i - V_ai, each V clustered one way (by annotator, by item, by
     both) with the factor G/(G-1), and never below V_a or V_i alone. t has
     V² / (V_a² / (G_a - 1) + V_i² / (G_i - 1)) degrees of freedom (Satterthwaite), or, of two annotators or
-    two items, 1. In simulations at 5 % it rejects a true null in 4 to 6 % of studies where annotators, items
-    or both differ, up to 7.5 % with three annotators, and too rarely (1 to 3 %) where neither differ or there are two.
+    two items, 1. In simulations at 5% it rejects a true null in 4 to 6% of studies where annotators, items
+    or both differ, up to 7.5% with three annotators, and too rarely (1 to 3%) where neither differ or there are two.
 
     Parameters
     ----------

@@ -99,7 +99,7 @@ def _table(results: Results, names: Names, rows: Sequence[AgreementRow], name: s
         Column(title="Raters", numeric=True),
         Column(title=source.column, explanation=f"{source.units} with at least two answers", numeric=True),
         Column(title="Alpha", explanation="Krippendorff\u2019s; 1 = full agreement, 0 = as by chance", numeric=True),
-        Column(title=f"{confidence_words(results)} interval", numeric=True),
+        Column(title=f"{confidence_words(results)} confidence interval", numeric=True),
         Column(
             title="Scale",
             explanation="whether answers are alike or not (nominal), only their order counts (ordinal), or their "

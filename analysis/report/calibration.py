@@ -90,7 +90,7 @@ def _scores(rows: Sequence[CalibrationRow], names: Names, confidence: str) -> Ta
                 number(row.brier_score, 3),
                 detail=interval(row.ci_low, row.ci_high, decimals=3) if row.ci_low is not None else "",
             ),
-            f"with the {confidence} interval; less is better",
+            f"with the {confidence} confidence interval; less is better",
         ),
         number_column("Of 50%", lambda row: number(row.brier_of_half, 3), "Brier score of saying 50% to everything"),
         number_column("Calibration error", lambda row: number(row.calibration_error, 3)),

@@ -103,24 +103,24 @@ def _blocks(found: Contamination, stem: str, model: str = "") -> Iterator[Block]
         caption = f"{model}: {table.caption}" if model else table.caption
         yield replace(table, name=table.name.replace(NAME, stem, 1), caption=caption)
     yield Heading(text=f"{model}: distribution" if model else "Distribution")
-    alternative = "Histograms of Min-K % Prob, one a source of texts; the tables beside this figure hold the medians."
+    alternative = "Histograms of Min-K% Prob, one a source of texts; the tables beside this figure hold the medians."
     yield Figure(name=stem, svg=figure(found), caption=_caption(found), alternative=alternative)
 
 
 def conclusions(found: Contamination) -> list[str]:
-    """Return in words what was found, of Min-K % Prob alone, which was chosen beforehand."""
+    """Return in words what was found, of Min-K% Prob alone, which was chosen beforehand."""
     lines = []
     for row in found.predicted:
         if row.measure == "min_k" and row.source != SEEN:
             lines.append(
                 f"{sentence(row.source)}: {row.seen:,} of {row.n:,} texts ({percent(row.share)}, "
-                f"{percent(found.confidence, 0)} interval {share_interval(row.ci_low, row.ci_high)}) are predicted as "
-                f"seen; of unseen texts at most {percent(found.false_positive_rate)} would be."
+                f"{percent(found.confidence, 0)} confidence interval {share_interval(row.ci_low, row.ci_high)}) are "
+                f"predicted as seen; of unseen texts at most {percent(found.false_positive_rate)} would be."
             )
     if "min_k" in found.aucs:
         area = found.aucs["min_k"]
         lines.append(
-            f"On the controls Min-K % Prob tells seen from unseen texts with an AUC of {number(area.value)} "
+            f"On the controls Min-K% Prob tells seen from unseen texts with an AUC of {number(area.value)} "
             f"({interval(area.ci_low, area.ci_high)}); 0.5 is chance."
         )
         if area.ci_low <= 0.5:
@@ -146,7 +146,7 @@ def conclusions(found: Contamination) -> list[str]:
 
 def _settings(found: Contamination) -> str:
     parts = [
-        f"K = {100 * found.share:g} %, fixed beforehand",
+        f"K = {100 * found.share:g}%, fixed beforehand",
         found.dtype,
         *([f"files {found.fingerprint}"] if found.fingerprint else []),
         *([f"{plural(found.windowed, 'text')} read in windows that overlap by half"] if found.windowed else []),
@@ -211,11 +211,11 @@ def _table(name: str, caption: str, fields: Sequence[Field[Row]], rows: Iterable
 
 def _caption(found: Contamination) -> str:
     limit = " The line is the threshold: texts to its right are predicted as seen." if found.thresholds else ""
-    return f"Share of the texts of each source by Min-K % Prob; more familiar to the right.{limit}"
+    return f"Share of the texts of each source by Min-K% Prob; more familiar to the right.{limit}"
 
 
 def figure(found: Contamination) -> str:
-    """Draw the distribution of Min-K % Prob, a histogram a source, all over the same axis; an SVG document."""
+    """Draw the distribution of Min-K% Prob, a histogram a source, all over the same axis; an SVG document."""
     edges, shares = found.edges, [[part / row.n for part in row.histogram] for row in found.sources]
     highest = max(map(max, shares))
     across, bottom = drawing.scale(edges[0], edges[-1], 0, WIDTH), (HEIGHT + GAP) * len(shares)
@@ -232,7 +232,7 @@ def figure(found: Contamination) -> str:
         x = min(max(across(found.thresholds["min_k"]), 0.0), WIDTH)
         marks.append(drawing.rule(x, GAP, x, bottom, width=1.5, dash="4 3"))
     ticks, written = drawing.round_steps(edges[0], edges[-1])
-    title = "Min-K % Prob (mean log-probability)"
+    title = "Min-K% Prob (mean log-probability)"
     marks += drawing.horizontal_axis(across, WIDTH, bottom, title, ticks, [*map(written, ticks)])
-    alternative = "Histograms of Min-K % Prob by source of texts."
+    alternative = "Histograms of Min-K% Prob by source of texts."
     return drawing.figure(marks, WIDTH, bottom + drawing.AXIS, alternative)

@@ -24,7 +24,7 @@ from analysis.report.document import (
 from analysis.report.evidence import degree, evidence
 from analysis.results.findings import OVERALL, opened
 from analysis.results.records import Results
-from analysis.results.words import Names, interval, number, p_value, p_words, plural, sentence, slug
+from analysis.results.words import Names, interval, number, p_value, p_words, plural, sentence, slug, t_value
 
 CLAIMS: tuple[tuple[Level, str], ...] = (("overall", "single outputs"), ("system", "systems"))
 SHOWN = 12  # measures in the open table
@@ -253,7 +253,7 @@ def _comparison_table(rows: Sequence[ComparisonRow], names: Names, several: bool
         text_column("Level", lambda row: LEVELS[row.level][0].lower()),
         number_column("Tau of the first", lambda row: number(row.value_a)),
         number_column("Tau of the second", lambda row: number(row.value_b)),
-        number_column("t", lambda row: number(row.t), "positive where the first is closer to people"),
+        number_column("t", lambda row: t_value(row.t), "positive where the first is closer to people"),
         number_column("Adjusted p", lambda row: p_value(row.p_adjusted), "two-sided, Benjamini-Hochberg"),
         text_column("Closer to people", lambda row: _closer(row, names)),
     ]

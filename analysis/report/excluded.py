@@ -109,12 +109,12 @@ def _reviewers(results: Results) -> Table:
         number_column(
             "Cohen\u2019s kappa",
             lambda row: cell(number(row.kappa), detail=interval(row.kappa_low, row.kappa_high)),
-            f"with the {level} interval",
+            f"with the {level} confidence interval",
         ),
         number_column(
             "AC1",
             lambda row: cell(number(row.ac1), detail=interval(row.ac1_low, row.ac1_high)),
-            f"Gwet\u2019s, with the {level} interval",
+            f"Gwet\u2019s, with the {level} confidence interval",
         ),
         number_column("Settled by a third", lambda row: f"{row.adjudicated:,}"),
         number_column("Open", lambda row: f"{row.conflicts:,}", "no decision is executed"),

@@ -11,8 +11,8 @@ from analysis.report.pair_tables import level
 from analysis.report.side_by_side import estimate
 from analysis.results.findings import PairResult, first_criteria, pair_results
 from analysis.results.records import Results
-from analysis.results.words import Names, count, sentence
-from analysis.statistics.corrections import Verdict, stars
+from analysis.results.words import SPACE, Names, count, p_value, sentence
+from analysis.statistics.corrections import Verdict
 
 
 def expected(results: Results) -> Section | None:
@@ -54,8 +54,9 @@ def expected(results: Results) -> Section | None:
                 columns,
                 cells,
                 [
-                    "Laid out as Table 1 of Ethayarajh & Jurafsky (2022). Stars: adjusted p below .10 (*), .05 (**), "
-                    f".01 (***). The paper takes a preference as found below .10, this report up to {level(results)}.",
+                    "Laid out as Table 1 of Ethayarajh & Jurafsky (2022), with the adjusted p in place of stars. "
+                    "The paper takes a preference as found where p is below .10, this report where it is at most "
+                    f"{level(results)}.",
                     "An expected indifference (~) counts as recovered where no clear difference was found, which a "
                     "study with few annotators finds easily.",
                 ],
@@ -101,8 +102,9 @@ def _found(results: Results, row: ExpectedRow | None, names: Names) -> Cell:
 def _estimate(entry: PairResult | None, row: ExpectedRow) -> str:
     if entry is None:
         return ""
-    p_adjusted = entry.test.p_adjusted
-    return estimate(entry, "" if p_adjusted is None else stars(p_adjusted), turn=entry.x != row.system_x)
+    p = p_value(entry.test.p_adjusted)
+    shown = p if p.startswith("<") else f"={SPACE}{p}"
+    return f"{estimate(entry, turn=entry.x != row.system_x)}, p{SPACE}{shown}"
 
 
 def _test_behind(results: Results, row: ExpectedRow) -> PairResult | None:

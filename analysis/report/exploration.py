@@ -38,7 +38,7 @@ def _separations(names: Names, found: ExplorationResults) -> Table:
         Column(title="Items", explanation="or forms, or people, where texts are not of one item", numeric=True),
         Column(title="Criteria", explanation="with questions at the end", numeric=True),
         Column(title="Recognised (%)", explanation="texts of which the criterion is recognised", numeric=True),
-        Column(title="Shuffled (%)", explanation="with criteria shuffled; below it what 95 % stay under", numeric=True),
+        Column(title="Shuffled (%)", explanation="with criteria shuffled; below it what 95% stay under", numeric=True),
         Column(title="p", explanation="uncorrected", numeric=True),
     ]
     rows = [

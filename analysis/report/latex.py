@@ -40,7 +40,6 @@ SPECIAL = {
 LETTERS = str.maketrans(SPECIAL)
 BEYOND_LATIN = re.compile("[^\x00-\u024f]")
 WHITE = re.compile(r"[ \t\n\r\f\v]+")  # a non-breaking space stays
-STARS = re.compile(r"((?<=[%\d])\*{1,3}|^\*{1,3}$)")  # of a number, or alone in their column
 
 
 def escape(text: str, *, keep_ends: bool = False) -> str:
@@ -114,8 +113,5 @@ def _cell(field: Cell) -> str:
 
 @lru_cache(maxsize=REMEMBERED)
 def _shown(text: str) -> str:
-    parts = STARS.split(text) if "*" in text else [text]  # text, stars, text, ...
-    shown = "".join(
-        f"$^{{{part}}}$" if position % 2 else escape(part, keep_ends=True) for position, part in enumerate(parts)
-    )
+    shown = escape(text, keep_ends=True)
     return f"{{}}{shown}" if shown.startswith(("[", "*")) else shown  # else taken for an argument of the line break

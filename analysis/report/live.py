@@ -46,7 +46,7 @@ def _ranking(live: LiveStudy, names: Names) -> list[Block]:
         number_column("n", lambda row: count(row.n), "annotators whose choices count for it"),
         number_column("Share won (%)", lambda row: percent(row.score), "against systems drawn at random, ties half"),
         number_column(
-            f"{level_of(live)} interval (%)",
+            f"{level_of(live)} confidence interval (%)",
             lambda row: share_interval(row.low, row.high),
             "of all together, at every look",
         ),
@@ -102,7 +102,7 @@ def _table(live: LiveStudy, rows: list[LivePairRow], names: Names) -> Table:
         number_column("n", lambda row: count(row.n), "annotators (of an LLM, forms) until the decision"),
         number_column("Mean", lambda row: live_value(live, row.mean), "biased where a decision ended the asking"),
         number_column(
-            f"{level_of(live)} interval{unit}",
+            f"{level_of(live)} confidence interval{unit}",
             lambda row: live_interval(live, row),
             "holds at every look, at the level that a decision on the pair needs",
         ),

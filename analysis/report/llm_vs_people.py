@@ -201,12 +201,12 @@ def _powered_table(
         number_column(
             "People alone",
             lambda row: _with_interval(row.people_mean, row.people_ci_low, row.people_ci_high, share),
-            f"with the {confidence} interval",
+            f"with the {confidence} confidence interval",
         ),
         number_column(
             "With the LLM",
             lambda row: _with_interval(row.estimate, row.ci_low, row.ci_high, share),
-            f"with the {confidence} interval",
+            f"with the {confidence} confidence interval",
         ),
         number_column("Weight", lambda row: number(row.llm_weight), "lambda, 0 to 1"),
         number_column("Both", lambda row: count(row.n), "answers of people to what the LLM answered too"),
@@ -240,7 +240,7 @@ def _unchecked(rows: Sequence[LLMOnlyMean], names: Names, confidence: str) -> li
         text_column("LLM", lambda row: shown_name(row.group)),
         text_column("Criterion", lambda row: criterion_cell(names, row.criterion)),
         number_column("Mean", lambda row: number(row.mean)),
-        number_column(f"{confidence} interval", lambda row: interval(row.ci_low, row.ci_high)),
+        number_column(f"{confidence} confidence interval", lambda row: interval(row.ci_low, row.ci_high)),
         number_column("n", lambda row: count(row.n)),
     ]
     text = "No person rated these systems on these criteria: the means are the LLM\u2019s word alone, unchecked."

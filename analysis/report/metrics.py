@@ -8,7 +8,6 @@ from analysis.figures.plain_text import shown_name
 from analysis.metrics.rows import MetricMean, MetricResults, MetricTest
 from analysis.report.cells import Field, cell, columns_of, number_column, places_of, tabulate, text_column
 from analysis.report.document import Block, Column, Paragraph, Section, Table, build_table
-from analysis.report.orientation import STARS
 from analysis.report.pair_tables import NOT_EQUAL, level_words
 from analysis.results.findings import confidence_words, grouped
 from analysis.results.records import Results
@@ -67,7 +66,9 @@ def _means(results: Results, names: Names, found: MetricResults) -> Table:
         text_column("System", lambda row: names.system(row.system)),
         number_column("n", lambda row: count(row.n), "outputs (items) with a score"),
         number_column("Mean", lambda row: number(row.mean)),
-        number_column(f"{confidence_words(results)} interval", lambda row: interval(row.ci_low, row.ci_high)),
+        number_column(
+            f"{confidence_words(results)} confidence interval", lambda row: interval(row.ci_low, row.ci_high)
+        ),
         number_column("SD", lambda row: number(row.sd)),
     ]
     return tabulate(
@@ -115,18 +116,17 @@ def _tests(results: Results, names: Names, pairs: Sequence[MetricTest]) -> Table
             "Difference", lambda row: signed(row.mean_difference, 3), "mean score of the first less the second"
         ),
         number_column(
-            f"{confidence_words(results)} interval", lambda row: interval(row.ci_low, row.ci_high, decimals=3)
+            f"{confidence_words(results)} confidence interval",
+            lambda row: interval(row.ci_low, row.ci_high, decimals=3),
         ),
         number_column(
             "Adjusted p",
             lambda row: cell(p_value(row.p_adjusted), detail="" if row.p_value is not None else row.reason or ""),
             "corrected over the pairs of a metric",
         ),
-        text_column("Stars", lambda row: row.stars),
         text_column("Ahead", lambda row: _verdict(row, names)),
     ]
     notes = _left_out(pairs, "pairs")
-    notes += [STARS] if any(row.stars for row in pairs) else []
     notes += [NOT_EQUAL] if any(row.verdict == "indifferent" for row in pairs) else []
     return tabulate(
         "metrics_pairs", "Tests of metrics between systems", fields, pairs[:MOST_ROWS], notes, csv="metrics_pairs",

@@ -52,7 +52,9 @@ def _strengths(results: Results, names: Names) -> Table:
         text_column("Criterion", lambda row: names.criterion(row.criterion)),
         number_column("Rank", lambda row: count(row.rank)),
         number_column("Strength", lambda row: number(row.strength), "Plackett-Luce, natural log, mean zero"),
-        number_column(f"{confidence_words(results)} interval", lambda row: interval(row.ci_low, row.ci_high)),
+        number_column(
+            f"{confidence_words(results)} confidence interval", lambda row: interval(row.ci_low, row.ci_high)
+        ),
         number_column(
             "Bradley-Terry",
             lambda row: number(pairwise.get((row.group, row.criterion, row.system))),
@@ -101,7 +103,8 @@ def _reliance(names: Names, row: OrderSummary, results: Results) -> str:
         p_words = f"p{SPACE}{text}" if text.startswith("<") else f"p{SPACE}={SPACE}{text}"
         parts.append(
             f"For each place further down the page an output falls by {number(row.place_effect)} ranks "
-            f"({confidence_words(results)} {interval(row.place_ci_low, row.place_ci_high)}, {p_words})."
+            f"({confidence_words(results)} confidence interval {interval(row.place_ci_low, row.place_ci_high)}, "
+            f"{p_words})."
         )
     return " ".join(part for part in parts if part)
 

@@ -1,6 +1,6 @@
-"""Results as people read them: pairs from the winner's side, the best system first, stars at .05, .01 and .001.
+"""Results as people read them: pairs from the winner's side, the best system first.
 
-results.json and the CSV tables keep the direction of the study and the stars of the SPA paper.
+results.json and the CSV tables keep the direction of the study.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from analysis.comparisons.findings import TURNED
 from analysis.results.findings import WON_ALL, rank_of
@@ -16,10 +16,6 @@ from analysis.results.records import PairTest, Results
 from analysis.results.words import Names
 from analysis.statistics.record import Record, names_of, replace_fields
 
-Stars = Literal["", "*", "**", "***"]
-MARKS: tuple[Stars, ...] = ("", "*", "**", "***")
-STAR_LEVELS = (0.05, 0.01, 0.001)
-STARS = "Stars: * adjusted p below .05, ** below .01, *** below .001."
 EXCHANGED = (
     ("system_x", "system_y"),
     ("wins_x", "wins_y"),
@@ -31,7 +27,6 @@ DIFFERENCES = ("mean_difference", "t", "d_z", "hedges_g", "effect")  # x minus y
 # a share or a difference
 OF_ITS_SOURCE = ("ci", "estimate", "pooled_estimate", "others_estimate", "people_mean", "people_ci")
 Row = TypeVar("Row", bound=Record)
-Test = TypeVar("Test", bound=PairTest)
 Key = tuple[Any, ...]
 
 
@@ -118,19 +113,19 @@ def oriented(results: Results) -> Results:
 
     return replace(
         results,
-        preferences=put("preferences", map(_starred, results.preferences)),
+        preferences=put("preferences", results.preferences),
         preference_directions=tuple(_best_first(results.preference_directions, "preferences", places)),  # as asked
         consistency_sweep=put("preferences", results.consistency_sweep),
         ratings=replace(
             ratings,
             means=put("ratings", ratings.means),
-            pairs=put("ratings", map(_starred, ratings.pairs)),
+            pairs=put("ratings", ratings.pairs),
             robustness=put("ratings", ratings.robustness),
             respacing=put("ratings", ratings.respacing),
             by_system=put("ratings", ratings.by_system),
         ),
         rating_counts=put("ratings", results.rating_counts),
-        choices=replace(results.choices, pairs=put("choices", map(_starred, results.choices.pairs))),
+        choices=replace(results.choices, pairs=put("choices", results.choices.pairs)),
         bradley_terry=put("", results.bradley_terry),
         order_strengths=put("choices", results.order_strengths),
         spans=None if results.spans is None else replace(results.spans, counts=put("ratings", results.spans.counts)),
@@ -159,19 +154,6 @@ def _from_winner(row: Row, source: str, winners: Mapping[Key, str]) -> Row:
     if first is None:
         return row
     return row if winners.get(_key(getattr(row, "source", source), row), first) == first else turned(row)
-
-
-def _starred(row: Test) -> Test:
-    return replace_fields(row, stars=stars(row.p_adjusted))
-
-
-def stars(p_adjusted: float | None) -> Stars:
-    """Return the stars of an adjusted p-value.
-
-    >>> [stars(value) for value in (None, 0.05, 0.049, 0.0099, 0.0009)]
-    ['', '', '*', '**', '***']
-    """
-    return MARKS[sum(p_adjusted < level for level in STAR_LEVELS if p_adjusted is not None)]
 
 
 def _places(results: Results, lower: Collection[str]) -> dict[Key, dict[str, int]]:

@@ -21,7 +21,6 @@ from analysis.report.cells import (
 )
 from analysis.report.document import Block, Cell, Heading, Paragraph, Table
 from analysis.report.families import correction_name, discovery_words
-from analysis.report.orientation import STARS
 from analysis.report.plots import WHAT, share_figure
 from analysis.results.findings import SHARES, by_criterion, confidence_words, drawn, figures_words, opened
 from analysis.results.records import PairTest, Results
@@ -31,12 +30,12 @@ from analysis.results.words import (
     Names,
     count,
     interval,
-    number,
     p_value,
     percent,
     sentence,
     share_interval,
     signed,
+    t_value,
 )
 from analysis.statistics.record import Source
 
@@ -102,8 +101,6 @@ def pair_table(
         same = (*same, "Group")
     if source == "ratings" and criterion in names.lower_is_better:
         notes.append("A negative difference speaks for the first system, as lower is better.")
-    if any(row.stars for row in rows):
-        notes.append(STARS)
     if any(row.verdict == "indifferent" for row in rows):
         notes.append(NOT_EQUAL)
     return tabulate(
@@ -150,7 +147,7 @@ def _fields(results: Results, names: Names, source: Source) -> list[Field[Any]]:
         number_column(
             "Difference", lambda row: signed(row.mean_difference, 3), "mean rating of the first less the second"
         ),
-        number_column(f"{confidence} interval", lambda row: interval(row.ci_low, row.ci_high, decimals=3)),
+        number_column(f"{confidence} confidence interval", lambda row: interval(row.ci_low, row.ci_high, decimals=3)),
         text_column("Test", lambda row: row.test, "paired where the same unit rated both systems"),
     ]
     if not rated:
@@ -161,7 +158,9 @@ def _fields(results: Results, names: Names, source: Source) -> list[Field[Any]]:
         limits = "the range in which the true share may well lie"
         estimate = [
             number_column(title, lambda row: percent(getattr(row, SHARES[source])), what),
-            number_column(f"{confidence} interval (%)", lambda row: share_interval(row.ci_low, row.ci_high), limits),
+            number_column(
+                f"{confidence} confidence interval (%)", lambda row: share_interval(row.ci_low, row.ci_high), limits
+            ),
         ]
     p_adjusted: Field[Any] = number_column(
         "Adjusted p",
@@ -191,7 +190,6 @@ def _fields(results: Results, names: Names, source: Source) -> list[Field[Any]]:
         p_adjusted,
         *([_BINOMIAL] if source == "choices" else []),
         *([] if preferred else [p_crossed]),
-        text_column("Stars", lambda row: row.stars),
         (VERDICT, lambda row: verdict(row, names, source)),
     ]
 
@@ -218,4 +216,4 @@ def _adjusted(row: PairTest) -> Cell:
 
 def _t_of(row: PairTest) -> str:
     """Return t with its degrees of freedom, as "t(39) = 2.51"; nothing where no test was run."""
-    return f"t({count(row.df)}) = {number(row.t)}" if row.t is not None else ""
+    return f"t({count(row.df)}) = {t_value(row.t)}" if row.t is not None else ""

@@ -96,10 +96,7 @@ def superiority_figure(rows: Rows, names: Names) -> Figure | Fold:
         value="superiority",
         alternative=f"{what}, with intervals; {BESIDE}.",
     )
-    caption = (
-        f"{what}, with its interval. The vertical line is 50%, no difference; stars are those of the paired test."
-        f"{left_out}"
-    )
+    caption = f"{what}, with its interval. The vertical line is 50%, no difference.{left_out}"
     return _figure("superiority", svg, caption, len(drawn))
 
 

@@ -35,6 +35,7 @@ from analysis.results.words import (
     plural,
     share_interval,
     signed,
+    t_value,
 )
 
 POINTS = 100  # percentage points
@@ -85,7 +86,9 @@ def _effects(results: Results, names: Names) -> list[Block]:
         number_column(
             "Effect size d", lambda row: signed(row.d_z), "mean distance from 50% in these standard deviations"
         ),
-        number_column(f"{confidence_words(results)} interval", lambda row: interval(row.d_z_low, row.d_z_high)),
+        number_column(
+            f"{confidence_words(results)} confidence interval", lambda row: interval(row.d_z_low, row.d_z_high)
+        ),
     ]
     text = (
         "A p-value mixes how large a preference is with how many annotators were asked. The effect size d does not "
@@ -169,7 +172,9 @@ def _curve(rows: Sequence[ExposurePoint], names: Names, confidence: str) -> Tabl
         number_column(
             "Mean distance", lambda row: _points(row.mean_distance), "of single answers from 50%, in percentage points"
         ),
-        number_column(f"{confidence} interval", lambda row: interval(row.ci_low, row.ci_high, as_percent=True)),
+        number_column(
+            f"{confidence} confidence interval", lambda row: interval(row.ci_low, row.ci_high, as_percent=True)
+        ),
         number_column("Distance of the mean", lambda row: _points(row.distance_of_mean), "of the mean answer from 50%"),
     ]
     return tabulate("exposure_curve", "Distance from 50% by outputs read", fields, rows, constant=("Criterion",))
@@ -237,7 +242,7 @@ def _test_fields(names: Names, read: Field[Tested], change: Field[Tested]) -> li
         number_column("n", lambda row: count(row.n)),
         change,
         number_column("Interval", lambda row: interval(row.ci_low, row.ci_high, as_percent=True)),
-        number_column("t", lambda row: number(row.t)),
+        number_column("t", lambda row: t_value(row.t)),
         number_column("Adjusted p", lambda row: p_value(row.p_adjusted)),
     ]
 
@@ -293,7 +298,9 @@ def _coherence_table(rows: Sequence[CoherenceRow], names: Names, results: Result
         number_column(
             "Discrepancy", lambda row: signed(row.mean_discrepancy), "mean of stated minus implied log odds of A over C"
         ),
-        number_column(f"{confidence_words(results)} interval", lambda row: interval(row.ci_low, row.ci_high)),
+        number_column(
+            f"{confidence_words(results)} confidence interval", lambda row: interval(row.ci_low, row.ci_high)
+        ),
         number_column(
             "Adjusted p",
             lambda row: p_value(row.p_adjusted),

@@ -16,7 +16,7 @@ from analysis.report.rating_details import mean_cell
 from analysis.results.findings import KIND_ORDER, OVERALL, agreement_with, by_criterion, grouped, pair_findings
 from analysis.results.rater_rows import RaterRow
 from analysis.results.records import Results
-from analysis.results.words import NONE, Names, count, number, percent, plural, sentence, signed
+from analysis.results.words import NONE, SPACE, Names, count, number, percent, plural, sentence, signed
 from analysis.statistics.record import Source
 
 SOURCES = ("preferences", "ratings", "choices")
@@ -276,5 +276,5 @@ def _bias_cell(results: Results, source: str, group: str) -> Cell:
     clear = sum(low > 0 or high < 0 for low, high in others)
     rated = source == "ratings"
     shown = signed(severity if rated or severity is None else 100 * severity, 2 if rated else 1)
-    unit = "" if rated or severity is None else " %"
+    unit = "" if rated or severity is None else f"{SPACE}points"
     return cell(f"{shown}{unit}", detail=f"{clear} of {len(others)} contrasts" if others else "")

@@ -183,7 +183,7 @@ def _variants(rows: Sequence[VariantMean], names: Names, results: Results) -> li
         text_column("Criterion", criterion),
         *columns_of(pooled, rated, lambda row: row.variant, ways, _mean_with_interval),
     ]
-    notes = [f"Below each mean its {confidence_words(results)} interval, clustered by unit."]
+    notes = [f"Below each mean its {confidence_words(results)} confidence interval, clustered by unit."]
     caption = "Mean rating by rater and way of asking, all systems together"
     tables = [tabulate("details_variants", caption, fields, places_of(pooled, rated), notes)]
     own = [row for row in rows if row.annotator_kind != "llm" and row.system is not None]

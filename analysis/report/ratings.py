@@ -85,7 +85,7 @@ def _means(results: Results, names: Names, rows: list[RatingMean], criterion: st
         number_column("n", lambda row: count(row.n), "ratings counted"),
         number_column("Mean", lambda row: number(row.mean)),
         number_column(
-            f"{confidence_words(results)} interval",
+            f"{confidence_words(results)} confidence interval",
             lambda row: interval(row.ci_low, row.ci_high),
             "the range in which the true mean may well "
             "lie; ratings of one annotator (or item) count as belonging together",

@@ -300,7 +300,9 @@ def _effects(pairs: Sequence[RatingTest], names: Names, confidence: str) -> list
         return []
     blocks: list[Block] = [Heading(text="How large the differences are")]
     if len(known) > LISTED:
-        text = f"Effect sizes of all {len(known):,} pairs, with {confidence} intervals, stand in the CSV table "
+        text = (
+            f"Effect sizes of all {len(known):,} pairs, with {confidence} confidence intervals, stand in the CSV table "
+        )
         return [*blocks, Paragraph(text=f"{text}ratings_pairs (d_z, hedges_g, superiority).")]
     fields: list[Field[RatingTest]] = [
         *_pair_fields(known, names),
@@ -310,13 +312,15 @@ def _effects(pairs: Sequence[RatingTest], names: Names, confidence: str) -> list
             "mean difference in standard deviations of the units' differences (larger where a unit averages more "
             "ratings)",
         ),
-        number_column(f"{confidence} interval of d_z", lambda row: interval(row.d_z_low, row.d_z_high)),
+        number_column(f"{confidence} confidence interval of d_z", lambda row: interval(row.d_z_low, row.d_z_high)),
         number_column(
             "Hedges' g",
             lambda row: number(row.hedges_g),
             "mean difference in standard deviations of single ratings",
         ),
-        number_column(f"{confidence} interval of g", lambda row: interval(row.hedges_g_low, row.hedges_g_high)),
+        number_column(
+            f"{confidence} confidence interval of g", lambda row: interval(row.hedges_g_low, row.hedges_g_high)
+        ),
         number_column(
             "First higher",
             lambda row: percent(row.superiority),
@@ -324,7 +328,8 @@ def _effects(pairs: Sequence[RatingTest], names: Names, confidence: str) -> list
             "no difference",
         ),
         number_column(
-            f"{confidence} interval (%)", lambda row: share_interval(row.superiority_low, row.superiority_high)
+            f"{confidence} confidence interval (%)",
+            lambda row: share_interval(row.superiority_low, row.superiority_high),
         ),
     ]
     table = tabulate("ratings_effects", "Effect sizes of the rating differences", fields, known)

@@ -51,12 +51,14 @@ def _rates(results: Results, rows: list[CategoryShare], names: Names) -> Table:
         text_column("Question", lambda row: names.criterion(row.criterion)),
         text_column("System", lambda row: names.system(row.system)),
         text_column("Group", lambda row: names.group(row.group)),
-        number_column("Rate", lambda row: _rate(row, means.get(_place(row))), f"with the {level} interval of the mean"),
+        number_column(
+            "Rate", lambda row: _rate(row, means.get(_place(row))), f"with the {level} confidence interval of the mean"
+        ),
         number_column("Answers", lambda row: count(row.n_answers)),
         number_column(
             "AC1",
             lambda row: _coefficient(ac1.get((row.group, row.criterion))),
-            f"of all systems together, with the {level} interval",
+            f"of all systems together, with the {level} confidence interval",
         ),
     ]
     return tabulate("shares_rates", "Rates", fields, rows, constant=("System", "Group"))

@@ -20,7 +20,7 @@ from analysis.report.document import (
     Table,
     build_table,
 )
-from analysis.report.orientation import STARS, turned
+from analysis.report.orientation import turned
 from analysis.report.preferences import LLM_NOTE
 from analysis.report.rankings_compared import rankings_compared
 from analysis.results.findings import PairResult, by_criterion, opened, pair_results
@@ -100,7 +100,6 @@ def matrix(found: Sequence[PairResult], names: Names, criterion: str, several: b
         "> the first of the pair is better, < the second is better, ~ undecided. Below it the mean (SPA: "
         f"chance that the first is better; ratings, {names.direction(criterion)}: difference of the means; choices: "
         "share of wins).",
-        STARS,
     ]
     return build_table(
         *titled("comparison", "What each way of asking says of each pair", names, criterion, several=several),
@@ -110,12 +109,12 @@ def matrix(found: Sequence[PairResult], names: Names, criterion: str, several: b
     )
 
 
-def estimate(entry: PairResult, marks: str, *, turn: bool = False) -> str:
-    """Return the estimate with stars, as in the table of the SPA paper: "68.8%***" or "+0.64***"."""
+def estimate(entry: PairResult, *, turn: bool = False) -> str:
+    """Return the estimate as a share or a difference: "68.8%" or "+0.64"."""
     value = replace(entry, test=turned(entry.test)).value if turn else entry.value
     if value is None:
         return ""
-    return (signed(value) if entry.source == "ratings" else percent(value)) + marks
+    return signed(value) if entry.source == "ratings" else percent(value)
 
 
 def _verdict_cell(entry: PairResult | None, names: Names, x: str) -> Cell:
@@ -127,7 +126,7 @@ def _verdict_cell(entry: PairResult | None, names: Names, x: str) -> Cell:
             detail=entry.test.reason or "no reason was recorded",
             tone="untested",
         )
-    value = estimate(entry, entry.test.stars, turn=entry.x != x)
+    value = estimate(entry, turn=entry.x != x)
     if entry.winner is None:
         return Cell(text="~ undecided", detail=value, brief=f"~ {value}", tone="even")
     symbol = ">" if entry.winner == x else "<"

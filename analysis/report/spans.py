@@ -101,7 +101,9 @@ def _agreement(results: Results, names: Names) -> Table:
         number_column("Annotators", lambda row: count(row.n_annotators)),
         number_column("Value", lambda row: cell(number(row.value), detail=row.reason or "")),
         number_column(
-            f"{confidence_words(results)} interval", lambda row: interval(row.ci_low, row.ci_high), "for other items"
+            f"{confidence_words(results)} confidence interval",
+            lambda row: interval(row.ci_low, row.ci_high),
+            "for other items",
         ),
     ]
     return tabulate(

@@ -111,7 +111,9 @@ def _strengths(results: Results, names: Names, rows: Strengths) -> Table:
             "places that the answers allow, for all systems of a table together",
         ),
         number_column("Strength", lambda row: number(row.strength)),
-        number_column(f"{confidence_words(results)} interval", lambda row: interval(row.ci_low, row.ci_high)),
+        number_column(
+            f"{confidence_words(results)} confidence interval", lambda row: interval(row.ci_low, row.ci_high)
+        ),
         text_column("Note", _note, "how the interval was made, or why there is no strength"),
     ]
     apart = all(row.source in APART for row in rows)

@@ -40,6 +40,7 @@ def _used(results: Results) -> dict[str, bool]:
     return {
         "equivalence": bool(results.settings.equivalence_margin or results.settings.equivalence_margin_ratings),
         "preference": asked,
+        "stars": False,  # which no report prints
         "indifference": asked,
         "symmetry": directions,
         "outputs read": bool(results.exposure_curve),
@@ -89,7 +90,7 @@ def _terms(results: Results) -> list[tuple[str, str]]:
         ("System", "a program or a person whose outputs are compared."),
         ("n", "how many annotators (or items, or forms of an LLM) a number rests on."),
         (
-            f"{confidence} interval",
+            f"{confidence} confidence interval",
             f"a range made by a method that catches the true value in {confidence} of studies like this one.",
         ),
         (
@@ -101,11 +102,6 @@ def _terms(results: Results) -> list[tuple[str, str]]:
             "Adjusted p",
             f"the p-value made larger to allow for the number of tests ({correction_paper(results)}); only this one "
             "decides a verdict.",
-        ),
-        (
-            "Stars",
-            "* adjusted p below .05, ** below .01, *** below .001. In results.json and the CSV tables, and where the "
-            "SPA paper\u2019s Table 1 is laid out, they are its own: below .10, .05 and .01.",
         ),
         ("No clear preference", "the test found no difference; the systems may still differ by a little."),
     ]

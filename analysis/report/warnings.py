@@ -12,7 +12,7 @@ from analysis.results.records import Results
 from analysis.results.words import Names, listed, plural, sentence
 
 MOST_NAMED = 3  # groups named in one line
-VARIES = re.compile(r"\d+(?:\.\d+)?(?![\w%]| %)|preferences|ratings|choices")
+VARIES = re.compile(r"\d+(?:\.\d+)?(?![\w%])|preferences|ratings|choices")
 PLURAL = re.compile(r"s\b")
 
 

@@ -21,7 +21,7 @@ class Convention(Record):
 
 def conventions(plan: Plan) -> tuple[Convention, ...]:
     """Explain every convention that the numbers follow, one line each."""
-    level = f"{100 * plan.confidence:g} %"
+    level = f"{100 * plan.confidence:g}%"
     lines = {
         **_tests(plan, level),
         **_preferences(plan),
@@ -47,14 +47,14 @@ def _tests(plan: Plan, level: str) -> dict[str, str]:
         "verdict": f"One of a pair (x the first, y the second) is preferred where the adjusted p-value is at most "
         f"{plan.fwer:g}, else indifferent; indifferent means that no difference was found, not that there is none.",
         "equivalence": equivalence_words(plan),
-        "stars": "* ** *** in these results and their CSV tables mark adjusted p-values below .10, .05 and .01, as "
-        "the SPA paper does, whose Table 1 concludes at .10; a report marks .05, .01 and .001.",
+        "stars": "* ** *** in results.json and the CSV tables mark adjusted p-values below .10, .05 and .01, as the "
+        "SPA paper does, whose Table 1 concludes at .10. A report prints the adjusted p-values and no stars.",
         "family of tests": f"Tests of one source and group, {pooled}, over all pairs and exposures, are corrected "
         f"together ({method}). A test that could not be run is no member and is named, unless its answers are "
         "unanimous: then all comparisons count. Of a study\u2019s ratings, nor is a pair that the study does not "
         "compare.",
         "interval": f"Intervals of means are {level} t intervals; of those of shares, reports show what lies between 0 "
-        "and 100 %.",
+        "and 100%.",
     }
 
 
@@ -63,9 +63,9 @@ def _preferences(plan: Plan) -> dict[str, str]:
     return {
         "preference": "P(x preferred to y) from 0 to 1. An annotator (of an LLM: an assignment) counts once a pair and "
         "exposure: the mean of the answer and one minus the reverse answer, or whichever was asked.",
-        "indifference": "An answer of 0 % means certain that x is no better; 1 - P(x > y) - P(y > x) is the "
+        "indifference": "An answer of 0% means certain that x is no better; 1 - P(x > y) - P(y > x) is the "
         "indifference, counted half for each.",
-        "symmetry": "A t-test (p_symmetry), before exclusions, of whether the two directions add up to 100 %; "
+        "symmetry": "A t-test (p_symmetry), before exclusions, of whether the two directions add up to 100%; "
         "mean_excess is what they exceed it by. Who is kept is selected by this sum, which then lies low by "
         "construction (mean_excess_selected): it is described and not tested.",
         "outputs read": "How sure annotators are is the distance of a preference from 0.5. Its trend is the change "
@@ -78,7 +78,7 @@ def _preferences(plan: Plan) -> dict[str, str]:
         "least the larger of the two. The discrepancy is the log odds of the third minus those of the other two.",
         "effect size": "Cohen's d_z of a preference: mean minus 0.5 in standard deviations of the units; its interval "
         "inverts the noncentral t.",
-        "highly skewed": "A t-test is marked where at least 80 % of its units' values are equal, or the skewness of 20 "
+        "highly skewed": "A t-test is marked where at least 80% of its units' values are equal, or the skewness of 20 "
         "or more is beyond root(n) / 4: there it finds differences that do not exist more often than its level says.",
         "self-consistency": "Not applied."
         if tau is None
@@ -152,12 +152,12 @@ def _strengths(plan: Plan, level: str) -> dict[str, str]:
 
 def _careless(plan: Plan) -> dict[str, str]:
     rules = {
-        "outputs_seen": f"Outputs seen: of those on measured pages, on screen down to {100 * SEEN:g} % of height.",
+        "outputs_seen": f"Outputs seen: of those on measured pages, on screen down to {100 * SEEN:g}% of height.",
         "reading_speed": "Reading speed: words on screen of a page's outputs by their time there, together; of an "
         f"output on several pages over all of them; median over outputs, {FEWEST_OUTPUTS} or more. A Chinese or "
         "Japanese character counts as a word.",
         "same_answers": "Same answers: the most frequent one, by kind of question; of comparisons only pairs judged in "
-        f"both orders, without 50 % and ties, which say that neither is better; {FEWEST_ANSWERS} answers or more.",
+        f"both orders, without 50% and ties, which say that neither is better; {FEWEST_ANSWERS} answers or more.",
     }
     declared = " ".join(text for rule, text in rules.items() if rule in declared_rules(plan))
     kept = "Whoever gave less to judge by is kept. Exclusion does not affect pay."
@@ -169,9 +169,9 @@ def _rankings(level: str) -> dict[str, str]:
         "rankings": "Preferences and choices are ranked by Bradley-Terry strength, ratings by means; values equal "
         "in exact arithmetic are tied.",
         "ranking agreement": "Kendall's tau-b: 1 is the same order, -1 the reverse, over the systems that both rank. "
-        f"The {level} interval comes from {REPLICATES} resampled sets of answers; annotators (or items) that two "
-        "rankings share are drawn once for both. Its end towards 0 is a quantile of these; since resampling draws tau "
-        "towards 0, the other end is what the orders that are clear allow.",
+        f"The {level} confidence interval comes from {REPLICATES} resampled sets of answers; annotators (or items) "
+        "that two rankings share are drawn once for both. Its end towards 0 is a quantile of these; since resampling "
+        "draws tau towards 0, the other end is what the orders that are clear allow.",
         "ranks that the answers allow": "Of strengths: the rank interval. Of mean ratings: below the systems that the "
         "corrected tests of pairs put clearly above, and above those that they put clearly below.",
         "ranking differences": "Pairs that two rankings order differently. An order is clear where the one corrected "

@@ -49,7 +49,7 @@ def live_evidence(live: LiveStudy, row: LivePairRow, names: Names) -> str:
         what = "share of choices that it wins"
     shown = f"{what} than {y}" if live.answers == "preferences" else f"{what} against {y}"
     limits = f"{live_interval(live, row)}{'' if live.scale_width else '%'}"
-    where = f"{shown}: {limits} ({level_of(live)} interval that holds at every look)"
+    where = f"{shown}: {limits} ({level_of(live)} confidence interval that holds at every look)"
     after = f"after {plural(row.decided_after, unit)}" if row.decided_after is not None else ""
     match row.decision:
         case "x" | "y":

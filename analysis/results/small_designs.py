@@ -29,14 +29,15 @@ def about_coverage(results: Results) -> Iterator[WarningRow]:
     rows = [row for row in results.agreement if row.ci_low is not None]
     for group in _groups(row for row in rows if row.n_items < FEW_UNITS and row.measure.startswith(RESAMPLED)):
         text = (
-            f"{group}: some intervals of agreement rest on fewer than {FEW_UNITS} units. In simulations 95 % intervals "
-            "over 10 to 20 units hold the truth 90 to 94 % of the time, less often where most answers are the same."
+            f"{group}: some intervals of agreement rest on fewer than {FEW_UNITS} units. In simulations 95% confidence "
+            "intervals over 10 to 20 units hold the truth 90 to 94% of the time, less often where most "
+            "answers are the same."
         )
         yield WarningRow(kind="few_units", group=group, text=text)
     for group in _groups(row for row in rows if row.n_annotators < FEW_RATERS and row.measure in OF_OTHER_RATERS):
         text = (
-            f"{group}: intervals of icc2 generalise from fewer than {FEW_RATERS} raters to others. In simulations 95 % "
-            "intervals hold the truth 86 to 94 % of the time where raters differ much in strictness."
+            f"{group}: intervals of icc2 generalise from fewer than {FEW_RATERS} raters to others. In simulations 95% "
+            "confidence intervals hold the truth 86 to 94% of the time where raters differ much in strictness."
         )
         yield WarningRow(kind="few_raters", group=group, text=text)
     counts = Counter(row.group for row in results.ratings.pairs)
@@ -57,7 +58,7 @@ def _about_skewed(source: str, rows: Sequence[PairTest]) -> Iterator[WarningRow]
         text = (
             f"{group}: {n} of {len(own)} tests of {source} rest{'s' if n == 1 else ''} on highly skewed values: at "
             f"least {MOSTLY_ONE:.0%} are the same, or a few lie far from the rest. In simulations such t-tests found a "
-            "difference between equal systems in up to 29 % of studies instead of 5 %. Look at the values; a "
+            "difference between equal systems in up to 29% of studies instead of 5%. Look at the values; a "
             "Wilcoxon or sign-flip test beside it asks whether they spread evenly about no difference, which is not "
             "the same question."
         )

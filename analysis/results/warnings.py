@@ -66,7 +66,7 @@ def _about_groups(results: Results) -> Iterator[WarningRow]:
             gone, share = row.excluded_assignments, row.excluded_assignments / max(row.assignments, 1)
             if gone:
                 text = (
-                    f"{gone} of {row.assignments} assignments ({100 * share:.0f} %) failed self-consistency and were "
+                    f"{gone} of {row.assignments} assignments ({100 * share:.0f}%) failed self-consistency and were "
                     "left out."
                 )
                 yield _of_group("inconsistent_assignments", group, text)
@@ -114,7 +114,7 @@ def _about_tests(results: Results, plan: Plan) -> Iterator[WarningRow]:
             if row.group == group
         }
         text = (
-            f"on {len(pairs)} comparison{'s' if len(pairs) != 1 else ''} the two directions do not add up to 100 % on "
+            f"on {len(pairs)} comparison{'s' if len(pairs) != 1 else ''} the two directions do not add up to 100% on "
             "average (symmetry test, uncorrected); see each direction by itself."
         )
         yield _of_group("asymmetric_directions", group, text)

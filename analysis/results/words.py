@@ -74,12 +74,26 @@ def interval(low: float | None, high: float | None, *, as_percent: bool = False,
 def share_interval(low: float | None, high: float | None) -> str:
     """Return the interval of a share in percent, cut at 0 and 100: a t interval does not know that it ends there.
 
-    >>> share_interval(0.86, 1.029)
-    '86.0 to 100.0'
+    >>> share_interval(0.86, 0.95), share_interval(0.86, 1.029)
+    ('86.0 to 95.0', '86.0 to 100 (cut)')
+    >>> share_interval(-0.02, 0.14), share_interval(-0.2, 1.2)
+    ('0 (cut) to 14.0', '0 to 100 (both cut)')
     """
     if low is None or high is None:
         return NONE
-    return interval(min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0), as_percent=True)
+    if low < 0 and high > 1:
+        return "0 to 100 (both cut)"
+    ends = "0 (cut)" if low < 0 else number(low, 1, shift=2), "100 (cut)" if high > 1 else number(high, 1, shift=2)
+    return " to ".join(ends)
+
+
+def t_value(value: float | None) -> str:
+    """Return t with two decimals, from 100 on with none.
+
+    >>> t_value(2.514), t_value(-144.92), t_value(None)
+    ('2.51', '\u2212145', '\u2013')
+    """
+    return number(value, 2 if value is None or abs(value) < 99.995 else 0)
 
 
 def slug(text: str) -> str:

@@ -79,7 +79,7 @@ def bootstrap_means(
     -------
     MeanBootstrap
         Systems in the order of first appearance. A system that fewer than two annotators rated, or that was rated on
-        one item, has no interval but a ``reason``; so has one that more than 5 % of the replicates leave out.
+        one item, has no interval but a ``reason``; so has one that more than 5% of the replicates leave out.
 
     Raises
     ------

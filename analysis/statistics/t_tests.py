@@ -87,7 +87,7 @@ def one_sample(values: Floats, *, against: float, confidence: float) -> TTest:
 def is_highly_skewed(values: Sequence[float] | Floats) -> bool:
     """Say whether values are so uneven that Student's t errs more often than its level says.
 
-    So they are where at least 80 % are equal and some differ, and where, of 20 values or more, the skewness
+    So they are where at least 80% are equal and some differ, and where, of 20 values or more, the skewness
     m3 / m2^1.5 is beyond root(n) / 4. Both bounds were chosen by simulation: ``docs/statistics.md`` has what they
     catch and what they miss.
 

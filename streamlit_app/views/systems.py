@@ -16,7 +16,7 @@ from analysis.figures.drawing import system_colours
 from analysis.figures.figures import forest_plot, pair_matrix
 from analysis.monitoring.item_scores import ItemScore, item_scores
 from analysis.report.cells import verdict
-from analysis.report.orientation import STARS, oriented
+from analysis.report.orientation import oriented
 from analysis.results.words import Names, number, p_value, percent
 from analysis.statistics.record import Record
 from streamlit_app import loading
@@ -95,7 +95,7 @@ def _matrix(found: Analysed) -> None:
         system_names={system: names.system(system) for row in shown for system in (row.system_x, row.system_y)},
     )
     show_figure(svg)
-    st.caption("Each cell: how often, or how likely, the row's system is better than the column's. " + STARS)
+    st.caption("Each cell: how often, or how likely, the row's system is better than the column's.")
 
 
 def _values(rows: Sequence[Record], key: str) -> list[Any]:

@@ -92,7 +92,7 @@ def test_sums_above_the_bound_are_told_with_names_the_largest_first() -> None:
         replace(PROFILE, annotator_id=name, largest_sum=total, group="gpt" if name == "gpt" else "human")
         for name, total in sums.items()
     ]
-    assert told(results(20, 0), profiles, []) == ["P(X>Y) + P(Y>X) above 110 %: ann (145 %), cem (111 %)."]
+    assert told(results(20, 0), profiles, []) == ["P(X>Y) + P(Y>X) above 110%: ann (145%), cem (111%)."]
 
 
 @pytest.mark.parametrize(

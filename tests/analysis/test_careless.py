@@ -49,7 +49,7 @@ def test_outputs_count_once_and_are_seen_to_their_end_on_any_page() -> None:
     rows += [("b", "p1", f"i{n}", 9.0, 9.0, 0.9 if n < 8 else 0.5, 50) for n in range(10)]
     rows += [("b", "p2", "i9", 9.0, 1.0, 0.2, 50), ("c", "p1", "i0", 9.0, 9.0, 0.3, 50), ("c", "p2", "i0", 9, 1, 1, 50)]
     tables = {"ratings": RATED, "reading": reading(rows)}
-    evidence = "saw 8 of 10 outputs (80 %), at least 90 % required"
+    evidence = "saw 8 of 10 outputs (80%), at least 90% required"
     assert found(Plan(min_outputs_seen=0.9), **tables) == [("b", "outputs_seen", evidence)]
     assert found(Plan(), **tables) == []
 
@@ -90,12 +90,12 @@ def test_ratings_of_one_kind_are_compared_with_one_another() -> None:
     table = ratings(likert, elicitation="likert")
     plan = Plan(max_same_answers=0.9)
     assert found(plan, ratings=table) == [
-        ("a", "same_answers", "the same answer to 19 of 20 questions (95 %), at most 90 % allowed")
+        ("a", "same_answers", "the same answer to 19 of 20 questions (95%), at most 90% allowed")
     ]
     assert found(Plan(max_same_answers=0.95), ratings=table) == []  # equal to the bound
     both = pl.concat([table, ratings([("a", f"i{n}", "x", 50) for n in range(20)], elicitation="continuous")])
     assert [row[2] for row in found(plan, ratings=both)] == [
-        "the same answer to 39 of 40 questions (98 %), at most 90 % allowed"
+        "the same answer to 39 of 40 questions (98%), at most 90% allowed"
     ]
     assert found(plan, ratings=table.head(9)) == []  # too few to be a habit
 
@@ -113,7 +113,7 @@ def test_even_chances_are_indifference_and_other_equal_chances_are_not() -> None
 
     assert found(plan, preferences=stated(0.5)) == []
     assert found(plan, preferences=stated(0.4)) == [
-        ("a", "same_answers", "the same answer to 12 of 12 questions (100 %), at most 90 % allowed")
+        ("a", "same_answers", "the same answer to 12 of 12 questions (100%), at most 90% allowed")
     ]
     one_way = stated(0.8).filter(pl.col("system_x") < pl.col("system_y"))
     assert same_answers({"preferences": one_way.with_columns(value=0.8)}) == {}

@@ -59,7 +59,7 @@ def test_there_is_nothing_random_and_nothing_from_outside(forest: str):
 
 def test_every_number_stands_beside_its_dot(forest: str):
     for row in full_results()["preferences"]:
-        assert f"{100 * row['mean']:.1f}%{row['stars']}" in texts(forest)
+        assert f"{100 * row['mean']:.1f}%" in texts(forest)
 
 
 def test_a_dot_has_the_colour_of_the_system_that_it_speaks_for():
@@ -204,7 +204,7 @@ def test_a_matrix_shows_each_pair_from_both_sides():
     ]
     shown = texts(pair_matrix(rows, system_names={"x": HOSTILE}))
     assert shown.count("70%") == shown.count("30%") == 1
-    assert shown.count("**") == 2
+    assert "**" not in " ".join(shown)
     assert shown.count("\u2013") == 2
     assert f"1  {HOSTILE}" in shown
     assert pair_matrix([]) == ""

@@ -121,12 +121,6 @@ def test_who_won_or_lost_everything_stands_where_good_ratings_put_it(lower: list
     assert "".join(row.system for row in oriented(from_plain(results)).bradley_terry) == order
 
 
-def test_stars_of_what_is_shown_are_stricter_than_those_of_the_paper():
-    rows = [preference("human", "A", "B", 0.7, p_adjusted=p) for p in (0.07, 0.03, 0.004, 0.0004)]
-    assert [row["stars"] for row in rows] == ["*", "**", "***", "***"]
-    assert [row.stars for row in shown(preferences=rows).preferences] == ["", "*", "**", "***"]
-
-
 def test_one_figure_shows_a_pair_in_one_direction():
     people, llm = preference_test(), turned(replace(preference_test(), group="llm"))
     assert [(row.system_x, row.mean) for row in aligned([people, llm])] == [("A", 0.314), ("A", 0.314)]

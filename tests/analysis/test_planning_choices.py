@@ -126,7 +126,7 @@ def test_dealt_pairs_need_more_annotators_each_pair_as_many(tmp_path: Path) -> N
     assert third is not None
     assert third == pytest.approx(3 * all_, rel=0.05)
     shown = plan(path, "--simulations", 0, "--difference", 70).stdout.replace("\n", " ")
-    assert "A pair is judged by 33.3 % of the annotators" in shown
+    assert "A pair is judged by 33.3% of the annotators" in shown
 
 
 @pytest.mark.parametrize(

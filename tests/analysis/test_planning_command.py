@@ -89,7 +89,7 @@ def test_annotators_and_cost_are_those_of_the_whole_family(study: Path):
     need = found["need"]
     assert need["reached"] >= 0.8
     assert Decimal(found["cost"]) == Decimal("5.00") * need["annotators"]
-    assert found["shown"] == "60 %"
+    assert found["shown"] == "60%"
     drawn = found["alone"]["power"]
     assert drawn["value"] == pytest.approx(need["reached"], abs=4 * drawn["standard_error"] + 0.001)
     assert found["together"]["power"]["value"] > drawn["value"]
@@ -130,12 +130,12 @@ def test_curves_are_a_figure_and_a_table_with_its_numbers(tmp_path: Path):
     assert found["written"] == [str(tmp_path / "plan" / f"power-spa.{suffix}") for suffix in ("svg", "csv")]
     svg = (tmp_path / "plan" / "power-spa.svg").read_text()
     shown = [node.text or "" for node in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
-    assert "preferred by 60 %" in shown
+    assert "preferred by 60%" in shown
     assert "annotators recruited" in shown
     rows = list(csv.DictReader(io.StringIO((tmp_path / "plan" / "power-spa.csv").read_text())))
     curve = found["plans"][0]["curve"]
     assert [float(row["power"]) for row in rows] == pytest.approx([point["power"] for point in curve], abs=1e-6)
-    for shown_as in ("55 %", "60 %", "65 %"):
+    for shown_as in ("55%", "60%", "65%"):
         own = [float(row["power"]) for row in rows if row["shown"] == shown_as]
         assert all(later > earlier - 0.005 for earlier, later in pairwise(own))
 
@@ -145,7 +145,7 @@ def test_what_cannot_be_found_or_drawn_has_its_reason():
     assert found["alone"] is None
     assert found["reason"].startswith("no answers between 0 and 1")
     tiny = run("--difference", "50.01", "--exclusion-rate", "0.9", "--simulations", "0")
-    assert "50.01 %: more than 1,000,000 annotators." in tiny.output
+    assert "50.01%: more than 1,000,000 annotators." in tiny.output
 
 
 @pytest.mark.parametrize(

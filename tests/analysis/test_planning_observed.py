@@ -215,7 +215,7 @@ def test_observed_power_restates_the_p_value_and_the_report_says_so(results: dic
     assert powers == sorted(powers, reverse=True)
     page = render_markdown(build_document(results))
     assert "restates the p-value and is no evidence" in page
-    assert "planned: 60 %, SD 0.30" in next(
+    assert "planned: 60%, SD 0.30" in next(
         svg for name, svg in render_report(results).items() if name.startswith("figures/observed-power-preferences")
     )
     usual = {key: value for key, value in results.items() if key != "observed_power"}

@@ -83,9 +83,9 @@ def test_a_pair_that_was_asked_the_other_way_round_is_turned():
 
 def test_a_share_lies_between_0_and_100():
     high = {**empty_results(), "preferences": [preference("human", "A", "B", 0.98, p_adjusted=0.004)]}
-    assert "98.0% (95% interval 93.3 to 100.0)" in lines_of(high)["How sure"]
+    assert "98.0% (95% interval 93.3 to 100 (cut))" in lines_of(high)["How sure"]
     turned = {**empty_results(), "preferences": [preference("human", "A", "B", 0.02, p_adjusted=0.004)]}
-    assert "B is better: 98.0% (95% interval 93.3 to 100.0)" in lines_of(turned)["How sure"]
+    assert "B is better: 98.0% (95% interval 93.3 to 100 (cut))" in lines_of(turned)["How sure"]
 
 
 def test_a_first_place_that_the_test_does_not_confirm():

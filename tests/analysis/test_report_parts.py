@@ -207,8 +207,8 @@ def test_warnings_of_one_kind_are_one_line() -> None:
     results = full_results()
     groups = [entry["group"] for entry in results["groups"]][:2]
     texts = [
-        (groups[0], f"{groups[0]}: 1 of 6 tests of preferences rests on few values, in 29 % of studies."),
-        (groups[1], f"{groups[1]}: 4 of 6 tests of ratings rest on few values, in 29 % of studies."),
+        (groups[0], f"{groups[0]}: 1 of 6 tests of preferences rests on few values, in 29% of studies."),
+        (groups[1], f"{groups[1]}: 4 of 6 tests of ratings rest on few values, in 29% of studies."),
         (None, "Something else."),
     ]
     results["warning_rows"] = [{"kind": "few_values", "group": group, "text": text} for group, text in texts]
@@ -217,7 +217,7 @@ def test_warnings_of_one_kind_are_one_line() -> None:
     (bullets,) = (block for block in section.blocks if isinstance(block, Bullets))
     lines = bullets.items
     assert len(lines) == 2
-    assert lines[0].endswith(": 1 to 4 of 6 tests of preferences and ratings rest on few values, in 29 % of studies.")
+    assert lines[0].endswith(": 1 to 4 of 6 tests of preferences and ratings rest on few values, in 29% of studies.")
     (fold,) = section.appendix
     assert isinstance(fold, Fold)
     assert fold.summary == "Each of the 3 warnings"

@@ -38,13 +38,13 @@ def test_a_planned_welch_test_by_item_over_other_annotators_is_told() -> None:
         for item in range(4)
     ]
     by_item = run(ratings=ratings(rows), plan=Plan(unit="item"))
-    assert sum("17 % of studies, not 5 %" in line for line in by_item["warnings"]) == 1
-    assert "17 % of studies" in by_item["headline"]["problems"][0]["text"]
+    assert sum("17% of studies, not 5%" in line for line in by_item["warnings"]) == 1
+    assert "17% of studies" in by_item["headline"]["problems"][0]["text"]
     for plan in (Plan(), Plan(unit="annotator")):
-        assert not any("17 %" in line for line in run(ratings=ratings(rows), plan=plan)["warnings"])
+        assert not any("17%" in line for line in run(ratings=ratings(rows), plan=plan)["warnings"])
     shared = [(who.strip("xy"), *rest) for who, *rest in rows]
     welch = run(ratings=ratings(shared), plan=Plan(unit="item", rating_test="welch"))
-    assert not any("17 %" in line for line in welch["warnings"])
+    assert not any("17%" in line for line in welch["warnings"])
 
 
 def asked(answers: list[float]) -> list[tuple[str, str, str, object]]:
@@ -52,7 +52,7 @@ def asked(answers: list[float]) -> list[tuple[str, str, str, object]]:
 
 
 def test_highly_skewed_answers_are_told() -> None:
-    """Most say 40 % and one 90 %: t is -3, and half of such studies of equal systems find a difference."""
+    """Most say 40% and one 90%: t is -3, and half of such studies of equal systems find a difference."""
     found = run(preferences=preferences(asked([0.4] * 19 + [0.9])))
     assert found["preferences"][0]["highly_skewed"]
     assert sum("1 of 1 tests of preferences rests on highly skewed values" in line for line in found["warnings"]) == 1
@@ -79,7 +79,7 @@ def test_the_bounds_of_highly_skewed_values() -> None:
 
 
 def test_few_unmarked_tests_find_what_is_not_there() -> None:
-    """The design with the most false findings: 40 % mostly and 90 % rarely, 20 annotators."""
+    """The design with the most false findings: 40% mostly and 90% rarely, 20 annotators."""
     rng = np.random.default_rng(2)
     found = marked = 0
     for _ in range(2000):

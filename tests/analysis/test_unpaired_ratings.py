@@ -209,7 +209,7 @@ def test_a_planned_unit_keeps_welchs_test() -> None:
     for unit in ("annotator", "item"):
         row = run(ratings=ratings(rows), plan=Plan(unit=unit))["ratings"]["pairs"][0]
         assert (row["test"], row["unit"], row["n_items"]) == ("Welch t", unit, None)
-        assert ("17 %" in (row["level_problem"] or "")) == (unit == "item")
+        assert ("17%" in (row["level_problem"] or "")) == (unit == "item")
 
 
 def test_an_llm_is_clustered_by_assignment_and_item() -> None:
