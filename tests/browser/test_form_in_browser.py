@@ -474,6 +474,58 @@ def test_on_a_phone_one_system_is_shown_at_a_time_and_the_prompt_stays(browser: 
     context.close()
 
 
+AT_REST = """() => new Promise((done) => {
+  let [last, frames] = [-1, 0];
+  const look = () => {
+    frames = scrollY === last ? frames + 1 : 0;
+    last = scrollY;
+    if (frames > 10) done(); else requestAnimationFrame(look);
+  };
+  look();
+})"""
+
+
+def swipe(tab: Tab, start: tuple[float, float], by: tuple[float, float]) -> None:
+    """Draw a finger over the screen."""
+    touch = tab.context.new_cdp_session(tab)
+    for step in range(11):
+        point = {"x": start[0] + by[0] * step / 10, "y": start[1] + by[1] * step / 10}
+        touch.send("Input.dispatchTouchEvent", {"type": "touchMove" if step else "touchStart", "touchPoints": [point]})
+        tab.wait_for_timeout(16)  # a finger is no jump
+    touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+
+def test_scrolling_over_a_slider_is_no_answer_and_keeps_the_one_given(browser: Browser) -> None:
+    with (
+        open_context(browser, viewport=PHONE, has_touch=True, is_mobile=True) as context,
+        serve_on_loopback(create_preview(small_form(), load_texts("en", {}))) as url,
+    ):
+        tab, _ = watched(context)
+        tab.goto(f"{url}/p/p4")
+        tab.evaluate("document.querySelector('main').style.paddingBlock = '150vh'")
+        answered, untouched = (tab.locator(f"#{name}-question .slider") for name in ("q3", "q4"))
+        tab.fill("#q3", "70")
+
+        def touch(slider: Any, by: tuple[float, float]) -> None:
+            slider.evaluate("one => { document.activeElement.blur(); one.scrollIntoView({block: 'center'}) }")
+            tab.evaluate(AT_REST)
+            box = slider.bounding_box()
+            assert box is not None
+            before = tab.evaluate("scrollY")
+            swipe(tab, (box["x"] + box["width"] / 5, box["y"] + box["height"] / 2), by)
+            if by[1] < -100:
+                tab.wait_for_function("before => scrollY - before > 50", arg=before)
+
+        for slider in (answered, untouched):
+            touch(slider, (2.0, -150.0))
+        assert [tab.input_value(name) for name in ("#q3", "#q4")] == ["70", ""]
+        assert answered.input_value() == "70"
+        expect(tab.locator(".slider.untouched")).to_have_count(1)
+        touch(untouched, (100.0, 2.0))  # along the slider it is an answer
+        expect(tab.locator(".slider.untouched")).to_have_count(0)
+        assert 20 < int(tab.input_value("#q4")) < 90
+
+
 def test_a_text_of_the_other_direction_begins_at_its_own_side(context: BrowserContext) -> None:
     """An English item on an Arabic page that is wider than the text may be."""
     form = replace(small_form(text="Written from the left."), right_to_left=True, language="ar")

@@ -31,6 +31,12 @@ function addSlider(question) {
     box.dispatchEvent(new Event("input", { bubbles: true }));
   };
   slider.addEventListener("input", take);
+  let before = "";
+  slider.addEventListener("pointerdown", () => (before = box.value));
+  slider.addEventListener("pointercancel", () => { // the finger scrolls the page: the browser keeps what it touched
+    box.value = before;
+    box.dispatchEvent(new Event("input", { bubbles: true }));
+  });
   slider.addEventListener("click", take); // a click on the very middle moves nothing, and is an answer all the same
   slider.addEventListener("keydown", (event) => {
     if (event.key === " ") {
