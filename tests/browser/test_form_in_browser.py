@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -244,6 +245,31 @@ def test_an_emptied_box_makes_the_slider_untouched_again(context: BrowserContext
     expect(tab.locator(".slider.untouched")).to_have_count(2)
 
 
+def test_what_is_no_whole_number_is_asked_again_and_no_sign_of_it_is_dropped(
+    context: BrowserContext, survey: tuple[HandMade, str]
+) -> None:
+    made, address = survey
+    tab, _ = watched(context)
+    go_to(tab, made, address, "p4")
+    tab.locator("#q3").press_sequentially("1,5")
+    tab.locator("#q4").press_sequentially("\u0667\u0660")  # 70 in the digits of Arabic
+    expect(tab.locator(".slider.untouched")).to_have_count(1)
+    assert tab.locator(".slider").nth(1).input_value() == "70"
+    tab.click(".next")
+    tab.wait_for_selector(".gaps")
+    assert tab.locator(".has-gap").evaluate_all("all => all.map((one) => one.id)") == ["q3-question"]
+    assert tab.input_value("#q3") == "1,5"
+    tab.fill("#q3", "1 %")
+    assert tab.locator(".slider").first.input_value() == "1"
+    tab.click(".next")
+    tab.wait_for_url("**/p/p5")
+    (lease,) = made.store.visits.leases()
+    (page,) = (page for page in made.form(lease.assignment_id).pages if page.page_id == "p4")
+    sent = json.loads(made.store.visits.payloads(lease.submission_id)[-1].body)
+    answers = parse_answers(page.questions, {name: sent[name] for name in ("q3", "q4")})
+    assert [answer.value for answer in answers if isinstance(answer, Response)] == [0.01, 0.7]
+
+
 def wait_for_draft(made: HandMade, wanted: str) -> None:
     """Wait until what a page sends as it goes away has arrived."""
     (lease,) = made.store.visits.leases()
@@ -396,7 +422,7 @@ NAMELESS = """() => {
 }"""
 SMALL = """() => {
   const small = (one) => Math.min(one.getBoundingClientRect().height, one.getBoundingClientRect().width) < 43.9;
-  const touched = '.choice, .tab, button, input[type=number], input[type=range], summary, .jump';
+  const touched = '.choice, .tab, button, .whole-number, input[type=range], summary, .jump';
   return [...document.querySelectorAll(touched)]
     .filter((one) => one.checkVisibility() && small(one)).map((one) => one.outerHTML.slice(0, 120));
 }"""

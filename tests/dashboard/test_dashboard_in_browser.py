@@ -163,7 +163,7 @@ def test_a_form_is_shown_as_it_was_seen_and_its_outputs_do_not_run(tab: Tab, das
     visit(tab, dashboard, "submissions")
     frame = tab.frame_locator("iframe").first
     expect(frame.get_by_text(HOSTILE).first).to_be_visible()
-    expect(frame.locator("input:checked, input[type=number]:not([value=''])").first).to_be_attached()
+    expect(frame.locator("input:checked, .whole-number:not([value=''])").first).to_be_attached()
     expect(tab.get_by_text("Read-only. Start the dashboard with")).to_be_visible()
     assert tab.get_by_role("button", name="Approve").count() == 0
 

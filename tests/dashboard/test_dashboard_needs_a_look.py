@@ -94,7 +94,7 @@ def test_one_submission_is_opened_by_its_address_whatever_its_status(
     tab.goto(f"{base}/submissions?submission={unconfirmed.submission_id}&{token}")
     expect(tab.get_by_text("submitted, not confirmed by the platform").first).to_be_visible()
     frame = tab.frame_locator("iframe").first
-    expect(frame.locator("input:checked, input[type=number]:not([value=''])").first).to_be_attached()
+    expect(frame.locator("input:checked, .whole-number:not([value=''])").first).to_be_attached()
 
 
 def test_a_form_is_given_with_the_token_alone_and_in_a_sandbox(

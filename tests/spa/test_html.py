@@ -140,7 +140,7 @@ def test_gaps_are_listed_with_links_framed_and_the_first_is_focused() -> None:
     (listed,) = [element for element in read.all("div") if element.attributes.get("class") == "gaps"]
     assert listed.attributes["role"] == "alert"
     assert [link.attributes["href"] for link in read.all("a") if listed in link.inside] == ["#q3", "#q4"]
-    first, second = read.all("input", type="number")
+    first, second = read.all("input", inputmode="numeric")
     assert ("autofocus" in first.attributes, "autofocus" in second.attributes) == (True, False)
     assert first.attributes["value"] == "170"
     assert first.attributes["aria-invalid"] == second.attributes["aria-invalid"] == "true"

@@ -4,13 +4,26 @@
 const form = document.querySelector("form[data-page]");
 const narrow = window.matchMedia("(max-width: 999px)");
 
+// The whole number in a box, null where it holds none in range. The box is no number field: that would drop a comma or
+// the digits of another script as they are typed, and hand over what is left.
+const ZEROS = [0x30, 0x660, 0x6f0, 0x966, 0x9e6, 0xff10]; // of Latin, Arabic, Persian, Devanagari, Bengali, full width
+function numberIn(box) {
+  const digits = Array.from(box.value.trim(), (sign) => {
+    const digit = ZEROS.map((zero) => sign.codePointAt(0) - zero).find((away) => away >= 0 && away < 10);
+    return digit === undefined ? sign : digit;
+  }).join("");
+  const number = /^[0-9]+\s*[%\u066a\uff05]?$/.test(digits) ? parseInt(digits, 10) : null;
+  return number !== null && number >= Number(box.dataset.low) && number <= Number(box.dataset.high) ? number : null;
+}
+
 // A slider beside each number box. It has no name, so only the box is sent, and it stands
 // nowhere until it is touched: an untouched slider is no answer.
 function addSlider(question) {
-  const box = question.querySelector("input[type=number]");
+  const box = question.querySelector(".whole-number");
+  const [low, high] = [Number(box.dataset.low), Number(box.dataset.high)];
   const slider = document.createElement("input");
   slider.type = "range";
-  for (const name of ["min", "max", "step"]) slider[name] = box[name];
+  Object.assign(slider, { min: low, max: high, step: 1 });
   slider.setAttribute("aria-labelledby", `${box.id}-asked`);
   slider.setAttribute("aria-describedby", `${box.id}-ends`);
   slider.setAttribute("data-chrome", "");
@@ -18,10 +31,11 @@ function addSlider(question) {
   slider.autocomplete = "off";
 
   const show = () => {
-    const answered = box.value !== "" && box.validity.valid;
+    const number = numberIn(box);
+    const answered = number !== null;
     slider.classList.toggle("untouched", !answered);
-    slider.value = answered ? box.value : String((Number(box.min) + Number(box.max)) / 2);
-    const share = (Number(slider.value) - Number(box.min)) / (Number(box.max) - Number(box.min));
+    slider.value = String(answered ? number : (low + high) / 2);
+    const share = (Number(slider.value) - low) / (high - low);
     slider.style.setProperty("--share", answered ? `${share * 100}%` : "0%");
     if (answered) slider.removeAttribute("aria-valuetext");
     else slider.setAttribute("aria-valuetext", question.dataset.untouched);
@@ -45,7 +59,6 @@ function addSlider(question) {
     }
   });
   box.addEventListener("input", show);
-  box.addEventListener("wheel", () => box.blur(), { passive: true }); // scrolling must not change a number
   window.addEventListener("pageshow", show);
   question.querySelector(".controls").prepend(slider);
   question.classList.add("with-slider");
@@ -62,7 +75,7 @@ function addSorting(question) {
   const status = make("p", { className: "unseen" });
   status.setAttribute("role", "status");
   const confirm = make("button", { type: "button", className: "confirm-order", textContent: texts.confirm });
-  const box = (entry) => entry.querySelector("input[type=number]");
+  const box = (entry) => entry.querySelector(".whole-number");
   const tie = (entry) => entry.querySelector(".tie input");
   const name = (entry) => entry.querySelector("label").textContent;
   let answered = false;
@@ -121,8 +134,8 @@ function addSorting(question) {
   };
   // What the numbers say already: answers of before, or restored ones.
   const read = () => {
-    const rank = (entry) => Number(box(entry).value);
-    answered = entries().every((entry) => box(entry).value !== "" && box(entry).validity.valid);
+    const rank = (entry) => numberIn(box(entry));
+    answered = entries().every((entry) => numberIn(box(entry)) !== null);
     if (answered) {
       list.append(...entries().sort((one, other) => rank(one) - rank(other)));
       entries().forEach((entry, place, all) => { tie(entry).checked = place > 0 && rank(entry) === rank(all[place - 1]); });
