@@ -10,6 +10,7 @@ import polars as pl
 from analysis.answers.exclusions import Exclusion, apply_exclusions, find_exclusions
 from analysis.answers.groups import group_order
 from analysis.answers.order import Order, order_of
+from analysis.answers.pairs import with_pairs
 from analysis.answers.plan import Plan
 from analysis.answers.scales import ELICITATION
 from analysis.answers.span_tables import COUNTED
@@ -47,7 +48,7 @@ def prepare_input(tables: AnswerTables, plan: Plan, study: StudyFacts | None = N
         kept={name: apply_exclusions(table, exclusions) for name, table in answers.items()},
         orders=orders,
         groups=groups,
-        plan=with_lower(_fewer_errors_better(plan, answers.get("ratings")), orders),
+        plan=with_pairs(with_lower(_fewer_errors_better(plan, answers.get("ratings")), orders), orders, study),
     )
 
 

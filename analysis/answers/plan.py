@@ -6,12 +6,14 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from analysis.statistics.checks import check_finite, check_level, check_one_of, check_whole
 from analysis.statistics.corrections import Correction, Verdict
 from spa.errors import AnalysisError
 
+Pair: TypeAlias = tuple[str, str]
+PairsFrom = Literal["study", "named", "preferences", "expected"]
 SIGNS: dict[str, Verdict] = {">": "x", "<": "y", "~": "indifferent"}
 EXPECTED = re.compile(r"^(?P<x>.*\S)\s+(?P<sign>[<>~])\s+(?P<y>\S.*)$")
 
@@ -65,6 +67,9 @@ class Plan:
         Wins added to both directions of every pair before Bradley-Terry is fitted.
     expected : tuple of Expectation
         Preferences expected before the study.
+    pairs : tuple of (str, str)
+        Pairs of systems that are compared, which alone form the families; empty: those of the study, else of the
+        preferences, else of ``expected``, else all.
     lower_is_better : frozenset of str
         Criteria on which a low rating is good.
     epsilon : float
@@ -76,6 +81,8 @@ class Plan:
         The same for a difference of mean ratings, in points of their scale; one number for all criteria.
     seed : int
         Kept with the results; nothing random is drawn yet.
+    pairs_from : {"study", "named", "preferences", "expected"} or None
+        Who named ``pairs``: set by the analysis; ``None``: every two systems are compared.
     """
 
     fwer: float = 0.05
@@ -93,12 +100,14 @@ class Plan:
     incomplete_answers: Literal["exclude", "keep"] = "exclude"
     regularisation: float | None = None
     expected: tuple[Expectation, ...] = ()
+    pairs: tuple[Pair, ...] = ()
     lower_is_better: frozenset[str] = frozenset()
     epsilon: float = 0.1
     equivalence_margin: float | None = None
     equivalence_margin_ratings: float | None = None
     seed: int = 0
     correction: Correction = "holm"
+    pairs_from: PairsFrom | None = None
 
     def __post_init__(self) -> None:
         """Check the numbers."""

@@ -7,6 +7,7 @@ import gc
 import os
 import shlex
 import sys
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -116,6 +117,15 @@ Examples:
     "--lower-is-better", multiple=True, metavar="CRITERION", help="Criterion where a low rating is better; repeatable."
 )
 @click.option("--expected", multiple=True, metavar='"X > Y"', help='Expected preference, or "X ~ Y"; repeatable.')
+@click.option(
+    "--pair",
+    "pairs",
+    nargs=2,
+    multiple=True,
+    metavar="X Y",
+    help="Pair of systems compared; repeatable. [those of the preferences, else expected, else all]",
+)
+@click.option("--pairs", "pairs_file", type=FILE, help="Table of the pairs compared: system_x, system_y.")
 @click.option("--fwer", type=SHARE, help="Error rate of each family of tests.  [0.05]")
 @click.option(
     "--consistency-tau",
@@ -228,7 +238,8 @@ def report(
     if study is not None:
         metrics = paths.pop("metrics", None)
         if paths or given:
-            named = ", ".join(f"--{name.replace('_', '-')}" for name in [*paths, *given])
+            options_of = {param.name: param.opts[0] for param in click.get_current_context().command.params}
+            named = ", ".join(options_of[name] for name in [*paths, *given])
             raise click.UsageError(f"{named}: not with a STUDY, whose [analysis] section sets it")
         tables, plan, facts = _from_study(study, store, metrics)
         results = analyse(tables, plan, study=facts, observed_power=observed_power)
@@ -297,7 +308,8 @@ def _of_tables(
 
     mapping = dict(_split(text, "--map", "OLD=NEW") for text in given.get("mapping", ()))
     scales = tuple(_scale(text) for text in given.get("scale", ()))
-    reading, plan = Reading(mapping=mapping, llms=tuple(given.get("llms", ())), scales=scales), _plan(given)
+    reading = Reading(mapping=mapping, llms=tuple(given.get("llms", ())), scales=scales)
+    plan = replace(_plan(given), pairs=_pairs(given, mapping))
     if large is None:
         files = {name: Path(path) for name, path in paths.items()}
         tables = read_tables(files | metric_files(files.get("metrics")), reading)
@@ -326,6 +338,13 @@ def _plan(given: dict[str, Any]) -> Plan:
         lower_is_better=frozenset(given.get("lower_is_better", ())),
         **chosen,
     )
+
+
+def _pairs(given: dict[str, Any], mapping: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    from analysis.answers.pairs import read_pairs
+
+    table = given.get("pairs_file")
+    return (*given.get("pairs", ()), *(read_pairs(table, mapping) if table is not None else ()))
 
 
 def _split(text: str, option: str, form: str) -> tuple[str, str]:

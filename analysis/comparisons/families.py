@@ -16,7 +16,7 @@ from analysis.statistics.corrections import (
     members_by_family,
     sizes_of_families,
 )
-from analysis.statistics.record import Count, Record
+from analysis.statistics.record import Count, Record, Source
 
 
 class ComparedPair(FamilyMember, Protocol):
@@ -36,6 +36,7 @@ class ComparedPair(FamilyMember, Protocol):
 
 
 Row = TypeVar("Row", bound=FamilyMember)
+PairRow = TypeVar("PairRow", bound=ComparedPair)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -62,8 +63,27 @@ class Family(Record):
     """Familywise error rate (holm) or false discovery rate (bh)."""
     n_tests: Count
     """Members: tests that could be run; all comparisons, run or not, where unanimous answers are claims too."""
+    outside: Count = 0
+    """Tests of pairs that are not compared (settings.pairs); they keep their raw p-value."""
     untestable: tuple[Untestable, ...]
     """Comparisons without a test; they count only where some of them have p_unanimous."""
+
+
+def within_family(rows: Sequence[PairRow], plan: Plan, source: Source) -> list[PairRow]:
+    """Mark the tests of pairs that are not compared, which keep their raw p-value and join no family.
+
+    A study compares what it asks: its pairs are those of its ratings, beside which it asks about no others.
+    """
+    if not plan.pairs or (plan.pairs_from == "study" and source != "ratings"):
+        return list(rows)
+    update: Callable[..., PairRow] = replace
+    compared = {frozenset(pair) for pair in plan.pairs}
+    return [
+        row
+        if frozenset((row.system_x, row.system_y)) in compared
+        else update(row, reason=OUTSIDE_FAMILY, p_unanimous=None, all_alike=None)
+        for row in rows
+    ]
 
 
 def with_adjusted_p(rows: Sequence[Row], plan: Plan, *, family: str) -> list[Row]:
@@ -101,6 +121,7 @@ def families_of(source: str, rows: Sequence[ComparedPair], plan: Plan) -> list[F
             correction=plan.correction,
             rate=plan.fwer,
             n_tests=sum(sizes_of_families(members, plan.family).values()),
+            outside=sum(row.reason == OUTSIDE_FAMILY for row in members),
             untestable=tuple(
                 Untestable(
                     system_x=row.system_x,

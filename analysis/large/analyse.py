@@ -12,6 +12,8 @@ from analysis.answers.careless import declared_rules
 from analysis.answers.exclusions import VISITS, Exclusion, excluded_counts
 from analysis.answers.groups import people_of
 from analysis.answers.input import with_lower
+from analysis.answers.order import Order
+from analysis.answers.pairs import with_pairs
 from analysis.answers.plan import Plan
 from analysis.answers.span_tables import COUNTED
 from analysis.comparisons.families import families_of
@@ -69,7 +71,8 @@ def analyse_totals(totals: AnswerTotals, plan: Plan, *, exclusions: Sequence[Exc
     order = totals.order
     elicitation = totals.columns.filter(pl.col("column") == "elicitation")
     counts = elicitation.filter(pl.col("value") == COUNTED)["criterion"].to_list()
-    plan = with_lower(replace(plan, lower_is_better=plan.lower_is_better | set(counts)), {totals.kind: order})
+    orders: dict[str, Order] = {totals.kind: order}
+    plan = with_pairs(with_lower(replace(plan, lower_is_better=plan.lower_is_better | set(counts)), orders), orders)
     tests = compare_sums(totals, plan)
     gone = excluded_counts(exclusions, pl.DataFrame(schema={"group": pl.String, "annotator_id": pl.String}))
     results = results_of(totals, plan, exclusions, tests, gone)

@@ -13,6 +13,7 @@ from analysis.answers.plan import Plan
 from analysis.answers.scales import scale_widths
 from analysis.answers.units import Unit, UnitValues, averages_of_sums
 from analysis.comparisons.choices import CHANCE, ChoiceTest, ChoiceTotals, compare_choice_totals
+from analysis.comparisons.families import within_family
 from analysis.comparisons.findings import findings_of
 from analysis.comparisons.rating_judgements import judgements_of_counts
 from analysis.comparisons.ratings import RatingMean, RatingTest, compare_totals, summarise_totals
@@ -72,6 +73,7 @@ def _ratings(
         sources.add_comparisons("ratings_bt", part.group, part.criterion, judged, part.systems, names)
         sources.add_ratings(mean_sums(part, rated, names, plan))
     margin = plan.equivalence_margin_ratings
+    tests = within_family(tests, plan, "ratings")
     return means, conclude(tests, plan, margin=margin, lower_is_better=plan.lower_is_better)
 
 
@@ -92,7 +94,7 @@ def _choices(totals: AnswerTotals, plan: Plan, sources: RankingSources) -> list[
         checks.choices.append(crossed_tests_of(part, x, y, against=CHANCE, confidence=plan.confidence))
         judged = judgements_of_counts(partial(counted_outcomes, part), plan, llm=part.llm)
         sources.add_comparisons("choices", part.group, part.criterion, judged, part.systems, names)
-    return checks.choice_rows(conclude(tests, plan, margin=plan.equivalence_margin))
+    return checks.choice_rows(conclude(within_family(tests, plan, "choices"), plan, margin=plan.equivalence_margin))
 
 
 def _choice_totals(part: CriterionSums) -> ChoiceTotals:

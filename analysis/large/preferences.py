@@ -17,6 +17,7 @@ from analysis.agreement.rows import JUDGED, AgreementRow, agreement_row
 from analysis.answers.exclusions import CONSISTENCY, Exclusion, excluded_counts, find_exclusions
 from analysis.answers.groups import kinds_by_annotator
 from analysis.answers.input import with_lower
+from analysis.answers.pairs import with_pairs
 from analysis.answers.plan import Plan
 from analysis.answers.tables import AnswerTables, Reading
 from analysis.comparisons.families import families_of
@@ -163,7 +164,8 @@ def _in_order(parts: Iterable[PreferencesFound], beside: Sequence[Exclusion]) ->
 
 def analyse_preferences_in_parts(totals: PreferenceTotals, plan: Plan) -> Results:
     """Analyse preferences as :func:`analysis.results.analyse.analyse` does the table."""
-    plan = with_lower(plan, {"preferences": totals.order})
+    orders = {"preferences": totals.order}
+    plan = with_pairs(with_lower(plan, orders), orders)
     tests, units = totals.tests, totals.units
     everybody, kept = (_directed(units, own) for own in (units.everybody, units.kept))
     base = kept if np.array_equal(units.base, units.kept) else _directed(units, units.base)

@@ -20,6 +20,7 @@ from analysis.answers.order import order_of
 from analysis.answers.plan import Plan
 from analysis.answers.study_facts import StudyFacts
 from analysis.answers.tables import AnswerTables
+from analysis.comparisons.families import within_family
 from analysis.comparisons.preferences import (
     Comparisons,
     Directed,
@@ -163,6 +164,7 @@ def sweep_units(
         own = kept[units.unit]
         selected = UnitPreferences(test=units.test[own], unit=units.unit[own], value=units.value[own])
         compared = compare_preferences(selected, tests, confidence=plan.confidence)
+        compared = within_family(compared, plan, "preferences")
         compared = with_verdicts(compared, fwer=plan.fwer, family=plan.family, correction=plan.correction)
         own = kept[directed.unit]
         left = Directed(

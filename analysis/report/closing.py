@@ -29,6 +29,8 @@ SETTINGS = {
     "family": "Tests corrected together",
     "correction": "How they are corrected",
     "unit": "Unit of paired tests",
+    "pairs": "Pairs compared",
+    "pairs_from": "Pairs named by",
     "rating_test": "Test of mean ratings",
     "seed": "Seed",
     "regularisation": "Regularisation of Bradley-Terry",
@@ -48,6 +50,10 @@ MEANINGS = {
     ("family", "all"): "those of one source and group, all criteria",
     ("correction", "holm"): "Holm (familywise error rate)",
     ("correction", "bh"): "Benjamini-Hochberg (false discovery rate)",
+    ("pairs_from", "study"): "the study",
+    ("pairs_from", "named"): "the plan (--pair)",
+    ("pairs_from", "preferences"): "the preferences",
+    ("pairs_from", "expected"): "the expectations",
     ("unit", "auto"): "the annotator where there are at least 10, else the item",
     ("rating_test", "auto"): "paired where an annotator rated both systems on one item",
     ("rating_test", "welch"): "Welch\u2019s t over units, also where items are shared",
@@ -137,6 +143,8 @@ def input_files(results: Results) -> list[tuple[str, str]]:
 
 
 def _setting(key: str, value: Any, means: str) -> str:
+    if key == "pairs":
+        return listed([f"{x} and {y}" for x, y in value]) if value else "every two systems"
     if value is None or value == ():
         return "none"
     if key == "fwer":

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from analysis.comparisons.families import Family
 from analysis.report.cells import Field, number_column, tabulate, text_column
-from analysis.report.document import Block
+from analysis.report.document import Block, Paragraph
 from analysis.results.records import Results
-from analysis.results.words import Names, count, plural, sentence
+from analysis.results.words import Names, count, listed, plural, sentence
 from analysis.statistics.corrections import Correction
 
 PAPERS = {"holm": "Holm, 1979", "bh": "Benjamini & Hochberg, 1995"}
+PAIRS_FROM = {
+    "named": "the pairs named (--pair)",
+    "preferences": "the pairs of the preferences",
+    "expected": "the pairs of which something was expected",
+}
 METHODS = {"holm": "Holm", "bh": "Benjamini-Hochberg"}
 RATES = {
     "holm": "the chance of one false alarm or more in a family of tests",
@@ -53,6 +58,20 @@ def discovery_words(results: Results) -> str:
     )
 
 
+def pairs_words(results: Results) -> str:
+    """Say which pairs are compared, where not every two systems are; nothing of a study, whose form asks about them."""
+    chosen, names = results.settings, Names(results)
+    whose = PAIRS_FROM.get(chosen.pairs_from or "")
+    outside = sum(row.outside for row in results.families)
+    if whose is None or not outside:
+        return ""
+    pairs = listed([f"{names.system(x)} and {names.system(y)}" for x, y in chosen.pairs])
+    return (
+        f"Compared are {whose}: {pairs}. {plural(outside, 'test')} of other pairs "
+        f"{'keeps its' if outside == 1 else 'keep their'} raw p and no verdict."
+    )
+
+
 def families(results: Results) -> list[Block]:
     """Return a table of the families of tests and of what could not take part."""
     rows, names = results.families, Names(results)
@@ -82,4 +101,6 @@ def families(results: Results) -> list[Block]:
             "Left out", lambda row: "; ".join(gone(row)) or "none", "comparisons that allowed no test, and why"
         ),
     ]
-    return [tabulate("families", "Tests that were corrected together", fields, rows)]
+    words = pairs_words(results)
+    table = tabulate("families", "Tests that were corrected together", fields, rows)
+    return [Paragraph(text=words), table] if words else [table]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -13,6 +13,7 @@ from analysis.answers.scales import scale_widths
 from analysis.comparisons.choices import ChoiceTest, choice_cells, choice_judgements, compare_choices
 from analysis.comparisons.directions import DirectionSummary, summarise_directions
 from analysis.comparisons.equivalence import Row, with_equivalence
+from analysis.comparisons.families import within_family
 from analysis.comparisons.findings import Finding, findings_of
 from analysis.comparisons.preferences import (
     Comparisons,
@@ -37,7 +38,7 @@ from analysis.ranking.replicates import rating_sums, unit_names
 from analysis.ranking.sources import RankingSources
 from analysis.rating_checks.part import check_choices, check_part
 from analysis.rating_checks.rows import OtherTests
-from analysis.statistics.corrections import OUTSIDE_FAMILY, with_verdicts
+from analysis.statistics.corrections import with_verdicts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -102,6 +103,7 @@ def tests_of_units(
     """Return tests and directions of answers by unit and direction; fill ``sources``."""
     systems, units = comparisons.order.systems, combine(kept)
     rows = compare_preferences(units, comparisons, confidence=plan.confidence)
+    rows = within_family(rows, plan, "preferences")
     for group, criterion, judged in preference_judgements(units, comparisons, systems, llms):
         sources.add_comparisons("preferences", group, criterion, judged, systems, names)
     return (
@@ -132,14 +134,7 @@ def analyse_ratings(
         judged = counted_judgements(cells, differences, plan)
         sources.add_comparisons("ratings_bt", cells.group, cells.criterion, judged, order.systems, names)
         sources.add_ratings(rating_sums(cells, names, plan))
-    compared = {frozenset(pair) for pair in ready.study.pairs} if ready.study else set()
-    if compared:  # a study that only rates compares every two systems
-        tests = [
-            test
-            if frozenset((test.system_x, test.system_y)) in compared
-            else replace(test, reason=OUTSIDE_FAMILY, p_unanimous=None, all_alike=None)
-            for test in tests
-        ]
+    tests = within_family(tests, plan, "ratings")
     margin = plan.equivalence_margin_ratings
     return means, conclude(tests, plan, margin=margin, lower_is_better=plan.lower_is_better)
 
@@ -163,7 +158,7 @@ def analyse_choices(ready: AnalysisInput, sources: RankingSources) -> list[Choic
         checks.choices.append(check_choices(cells, own, plan))
         judged = choice_judgements(cells)
         sources.add_comparisons("choices", cells.group, cells.criterion, judged, order.systems, names)
-    return checks.choice_rows(conclude(tests, plan, margin=plan.equivalence_margin))
+    return checks.choice_rows(conclude(within_family(tests, plan, "choices"), plan, margin=plan.equivalence_margin))
 
 
 def conclude(

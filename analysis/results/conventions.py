@@ -51,8 +51,8 @@ def _tests(plan: Plan, level: str) -> dict[str, str]:
         "SPA paper does, whose Table 1 concludes at .10. A report prints the adjusted p-values and no stars.",
         "family of tests": f"Tests of one source and group, {pooled}, over all pairs and exposures, are corrected "
         f"together ({method}). A test that could not be run is no member and is named, unless its answers are "
-        "unanimous: then all comparisons count. Of a study\u2019s ratings, nor is a pair that the study does not "
-        "compare.",
+        "unanimous: then all comparisons count. Nor is a test of a pair that is not compared: compared are "
+        "the study\u2019s pairs; of tables those named, else those of the preferences, else those expected, else all.",
         "interval": f"Intervals of means are {level} t intervals; of those of shares, reports show what lies between 0 "
         "and 100%.",
     }

@@ -17,7 +17,7 @@ from analysis.answers.careless import CarelessCheck, CarelessRule, declared_rule
 from analysis.answers.columns import Scale
 from analysis.answers.exclusions import Exclusion, excluded_counts
 from analysis.answers.order import Order
-from analysis.answers.plan import Plan
+from analysis.answers.plan import PairsFrom, Plan
 from analysis.answers.study_facts import StudyFacts
 from analysis.answers.tables import InputFile
 from analysis.statistics.record import AnnotatorKind, Count, Positive, Record, Share, Source, record_like
@@ -89,6 +89,10 @@ class Settings(Record):
     equivalence_margin_ratings: float | None = None
     """The same for mean ratings, in points."""
     lower_is_better: tuple[str, ...] = ()
+    pairs: tuple[tuple[str, str], ...] = ()
+    """Pairs compared, whose tests alone form the families; empty: every two systems are compared."""
+    pairs_from: PairsFrom | None = None
+    """Who named them: the study, the plan (--pair), else the preferences asked, else the expectations."""
     scales: tuple[Scale, ...] = ()
     versions: Mapping[str, str]
     inputs: tuple[InputFile, ...]

@@ -17,7 +17,7 @@ from analysis.statistics.record import replace_fields
 Verdict = Literal["x", "y", "indifferent"]
 Correction = Literal["holm", "bh"]
 Procedure = Literal["holm", "bh", "by"]
-OUTSIDE_FAMILY = "the study does not compare this pair"  # the reason of a row that keeps its raw p-value
+OUTSIDE_FAMILY = "this pair is not among those compared"  # the reason of a row that keeps its raw p-value
 STARS = ((0.01, "***"), (0.05, "**"), (0.10, "*"))
 
 
@@ -276,7 +276,7 @@ def members_by_family(rows: Sequence[FamilyMember], family: str) -> list[list[in
     Parameters
     ----------
     rows : sequence of rows
-        A row without a test, or of a pair that the study does not compare, is no member.
+        A row without a test, or of a pair that is not compared, is no member.
     family : {"criterion", "all"}
         A family is all tests of a group and criterion, or of a group.
     """
