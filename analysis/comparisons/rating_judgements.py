@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from analysis.answers.plan import Plan
-from analysis.answers.units import ENOUGH_ANNOTATORS, Unit
+from analysis.answers.units import Unit
 from analysis.comparisons.ratings import RatingCells
 from analysis.statistics.cell_sums import CellSums
 from analysis.statistics.differences import Differences
@@ -52,9 +52,7 @@ def judgements_of_counts(counted: Callable[[Unit], dict[str, Any]], plan: Plan, 
     """
     unit: Unit = "assignment" if llm else "annotator"
     if plan.unit != "item":
-        judged = Judgements(**counted(unit), unit=unit, item=None)
-        if plan.unit == "annotator" or judged.n_units >= ENOUGH_ANNOTATORS:
-            return judged
+        return Judgements(**counted(unit), unit=unit, item=None)
     by_item = counted("item")
     return Judgements(
         **{**by_item, "of_unit": np.zeros_like(by_item["x"])},

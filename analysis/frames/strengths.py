@@ -15,7 +15,7 @@ from analysis.comparisons.preferences import Comparisons, combine, direct, prefe
 from analysis.comparisons.rating_judgements import rating_judgements
 from analysis.comparisons.ratings import rating_cells, rating_differences
 from analysis.frames.frames import Bounds, kind_of, prepare
-from analysis.strengths.estimate import BradleyTerry
+from analysis.strengths.estimate import LEAST_DF, BradleyTerry
 from analysis.strengths.estimate import bradley_terry as from_arrays
 from analysis.strengths.rows import Judgements
 from spa.errors import AnalysisError
@@ -32,6 +32,8 @@ def bradley_terry(
     regularisation: float | None = None,
     confidence: float = 0.95,
     rng: np.random.Generator | None = None,
+    alike: str | None = None,
+    least_df: float | None = None,
     mapping: Mapping[str, str] | None = None,
     llms: Sequence[str] = (),
     scale: Bounds | Mapping[str, Bounds] | None = None,
@@ -45,9 +47,10 @@ def bradley_terry(
     system_x : sequence, or frame
         A frame of preferences, choices or ratings of one group and criterion, as for
         :func:`analysis.system_strengths`, which does all groups and criteria at once; ``clusters`` are then
-        those of the report, and exclusions are made as planned. Otherwise ids, shape (n,).
+        those of the report, and exclusions are made as planned; so is the second fit with clusters alike where degrees
+        of freedom fall below 4. Otherwise ids, shape (n,).
     system_y, won : sequence, shape (n,)
-        With arrays only; see :func:`analysis.strengths.bradley_terry`, also for ``systems`` to ``rng``.
+        With arrays only; see :func:`analysis.strengths.bradley_terry`, also for ``systems`` to ``least_df``.
     mapping, llms, scale, annotators, plan
         With a frame only; as for :func:`analysis.rating_means`.
 
@@ -77,6 +80,8 @@ def bradley_terry(
             regularisation=regularisation,
             confidence=confidence,
             rng=rng,
+            alike=alike,
+            least_df=least_df,
         )
     if any(given is not None for given in (system_y, won, clusters, weights)):
         raise TypeError("system_y, won, clusters and weights go with arrays, not with a frame")
@@ -99,6 +104,8 @@ def bradley_terry(
         regularisation=checked.plan.regularisation if regularisation is None else regularisation,
         confidence=confidence,
         rng=rng,
+        alike=alike,
+        least_df=LEAST_DF if least_df is None else least_df,
     )
 
 

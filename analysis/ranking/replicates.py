@@ -157,7 +157,7 @@ def sums_of_units(
 def win_sums(
     table: StrengthTable, judgements: Judgements, names: Mapping[str, Sequence[str]], plan: Plan
 ) -> ReplicateSums | None:
-    """Sum the wins of each pair of fitted systems by what the interval is clustered by.
+    """Sum the wins of each pair of fitted systems by what the interval is clustered by, as the table weighs them.
 
     ``None`` where no two systems have a strength.
     """
@@ -180,7 +180,7 @@ def win_sums(
     pair = place[np.minimum(x, y), np.maximum(x, y)]
     share = np.where(x < y, judgements.won[own], 1 - judgements.won[own])
     played = np.zeros((k, k))
-    times = np.ones(len(pair)) if judgements.weights is None else judgements.weights[own]
+    times = table.weights(judgements)[own]
     played[low, high] = np.bincount(pair, weights=times, minlength=len(low)) + 2 * pseudo
     centre = table.strength
     shape = (len(low), len(units))

@@ -78,7 +78,7 @@ def fit_ties(table: StrengthTable, judgements: Judgements) -> TieFit | None:
     place[table.compared] = np.arange(len(names))
     x, y = place[judgements.x], place[judgements.y]
     wins, ties = np.zeros((len(names), len(names))), np.zeros((len(names), len(names)))
-    first, second = won == 1, won == 0
+    first, second, times = won == 1, won == 0, table.weights(judgements)
     np.add.at(wins, (x[first], y[first]), times[first])
     np.add.at(wins, (y[second], x[second]), times[second])
     np.add.at(ties, (x[tied], y[tied]), times[tied])

@@ -139,11 +139,15 @@ def _figures(names: Names, rows: Strengths) -> list[Block]:
 
 def _note(row: SystemStrength) -> Cell:
     if row.reason:
-        return Cell(text=f"no strength: {row.reason}" if row.strength is None else row.reason, tone="untested")
+        alike = f"; every {row.alike} counts alike" if row.alike else ""
+        text = f"no strength: {row.reason}" if row.strength is None else f"{row.reason}{alike}"
+        return Cell(text=text, tone="untested")
     if row.strength is None:
         return Cell(text="no strength: no reason was recorded", tone="untested")
     made, n = row.interval, row.n_clusters
-    return cell(f"{made} ({n})" if made and n else made or "\u2013")
+    parts = [f"{made}: {n}, {number(row.df)} degrees of freedom" if made and n and row.df else made or ""]
+    parts.append(f"every {row.alike} counts alike" if row.alike else "")
+    return cell("; ".join(part for part in parts if part) or "\u2013")
 
 
 def _ranks(low: float | None, high: float | None) -> str:

@@ -136,8 +136,9 @@ def _strengths(plan: Plan, level: str) -> dict[str, str]:
         + ". A disconnected "
         "comparison graph has no strengths.",
         "Bradley-Terry interval": f"{level} sandwich intervals, right for fractional wins, clustered by annotator (of "
-        f"an LLM: by assignment) from {ENOUGH_ANNOTATORS} of them on, else by item where there are items; factor "
-        "G/(G-1), t with G-1 degrees of freedom over G clusters.",
+        "an LLM: by assignment; by item where the plan says so), bias-reduced (CR2), t with Satterthwaite's degrees of "
+        "freedom. Where these fall below 4 for some system, annotators count alike instead, each with the same total "
+        "weight; where they are still below 4, there is no interval.",
         "two-way interval": f"Of choices with at least {ENOUGH_ANNOTATORS} annotators (of an LLM: assignments) and as "
         "many items: clustered by both at once, so that it holds for other annotators and other items.",
         "ties as an outcome": "Davidson's model gives ties a parameter of their own (nu; two equal systems tie with "

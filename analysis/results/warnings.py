@@ -146,22 +146,22 @@ def _untested(results: Results) -> Iterator[WarningRow]:
 
 def _about_strengths(results: Results) -> Iterator[WarningRow]:
     counted: dict[tuple[str, str, str, str | None], list[str]] = {}
-    few: dict[tuple[str, str, str | None, int], list[str]] = {}
+    few: dict[tuple[str, str, str], list[str]] = {}
     for row in results.bradley_terry:
         if row.strength is None:
             key = (row.source, row.group, row.criterion, row.reason)
             counted.setdefault(key, []).append(row.system)
-        elif row.n_clusters is not None and row.n_clusters < SMALL_CLUSTERS:
-            made = few.setdefault((row.source, row.group, row.interval, row.n_clusters), [])
+        elif row.alike is not None:
+            made = few.setdefault((row.source, row.group, row.alike), [])
             if row.criterion not in made:
                 made.append(row.criterion)
     for (source, group, criterion, reason), systems in counted.items():
         text = f"{group}, {criterion}: no Bradley-Terry strength ({source}) for {', '.join(systems)}: {reason}."
         yield WarningRow(kind="no_strength", group=group, text=text)
-    for (source, group, interval, n), criteria in few.items():
+    for (source, group, alike), criteria in few.items():
         text = (
-            f"{group}, {', '.join(criteria)}: intervals of strengths ({source}) are {interval} and there are only {n}; "
-            "they may be far too narrow."
+            f"{group}, {', '.join(criteria)}: strengths ({source}) give every {alike} the same total weight; weighted "
+            "by answers, their intervals would rest on fewer than 4 degrees of freedom."
         )
         yield WarningRow(kind="few_clusters", group=group, text=text)
 

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
 from analysis.statistics.coding import Floats, Ints, code, fold
-from analysis.statistics.t_tests import t_bound
 from analysis.strengths.counting import Codes, WinCounts, count_cells, count_wins
 from analysis.strengths.fit import fit_strengths
-from analysis.strengths.ranks import RankIntervals, rank_intervals
+from analysis.strengths.ranks import rank_intervals
 from analysis.strengths.sandwich import Covariance, over_clusters, over_rows, over_two_clusterings
 
-FEW_CLUSTERS = 6
+LEAST_DF = 4.0  # fewer hold neither their level nor their coverage (Pustejovsky and Tipton 2018)
+ROUNDING = 1e-6  # of degrees of freedom: five equal annotators have 4
 ONE_CLUSTER = "one {} only: no spread to make an interval from"
 NO_SPREAD = "no variation: every {} says the same, so there is no interval"
+NOT_POSITIVE = "the two-way covariance was not positive; its negative part was set to zero"
+TOO_FEW = "an interval would rest on fewer than 4 degrees of freedom: too few {}s"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -27,9 +29,11 @@ class BradleyTerry:
     """Strengths of systems (natural log, mean zero over those that have one), with all that was estimated.
 
     Arrays run over ``systems``. Where a system has no strength, its numbers are NaN (ranks 0) and
-    ``reasons`` says why; where there is no interval, ``no_interval`` does. ``covariance`` and
-    ``p_differences`` (p-values of all differences, adjusted for all of them) are over the systems
-    fitted, in their order.
+    ``reasons`` says why; where there is no interval (NaN), ``no_interval`` does. ``df`` are each strength's degrees of
+    freedom, infinite over rows. ``covariance``, ``df_differences`` (degrees of freedom) and ``p_differences``
+    (p-values of all differences, adjusted for all of them; NaN with too few degrees of freedom) are over the systems
+    fitted, in their order. ``alike`` names the clusters that count alike, each with the same total weight, because
+    their answers as they are left too few degrees of freedom; ``None``: every answer counts alike.
     """
 
     systems: tuple[str, ...]
@@ -43,24 +47,49 @@ class BradleyTerry:
     confidence: float
     interval: str | None
     n_clusters: int | None
-    df: float | None
+    df: Floats
     rank_method: str | None
     covariance: Floats | None
     regularisation: float | None
+    df_differences: Floats | None = None
     p_differences: Floats | None = None
+    alike: str | None = None
     no_interval: str | None = None
     warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Rows:
-    """Coded rows; ``clusters`` may be none (rows are independent), one or two."""
+    """Coded rows; ``clusters`` may be none (rows are independent), one or two.
+
+    ``weights`` are frequencies; ``factor`` multiplies them where the clusters ``alike`` have one total weight each.
+    """
 
     x: Codes
     y: Codes
     won: Floats
     weights: Floats | None
     clusters: Mapping[str, Codes] = field(default_factory=dict)
+    factor: Floats | None = None
+    alike: str | None = None
+
+    @property
+    def weighted(self) -> Floats | None:
+        """What each row counts."""
+        if self.weights is None or self.factor is None:
+            return self.weights if self.factor is None else self.factor
+        return self.weights * self.factor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Estimate:
+    """Strengths of all systems with the reasons of those that have none, and the covariance of the others."""
+
+    strength: Floats
+    reasons: tuple[str | None, ...]
+    found: Covariance | None = None
+    no_interval: str | None = None
+    even: bool = True  # the clusters of the first clustering have the same total weight
 
 
 def bradley_terry(
@@ -74,10 +103,13 @@ def bradley_terry(
     regularisation: float | None = None,
     confidence: float = 0.95,
     rng: np.random.Generator | None = None,
+    alike: str | None = None,
+    least_df: float | None = None,
 ) -> BradleyTerry:
     """Estimate Bradley-Terry strengths from comparisons, with sandwich intervals and rank intervals.
 
-    P(i beats j) = 1 / (1 + exp(s_j - s_i)); intervals are s ± t(G - 1) · SE, or ± z · SE over rows.
+    P(i beats j) = 1 / (1 + exp(s_j - s_i)); intervals are s ± t · SE with CR2 and Satterthwaite's degrees of freedom
+    of each strength, or ± z · SE over rows.
 
     Parameters
     ----------
@@ -98,11 +130,16 @@ def bradley_terry(
         Level of the intervals; of the rank intervals jointly.
     rng : numpy.random.Generator, optional
         For rank intervals by simulation; without it they use Šidák's bound.
+    alike : str, optional
+        A clustering whose clusters have the same total weight each, however many answers they gave.
+    least_df : float, optional
+        Where some strength has fewer degrees of freedom, all are estimated again with the clusters of the first
+        clustering alike; a strength that still has fewer is without an interval. The report takes ``LEAST_DF``, 4.
 
     Returns
     -------
     BradleyTerry
-        O(n) for counting, then O(G k² + k³), whatever n.
+        O(n) for counting, then what :mod:`analysis.strengths.leverage` says of G clusters, whatever n.
 
     Raises
     ------
@@ -129,98 +166,149 @@ def bradley_terry(
         weights=None if weights is None else np.asarray(weights, dtype=np.float64),
         clusters={name: _numbers(ids) for name, ids in (clusters or {}).items()},
     )
-    counts = count_wins(rows.x, rows.y, rows.won, len(names), rows.weights)
-    fit = fit_strengths(counts.wins, names, regularisation=regularisation)
-    kept = fit.fitted
-    clustering = " and ".join(rows.clusters) or "comparison"
-    found = covariance = None
-    no_interval = None
-    if len(kept):
-        if len(kept) < len(names):
-            rows, counts = _restricted(rows, counts, kept)
-        strength = fit.strength[kept]
-        found = _covariance(rows, counts, strength, regularisation or 0.0)
-        covariance = None if found is None else found.matrix
-        if found is None:
-            no_interval = ONE_CLUSTER.format(clustering)
-        elif not found.se.any():
-            no_interval, found, covariance = NO_SPREAD.format(clustering), None, None
-    places = (
-        None
-        if found is None
-        else rank_intervals(fit.strength[kept], found.matrix, df=found.df, confidence=confidence, rng=rng)
-    )
-    return _result(
-        names, fit.strength, fit.reasons, kept, found, covariance, places, confidence, rows, no_interval, regularisation
-    )
-
-
-def _result(
-    names: tuple[str, ...],
-    strength: Floats,
-    reasons: tuple[str | None, ...],
-    kept: Ints,
-    found: Covariance | None,
-    covariance: Floats | None,
-    places: RankIntervals | None,
-    confidence: float,
-    rows: _Rows,
-    no_interval: str | None,
-    regularisation: float | None,
-) -> BradleyTerry:
-    k = len(names)
-    se, low, high = np.full(k, np.nan), np.zeros(k, dtype=np.int64), np.zeros(k, dtype=np.int64)
-    half = np.full(k, np.nan)
-    if found is not None and places is not None:
-        se[kept] = found.se
-        bound = t_bound(found.df, confidence) if np.isfinite(found.df) else float(ndtri((1 + confidence) / 2))
-        half = bound * se
-        low[kept], high[kept] = places.low, places.high
+    made = _estimate(names, replace(rows, alike=alike), regularisation)
+    if least_df is not None and alike is None and rows.clusters and made.found is not None and not made.even:
+        if made.found.df.min() < least_df - ROUNDING:
+            alike = next(iter(rows.clusters))
+            made = _estimate(names, replace(rows, alike=alike), regularisation)
+    kept = np.flatnonzero(np.isfinite(made.strength))
+    bounds = np.full((2, len(names)), np.nan)
+    se, df = bounds.copy()
+    low, high = np.zeros((2, len(names)), dtype=np.int64)
+    found, no_interval, places = made.found, made.no_interval, None
+    if found is not None:
+        clustering = " and ".join(rows.clusters)
+        places = rank_intervals(
+            made.strength[kept],
+            found.matrix,
+            df=found.df_differences,
+            confidence=confidence,
+            rng=rng,
+            least_df=max((least_df or 0.0) - ROUNDING, ROUNDING),
+        )
+        enough = found.df >= max((least_df or 0.0) - ROUNDING, ROUNDING)
+        no_interval = None if enough.all() else TOO_FEW.format(clustering)
+        own = kept[enough]
+        se[own], df[own] = found.se[enough], found.df[enough]
+        half = t_quantile(df[own], confidence) * se[own]
+        bounds[:, own] = made.strength[own] - half, made.strength[own] + half
+        low[own], high[own] = places.low[enough], places.high[enough]
     return BradleyTerry(
         systems=names,
-        strength=strength,
+        strength=made.strength,
         se=se,
-        ci_low=strength - half,
-        ci_high=strength + half,
+        ci_low=bounds[0],
+        ci_high=bounds[1],
         rank_low=low,
         rank_high=high,
-        reasons=reasons,
+        reasons=made.reasons,
         confidence=confidence,
-        interval=None if found is None else interval_words(tuple(rows.clusters), regularisation),
+        interval=interval_words(tuple(rows.clusters), regularisation) if np.isfinite(bounds).any() else None,
         n_clusters=None if found is None else found.n_clusters,
-        df=None if found is None else found.df,
+        df=df,
         rank_method=None if places is None else places.method,
-        covariance=covariance,
-        p_differences=None if places is None else places.p_values,
+        covariance=None if found is None else found.matrix,
         regularisation=regularisation,
+        df_differences=None if found is None else found.df_differences,
+        p_differences=None if places is None else places.p_values,
+        alike=alike,
         no_interval=no_interval,
-        warnings=_warnings(found, tuple(rows.clusters)),
+        warnings=(NOT_POSITIVE,) if found is not None and found.mended else (),
     )
+
+
+def t_quantile(df: Floats, confidence: float) -> Floats:
+    """Return the bound of |t| that holds with ``confidence``; of z where degrees of freedom are infinite."""
+    finite = np.isfinite(df)
+    level = (1 + confidence) / 2
+    found: Floats = np.where(finite, stdtrit(np.where(finite, df, 1.0), level), ndtri(level))
+    return found
+
+
+def alike_factor(of: Codes, weights: Floats | None) -> tuple[Floats, bool]:
+    """Return what gives each cluster the same total weight and leaves the total as it is, one number a row.
+
+    And whether they have it already.
+
+    >>> alike_factor(np.array([0, 0, 0, 1]), None)[0].tolist()
+    [0.6666666666666666, 0.6666666666666666, 0.6666666666666666, 2.0]
+    """
+    total = np.bincount(of, weights=weights).astype(np.float64)
+    own = total[total > 0]
+    mean = own.mean() if len(own) else 1.0
+    factor: Floats = np.divide(mean, total, out=np.ones(len(total)), where=total > 0)[of]
+    return factor, bool(np.allclose(own, mean, rtol=1e-12))
 
 
 def interval_words(clusters: Sequence[str], regularisation: float | None) -> str:
     """Name an interval.
 
     >>> interval_words(("annotator",), None)
-    'clustered by annotator'
+    'clustered by annotator (CR2)'
     """
-    made = f"clustered by {' and '.join(clusters)}" if clusters else "over rows"
+    made = f"clustered by {' and '.join(clusters)} (CR2)" if clusters else "over rows"
     return made if regularisation is None else f"{made}, of regularised strengths"
+
+
+def _estimate(names: tuple[str, ...], rows: _Rows, regularisation: float | None) -> _Estimate:
+    """Fit all systems that can be fitted, with the clusters ``rows.alike`` alike, and their covariance."""
+    counts = count_wins(rows.x, rows.y, rows.won, len(names), rows.weights)
+    fit = fit_strengths(counts.wins, names, regularisation=regularisation)
+    kept = fit.fitted
+    if not len(kept):
+        return _Estimate(strength=fit.strength, reasons=fit.reasons)
+    if len(kept) < len(names):
+        rows, counts = _restricted(rows, counts, kept)
+    strength, reasons = fit.strength, fit.reasons
+    if rows.alike is not None:
+        rows = replace(rows, factor=alike_factor(rows.clusters[rows.alike], rows.weights)[0])
+        counts = count_wins(rows.x, rows.y, rows.won, len(kept), rows.weighted)
+        again = fit_strengths(counts.wins, [names[place] for place in kept.tolist()], regularisation=regularisation)
+        strength, listed = strength.copy(), list(reasons)
+        strength[kept] = again.strength
+        for place, reason in zip(kept.tolist(), again.reasons, strict=True):
+            listed[place] = reason
+        reasons = tuple(listed)
+        if len(again.fitted) < len(kept):
+            return _Estimate(strength=strength, reasons=reasons)
+    clustering = " and ".join(rows.clusters) or "comparison"
+    found = _covariance(rows, counts, strength[kept], regularisation or 0.0)
+    even = not rows.clusters or alike_factor(next(iter(rows.clusters.values())), rows.weights)[1]
+    if found is None:
+        no_interval: str | None = ONE_CLUSTER.format(clustering)
+    else:
+        no_interval = None if found.se.any() else NO_SPREAD.format(clustering)
+    return _Estimate(
+        strength=strength,
+        reasons=reasons,
+        found=None if no_interval else found,
+        no_interval=no_interval,
+        even=even,
+    )
 
 
 def _covariance(rows: _Rows, counts: WinCounts, strength: Floats, pseudo: float) -> Covariance | None:
     """Return the sandwich; ``None`` where a clustering has one cluster only."""
     k = len(strength)
-    cells = [count_cells(rows.x, rows.y, rows.won, k, of, rows.weights) for of in rows.clusters.values()]
+    cells = [count_cells(rows.x, rows.y, rows.won, k, of, rows.weighted) for of in rows.clusters.values()]
     if any(own.n_clusters < 2 for own in cells):
         return None
     if not cells:
         return over_rows(counts, strength, pseudo)
+    weights = [_weight_of(rows, name, of) for name, of in rows.clusters.items()]
     if len(cells) == 1:
-        return over_clusters(cells[0], counts, strength, pseudo)
+        return over_clusters(cells[0], counts, strength, pseudo, weight=weights[0])
     combined = fold(*(fold(of.astype(np.int64, copy=False)).of for of in rows.clusters.values())).of
-    both = count_cells(rows.x, rows.y, rows.won, k, combined, rows.weights)
-    return over_two_clusterings(cells[0], cells[1], both, counts, strength, pseudo)
+    both = count_cells(rows.x, rows.y, rows.won, k, combined, rows.weighted)
+    return over_two_clusterings(cells[0], cells[1], both, counts, strength, pseudo, weights=(weights[0], weights[1]))
+
+
+def _weight_of(rows: _Rows, name: str, of: Codes) -> Floats | None:
+    """Return what each row of a cluster counts; NaN where rows of one cluster differ."""
+    if rows.factor is None:
+        return None
+    clusters = fold(of.astype(np.int64, copy=False))
+    return np.full(len(clusters), np.nan) if name != rows.alike else rows.factor[clusters.first]
 
 
 def _restricted(rows: _Rows, counts: WinCounts, kept: Ints) -> tuple[_Rows, WinCounts]:
@@ -237,20 +325,10 @@ def _restricted(rows: _Rows, counts: WinCounts, kept: Ints) -> tuple[_Rows, WinC
             won=rows.won[own],
             weights=None if rows.weights is None else rows.weights[own],
             clusters={name: of[own] for name, of in rows.clusters.items()},
+            alike=rows.alike,
         ),
         WinCounts(wins=counts.wins[place], squares=counts.squares[place]),
     )
-
-
-def _warnings(found: Covariance | None, clusters: Sequence[str]) -> tuple[str, ...]:
-    if found is None or found.n_clusters is None:
-        return ()
-    lines = []
-    if found.n_clusters < FEW_CLUSTERS:
-        lines.append(f"only {found.n_clusters} clusters ({' or '.join(clusters)}): intervals may be far too narrow")
-    if found.mended:
-        lines.append("the two-way covariance was not positive; its negative part was set to zero")
-    return tuple(lines)
 
 
 def _coded(system_x: Any, system_y: Any, systems: Sequence[str] | None) -> tuple[tuple[str, ...], Codes, Codes]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
+from scipy.special import ndtr, ndtri, stdtr
 
 from analysis.statistics.coding import Floats, Ints
 
@@ -17,9 +17,10 @@ MOST = 2 * 10**8  # pairs times draws that are simulated; beyond it Šidák's bo
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RankIntervals:
-    """Simultaneous intervals of ranks, 1 = best; ``critical`` is what every |t| of a difference was held against.
+    """Simultaneous intervals of ranks, 1 = best.
 
-    ``p_values`` (k, k) are those of the differences, adjusted for all of them; 1 where there is no variation.
+    ``critical`` is what every difference was held against, as a normal deviate. ``p_values`` (k, k) are those of the
+    differences, adjusted for all of them; 1 where there is no variation, NaN where degrees of freedom are too few.
     """
 
     low: Ints
@@ -30,13 +31,19 @@ class RankIntervals:
 
 
 def rank_intervals(
-    strength: Floats, covariance: Floats, *, df: float, confidence: float, rng: np.random.Generator | None
+    strength: Floats,
+    covariance: Floats,
+    *,
+    df: Floats | float,
+    confidence: float,
+    rng: np.random.Generator | None,
+    least_df: float = 0.0,
 ) -> RankIntervals:
     """Bound the rank of every system, so that all bounds hold together with the stated confidence.
 
     A system's best rank is one more than the number of systems clearly above it, its worst rank k
-    less the number clearly below it. "Clearly" is |s_i - s_j| > c · SE(s_i - s_j) with c the
-    quantile of the largest |t| over all pairs.
+    less the number clearly below it. "Clearly" is that |t| of s_i - s_j, turned into the normal deviate of its own
+    p-value, exceeds the quantile of the largest of all pairs' deviates.
 
     Parameters
     ----------
@@ -44,18 +51,20 @@ def rank_intervals(
         Strengths; higher is better.
     covariance : array of float, shape (k, k)
         Their covariance.
-    df : float
-        Degrees of freedom of t; infinite for normal.
+    df : float or array of float, shape (k, k)
+        Degrees of freedom of t, of all differences or of each; infinite for normal.
     confidence : float
         Joint level.
     rng : numpy.random.Generator or None
-        Simulates the largest |t| ("max-t"). ``None``, and systems too many for it: Šidák's bound,
-        which is a little wider.
+        Simulates the largest deviate ("max-t"), dependent as the covariance says. ``None``, and systems too many for
+        it: Šidák's bound, which is a little wider.
+    least_df : float
+        A difference with fewer degrees of freedom is not judged.
 
     Returns
     -------
     RankIntervals
-        O(k² · draws). A difference without any variation is not clear.
+        O(k² · draws). A difference without any variation, or that is not judged, is not clear.
 
     References
     ----------
@@ -81,31 +90,37 @@ def rank_intervals(
         return RankIntervals(
             low=np.ones(k, np.int64), high=np.full(k, k), critical=np.inf, method="none", p_values=np.ones((k, k))
         )
-    t = (strength[:, None] - strength[None, :]) / se
+    own = np.broadcast_to(np.asarray(df, dtype=np.float64), spread.shape)
+    judged = known & (own >= least_df)
+    t = np.abs(strength[:, None] - strength[None, :]) / se
+    tail = _upper_tail(t, np.where(judged, own, np.inf))
+    deviate = np.where(np.isfinite(own), -ndtri(tail), t)
     if rng is not None and pairs * DRAWS <= MOST:
         # One order of systems whatever their names or the side that wins: the same draws, the same ranks.
         order = np.lexsort((np.abs(strength).round(9), (variance / variance.max()).round(9)))
         place = np.ix_(order, order)
-        largest = np.sort(_largest_t(covariance[place], se[place], df, rng))
+        largest = np.sort(_largest_deviate(covariance[place], se[place], rng))
         critical = float(np.quantile(largest, confidence))
-        beyond = len(largest) - np.searchsorted(largest, np.abs(t), side="left")
+        beyond = len(largest) - np.searchsorted(largest, deviate, side="left")
         p_values = np.asarray((1 + beyond) / (1 + len(largest)), dtype=np.float64)
         method = f"max-t over {pairs} differences"
     else:
-        critical = _quantile((1 + confidence ** (1 / pairs)) / 2, df)
+        critical = float(ndtri((1 + confidence ** (1 / pairs)) / 2))
         method = f"Šidák over {pairs} differences"
-        p_values = np.asarray(-np.expm1(pairs * np.log1p(-2 * _upper_tail(np.abs(t), df))), dtype=np.float64)
-    above = t > critical
+        p_values = np.asarray(-np.expm1(pairs * np.log1p(-2 * tail)), dtype=np.float64)
+    above = judged & (deviate > critical) & (strength[:, None] > strength[None, :])
+    p_values = np.where(known, np.where(judged, p_values, np.nan), 1.0)
+    np.fill_diagonal(p_values, 1.0)
     return RankIntervals(
         low=1 + above.sum(axis=0).astype(np.int64),
         high=k - above.sum(axis=1).astype(np.int64),
         critical=critical,
         method=method,
-        p_values=np.where(known, p_values, 1.0),
+        p_values=p_values,
     )
 
 
-def _largest_t(covariance: Floats, se: Floats, df: float, rng: np.random.Generator) -> Floats:
+def _largest_deviate(covariance: Floats, se: Floats, rng: np.random.Generator) -> Floats:
     values, vectors = np.linalg.eigh(covariance)
     root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T  # symmetric: no eigenvector's sign matters
     draws = root @ rng.standard_normal((DRAWS, len(se))).T
@@ -113,16 +128,10 @@ def _largest_t(covariance: Floats, se: Floats, df: float, rng: np.random.Generat
     for i, j in combinations(range(len(se)), 2):  # a pair at a time stays in the processor's cache
         np.abs(np.subtract(draws[i], draws[j], out=apart), out=apart)
         np.maximum(largest, np.divide(apart, se[i, j], out=apart), out=largest)
-    if np.isfinite(df):
-        largest /= np.sqrt(rng.chisquare(df, DRAWS) / df)
     return largest
 
 
-def _quantile(probability: float, df: float) -> float:
-    return float(stdtrit(df, probability)) if np.isfinite(df) else float(ndtri(probability))
-
-
-def _upper_tail(t: Floats, df: float) -> Floats:
-    tail = np.asarray(stdtr(df, -t) if np.isfinite(df) else ndtr(-t), dtype=np.float64)
+def _upper_tail(t: Floats, df: Floats) -> Floats:
+    tail = np.where(np.isfinite(df), stdtr(np.where(np.isfinite(df), df, 1.0), -t), ndtr(-t))
     capped: Floats = np.minimum(tail, 0.5 - 1e-16)
     return capped

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.statistics.coding import Floats, Ints, fold, scale_of, snap
 from analysis.statistics.rank_orders import STRENGTH_TIE, order_systems, ranks
 from analysis.statistics.record import Record
-from analysis.strengths.estimate import BradleyTerry, bradley_terry
+from analysis.strengths.estimate import LEAST_DF, BradleyTerry, alike_factor, bradley_terry
 
 Compared = Literal["preferences", "choices", "ratings_bt"]  # answers that strengths are fitted to
 STABLE_DIGITS = 11  # digits of the largest strength or bound that do not depend on the order of the rows
@@ -35,13 +35,17 @@ class SystemStrength(Record):
     ci_low: float | None
     ci_high: float | None
     ci_low_two_way: float | None = None
-    """By annotator (of an LLM: assignment) and item at once; null where there are fewer than 10 of either."""
+    """By annotator (of an LLM: assignment) and item at once; null: fewer than 10 of either, or 4 degrees of freedom."""
     ci_high_two_way: float | None = None
-    """By annotator (of an LLM: assignment) and item at once; null where there are fewer than 10 of either."""
+    """By annotator (of an LLM: assignment) and item at once; null: fewer than 10 of either, or 4 degrees of freedom."""
     interval: str | None
-    """What the sandwich interval is clustered by (annotator, assignment, item); null: no interval."""
+    """What the bias-reduced interval is clustered by (annotator, assignment, item); null: no interval."""
     n_clusters: int | None = None
     """Clusters that the interval rests on."""
+    df: float | None = None
+    """Satterthwaite's degrees of freedom of the interval, at least 4."""
+    alike: Literal["annotator", "assignment", "item"] | None = None
+    """What has the same total weight each, since the answers as they are left under 4 degrees of freedom."""
     rank: int | None
     rank_low: int | None
     """Best rank that the answers allow, all systems of the table jointly."""
@@ -74,15 +78,8 @@ class Judgements:
         return len(fold(self.of_unit))
 
     def clusters(self, planned: str) -> dict[str, Ints]:
-        """Choose what the interval is clustered by.
-
-        The unit where there are at least 10 of it, else the item; the unit as well where there is no
-        item, and what the plan fixes goes before.
-        """
-        enough = planned == "annotator" or (planned == "auto" and self.n_units >= ENOUGH_ANNOTATORS)
-        if enough or self.item is None:
-            return {self.unit: self.of_unit}
-        return {"item": self.item}
+        """Choose what the interval is clustered by: the unit, unless the plan says the item and there are items."""
+        return {"item": self.item} if planned == "item" and self.item is not None else {self.unit: self.of_unit}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -100,6 +97,7 @@ class StrengthTable:
     found: BradleyTerry
     turned: bool  # the lowest strength ranks first
     rows: tuple[SystemStrength, ...]
+    factor: Floats | None = None  # what multiplies the weight of each judgement, where units count alike
 
     @property
     def known(self) -> Ints:
@@ -111,12 +109,17 @@ class StrengthTable:
         """Strengths of the ``known``."""
         return self.found.strength[np.isfinite(self.found.strength)]
 
+    def weights(self, judgements: Judgements) -> Floats:
+        """Return what each of the judgements counts in the fit."""
+        times = np.ones(len(judgements.x)) if judgements.weights is None else judgements.weights
+        return times if self.factor is None else times * self.factor
+
     def p_difference(self, x: str, y: str) -> float | None:
         """Return the p-value of the difference of two strengths, adjusted for all; ``None`` without an interval."""
         places = [self._place(x), self._place(y)]
         if self.found.p_differences is None or None in places:
             return None
-        return float(self.found.p_differences[places[0], places[1]])
+        return _finite(float(self.found.p_differences[places[0], places[1]]))
 
     def stronger(self, x: str, y: str) -> bool:
         """Say whether x ranks before y."""
@@ -143,8 +146,9 @@ def strength_table(
     if not len(compared):
         return None
     names = [systems[place] for place in compared.tolist()]
-    found = _fit(of, judgements, names, plan, judgements.clusters(plan.unit), rng=np.random.default_rng(plan.seed))
-    two_way = _two_way(of, judgements, names, plan)
+    clusters = judgements.clusters(plan.unit)
+    found = _fit(of, judgements, names, plan, clusters, rng=np.random.default_rng(plan.seed))
+    two_way = _two_way(of, judgements, names, plan, found.alike)
     turned = source == "ratings_bt" and criterion in plan.lower_is_better
     identity: dict[str, Any] = {"source": source, "group": group, "criterion": criterion}
     return StrengthTable(
@@ -154,7 +158,14 @@ def strength_table(
         found=found,
         turned=turned,
         rows=tuple(_rows(identity, names, found, two_way, turned)),
+        factor=None if found.alike is None else _factor(of, judgements, found, clusters[found.alike]),
     )
+
+
+def _factor(of: Ints, judgements: Judgements, found: BradleyTerry, cluster: Ints) -> Floats:
+    """Return what makes the clusters alike, 0 for judgements about a system without a strength."""
+    known: Floats = np.isfinite(found.strength)[of].reshape(2, -1).min(axis=0).astype(np.float64)
+    return alike_factor(cluster, known if judgements.weights is None else known * judgements.weights)[0] * known
 
 
 def _rows(
@@ -167,7 +178,7 @@ def _rows(
     low, high = found.rank_low, found.rank_high
     if turned:
         low, high = len(values) + 1 - high, len(values) + 1 - low
-    bounded = known & (found.interval is not None)
+    bounded = np.isfinite(found.ci_low)
     for place, name in enumerate(names):
         yield SystemStrength(
             **identity,
@@ -179,6 +190,8 @@ def _rows(
             ci_high_two_way=None if two_way is None else _finite(two_way.ci_high[place]),
             interval=found.interval if bounded[place] else None,
             n_clusters=found.n_clusters if bounded[place] else None,
+            df=_finite(found.df[place]),
+            alike=cast("Any", found.alike) if known[place] else None,
             rank=places.get(name),
             rank_low=int(low[place]) if bounded[place] else None,
             rank_high=int(high[place]) if bounded[place] else None,
@@ -187,12 +200,16 @@ def _rows(
         )
 
 
-def _two_way(of: Ints, judgements: Judgements, names: Sequence[str], plan: Plan) -> BradleyTerry | None:
-    """Fit with intervals by unit and item at once, where there are enough of both."""
+def _two_way(
+    of: Ints, judgements: Judgements, names: Sequence[str], plan: Plan, alike: str | None
+) -> BradleyTerry | None:
+    """Fit with intervals by unit and item at once, where there are enough of both; with those alike that are it."""
     item = judgements.item
     if item is None or min(judgements.n_units, len(fold(item))) < ENOUGH_ANNOTATORS:
         return None
-    return _fit(of, judgements, names, plan, {judgements.unit: judgements.of_unit, "item": item})
+    clusters = {judgements.unit: judgements.of_unit, "item": item}
+    found = _fit(of, judgements, names, plan, clusters, alike=alike)
+    return found if found.alike == alike else None
 
 
 def _fit(
@@ -203,6 +220,7 @@ def _fit(
     clusters: Mapping[str, Ints],
     *,
     rng: np.random.Generator | None = None,
+    alike: str | None = None,
 ) -> BradleyTerry:
     """Fit the systems ``names``, which ``of`` numbers: those of all x, then those of all y."""
     return _rounded(
@@ -216,6 +234,8 @@ def _fit(
             regularisation=plan.regularisation,
             confidence=plan.confidence,
             rng=rng,
+            alike=alike,
+            least_df=LEAST_DF,
         )
     )
 

@@ -7,13 +7,14 @@ none, and twenty answers of one annotator are not twenty. The sandwich asks the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 from analysis.statistics.coding import Floats
+from analysis.strengths.bias_reduced import bias_reduced, bread_root
 from analysis.strengths.counting import CellCounts, WinCounts
 from analysis.strengths.fit import information, share_won
+from analysis.strengths.leverage import adjusted_clusters, cluster_scores
 
 NOISE = 1e-8  # of a strength: where every cluster says the same, rounding leaves a standard error below it
 BLOCK = 1 << 14  # clusters whose scores are held at once
@@ -24,13 +25,15 @@ class Covariance:
     """Covariance of mean-zero strengths, and what it rests on.
 
     ``n_clusters`` is the number of clusters (of the smaller clustering where there are two),
-    ``None`` for rows; ``df`` the degrees of freedom of t, infinite for rows. ``mended`` says that
-    a two-way covariance had a negative variance in some direction, which was set to zero.
+    ``None`` for rows; ``df`` (k,) and ``df_differences`` (k, k) the degrees of freedom of t of each strength
+    and each difference of two, infinite for rows. ``mended`` says that a two-way covariance had a negative
+    variance in some direction, which was set to zero.
     """
 
     matrix: Floats
     n_clusters: int | None
-    df: float
+    df: Floats
+    df_differences: Floats
     mended: bool = False
 
     @property
@@ -82,24 +85,43 @@ def over_rows(counts: WinCounts, strength: Floats, pseudo: float = 0.0) -> Covar
     squares = np.maximum(squares, 0.0)  # below zero only by rounding
     meat = np.diag(squares.sum(axis=1)) - squares
     own = bread(_with_pseudo(counts.played, pseudo), strength)
-    return Covariance(matrix=own @ meat @ own, n_clusters=None, df=np.inf)
+    k = len(strength)
+    return Covariance(
+        matrix=own @ meat @ own, n_clusters=None, df=np.full(k, np.inf), df_differences=np.full((k, k), np.inf)
+    )
 
 
-def over_clusters(cells: CellCounts, counts: WinCounts, strength: Floats, pseudo: float = 0.0) -> Covariance:
-    """Cluster-robust sandwich: G / (G - 1) · B (Σ_g u_g u_gᵀ) B with u_g = Σ_(r in g) (y_r - p_r) d_r.
+def over_clusters(
+    cells: CellCounts, counts: WinCounts, strength: Floats, pseudo: float = 0.0, *, weight: Floats | None = None
+) -> Covariance:
+    """Cluster-robust sandwich, bias-reduced (CR2), with Satterthwaite's degrees of freedom.
+
+    The working model takes answers for independent with the variance of the logistic model.
+
+    Parameters
+    ----------
+    weight : array of float, shape (n_clusters,), optional
+        What each row of a cluster counts, as prior weights of a GLM; NaN where its rows differ in that. Weights that
+        are frequencies leave it at 1, the default.
 
     Returns
     -------
     Covariance
-        With t(G - 1). O(cells + G k² + k³). Needs two clusters.
+        That of clubSandwich on one row a comparison (:func:`analysis.strengths.leverage.adjusted_clusters` says up to
+        which size). Needs two clusters.
 
     References
     ----------
     Liang, K.-Y. and Zeger, S. L. (1986). Longitudinal data analysis using generalized linear models.
-    Biometrika, 73(1), 13-22.
+    Biometrika, 73(1), 13-22. See also :mod:`analysis.strengths.bias_reduced`.
     """
-    own = bread(_with_pseudo(counts.played, pseudo), strength)
-    return Covariance(matrix=_outer(cells, strength, own), n_clusters=cells.n_clusters, df=float(cells.n_clusters - 1))
+    root = bread_root(bread(_with_pseudo(counts.played, pseudo), strength))
+    each = np.ones(cells.n_clusters) if weight is None else weight
+    parts = adjusted_clusters(cells, strength, root, None if np.isnan(each).any() else each)
+    found = bias_reduced(parts, root, cells.n_clusters)
+    return Covariance(
+        matrix=found.matrix, n_clusters=cells.n_clusters, df=found.df, df_differences=found.df_differences
+    )
 
 
 def over_two_clusterings(
@@ -109,49 +131,54 @@ def over_two_clusterings(
     counts: WinCounts,
     strength: Floats,
     pseudo: float = 0.0,
+    *,
+    weights: tuple[Floats | None, Floats | None] = (None, None),
 ) -> Covariance:
-    """Two-way cluster-robust sandwich: V(first) + V(second) - V(first and second), each with its own factor.
+    """Two-way cluster-robust sandwich: V(first) + V(second) - V(first and second).
+
+    The first two are bias-reduced; the clusters of both, which are many and small, have the factor G / (G - 1).
 
     Parameters
     ----------
     first, second, both : CellCounts
         Cells by annotator, by item, and by the combinations of the two.
+    weights : tuple
+        Of the first two, as for :func:`over_clusters`.
 
     Returns
     -------
     Covariance
-        With t(min(G) - 1). A negative eigenvalue is set to zero, as the source advises, and said in ``mended``.
+        Degrees of freedom are the smaller of the two clusterings'. A negative eigenvalue is set to zero, as the source
+        advises, and said in ``mended``.
 
     References
     ----------
     Cameron, A. C., Gelbach, J. B. and Miller, D. L. (2011). Robust inference with multiway
     clustering. J. Business & Economic Statistics, 29(2), 238-249.
     """
+    one, two = (
+        over_clusters(cells, counts, strength, pseudo, weight=weight)
+        for cells, weight in zip((first, second), weights, strict=True)
+    )
     own = bread(_with_pseudo(counts.played, pseudo), strength)
-    matrix = _outer(first, strength, own) + _outer(second, strength, own) - _outer(both, strength, own)
+    matrix = one.matrix + two.matrix - _outer(both, strength, own)
     values, vectors = np.linalg.eigh(matrix)
     mended = bool(values[0] < -1e-10 * max(values[-1], 0.0))
     if mended:
         matrix = (vectors * np.maximum(values, 0.0)) @ vectors.T
-    fewest = min(first.n_clusters, second.n_clusters)
-    return Covariance(matrix=matrix, n_clusters=fewest, df=float(fewest - 1), mended=mended)
+    return Covariance(
+        matrix=matrix,
+        n_clusters=min(first.n_clusters, second.n_clusters),
+        df=np.minimum(one.df, two.df),
+        df_differences=np.minimum(one.df_differences, two.df_differences),
+        mended=mended,
+    )
 
 
 def _outer(cells: CellCounts, strength: Floats, own: Floats) -> Floats:
     """Return G / (G - 1) · B (Σ u_g u_gᵀ) B, a block of clusters at a time."""
-    k = len(strength)
-    residual = cells.won - cells.played * share_won(strength)[cells.x, cells.y]
-    meat = np.zeros((k, k))
-    edges = np.searchsorted(cells.cluster, np.arange(0, cells.n_clusters + BLOCK, BLOCK))
-    for number, (low, high) in enumerate(pairwise(edges.tolist())):
-        place = (cells.cluster[low:high] - number * BLOCK) * k
-        size = min(BLOCK, cells.n_clusters - number * BLOCK) * k
-        score = np.bincount(place + cells.x[low:high], weights=residual[low:high], minlength=size)
-        score -= np.bincount(place + cells.y[low:high], weights=residual[low:high], minlength=size)
-        block = score.reshape(-1, k)
-        meat += block.T @ block
-    factor = cells.n_clusters / (cells.n_clusters - 1)
-    matrix: Floats = factor * (own @ meat @ own)
+    meat = sum((score.T @ score for _, _, score in cluster_scores(cells, strength, BLOCK)), start=np.zeros(own.shape))
+    matrix: Floats = cells.n_clusters / (cells.n_clusters - 1) * (own @ meat @ own)
     return matrix
 
 

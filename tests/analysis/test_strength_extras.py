@@ -32,7 +32,7 @@ def test_two_way_intervals_stand_where_there_are_enough_of_both() -> None:
     found = bradley_terry([row[2] for row in rows], [row[3] for row in rows], won, clusters=clusters)
     for row in results:
         place = found.systems.index(row["system"])
-        assert row["interval"] == "clustered by annotator"
+        assert row["interval"] == "clustered by annotator (CR2)"
         assert row["ci_low_two_way"] == pytest.approx(found.ci_low[place], abs=1e-9)
         assert row["ci_high_two_way"] == pytest.approx(found.ci_high[place], abs=1e-9)
     few = run(choices=choices(answered(1, items=9)))["bradley_terry"]

@@ -34,43 +34,38 @@ def test_preferences_are_clustered_by_annotator_and_agree_with_the_function() ->
     assert found.systems == tuple(row["system"] for row in rows)
     for name in ("strength", "ci_low", "ci_high"):
         assert [row[name] for row in rows] == pytest.approx(getattr(found, name).tolist(), abs=1e-9)
-    assert {(row["interval"], row["n_clusters"]) for row in rows} == {("clustered by annotator", 12)}
+    assert {(row["interval"], row["n_clusters"]) for row in rows} == {("clustered by annotator (CR2)", 12)}
     assert [(row["rank_low"], row["rank_high"]) for row in rows] == [(1, 1), (2, 3), (2, 3)]
 
 
-def test_fewer_than_six_clusters_are_warned_of() -> None:
-    assert any("only 5" in line and "strengths" in line for line in run(preferences=likes(5))["warnings"])
-    assert not any("intervals of strengths" in line for line in run(preferences=likes(6))["warnings"])
-
-
-@pytest.mark.parametrize(("people", "unit"), [(9, "item"), (10, "annotator")])
+@pytest.mark.parametrize("planned", ["auto", "annotator", "item"])
 @pytest.mark.parametrize("source", ["choices", "ratings_bt"])
-def test_the_item_stands_in_for_fewer_than_ten_annotators(people: int, unit: str, source: str) -> None:
+def test_the_annotator_is_the_cluster_however_few_unless_the_plan_says_the_item(planned: str, source: str) -> None:
     rng = np.random.default_rng(3)
     if source == "choices":
         picks = [
             (f"p{who}", f"i{item}", "x", "y", str(rng.choice(["x", "y", "tie"])))
-            for who in range(people)
+            for who in range(9)
             for item in range(8)
         ]
-        results = run(choices=choices(picks))
+        results = run(choices=choices(picks), plan=Plan(unit=planned))
     else:
         scores = [
             (f"p{who}", f"i{item}", system, int(rng.integers(1, 6)))
-            for who in range(people)
+            for who in range(9)
             for item in range(8)
             for system in "xy"
         ]
-        results = run(ratings=ratings(scores))
+        results = run(ratings=ratings(scores), plan=Plan(unit=planned))
     rows = strengths(results, source)
-    assert {row["interval"] for row in rows} == {f"clustered by {unit}"}
-    assert {row["n_clusters"] for row in rows} == {8 if unit == "item" else people}
+    unit, n = ("item", 8) if planned == "item" else ("annotator", 9)
+    assert {(row["interval"], row["n_clusters"]) for row in rows} == {(f"clustered by {unit} (CR2)", n)}
 
 
 def test_an_llm_is_clustered_by_assignment() -> None:
     table = likes(11).with_columns(assignment_id=pl.col("annotator_id"), annotator_id=pl.lit("m"))
     rows = strengths(run(preferences=table, llms=("m",)), "preferences")
-    assert {(row["interval"], row["n_clusters"]) for row in rows} == {("clustered by assignment", 11)}
+    assert {(row["interval"], row["n_clusters"]) for row in rows} == {("clustered by assignment (CR2)", 11)}
 
 
 def test_what_the_plan_fixes_goes_before() -> None:
@@ -78,7 +73,7 @@ def test_what_the_plan_fixes_goes_before() -> None:
         (f"p{who}", f"i{item}", "x", "y", "x" if who * item % 3 else "y") for who in range(12) for item in range(7)
     ]
     rows = strengths(run(choices=choices(picks), plan=Plan(unit="item")), "choices")
-    assert {row["interval"] for row in rows} == {"clustered by item"}
+    assert {row["interval"] for row in rows} == {"clustered by item (CR2)"}
 
 
 def test_rank_intervals_turn_with_a_lower_is_better_criterion() -> None:
