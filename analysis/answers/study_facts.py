@@ -10,6 +10,7 @@ from analysis.answers.live_rows import LiveStudy
 from analysis.answers.plan import Plan, parse_expectations
 from analysis.statistics.record import Count, Record, record_like
 from spa.forms.form import ChoiceTarget, Form, PreferenceTarget, RankingTarget, RatingTarget, SpanTarget
+from spa.simulation import SIMULATED_RATER
 
 if TYPE_CHECKING:
     from analysis.answers.beside import FileBeside
@@ -124,6 +125,7 @@ class StudyFacts(StudyReport):
     live: LiveStudy | None = None
     decisions: tuple[Decision, ...] = ()  # the log, where two reviewers decide
     contamination: tuple[FileBeside, ...] = ()  # one a model
+    simulated_raters: tuple[str, ...] = ()  # ids of those whose answers a program makes
     texts: str | None = None  # hash of those that the files before are about, where there are some
     exploration: FileBeside | None = None
 
@@ -181,6 +183,7 @@ def facts_of(
         fingerprint=fingerprint,
         pairs=tuple(dict.fromkeys((*study.pairs, *study.choice_pairs))),
         likert_points=None if study.likert is None else study.likert.points,
+        simulated_raters=tuple(rater.id for rater in study.raters if rater.model == SIMULATED_RATER),
     )
 
 

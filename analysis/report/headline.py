@@ -23,6 +23,7 @@ from analysis.report.document import (
 )
 from analysis.report.families import discovery_words
 from analysis.report.plots import means_figure, strengths_figure
+from analysis.report.warnings import warning_lines
 from analysis.results.findings import (
     OVERALL,
     SOURCES,
@@ -46,7 +47,7 @@ MOST_DOTS = 30  # of the picture, so that it stays on the first page
 
 
 def headline(results: Results) -> Section | None:
-    """Open with the four lines and a picture, then say whether other ways of asking agree."""
+    """Open with who wins, three more lines and a picture, then say whether other ways of asking agree."""
     source, names = main_source(results), Names(results)
     if source is None:
         return None
@@ -54,6 +55,8 @@ def headline(results: Results) -> Section | None:
     found = results.headline or headline_of(results)
     (_, winner), *rest, (title, text) = found.lines()
     problems = tuple(Link(text=problem.text, target=problem.section) for problem in found.problems)
+    if found.more:
+        problems += (Link(text=found.more, target="warnings"),)
     lines = Terms(items=(*rest, (title, problems or text)))
     blocks: list[Block] = [Paragraph(text=winner, weight="headline"), lines]
     if discovery_words(results):
@@ -61,9 +64,9 @@ def headline(results: Results) -> Section | None:
     blocks.extend(_picture(results, names, source, group, criteria[0]))
     others, more_others = _others(results, names, source, group, criteria)
     blocks += others
-    cautions = len(set(results.warnings))
+    cautions = warning_lines(results)
     if cautions:
-        link = Link(text=plural(cautions, "warning"), target="warnings")
+        link = Link(text=plural(len(cautions), "warning"), target="warnings")
         blocks.append(Links(label="Read before you use these numbers:", items=(link,)))
     ranking = _ranking_table(results, names, criteria)
     blocks += [ranking] if ranking else []
@@ -116,10 +119,9 @@ def _others(
     if not lines:
         return [], []
     question = f"Do the others find the same as {names.source_by_group(source, group)}?"
-    undecided = " Undecided: clear to one of the two only." if any("undecided" in line for line in lines) else ""
     first, rest = tuple(lines[:MOST_LINES]), tuple(lines[MOST_LINES:])
     more: list[Block] = [Fold(summary=f"{question} The other {len(rest)}", blocks=(Bullets(items=rest),))]
-    return [Paragraph(text=f"{question}{undecided}"), Bullets(items=first)], more if rest else []
+    return [Paragraph(text=question), Bullets(items=first)], more if rest else []
 
 
 def _turned(names: Names, judged: tuple[str, frozenset[str]], winners: set[str]) -> str:
@@ -139,7 +141,7 @@ def _agreement_words(name: str, same: int, turned: list[str], pairs: int) -> str
         named = f" ({'; '.join(turned)})" if len(turned) <= MOST_TURNED else ""
         turn = f", and the opposite on {len(turned)}{named}"
     undecided = pairs - same - len(turned)
-    rest = f", undecided on {undecided}" if undecided else ""
+    rest = f"; on {undecided}, only one of the two is clear" if undecided else ""
     return f"{sentence(name)}: the same on {same} of {plural(pairs, 'shared pair')}{turn}{rest}."
 
 

@@ -28,7 +28,7 @@ from analysis.results.findings import (
     main_source,
     opened,
 )
-from analysis.results.headline import MOST_CLAIMS
+from analysis.results.claim_words import MOST_CLAIMS
 from analysis.results.records import Results
 from analysis.results.words import Names, count, interval, number, percent, plural, sentence, slug
 

@@ -99,15 +99,15 @@ def build_document(results: Results) -> Document:
 
 def _subtitle(results: Results) -> str:
     groups = results.groups
-    kinds = {
-        "human": ("person", "people"),
-        "simulated": ("simulated annotator", None),
-        "llm": ("LLM", "LLMs or variants"),
-    }
     parts = []
-    for kind, (one, many) in kinds.items():
-        members = [entry for entry in groups if entry.annotator_kind == kind]
-        total = len(members) if kind == "llm" else sum(entry.annotators for entry in members)
+    for kind, one, many in (("human", "person", "people"), ("simulated", "simulated annotator", None)):
+        total = sum(entry.annotators for entry in groups if entry.annotator_kind == kind)
         if total:
             parts.append(plural(total, one, many))
-    return f"Answers of {listed(parts)}" if parts else ""
+    raters = [entry.simulated for entry in groups if entry.annotator_kind == "llm"]
+    if llms := raters.count(False):
+        parts.append(plural(llms, "LLM", "LLMs or variants"))
+    if rehearsed := raters.count(True):
+        parts.append(plural(rehearsed, "simulated rater"))
+    nobody = "; no LLM was asked" if rehearsed and not llms else ""
+    return f"Answers of {listed(parts)}{nobody}" if parts else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from analysis.report.document import Block, Bullets, Fold, Section
+from analysis.report.document import Block, Bullets, Fold, Paragraph, Section
 from analysis.results.findings import grouped
 from analysis.results.overview import WarningRow
 from analysis.results.records import Results
@@ -17,19 +17,46 @@ PLURAL = re.compile(r"s\b")
 
 
 def warnings(results: Results) -> Section | None:
-    """List the warnings by kind; the appendix has each of them."""
+    """List all main caveats where the first page has not room for them, then the warnings by kind.
+
+    The appendix has each warning.
+    """
     names = Names(results)
+    merged, kinds = warning_lines(results), _by_kind(results)
+    n = sum(map(len, kinds))
+    blocks = [*_all_caveats(results)]
+    blocks += [Bullets(items=merged)] if merged else []
+    if not blocks:
+        return None
+    each: tuple[Block, ...] = ()
+    if len(merged) < n:
+        lines = tuple(_addressed([group], about, names) for own in kinds for group, about in own)
+        each = (Fold(summary=f"Each of the {plural(n, 'warning')}", blocks=(Bullets(items=lines),)),)
+    return Section(id="warnings", title="Warnings", blocks=tuple(blocks), appendix=each)
+
+
+def warning_lines(results: Results) -> tuple[str, ...]:
+    """Return the lines of the section, one a kind of warning."""
+    return tuple(_merged(one, Names(results)) for one in _by_kind(results))
+
+
+def _by_kind(results: Results) -> list[list[tuple[str, str]]]:
+    """Return the warnings (group, rest of the text), those that say the same together."""
     rows = list(dict.fromkeys(_parts(row) for row in results.warning_rows))
     texts = rows or [("", " ".join(text.split())) for text in results.warnings]  # of a file that is older than rows
-    if not texts:
-        return None
-    kinds = grouped(texts, lambda text: (PLURAL.sub("", VARIES.sub("#", text[1])), bool(text[0])))
-    merged = tuple(_merged(one, names) for one in kinds.values())
-    each: tuple[Block, ...] = ()
-    if len(merged) < len(texts):
-        lines = tuple(_addressed([group], about, names) for own in kinds.values() for group, about in own)
-        each = (Fold(summary=f"Each of the {plural(len(texts), 'warning')}", blocks=(Bullets(items=lines),)),)
-    return Section(id="warnings", title="Warnings", blocks=(Bullets(items=merged),), appendix=each)
+    return [*grouped(texts, lambda text: (PLURAL.sub("", VARIES.sub("#", text[1])), bool(text[0]))).values()]
+
+
+def _all_caveats(results: Results) -> list[Block]:
+    found = results.headline
+    if found is None or not found.more_problems:
+        return []
+    every = (*found.problems, *found.more_problems)
+    return [
+        Paragraph(text=f"All {len(every)} main caveats, the most severe first:"),
+        Bullets(items=tuple(problem.text for problem in every)),
+        Paragraph(text="What else to keep in mind:"),
+    ]
 
 
 def _parts(row: WarningRow) -> tuple[str, str]:

@@ -27,6 +27,7 @@ from analysis.descriptives.rating_breakdowns import breakdowns
 from analysis.descriptives.rating_counts import rating_counts
 from analysis.explanations.exploration import ExplorationResults
 from analysis.explanations.texts import explained_texts, hash_of
+from analysis.llm_vs_people.first_shown import first_shown_rows
 from analysis.llm_vs_people.rows import llm_vs_people
 from analysis.metrics.rows import MetricResults, metric_results
 from analysis.orders.rows import OrderRows, order_rows
@@ -154,6 +155,7 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
         correlations_by_system=tuple(by_system),
         metrics=_metric_results(ready, rankings),
         llm_vs_people=llm_vs_people(kept, orders, tests.means, plan, metrics=metrics),
+        first_shown=tuple(first_shown_rows(kept.get("choices"), orders.get("choices"), plan.fwer)),
         explanations=explanations,
         exploration=_exploration(ready.study, explanations),
         contamination=next(iter(known), None),

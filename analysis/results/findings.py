@@ -12,6 +12,7 @@ from analysis.comparisons.choices import ChoiceTest
 from analysis.comparisons.preferences import PreferenceTest
 from analysis.results.records import PairTest, Results
 from analysis.results.small_designs import tests_by_source
+from analysis.statistics.rank_orders import Unranked
 from analysis.statistics.record import Source
 
 SHARES = {"preferences": "mean", "choices": "win_rate"}  # key of the share of each source that has one
@@ -79,6 +80,7 @@ class PairResult:
     source: Source
     test: PairTest
     confidence: str  # "95%"
+    lower_is_better: bool = False  # of ratings
 
     @property
     def x(self) -> str:
@@ -103,6 +105,20 @@ class PairResult:
         return self.test.exposure if isinstance(self.test, PreferenceTest) else None
 
     @property
+    def ahead(self) -> str | None:
+        """Return the system that the answers favour, found better or not; ``None`` where they favour none."""
+        value = self.value
+        if value is None:
+            return None
+        lead = (-value if self.lower_is_better else value) if self.source == "ratings" else value - 0.5
+        return None if lead == 0 else self.x if lead > 0 else self.y
+
+    @property
+    def p_unanimous(self) -> float | None:
+        """Return the bound on the chance of values that are all the same, where no test can be run."""
+        return self.test.p_unanimous
+
+    @property
     def winner(self) -> str | None:
         """Return the system found better."""
         return {"x": self.x, "y": self.y}.get(self.test.verdict or "")
@@ -115,8 +131,22 @@ class PairResult:
 
 def pair_results(results: Results, source: Source) -> list[PairResult]:
     """Return all tests of pairs of one source ("preferences", "ratings" or "choices")."""
-    confidence = confidence_words(results)
-    return [PairResult(source=source, test=test, confidence=confidence) for test in tests_by_source(results)[source]]
+    confidence, lower = confidence_words(results), lower_criteria(results) if source == "ratings" else frozenset()
+    return [
+        PairResult(source=source, test=test, confidence=confidence, lower_is_better=test.criterion in lower)
+        for test in tests_by_source(results)[source]
+    ]
+
+
+def lower_criteria(results: Results) -> frozenset[str]:
+    """Return the criteria on which low ratings are good."""
+    declared = [one.id for one in results.study.criteria if one.lower_is_better] if results.study else []
+    return frozenset((*declared, *results.settings.lower_is_better))
+
+
+def won_all(left_out: Unranked) -> bool:
+    """Tell whether a system has no place because it won every comparison."""
+    return left_out.reason.startswith(WON_ALL)
 
 
 def confidence_words(results: Results) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Literal
 
@@ -21,6 +21,7 @@ from analysis.answers.plan import PairsFrom, Plan
 from analysis.answers.study_facts import StudyFacts
 from analysis.answers.tables import InputFile
 from analysis.statistics.record import AnnotatorKind, Count, Positive, Record, Share, Source, record_like
+from spa.simulation import SIMULATED_RATER
 
 FORMS = ("identical", "variant")
 WarningKind = Literal[
@@ -45,6 +46,7 @@ WarningKind = Literal[
     "few_outputs_read",
     "dropped_items",
     "lopsided",
+    "documents",
     "looked_at",
     "not_ended",
     "decision_contradicted",
@@ -112,6 +114,8 @@ class Group(Record):
     form: Literal["identical", "variant"] | None
     readout: str | None = None
     """Verbalised or logit; null where the answers do not say."""
+    simulated: bool = False
+    """Of an LLM: its answers were made by the program that rehearsals ask in an LLM's place."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -154,6 +158,8 @@ class MissingCount(Record):
     level: str | None = None
     """What the answer would have been, where that can be determined: 7, or 4 or 5."""
     n: Positive
+    system: str | None = None
+    """The one system that all of these are about; null where they are about several, or all pairs have it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -218,9 +224,16 @@ def group_rows(
             excluded_assignments=gone[1][group],
             form=_form(given["form"].get(group, ()), study, variant=known[group]["variant"]),
             readout=next(iter(given["readout"].get(group, ())), None),
+            simulated=kind == "llm" and _is_simulated(group, study),
         )
         for group, kind in order
     )
+
+
+def _is_simulated(group: str, study: StudyFacts | None) -> bool:
+    """Tell whether a group, an LLM's id or id/variant, is the rater that rehearsals ask."""
+    raters = (SIMULATED_RATER, *(study.simulated_raters if study is not None else ()))
+    return any(group == rater or group.startswith(f"{rater}/") for rater in raters)
 
 
 def _given(answers: Mapping[str, pl.DataFrame], column: str) -> dict[str, list[str]]:
@@ -250,13 +263,25 @@ def missing(answers: Mapping[str, pl.DataFrame], orders: Mapping[str, Order]) ->
     for source, table in answers.items():
         order = orders[source]
         level = pl.col("missing_level") if "missing_level" in table.columns else pl.lit(None, dtype=pl.String)
-        counted = (
-            table.filter(pl.col("value").is_null())
-            .group_by("group", "criterion", pl.col("missing_reason").alias("reason"), level.alias("level"))
-            .agg(pl.len().alias("n"))
-        )
-        rows += missing_rows(source, counted.with_columns(pl.col(pl.Categorical).cast(pl.String)), order)
+        lost = table.filter(pl.col("value").is_null())
+        by = ("group", "criterion", pl.col("missing_reason").alias("reason"), level.alias("level"))
+        counted = lost.group_by(*by).agg(pl.len().alias("n"))
+        system = _only_system(lost, order)
+        own = missing_rows(source, counted.with_columns(pl.col(pl.Categorical).cast(pl.String)), order)
+        rows += [replace(row, system=system) for row in own]
     return tuple(rows)
+
+
+def _only_system(lost: pl.DataFrame, order: Order) -> str | None:
+    """Return the system that all missing answers of a source are about; of pairs the one in all, of several pairs."""
+    if lost.is_empty():
+        return None
+    if "system" in lost.columns:
+        systems = lost["system"].unique().cast(pl.String).to_list()
+        return systems[0] if len(systems) == 1 and len(order.systems) > 1 else None
+    pairs = lost.select("system_x", "system_y").unique().cast(pl.String).rows()
+    shared = set(pairs[0]).intersection(*map(set, pairs))
+    return next(iter(shared)) if len(shared) == 1 and any(not shared & set(pair) for pair in order.pairs) else None
 
 
 def missing_rows(source: str, counted: pl.DataFrame, order: Order) -> list[MissingCount]:

@@ -24,6 +24,7 @@ from analysis.descriptives.identical_pairs import IdenticalPairRating
 from analysis.descriptives.rating_breakdowns import AnnotatorMean, SystemBreakdown, VariantMean
 from analysis.descriptives.rating_counts import RatingCount
 from analysis.explanations.exploration import ExplorationResults
+from analysis.llm_vs_people.first_shown import FirstShownRow
 from analysis.llm_vs_people.rows import LLMsAndPeople
 from analysis.metrics.rows import MetricResults
 from analysis.orders.rows import OrderPlace, OrderStrength, OrderSummary
@@ -137,6 +138,8 @@ class Results(Record):
     """Automatic metrics, tested between systems and ranked; null where there are none."""
     llm_vs_people: LLMsAndPeople = NO_LLMS
     """LLMs set against people (against simulated annotators where there are no people)."""
+    first_shown: tuple[FirstShownRow, ...] = ()
+    """How often an LLM's choice turned with the order of the two outputs; empty where none was asked in both."""
     raters: tuple[RaterRow, ...] = ()
     explanations: tuple[ExplanationRow, ...] = ()
     exploration: ExplorationResults | None = None

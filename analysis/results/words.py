@@ -158,6 +158,7 @@ class Names:
         self._declared = study is not None
         self.lower_is_better |= set(results.settings.lower_is_better)
         self._kinds: dict[str, str] = {entry.group: entry.annotator_kind for entry in results.groups}
+        self._simulated = {entry.group for entry in results.groups if entry.simulated}
         rated = {"likert", "continuous", "category"} & set(study.elicitations if study else ())
         self._ordered = {entry.criterion for entry in results.orders}
         self._all_ordered = bool(results.orders) and all(self.ordered(row.criterion) for row in results.choices.pairs)
@@ -205,7 +206,9 @@ class Names:
         """Return "people", "simulated annotators", "gpt-4 (LLM)" or the group's own name."""
         if group in KINDS:
             return KINDS[group]
-        return f"{shown_name(group)} (LLM)" if self.kind(group) == "llm" else shown_name(group)
+        if self.kind(group) != "llm":
+            return shown_name(group)
+        return f"{shown_name(group)} ({'simulated' if group in self._simulated else 'LLM'})"
 
     def short_group(self, group: str) -> str:
         """Return the name of a group where room is scarce."""
@@ -216,6 +219,16 @@ class Names:
         if group in KINDS or self.kind(group) == "llm":
             return self.group(group)
         return f"the annotators of group {self.group(group)}"
+
+    def units(self, group: str, unit: str, n: int) -> str:
+        """Return how many a test counts, by what they are: "24 people", "24 forms" of an LLM, "24 items"."""
+        if unit == "item":
+            return plural(n, "item")
+        if self.kind(group) == "llm":
+            return plural(n, "form")
+        if group == "human":
+            return plural(n, "person", "people")
+        return plural(n, "simulated annotator" if self.kind(group) == "simulated" else "annotator")
 
     def source(self, source: str) -> str:
         """Return the name of a way of asking."""

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from spa.commands.options import print_json
 from spa.errors import StudyError
+from spa.simulation import SIMULATED_RATER
 
 if TYPE_CHECKING:
     from spa.commands.workspace import Workspace
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from spa.study.raters import Rater, RaterVariant
     from spa.study.study import Study
 
-SIMULATED = "simulated-rater"
+SIMULATED = SIMULATED_RATER
 
 
 def choose_rater(study: Study, path: Path, name: str | None, *, simulate: bool) -> Rater:

@@ -17,6 +17,7 @@ from spa.forms.prompt_turns import PromptTurn
 from spa.raters.endpoints.endpoint import mapping
 from spa.raters.prompt_messages import Message
 from spa.responses.orders import order_of, ranks_of
+from spa.simulation import SIMULATED_RATER
 from spa.simulation.simulated_annotators import SimulatedAnnotator, Temperament
 from spa.simulation.simulated_spans import quoted
 from spa.simulation.true_utilities import TrueUtilities
@@ -25,7 +26,7 @@ from spa.study.assignment import BlindingKey
 if TYPE_CHECKING:
     from fastapi import FastAPI, Request, Response
 
-MODEL = "simulated-rater"
+MODEL = SIMULATED_RATER
 SAMPLING = ("temperature", "top_p", "seed")
 STEADY = Temperament(noise_sd=0.5, taste_sd=0.05, doubt=0.8, severity_sd=0.1, tie_width=0.1, rounding=5)
 

@@ -1,0 +1,356 @@
+"""The main caveats of a report, in one order of severity, which docs/report.md publishes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+import numpy as np
+
+from analysis.answers.units import ENOUGH_ANNOTATORS
+from analysis.contamination.results import seen_words
+from analysis.results.claim_words import FEW_USED, Found, Wording, p_words
+from analysis.results.claims import better, path
+from analysis.results.findings import SOURCES, PairResult, pair_results, rank_of
+from analysis.results.headline_rows import CaveatKind, HeadlineProblem
+from analysis.results.live import about_live, live_row
+from analysis.results.overview import WarningKind
+from analysis.results.records import Results
+from analysis.results.small_designs import tests_by_source
+from analysis.results.words import Names, listed, percent, plural, sentence
+from analysis.statistics.graphs import connected_parts
+from analysis.statistics.record import Source
+from spa.responses.outcomes import NEVER_ASKED
+
+MOST_PROBLEMS = 3
+MOST_NAMED = 3  # pairs, or systems of a part
+LARGE_SHARE = 1 / 3  # of annotators excluded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What caveats are looked up in: the results, and the claims with their evidence."""
+
+    results: Results
+    names: Names
+    source: Source | None
+    group: str | None
+    found: Sequence[Found]
+
+    @property
+    def section(self) -> str:
+        """Return the section of the source that the headline speaks of."""
+        return self.source or "warnings"
+
+
+Lines: TypeAlias = Iterator[tuple[str, str]]  # texts, each with the section that holds the details
+
+
+def caveats(known: Known) -> list[HeadlineProblem]:
+    """Return all caveats, the most severe first."""
+    return [
+        HeadlineProblem(text=text, section=section, kind=kind)
+        for kind, make in SEVERITY
+        for text, section in make(known)
+    ]
+
+
+def _all_excluded(known: Known) -> Lines:
+    for row in known.results.groups:
+        if row.annotator_kind != "llm" and row.annotators and row.annotators <= row.excluded_annotators:
+            yield f"Every annotator of {known.names.group(row.group)} was excluded.", "excluded"
+
+
+def _other_source_opposite(known: Known) -> Lines:
+    """Say where another way of asking clearly finds the opposite on a leading pair."""
+    for claim, evidence in known.found:
+        row = evidence.against
+        ours = None if row is None else better(row, evidence.decided, evidence.fwer)
+        if row is None or ours is None or known.source is None or known.group is None:
+            continue
+        for source in SOURCES:
+            if source == known.source:
+                continue
+            same = [
+                one
+                for one in pair_results(known.results, source)
+                if (one.test.group, one.test.criterion) == (known.group, claim.criterion)
+                and {one.x, one.y} == {row.x, row.y}
+                and one.winner not in (None, ours)
+            ]
+            for one in same[:1]:
+                by = known.names.source_by_group(source, known.group)
+                about = "" if len(known.found) == 1 else f" on {known.names.criterion(claim.criterion)}"
+                yield (
+                    f"{sentence(by)} say the opposite{about}: {known.names.system(one.winner)} is clearly better than "
+                    f"{known.names.system(one.loser)} (adjusted {p_words(one.test.p_adjusted)}).",
+                    "comparison",
+                )
+
+
+def _weights_reverse(known: Known) -> Lines:
+    every = _every(known)
+    turned = [row for row in every if row.test.weights_reverse]
+    if turned:
+        pairs = _pairs(known, turned)
+        yield f"Who is ahead turns with the weight of one annotator in {len(turned)} of {_tests(every)}: {pairs}.", known.section
+
+
+def _circle(known: Known) -> Lines:
+    """Say where clear comparisons contradict the order that all of them together give."""
+    if known.source is None or known.group is None:
+        return
+    wording = Wording(known.results, known.names, known.source, known.group)
+    for claim, evidence in known.found:
+        order = [
+            row.order
+            for row in known.results.rankings
+            if (row.source, row.group, row.criterion) == (known.source, known.group, claim.criterion) and row.order
+        ]
+        ranks = rank_of(order[0]) if order else {}
+        beats: dict[str, list[str]] = {}
+        against: list[tuple[str, str]] = []
+        for row in evidence.latest:
+            winner = better(row, live_row(known.results, row.source, row.test), evidence.fwer)
+            if winner is None:
+                continue
+            loser = row.y if row.x == winner else row.x
+            beats.setdefault(winner, []).append(loser)
+            if ranks.get(winner, 0) > ranks.get(loser, len(ranks)):
+                against.append((winner, loser))
+        about = "" if len(known.found) == 1 else f"{sentence(known.names.criterion(claim.criterion))}: "
+        if claim.circle and len(known.found) == 1:
+            yield f"{len(claim.circle)} clear comparisons go round in a circle: places and strengths mean little.", known.section
+            continue
+        for winner, loser in against:
+            if way := path(beats, loser, winner):
+                yield f"{about}{sentence(wording.round(way))}: no order fits.", known.section
+                break
+        else:
+            if against:
+                better_than = [
+                    f"{known.names.system(x)} is clearly better than {known.names.system(y)}" for x, y in against[:2]
+                ]
+                more = f" and {len(against) - 2} more" if len(against) > 2 else ""
+                text = plural(len(against), "clear comparison contradicts", "clear comparisons contradict")
+                yield f"{about}{text} the order: {listed(better_than)}{more}.", known.section
+
+
+def _disconnected(known: Known) -> Lines:
+    """Say where systems fall into parts that were never compared; ratings put all on one scale."""
+    if known.source in (None, "ratings"):
+        return
+    for claim, evidence in known.found:
+        rows = [row for row in evidence.tested if row.test.n]
+        systems = list(dict.fromkeys(one for row in rows for one in (row.x, row.y)))
+        place = {system: number for number, system in enumerate(systems)}
+        linked = np.zeros((len(systems), len(systems)), dtype=bool)
+        for row in rows:
+            linked[place[row.x], place[row.y]] = True
+        parts = connected_parts(linked)
+        if not len(parts) or not parts.max():
+            continue
+        n = int(parts.max()) + 1
+        first = [known.names.system(systems[at]) for at in np.flatnonzero(parts == parts[0])][: MOST_NAMED + 1]
+        shown = listed(first) if len(first) <= MOST_NAMED else listed([*first[: MOST_NAMED - 1], "others"])
+        about = "" if len(known.found) == 1 else f"{sentence(known.names.criterion(claim.criterion))}: the "
+        start = f"{about}systems" if about else "The systems"
+        yield (
+            f"{start} fall into {n} parts that were never compared with each other, so that no order holds across "
+            f"them; {shown} are one.",
+            "strengths",
+        )
+
+
+def _live(known: Known) -> Lines:
+    live = known.results.live
+    if live is None:
+        return
+    for warning in about_live(known.results):
+        if warning.kind != "looked_at":
+            about = warning.text.removeprefix(f"{warning.group}: ")
+            yield f"{sentence(known.names.group(warning.group or ''))}: {about}", live.answers
+
+
+def _as_warned(kind: WarningKind) -> Callable[[Known], Lines]:
+    """Return the maker of caveats that are warnings of one kind, as they stand."""
+
+    def lines(known: Known) -> Lines:
+        for row in known.results.warning_rows:
+            if row.kind == kind:
+                about = row.text.removeprefix(f"{row.group}: ")
+                text = sentence(about) if row.group is None else f"{sentence(known.names.group(row.group))}: {about}"
+                yield text, "warnings"
+
+    return lines
+
+
+def _contamination(known: Known) -> Lines:
+    for model in known.results.contaminations:
+        yield from ((line, "contamination") for line in seen_words(model))
+
+
+def _part_used(known: Known) -> Lines:
+    every = _every(known)
+    shares = {
+        id(row): row.test.n_used / row.test.n_answers
+        for row in every
+        if row.test.p_value is not None and row.test.n_used is not None and row.test.n_answers
+    }
+    part = [row for row in every if shares.get(id(row), 1.0) < FEW_USED]
+    if part:
+        least = min(part, key=lambda row: shares[id(row)])
+        rest = "rests" if len(part) == 1 else "rest"
+        yield (
+            f"{len(part)} of {_tests(every)} {rest} on less than nine tenths of the answers about the pair: "
+            f"{known.names.against(least.test)} on {least.test.n_used:,} of {least.test.n_answers:,}.",
+            least.source,
+        )
+
+
+def _untested(known: Known) -> Lines:
+    every = _every(known)
+    untested = [row for row in every if row.test.p_value is None and row.p_unanimous is None]
+    if untested:
+        reasons = Counter(row.test.reason or "no reason was recorded" for row in untested)
+        reason = max(reasons, key=lambda one: reasons[one])
+        yield f"{len(untested)} of {_tests(every)} could not be run ({reason}).", known.section
+
+
+def _level_not_held(known: Known) -> Lines:
+    rows = known.results.ratings.pairs
+    level = [row.level_problem for row in rows if row.level_problem]
+    if level:
+        yield f"{len(level)} of {len(rows)} tests of ratings: {level[0]}.", "ratings"
+
+
+def _highly_skewed(known: Known) -> Lines:
+    """Name the comparisons whose tests rest on highly skewed values, by way of asking and group."""
+    skewed = [row for row in _every(known) if row.test.highly_skewed]
+    if skewed:
+        by: dict[str, list[PairResult]] = {}
+        for row in skewed:
+            by.setdefault(known.names.source_by_group(row.source, row.test.group), []).append(row)
+        named = "; ".join(f"{asked}, {_pairs(known, rows)}" for asked, rows in [*by.items()][:2])
+        more = f"; and {len(by) - 2} more ways of asking" if len(by) > 2 else ""
+        text = plural(len(skewed), "test rests", "tests rest")
+        yield f"{text} on highly skewed values and may find too much: {named}{more}.", skewed[0].source
+
+
+def _position(known: Known) -> Lines:
+    for row in known.results.first_shown:
+        if row.biased:
+            about = f", {known.names.criterion(row.criterion)}" if len(known.found) > 1 else ""
+            place = "first" if row.first > row.second else "second"
+            yield (
+                f"{known.names.group(row.group)}{about}: took the output shown {place} in both orders in "
+                f"{max(row.first, row.second)} of {plural(row.n, 'comparison')} asked in both.",
+                "choices",
+            )
+
+
+def _unpaired(known: Known) -> Lines:
+    rows = known.results.ratings.pairs
+    apart = sum(row.separated_by == "item_id" for row in rows)
+    if apart:
+        yield f"{apart} of {len(rows)} tests of ratings compare systems without a common item_id.", "warnings"
+
+
+def _inconsistent(known: Known) -> Lines:
+    for row in known.results.groups:
+        if row.annotator_kind == "llm" and row.excluded_assignments > LARGE_SHARE * max(row.assignments, 1):
+            yield (
+                f"{known.names.group(row.group)} contradicted itself in {row.excluded_assignments} of "
+                f"{plural(row.assignments, 'form')}.",
+                "excluded",
+            )
+
+
+def _many_excluded(known: Known) -> Lines:
+    for row in known.results.groups:
+        kept = row.annotators - row.excluded_annotators
+        if row.annotator_kind != "llm" and kept > 0 and row.excluded_annotators > LARGE_SHARE * row.annotators:
+            units = known.names.units(row.group, "annotator", row.annotators)
+            named = row.group == "human" or row.group == "simulated"
+            of_group = "" if named else f" of {known.names.group(row.group)}"
+            yield f"{row.excluded_annotators} of {units}{of_group} were excluded.", "excluded"
+
+
+def _few_annotators(known: Known) -> Lines:
+    for row in known.results.groups:
+        kept = row.annotators - row.excluded_annotators
+        if row.annotator_kind == "human" and 0 < kept < ENOUGH_ANNOTATORS:
+            units = known.names.units(row.group, "annotator", kept)
+            if row.group == "human":
+                yield f"Only {units} answered.", "asked"
+            else:
+                yield f"{sentence(known.names.group(row.group))}: only {units}.", "asked"
+
+
+def _assumed_direction(known: Known) -> Lines:
+    results = known.results
+    if results.study is None and results.ratings.pairs and not results.settings.lower_is_better:
+        yield "Whether high ratings are good is assumed (--lower-is-better CRITERION changes it).", "ratings"
+
+
+def _missing_answers(known: Known) -> Lines:
+    rows = [row for row in known.results.missing if row.reason not in NEVER_ASKED.values()]
+    n = sum(row.n for row in rows)
+    systems = {row.system for row in rows}
+    if n:
+        one = next(iter(systems))
+        whose = "" if len(systems) > 1 or one is None else f", all about {known.names.system(one)}"
+        yield f"{plural(n, 'answer is', 'answers are')} missing{whose}.", "excluded"
+
+
+def _dropped_items(known: Known) -> Lines:
+    study = known.results.study
+    if study is not None and study.dropped_items:
+        yield f"{plural(len(study.dropped_items), 'item')} left the study before the draw.", "asked"
+
+
+def _every(known: Known) -> list[PairResult]:
+    return [
+        row
+        for source in tests_by_source(known.results)
+        for row in pair_results(known.results, cast("Source", source))
+    ]
+
+
+def _tests(rows: Sequence[PairResult]) -> str:
+    return plural(len(rows), "test")
+
+
+def _pairs(known: Known, rows: Iterable[PairResult]) -> str:
+    """Name pairs, each once, as many as a line holds."""
+    pairs = list(dict.fromkeys(known.names.against(row.test) for row in rows))
+    if len(pairs) <= MOST_NAMED:
+        return ", ".join(pairs)
+    return f"{', '.join(pairs[: MOST_NAMED - 1])} and {len(pairs) - MOST_NAMED + 1} more pairs"
+
+
+SEVERITY: tuple[tuple[CaveatKind, Callable[[Known], Lines]], ...] = (
+    ("all_excluded", _all_excluded),
+    ("other_source_opposite", _other_source_opposite),
+    ("weights_reverse", _weights_reverse),
+    ("circle", _circle),
+    ("disconnected", _disconnected),
+    ("live", _live),
+    ("lopsided", _as_warned("lopsided")),
+    ("documents", _as_warned("documents")),
+    ("contamination", _contamination),
+    ("part_used", _part_used),
+    ("untested", _untested),
+    ("level_not_held", _level_not_held),
+    ("highly_skewed", _highly_skewed),
+    ("position", _position),
+    ("unpaired", _unpaired),
+    ("inconsistent", _inconsistent),
+    ("many_excluded", _many_excluded),
+    ("few_annotators", _few_annotators),
+    ("assumed_direction", _assumed_direction),
+    ("missing_answers", _missing_answers),
+    ("dropped_items", _dropped_items),
+)

@@ -1,0 +1,390 @@
+"""Claims in words: the first line of a report and what follows it. Every word depends on a claim's case alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from analysis.comparisons.choices import ChoiceTest
+from analysis.comparisons.preferences import PreferenceTest
+from analysis.comparisons.ratings import RatingTest
+from analysis.results.claims import FIRST, Evidence
+from analysis.results.findings import PairResult
+from analysis.results.headline_rows import Crossed, HeadlineClaim
+from analysis.results.live import turned_live
+from analysis.results.live_words import live_evidence
+from analysis.results.records import Results
+from analysis.results.words import Names, listed, number, p_value, percent, plural, sentence, share_interval
+from analysis.statistics.record import Source
+
+MOST_CLAIMS = 3  # criteria worded one by one; of more, how many systems lead on how many
+VERBS = {"preferences": "prefer", "choices": "choose", "ratings": "rate"}
+SUPERLATIVES = {"preferences": "most", "choices": "most", "ratings": "best"}
+PAST = {"preferences": "preferred", "choices": "chosen", "ratings": "rated"}
+FEW_USED = 0.9  # share of a pair's answers; where fewer enter its test, the share is said
+Found: TypeAlias = tuple[HeadlineClaim, Evidence]
+
+
+class Wording:
+    """Words for what one group answered in one way."""
+
+    def __init__(self, results: Results, names: Names, source: Source, group: str) -> None:
+        """Take the results for decisions of a live study, and the names."""
+        self.results, self.names, self.source, self.group = results, names, source, group
+        self.who = names.who(group)
+        self.llm = names.kind(group) == "llm"
+        self.s = "s" if self.llm else ""  # of a verb: a group of people is many, an LLM is one
+        self.they = "It" if self.llm else "They"
+
+    def winner(self, found: Sequence[Found]) -> str:
+        """Return who wins, criterion by criterion; where there are many, who leads on how many."""
+        claims = [claim for claim, _ in found]
+        if len(found) == 1:
+            text = f"{self._verdict(*found[0])}{_turn(claims)}."
+            named_first = self.llm or bool(claims[0].unbeaten)  # a name keeps its letters
+            return text if named_first else sentence(text)
+        alike = len({claim.direction for claim in claims}) == 1
+        if len(found) <= MOST_CLAIMS:
+            parts = [
+                f"{sentence(self.names.criterion(claim.criterion))}{'' if alike else _turn([claim])}: "
+                f"{self._verdict(claim, evidence)}"
+                for claim, evidence in found
+            ]
+            return f"{'; '.join(parts)}{_turn(claims) if alike else ''}."
+        return self._summary(claims, alike)
+
+    def _summary(self, claims: Sequence[HeadlineClaim], alike: bool) -> str:
+        first: dict[str, list[str]] = {}
+        for claim in claims:
+            if claim.leader is not None and claim.strength in FIRST:
+                name = self.names.criterion(claim.criterion)
+                first.setdefault(claim.leader, []).append(name if alike else f"{name}{_turn([claim])}")
+        ahead = sorted(first.items(), key=lambda entry: -len(entry[1]))
+        if not ahead:
+            return f"Cannot be determined on any of {len(claims)} criteria."
+        parts = [
+            f"{self.names.system(system)} is first on {listed(criteria)}" for system, criteria in ahead[:MOST_CLAIMS]
+        ]
+        rest = f"; {plural(len(ahead) - MOST_CLAIMS, 'other system')} on the rest" if len(ahead) > MOST_CLAIMS else ""
+        unnamed = len(claims) - sum(map(len, first.values()))
+        none = f"; on {unnamed} nothing can be named first" if unnamed else ""
+        return f"Of {len(claims)} criteria judged by {self.who}, {'; '.join(parts)}{rest}{none}" + (
+            f"{_turn(claims) if alike else ''}."
+        )
+
+    def _verdict(self, claim: HeadlineClaim, evidence: Evidence) -> str:
+        """Return the claim as a clause that starts with who judged, or with who won everything."""
+        if claim.strength == "unanimous" or (claim.unbeaten and claim.leader in claim.unbeaten):
+            return self._case(claim, evidence)
+        if not claim.unbeaten:
+            return self._case(claim, evidence)
+        won = f"{listed([self.names.system(system) for system in claim.unbeaten])} won every comparison"
+        if claim.reason:
+            return f"{won} by {self.who}, but no test could be run ({claim.reason})"
+        return f"{won}, which leaves no place to give; of the others, {self._case(claim, evidence)}"
+
+    def _case(self, claim: HeadlineClaim, evidence: Evidence) -> str:
+        names, who, s = self.names, self.who, self.s
+        best, other = names.system(claim.leader), names.system(claim.runner_up)
+        verb, most = f"{VERBS[self.source]}{s}", SUPERLATIVES[self.source]
+        if self.source == "choices" and names.ordered(claim.criterion):
+            verb, most = f"rank{s}", "highest"
+        first = f"{who} {verb} {best} {most}"
+        match claim.strength:
+            case "clear":
+                return f"{first}, clearly ahead of {other}{self._passed_over(claim)}"
+            case "these_only":
+                return f"{first}, ahead of {other} {self._these_only(claim, evidence)}{self._passed_over(claim)}"
+            case "skewed":
+                return (
+                    f"{first}, ahead of {other} by a test of highly skewed values, which finds too much"
+                    f"{self._passed_over(claim)}"
+                )
+            case "unanimous":
+                return self.alike(evidence)
+            case "not_clear":
+                if evidence.ahead not in (None, claim.leader):
+                    return (
+                        f"{who} put{s} {best} first by all comparisons together, but not clearly: between the two "
+                        f"{other} is ahead"
+                    )
+                return f"{first}, but not clearly ahead of {other}{self._passed_over(claim)}"
+            case "contradicted":
+                where = "by the test of the two" if self.source == "ratings" else "where the two were compared"
+                return (
+                    f"no winner can be named: {who} put{s} {best} first by all comparisons together, although {other} "
+                    f"is clearly better {where}"
+                )
+            case "circle":
+                return f"no winner can be named: by the answers of {who}, {self.round(claim.circle)}, which no order fits"
+            case "tests_opposed":
+                return (
+                    f"no winner can be named: by the answers of {who}, {best} is clearly ahead of {other} in one test, "
+                    f"and {other} of {best} in the test over other annotators and items"
+                )
+            case "weights_reverse":
+                return f"no winner can be named: {self._one_and_the_others(evidence)}"
+            case "no_leader":
+                if evidence.two and evidence.against is not None:
+                    pair = evidence.against
+                    return f"{who} put{s} neither {names.system(pair.x)} nor {names.system(pair.y)} clearly first"
+                shared = [names.system(one) for one in evidence.first]
+                tied = f": {listed(shared)} share it" if 1 < len(shared) <= MOST_CLAIMS else ""
+                return f"{who} put{s} no system alone in first place{tied}"
+        if claim.leader in claim.unbeaten and claim.leader is not None:
+            reason = f" ({claim.reason})" if claim.reason else ""
+            return f"{best} won every comparison by {who}, but no test could be run{reason}"
+        reason = f" ({claim.reason})" if claim.reason else ""
+        return f"the first place cannot be determined from the answers of {who}{reason}"
+
+    def _passed_over(self, claim: HeadlineClaim) -> str:
+        if not claim.passed_over:
+            return ""
+        between = listed([self.names.system(one) for one in claim.passed_over[:MOST_CLAIMS]])
+        return f" (not compared with {between}, ranked between them)"
+
+    def _these_only(self, claim: HeadlineClaim, evidence: Evidence) -> str:
+        row = evidence.against
+        if self.llm:
+            return "in these answers only"
+        if claim.crossed is None and row is not None and _unit(row) == "item":
+            return "with these annotators only"
+        return "on these items with these annotators only"
+
+    def round(self, systems: Sequence[str]) -> str:
+        """Return a circle: "A is chosen over B, B over C and C over A"."""
+        names = [self.names.system(system) for system in systems]
+        steps = [f"{x} over {y}" for x, y in zip(names, [*names[1:], names[0]], strict=True)]
+        said = "rated above" if self.source == "ratings" else f"{PAST[self.source]} over"
+        steps[0] = f"{names[0]} is clearly {said} {names[1]}"
+        return listed(steps)
+
+    def _one_and_the_others(self, evidence: Evidence) -> str:
+        """Return "one person gave 200 of 210 answers; the other 5 prefer B"."""
+        row = evidence.against
+        if row is None:
+            return "it turns with the weight of one annotator"
+        test, names = row.test, self.names
+        unit = _unit(row)
+        one = names.units(self.group, "assignment" if self.llm else "annotator", 1).removeprefix("1 ")
+        total = test.n_used or test.n_answers
+        gave = "most answers" if test.most_of_one is None or total is None else f"{test.most_of_one} of {total} answers"
+        others = "the others" if unit == "item" else f"the other {test.n - 1}" if test.n > 2 else "the other"
+        s = "s" if unit != "item" and test.n <= 2 else ""
+        favour = replaced(row, test.others_estimate).ahead
+        if favour is None:
+            return f"one {one} gave {gave}, and who is ahead turns with it; {others} favour{s} neither"
+        verb = "rates" if s and row.source == "ratings" else VERBS[row.source] + s
+        rest = f"{verb} {names.system(favour)}{' higher' if row.source == 'ratings' else ''}"
+        return f"one {one} gave {gave}; {others} {rest}"
+
+    def alike(self, evidence: Evidence) -> str:
+        """Return "all 14 people chose A in all 56 comparisons (chance at most .0002 if there were no preference)"."""
+        row = evidence.against
+        if row is None or row.ahead is None or row.value is None:
+            return "all answers are the same"
+        names, test = self.names, row.test
+        best, other = names.system(row.ahead), names.system(row.y if row.ahead == row.x else row.x)
+        all_units = f"all {names.units(self.group, 'annotator', test.all_alike or test.n)}"
+        subject = f"{self.who}, on {all_units}," if self.llm else all_units
+        share = 1 - row.value if row.ahead == row.y else row.value
+        over = "" if evidence.two else f" over {other}"
+        if isinstance(test, ChoiceTest):
+            n = test.wins_x + test.wins_y + test.ties
+            how = f"in all {n} comparisons" if share == 1.0 else f"in {percent(share)} of comparisons each"
+            said = f"chose {best}{over} {how}"
+            if names.ordered(test.criterion):
+                said = f"ranked {best} above {other}" + ("" if share == 1.0 else f" {percent(share)} of the time each")
+        elif isinstance(test, RatingTest):
+            said = f"rated {best} {number(abs(row.value))} points above {other}"
+        else:
+            said = f"put the chance that {best} is better{'' if evidence.two else f' than {other}'} at {percent(share)}"
+        return f"{subject} {said} ({chance(row.p_unanimous)})"
+
+    def certainty(self, found: Sequence[Found], further: Sequence[str]) -> str:
+        """Return by how much, and for whom it holds; ``further`` stands before for whom."""
+        if len(found) == 1:
+            claim, evidence = found[0]
+            parts = [self._decided(evidence) or self._evidence(claim, evidence)]
+            if claim.strength == "not_clear" and evidence.decided is None and evidence.against is not None:
+                close = evidence.against.test.equivalent
+                parts.append(
+                    "They are equivalent within the declared margin." if close else "This does not show that they are equal."
+                )
+        else:
+            parts = [self._counted([claim for claim, _ in found])]
+        parts += further
+        if self.names.kind(self.group) == "simulated":
+            parts.append("The annotators are simulated: this shows how the method works, not what people think.")
+        elif self.llm:
+            parts.append(self._of_an_llm(found))
+        else:
+            parts.append(self.scope(found))
+        return " ".join(part for part in parts if part)
+
+    def _counted(self, claims: Sequence[HeadlineClaim]) -> str:
+        n = len(claims)
+        clear, here, skewed = (
+            sum(claim.strength in cases for claim in claims)
+            for cases in (("clear", "unanimous"), ("these_only",), ("skewed",))
+        )
+        more = " more" if clear else ""
+        only = f", and on {here}{more} for these annotators and items only" if here else ""
+        far = f", and on {skewed} by highly skewed values" if skewed else ""
+        return f"The first place is clear on {clear or 'none'} of {n} criteria{only}{far}."
+
+    def _of_an_llm(self, found: Sequence[Found]) -> str:
+        rows = [evidence.against for _, evidence in found if evidence.against is not None]
+        if not rows:
+            return ""
+        if all(_unit(row) == "item" for row in rows):
+            return "It holds for further items that this LLM judges, not for people."
+        return "It holds for further forms that this LLM answers, not for people."
+
+    def _decided(self, evidence: Evidence) -> str:
+        live, decided = self.results.live, evidence.decided
+        if live is None or decided is None:
+            return ""
+        row = decided if decided.system_x == evidence.leader else turned_live(decided)
+        return live_evidence(live, row, self.names)
+
+    def _evidence(self, claim: HeadlineClaim, evidence: Evidence) -> str:
+        row = evidence.against
+        if claim.strength == "unanimous":
+            return "As all values are the same, there is no spread to test or to make an interval of."
+        if row is None or row.value is None:
+            shared = claim.strength == "no_leader"
+            return "No test tells apart who shares it." if shared else "No test of the first place could be run."
+        if row.test.p_value is None and row.p_unanimous is not None:
+            return f"{sentence(self.alike(evidence))}."
+        return f"{self._estimate(row)}{self._used(row)}."
+
+    def _estimate(self, row: PairResult) -> str:
+        names, test, low, high = self.names, row.test, row.test.ci_low, row.test.ci_high
+        value = row.value or 0.0
+        turned = row.ahead == row.y
+        best, other = (names.system(one) for one in ((row.y, row.x) if turned else (row.x, row.y)))
+        level = f"{row.confidence} confidence interval"
+        if row.source == "ratings":
+            shown = f"{best} is {number(abs(value))} points ahead of {other} on average"
+            if low is not None and high is not None:
+                low, high = (low, high) if value >= 0 else (-high, -low)
+                shown += f" ({level} {number(low)} to {number(high)})"
+        else:
+            share = 1 - value if turned else value
+            what = "{they} put{s} the chance that {best} is better than {other} at {share} on average"
+            if row.source == "choices":
+                what = "{they} chose {best} over {other} {share} of the time on average"
+                if names.ordered(test.criterion):
+                    what = "{they} ranked {best} above {other} {share} of the time on average, ties half"
+            shown = what.format(they=self.they, s=self.s, best=best, other=other, share=percent(share))
+            if low is not None and high is not None:
+                shown += f" ({level} {share_interval(*((1 - high, 1 - low) if turned else (low, high)))})"
+        return f"{shown}; adjusted {p_words(test.p_adjusted)}, n = {names.units(self.group, _unit(row), test.n)}"
+
+    def _used(self, row: PairResult) -> str:
+        used, given = row.test.n_used, row.test.n_answers
+        if used is None or not given or used / given >= FEW_USED:
+            return ""
+        return f", from {used:,} of {given:,} answers about the two"
+
+    def scope(self, found: Sequence[Found]) -> str:
+        """Return for whom the claims hold: these annotators and items, or others like them."""
+        tested = [(claim, row) for claim, evidence in found if (row := _compared(claim, evidence)) is not None]
+        if not tested:
+            return ""
+        one = len(found) == 1
+        by_case: dict[Crossed | None, list[HeadlineClaim]] = {}
+        for claim, _ in tested:
+            by_case.setdefault(claim.crossed, []).append(claim)
+        parts = []
+        for case, claims in by_case.items():
+            where = "" if one else f" on {plural(len(claims), 'criterion', 'criteria')}"
+            least = min((one.p_crossed_adjusted for one in claims if one.p_crossed_adjusted is not None), default=None)
+            p = f"{'' if len(claims) == 1 else 'smallest '}crossed {p_words(least)}"
+            match case:
+                case "not_shown":
+                    parts.append(f"For other annotators and items it is not shown{where} ({p}).")
+                case "agrees":
+                    parts.append(f"The test over other annotators and items agrees{where}.")
+                case "open" if one:
+                    parts.append(f"Nor does the test over other annotators and items find a difference ({p}).")
+                case "open":
+                    parts.append(f"Neither test finds a difference{where}.")
+                case "alone":
+                    what = f" {self.names.system(crossed_winner(tested[0][1]))} better" if one else " a difference"
+                    parts.append(f"Only the test over other annotators and items finds{what}{where} ({p}).")
+        parts += self._untested([row for claim, row in tested if claim.crossed is None and claim.strength in FIRST[:-1]])
+        return " ".join(parts)
+
+    def _untested(self, rows: Sequence[PairResult]) -> list[str]:
+        """Return for whom tests hold that have no crossed test beside them, of the claims that name a winner."""
+        if not rows:
+            return []
+        if all(isinstance(row.test, PreferenceTest) for row in rows):
+            return ["It holds for annotators like these, who read these outputs."]
+        if all(isinstance(row.test, RatingTest) and row.test.n_items for row in rows):
+            return ["It holds for annotators and items like these."]
+        if any(_unit(row) == "item" for row in rows):
+            return ["It holds for further items judged by these annotators; other annotators were not tested."]
+        return ["It holds for annotators like these, who judged these items; other items were not tested."]
+
+
+def replaced(row: PairResult, estimate: float | None) -> PairResult:
+    """Return a row with another estimate of its own, in its direction."""
+    from analysis.statistics.record import replace_fields
+
+    name = {"preferences": "mean", "choices": "win_rate", "ratings": "mean_difference"}[row.source]
+    return PairResult(
+        source=row.source,
+        test=replace_fields(row.test, **{name: estimate}),
+        confidence=row.confidence,
+        lower_is_better=row.lower_is_better,
+    )
+
+
+def crossed_winner(row: PairResult) -> str | None:
+    """Return whom the crossed test finds better."""
+    verdict = None if isinstance(row.test, PreferenceTest) else row.test.crossed_verdict
+    return {"x": row.x, "y": row.y}.get(verdict or "")
+
+
+def p_words(value: float | None) -> str:
+    """Return "p = .012" or "p < .001"."""
+    text = p_value(value)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
+
+
+def chance(bound: float | None) -> str:
+    """Return a bound on a chance, rounded up: "chance at most .0002 if there were no preference".
+
+    >>> chance(0.000122), chance(0.25), chance(1e-9)[:19]
+    ('chance at most .0002 if there were no preference', 'chance at most .25 if there were no preference', \
+'chance below .0001 ')
+    """
+    if bound is None:
+        return "no bound on the chance is known"
+    where = "if there were no preference"
+    if bound < 1e-4:
+        return f"chance below .0001 {where}"
+    decimals = 4 if bound < 0.001 else 3 if bound < 0.1 else 2
+    up = math.ceil(round(bound * 10**decimals, 6)) / 10**decimals
+    return f"chance at most {f'{up:.{decimals}f}'.removeprefix('0')} {where}"
+
+
+def _turn(claims: Sequence[HeadlineClaim]) -> str:
+    """Return which ratings are good, in brackets, where all claims agree on it."""
+    words = {"higher": " (higher is better)", "lower": " (lower is better)"}
+    direction = claims[0].direction
+    return "" if direction is None else words.get(direction, " (assumed: higher is better)")
+
+
+def _compared(claim: HeadlineClaim, evidence: Evidence) -> PairResult | None:
+    """Return the test that a claim rests on, where a test and no decision does, and it names somebody first."""
+    named = claim.strength in (*FIRST, "contradicted")
+    return evidence.against if named and evidence.decided is None else None
+
+
+def _unit(row: PairResult) -> str:
+    return "annotator" if isinstance(row.test, PreferenceTest) else row.test.unit
