@@ -17,6 +17,7 @@ from analysis.report.document import (
 from analysis.report.live import live_blocks
 from analysis.report.pair_tables import level_words, pair_table
 from analysis.report.plots import means_figure, spread_figure
+from analysis.results.claim_words import MOST_CLAIMS
 from analysis.results.findings import (
     KIND_ORDER,
     OVERALL,
@@ -28,7 +29,6 @@ from analysis.results.findings import (
     main_source,
     opened,
 )
-from analysis.results.claim_words import MOST_CLAIMS
 from analysis.results.records import Results
 from analysis.results.words import Names, count, interval, number, percent, plural, sentence, slug
 

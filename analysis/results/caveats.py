@@ -19,7 +19,7 @@ from analysis.results.live import about_live, live_row
 from analysis.results.overview import WarningKind
 from analysis.results.records import Results
 from analysis.results.small_designs import tests_by_source
-from analysis.results.words import Names, listed, percent, plural, sentence
+from analysis.results.words import Names, listed, plural, sentence
 from analysis.statistics.graphs import connected_parts
 from analysis.statistics.record import Source
 from spa.responses.outcomes import NEVER_ASKED
@@ -95,7 +95,10 @@ def _weights_reverse(known: Known) -> Lines:
     turned = [row for row in every if row.test.weights_reverse]
     if turned:
         pairs = _pairs(known, turned)
-        yield f"Who is ahead turns with the weight of one annotator in {len(turned)} of {_tests(every)}: {pairs}.", known.section
+        yield (
+            f"Who is ahead turns with the weight of one annotator in {len(turned)} of {_tests(every)}: {pairs}.",
+            known.section,
+        )
 
 
 def _circle(known: Known) -> Lines:
@@ -122,7 +125,10 @@ def _circle(known: Known) -> Lines:
                 against.append((winner, loser))
         about = "" if len(known.found) == 1 else f"{sentence(known.names.criterion(claim.criterion))}: "
         if claim.circle and len(known.found) == 1:
-            yield f"{len(claim.circle)} clear comparisons go round in a circle: places and strengths mean little.", known.section
+            yield (
+                f"{len(claim.circle)} clear comparisons go round in a circle: places and strengths mean little.",
+                known.section,
+            )
             continue
         for winner, loser in against:
             if way := path(beats, loser, winner):
@@ -313,9 +319,7 @@ def _dropped_items(known: Known) -> Lines:
 
 def _every(known: Known) -> list[PairResult]:
     return [
-        row
-        for source in tests_by_source(known.results)
-        for row in pair_results(known.results, cast("Source", source))
+        row for source in tests_by_source(known.results) for row in pair_results(known.results, cast("Source", source))
     ]
 
 

@@ -42,7 +42,7 @@ class Wording:
         claims = [claim for claim, _ in found]
         if len(found) == 1:
             text = f"{self._verdict(*found[0])}{_turn(claims)}."
-            named_first = self.llm or bool(claims[0].unbeaten)  # a name keeps its letters
+            named_first = self.llm or (claims[0].unbeaten and claims[0].strength != "unanimous")  # a name as it is
             return text if named_first else sentence(text)
         alike = len({claim.direction for claim in claims}) == 1
         if len(found) <= MOST_CLAIMS:
@@ -117,7 +117,9 @@ class Wording:
                     f"is clearly better {where}"
                 )
             case "circle":
-                return f"no winner can be named: by the answers of {who}, {self.round(claim.circle)}, which no order fits"
+                return (
+                    f"no winner can be named: by the answers of {who}, {self.round(claim.circle)}, which no order fits"
+                )
             case "tests_opposed":
                 return (
                     f"no winner can be named: by the answers of {who}, {best} is clearly ahead of {other} in one test, "
@@ -210,7 +212,9 @@ class Wording:
             if claim.strength == "not_clear" and evidence.decided is None and evidence.against is not None:
                 close = evidence.against.test.equivalent
                 parts.append(
-                    "They are equivalent within the declared margin." if close else "This does not show that they are equal."
+                    "They are equivalent within the declared margin."
+                    if close
+                    else "This does not show that they are equal."
                 )
         else:
             parts = [self._counted([claim for claim, _ in found])]
@@ -315,7 +319,9 @@ class Wording:
                 case "alone":
                     what = f" {self.names.system(crossed_winner(tested[0][1]))} better" if one else " a difference"
                     parts.append(f"Only the test over other annotators and items finds{what}{where} ({p}).")
-        parts += self._untested([row for claim, row in tested if claim.crossed is None and claim.strength in FIRST[:-1]])
+        parts += self._untested(
+            [row for claim, row in tested if claim.crossed is None and claim.strength in FIRST[:-1]]
+        )
         return " ".join(parts)
 
     def _untested(self, rows: Sequence[PairResult]) -> list[str]:

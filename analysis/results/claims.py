@@ -99,14 +99,14 @@ def better(row: PairResult, decided: LivePairRow | None, fwer: float) -> str | N
     return row.winner
 
 
-def evidence_of(
-    results: Results, tested: Sequence[PairResult], source: Source, group: str, criterion: str
-) -> Evidence:
+def evidence_of(results: Results, tested: Sequence[PairResult], source: Source, group: str, criterion: str) -> Evidence:
     """Look up what the rows of one source, group and criterion say of the first place."""
     fwer = results.settings.fwer
     rankings = [row for row in results.rankings if (row.source, row.group, row.criterion) == (source, group, criterion)]
     order = next((row.order for row in rankings if row.order), ())
-    unbeaten = tuple(one.system for row in rankings for one in row.unranked if won_all(one) and _swept(tested, one.system))
+    unbeaten = tuple(
+        one.system for row in rankings for one in row.unranked if won_all(one) and _swept(tested, one.system)
+    )
     decisions = {id(row): live_row(results, source, row.test) for row in tested}
     usable = _latest([row for row in tested if _usable(row, decisions[id(row)])])
     two = len({frozenset((row.x, row.y)) for row in tested}) <= 1

@@ -8,7 +8,14 @@ from collections.abc import Sequence
 from analysis.results.caveats import MOST_PROBLEMS, Known, caveats
 from analysis.results.claim_words import MOST_CLAIMS, Found, Wording
 from analysis.results.claims import claim_of, evidence_of
-from analysis.results.findings import by_criterion, first_criteria, lower_criteria, main_group, main_source, pair_results
+from analysis.results.findings import (
+    by_criterion,
+    first_criteria,
+    lower_criteria,
+    main_group,
+    main_source,
+    pair_results,
+)
 from analysis.results.headline_rows import Direction, Headline
 from analysis.results.live import NOT_UNDER_LOOKING
 from analysis.results.live_words import ranking_words

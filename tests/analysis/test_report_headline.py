@@ -58,11 +58,12 @@ def ranked(*rows: dict[str, Any], order: list[list[str]], source: str = "prefere
 def test_one_pair():
     lines = lines_of(pair_results())
     assert lines["Who wins"] == "People prefer A & B most, clearly ahead of B."
-    assert lines["How sure"] == (
-        "Mean chance that A & B is better: 68.0% (95% interval 63.3 to 72.7), adjusted p < .001, n = 88 annotators. "
+    assert lines["By how much"] == (
+        "They put the chance that A & B is better than B at 68.0% on average (95% confidence interval 63.3 to 72.7); "
+        "adjusted p < .001, n = 88 people. "
         "It holds for annotators like these, who read these outputs."
     )
-    assert lines["May an LLM stand in"] == "Not asked: no LLM answered."
+    assert lines["Can an LLM replace annotators?"] == "Not asked: no LLM answered."
 
 
 def test_the_section_opens_with_the_four_lines():
@@ -72,20 +73,24 @@ def test_the_section_opens_with_the_four_lines():
     assert isinstance(first, Paragraph)
     assert isinstance(rest, Terms)
     assert first.text == winner(pair_results())
-    assert [title for title, _ in rest.items] == ["How sure", "May an LLM stand in", "Worst problems of the data"]
+    assert [title for title, _ in rest.items] == ["By how much", "Can an LLM replace annotators?", "Main caveats"]
 
 
 def test_a_pair_that_was_asked_the_other_way_round_is_turned():
     results = {**empty_results(), "preferences": [preference("human", "A", "B", 0.32, p_adjusted=0.004)]}
     assert winner(results) == "People prefer B most, clearly ahead of A."
-    assert "that B is better: 68.0% (95% interval 63.3 to 72.7), adjusted p = .004" in lines_of(results)["How sure"]
+    said = lines_of(results)["By how much"]
+    assert "B is better than A at 68.0% on average (95% confidence interval 63.3 to 72.7); adjusted p = .004" in said
 
 
 def test_a_share_lies_between_0_and_100():
     high = {**empty_results(), "preferences": [preference("human", "A", "B", 0.98, p_adjusted=0.004)]}
-    assert "98.0% (95% interval 93.3 to 100 (cut))" in lines_of(high)["How sure"]
+    assert "98.0% on average (95% confidence interval 93.3 to 100 (cut))" in lines_of(high)["By how much"]
     turned = {**empty_results(), "preferences": [preference("human", "A", "B", 0.02, p_adjusted=0.004)]}
-    assert "B is better: 98.0% (95% interval 93.3 to 100 (cut))" in lines_of(turned)["How sure"]
+    assert (
+        "B is better than A at 98.0% on average (95% confidence interval 93.3 to 100 (cut))"
+        in lines_of(turned)["By how much"]
+    )
 
 
 def test_a_first_place_that_the_test_does_not_confirm():
@@ -96,7 +101,7 @@ def test_a_first_place_that_the_test_does_not_confirm():
     )
     assert strength(results) == "not_clear"
     assert winner(results) == "People prefer A most, but not clearly ahead of B."
-    assert "This does not show that they are equal." in lines_of(results)["How sure"]
+    assert "This does not show that they are equal." in lines_of(results)["By how much"]
 
 
 def test_a_first_place_that_its_own_test_contradicts():
@@ -114,7 +119,7 @@ def test_a_shared_first_place_has_no_winner():
         order=[["A", "B"], ["C"]],
     )
     assert strength(results) == "no_leader"
-    assert winner(results) == "People put no system alone in first place."
+    assert winner(results) == "People put no system alone in first place: A and B share it."
 
 
 def rated(p_adjusted: float, crossed: float | None, unit: str) -> dict[str, Any]:
@@ -147,20 +152,20 @@ def test_clearly_is_said_only_where_no_test_speaks_against_it(p_adjusted: float,
     assert ("clearly ahead" in lines["Who wins"].replace("not clearly", "")) == (expected == "clear")
     assert ("annotators only" in lines["Who wins"]) == (expected == "these_only")
     if expected == "these_only" and crossed is not None:
-        assert "For other annotators and items it is not shown (crossed p = .741)." in lines["How sure"]
+        assert "For other annotators and items it is not shown (crossed p = .741)." in lines["By how much"]
     if expected == "clear" and crossed is not None:
-        assert "The test over other annotators and items agrees." in lines["How sure"]
+        assert "The test over other annotators and items agrees." in lines["By how much"]
 
 
 def test_the_direction_of_ratings_is_said_and_an_assumed_one_is_a_problem():
     results = rated(0.001, 0.01, "annotator")
     lines = lines_of(results)
     assert lines["Who wins"].endswith("(assumed: higher is better).")
-    assert "--lower-is-better" in lines["Worst problems of the data"]
+    assert "--lower-is-better" in lines["Main caveats"]
     results["settings"]["lower_is_better"] = [results["ratings"]["pairs"][0]["criterion"]]
     lines = lines_of(results)
     assert lines["Who wins"].endswith("(lower is better).")
-    assert "--lower-is-better" not in lines["Worst problems of the data"]
+    assert "--lower-is-better" not in lines["Main caveats"]
 
 
 @pytest.mark.parametrize(
@@ -173,7 +178,7 @@ def test_the_direction_of_ratings_is_said_and_an_assumed_one_is_a_problem():
          "3 are needed."),
     ],
 )  # fmt: skip
-def test_whether_an_llm_may_stand_in(passes: list[bool | None], reason: str | None, expected: str):
+def test_whether_an_llm_can_replace_annotators(passes: list[bool | None], reason: str | None, expected: str):
     kind = {**full_results()["groups"][0], "group": "gpt-4", "annotator_kind": "llm"}
     row = {
         "people": "human",
@@ -190,18 +195,18 @@ def test_whether_an_llm_may_stand_in(passes: list[bool | None], reason: str | No
     rows = [{**row, "criterion": name, "passes": one} for name, one in zip(("overall", "second"), passes, strict=False)]
     others = {name: [] for name in names_of(LLMsAndPeople) if name != "alternative_annotator"}
     results = {**pair_results(), "groups": [kind], "llm_vs_people": {"alternative_annotator": rows, **others}}
-    assert lines_of(results)["May an LLM stand in"] == expected
+    assert lines_of(results)["Can an LLM replace annotators?"] == expected
 
 
 def test_an_llm_without_people_or_without_answers_to_single_outputs_cannot_be_judged():
     kind = {**full_results()["groups"][0], "group": "gpt-4", "annotator_kind": "llm"}
-    line = lines_of({**pair_results(), "groups": [kind]})["May an LLM stand in"]
+    line = lines_of({**pair_results(), "groups": [kind]})["Can an LLM replace annotators?"]
     assert line == "Cannot be determined: single outputs were neither rated nor compared."
-    line = lines_of({**rated(0.001, 0.01, "annotator"), "groups": [kind]})["May an LLM stand in"]
+    line = lines_of({**rated(0.001, 0.01, "annotator"), "groups": [kind]})["Can an LLM replace annotators?"]
     assert line == "Cannot be determined: no people rated or chose the items that the LLM did."
 
 
-def test_the_worst_three_problems_are_named_with_their_places():
+def test_the_three_most_severe_caveats_are_named_with_their_places():
     people = {**full_results()["groups"][0], "group": "human", "annotator_kind": "human"}
     people |= {"annotators": 9, "excluded_annotators": 4}
     lost = {"source": "preferences", "group": "human", "criterion": "overall", "reason": "no answer", "n": 7}
@@ -210,8 +215,8 @@ def test_the_worst_three_problems_are_named_with_their_places():
     found = headline_of(from_plain(results)).problems
     assert [problem.text for problem in found] == [
         "1 of 2 tests could not be run (no variation).",
-        "4 of 9 annotators of people were excluded.",
-        "People: only 5 annotators.",
+        "4 of 9 people were excluded.",
+        "Only 5 people answered.",
     ]
     assert [problem.section for problem in found] == ["preferences", "excluded", "asked"]
 
@@ -233,13 +238,13 @@ def test_an_llm_is_one_subject():
     results = {**pair_results(), "groups": [{**full_results()["groups"][0], "group": "gpt-4", "annotator_kind": "llm"}]}
     results["preferences"] = [preference("gpt-4", "A", "B", 0.68)]
     assert winner(results) == "gpt-4 (LLM) prefers A most, clearly ahead of B."
-    assert "not for people" in lines_of(results)["How sure"]
+    assert "not for people" in lines_of(results)["By how much"]
 
 
 def test_ratings_speak_in_points():
     results = {**empty_results(), "ratings": {"means": [], "pairs": [rating_pair("human", "A", "B", -0.4, 0.001)]}}
     assert winner(results).startswith("People rate B best")
-    assert lines_of(results)["How sure"].startswith("B is 0.40 points ahead, adjusted p = .001")
+    assert lines_of(results)["By how much"].startswith("B is 0.40 points ahead of A on average; adjusted p = .001")
 
 
 @pytest.mark.parametrize("lower", [False, True])
@@ -251,9 +256,10 @@ def test_the_interval_is_that_of_the_system_ahead(difference: float, ends: tuple
     results["settings"] = {**results["settings"], "lower_is_better": ["overall"] if lower else []}
     best = "A" if (difference > 0) != lower else "B"
     low, high = ends if difference > 0 else (-ends[1], -ends[0])
-    said = lines_of(results)["How sure"]
+    said = lines_of(results)["By how much"]
     assert winner(results).startswith(f"People rate {best} best")
-    assert said.startswith(f"{best} is 0.40 points ahead (95% interval {number(low)} to {number(high)})")
+    shown = f"(95% confidence interval {number(low)} to {number(high)})"
+    assert said.startswith(f"{best} is 0.40 points ahead of {'AB'.replace(best, '')} on average {shown}")
 
 
 def test_criteria_are_told_apart_where_there_is_no_overall_question():
@@ -289,7 +295,7 @@ def test_two_systems_at_several_exposures_are_one_comparison():
         order=[["A"], ["B"]],
     )
     assert winner(results) == "People prefer A most, clearly ahead of B."
-    assert "70.0%" in lines_of(results)["How sure"]  # after reading the most
+    assert "70.0%" in lines_of(results)["By how much"]  # after reading the most
 
 
 def test_comparisons_without_a_test_are_told():
@@ -300,8 +306,7 @@ def test_comparisons_without_a_test_are_told():
     )
     results["rankings"][0]["unranked"] = [{"system": "C", "reason": "lost every comparison"}]
     assert (
-        "1 of 2 tests could not be run (no variation: every value is the same)."
-        in (lines_of(results)["Worst problems of the data"])
+        "1 of 2 tests could not be run (no variation: every value is the same)." in (lines_of(results)["Main caveats"])
     )
     section = headline(from_plain(results))
     assert section is not None

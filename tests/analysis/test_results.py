@@ -194,7 +194,15 @@ def test_groups_say_who_and_which_form(results: Results) -> None:
 
 def test_missing_answers_are_counted(results: Results) -> None:
     assert results["missing"] == [
-        {"source": "preferences", "group": "human", "criterion": "overall", "reason": "empty", "level": None, "n": 1}
+        {
+            "source": "preferences",
+            "group": "human",
+            "criterion": "overall",
+            "reason": "empty",
+            "level": None,
+            "n": 1,
+            "system": None,
+        }
     ]
 
 
