@@ -62,7 +62,8 @@ def show_statuses(answered: str, statuses: Sequence[str], own: Mapping[str, str]
 def show_headline(results: Results | None) -> None:
     """Show the four lines that the report opens with."""
     if results is not None and results.headline is not None:
-        st.markdown("  \n".join(f"**{title}**: {plain(text)}" for title, text in results.headline.lines()))
+        lines = ((title if title.endswith("?") else f"{title}:", text) for title, text in results.headline.lines())
+        st.markdown("  \n".join(f"**{title}** {plain(text)}" for title, text in lines))
 
 
 def show_counts(rows: Sequence[Mapping[str, object]]) -> None:

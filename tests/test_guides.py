@@ -98,15 +98,15 @@ def test_the_demo_finds_what_the_readme_prints(made_demo: Path) -> None:
     found = re.sub(r"\[([^]]*)\]\(<[^>]*>\)", r"\1", found)  # links as their words
     readme = (ROOT / "README.md").read_text()
     quoted = " ".join(line.removeprefix("> ") for line in readme.splitlines() if line.startswith("> "))
-    lines = re.findall(r"\*\*([^*]+)\*\*: (.*?)(?= \*\*|$)", quoted)
+    lines = re.findall(r"\*\*([^*]+)\*\*:? (.*?)(?= \*\*|$)", quoted)
     assert [title for title, _ in lines] == [
         "Who wins",
-        "How sure",
-        "May an LLM stand in",
-        "Worst problems of the data",
+        "By how much",
+        "Can an LLM replace annotators?",
+        "Main caveats",
     ]
     assert f"**{lines[0][1]}**" in found
-    assert all(f"- **{title}**: {text}" in found for title, text in lines[1:])
+    assert all(f"- **{title}**{'' if title.endswith('?') else ':'} {text}" in found for title, text in lines[1:])
     same = re.findall(r"the same on (\d of \d) shared pairs", found)
     assert re.findall(r"(\d of \d)(?: pairs|\.)", readme) == same
     places = re.findall(r"^\|.*\| \d \|$", readme, flags=re.M)

@@ -377,7 +377,7 @@ def _print(results: Results) -> None:
 
     console, names = Console(), Names(results)
     for title, text in results.headline.lines() if results.headline else ():
-        console.print(Text.assemble((f"{title}: ", "bold"), text))
+        console.print(Text.assemble((f"{title} " if title.endswith("?") else f"{title}: ", "bold"), text))
     claims = results.headline.claims if results.headline else ()
     assumed = [claim.criterion for claim in claims if claim.direction == "higher (assumed)"]
     if assumed:

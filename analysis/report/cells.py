@@ -99,6 +99,7 @@ def importance(rows: Sequence[PairTest], names: Names) -> tuple[float, ...]:
     )
 
 
+SKEWED = "highly skewed values: p may be too small"  # in place of what p would say
 VERBS = {"preferences": "preferred", "ratings": "rated better", "choices": "chosen more often"}
 SYMBOLS = {"x": ">", "y": "<", "indifferent": "~"}
 
@@ -107,6 +108,8 @@ def verdict(row: PairTest | SweepRow, names: Names, source: str) -> Cell:
     """Return the conclusion of one test in words, or why there is none."""
     found = row.verdict
     graded = evidence(row.p_adjusted) if row.p_adjusted is not None else ""
+    if found is not None and getattr(row, "highly_skewed", False):  # not of every test
+        graded = SKEWED
     if found in ("x", "y"):
         winner = row.system_x if found == "x" else row.system_y
         return Cell(text=f"{names.system(winner)} {VERBS[source]}", detail=graded, tone="clear")

@@ -70,7 +70,7 @@ def _block(block: Block, under: dict[str, tuple[str, ...]], document: Document) 
                 (term, escape(text) if isinstance(text, str) else _links(text, document, " "))
                 for term, text in block.items
             ]
-            return "\n".join(f"- **{escape(term)}**: {text}" for term, text in lines)
+            return "\n".join(f"- **{escape(term)}**{'' if term.endswith('?') else ':'} {text}" for term, text in lines)
         case Links():
             return f"{escape(block.label)} {_links(block.items, document, '; ')}"
         case Table():

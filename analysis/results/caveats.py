@@ -13,7 +13,7 @@ from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.contamination.results import seen_words
 from analysis.results.claim_words import FEW_USED, Found, Wording, p_words
 from analysis.results.claims import better, path
-from analysis.results.findings import SOURCES, PairResult, pair_results, rank_of
+from analysis.results.findings import SOURCES, PairResult, grouped, pair_results, rank_of
 from analysis.results.headline_rows import CaveatKind, HeadlineProblem
 from analysis.results.live import about_live, live_row
 from analysis.results.overview import WarningKind
@@ -233,16 +233,13 @@ def _level_not_held(known: Known) -> Lines:
 
 
 def _highly_skewed(known: Known) -> Lines:
-    """Name the comparisons whose tests rest on highly skewed values, by way of asking and group."""
+    """Name the comparisons whose tests rest on highly skewed values, by way of asking."""
     skewed = [row for row in _every(known) if row.test.highly_skewed]
     if skewed:
-        by: dict[str, list[PairResult]] = {}
-        for row in skewed:
-            by.setdefault(known.names.source_by_group(row.source, row.test.group), []).append(row)
-        named = "; ".join(f"{asked}, {_pairs(known, rows)}" for asked, rows in [*by.items()][:2])
-        more = f"; and {len(by) - 2} more ways of asking" if len(by) > 2 else ""
+        by = grouped(skewed, lambda row: row.source)
+        named = "; ".join(f"{known.names.source(source)}: {_pairs(known, rows)}" for source, rows in by.items())
         text = plural(len(skewed), "test rests", "tests rest")
-        yield f"{text} on highly skewed values and may find too much: {named}{more}.", skewed[0].source
+        yield f"{text} on highly skewed values ({named}).", skewed[0].source
 
 
 def _position(known: Known) -> Lines:
@@ -329,10 +326,9 @@ def _tests(rows: Sequence[PairResult]) -> str:
 
 def _pairs(known: Known, rows: Iterable[PairResult]) -> str:
     """Name pairs, each once, as many as a line holds."""
-    pairs = list(dict.fromkeys(known.names.against(row.test) for row in rows))
-    if len(pairs) <= MOST_NAMED:
-        return ", ".join(pairs)
-    return f"{', '.join(pairs[: MOST_NAMED - 1])} and {len(pairs) - MOST_NAMED + 1} more pairs"
+    pairs = list(dict.fromkeys(f"{known.names.system(row.x)}\u2013{known.names.system(row.y)}" for row in rows))
+    more = [plural(len(pairs) - MOST_NAMED + 1, "more pair")] if len(pairs) > MOST_NAMED else []
+    return ", ".join([*pairs[: MOST_NAMED - 1 if more else None], *more])
 
 
 SEVERITY: tuple[tuple[CaveatKind, Callable[[Known], Lines]], ...] = (

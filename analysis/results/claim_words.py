@@ -220,7 +220,7 @@ class Wording:
             parts = [self._counted([claim for claim, _ in found])]
         parts += further
         if self.names.kind(self.group) == "simulated":
-            parts.append("The annotators are simulated: this shows how the method works, not what people think.")
+            parts.append("This shows how the method works, not what people think.")
         elif self.llm:
             parts.append(self._of_an_llm(found))
         else:
@@ -262,27 +262,30 @@ class Wording:
             return "No test tells apart who shares it." if shared else "No test of the first place could be run."
         if row.test.p_value is None and row.p_unanimous is not None:
             return f"{sentence(self.alike(evidence))}."
-        return f"{self._estimate(row)}{self._used(row)}."
+        return f"{self._estimate(row, evidence)}{self._used(row)}."
 
-    def _estimate(self, row: PairResult) -> str:
+    def _estimate(self, row: PairResult, evidence: Evidence) -> str:
         names, test, low, high = self.names, row.test, row.test.ci_low, row.test.ci_high
         value = row.value or 0.0
         turned = row.ahead == row.y
         best, other = (names.system(one) for one in ((row.y, row.x) if turned else (row.x, row.y)))
-        level = f"{row.confidence} confidence interval"
+        level, than = (
+            f"{row.confidence} confidence interval",
+            f" than {other}" if evidence.ahead != evidence.leader else "",
+        )
         if row.source == "ratings":
-            shown = f"{best} is {number(abs(value))} points ahead of {other} on average"
+            shown = f"{best} is {number(abs(value))} points ahead{than.replace('than', 'of')} on average"
             if low is not None and high is not None:
                 low, high = (low, high) if value >= 0 else (-high, -low)
                 shown += f" ({level} {number(low)} to {number(high)})"
         else:
             share = 1 - value if turned else value
-            what = "{they} put{s} the chance that {best} is better than {other} at {share} on average"
+            what = "{they} put{s} the chance that {best} is better{than} at {share} on average"
             if row.source == "choices":
                 what = "{they} chose {best} over {other} {share} of the time on average"
                 if names.ordered(test.criterion):
                     what = "{they} ranked {best} above {other} {share} of the time on average, ties half"
-            shown = what.format(they=self.they, s=self.s, best=best, other=other, share=percent(share))
+            shown = what.format(they=self.they, s=self.s, best=best, other=other, than=than, share=percent(share))
             if low is not None and high is not None:
                 shown += f" ({level} {share_interval(*((1 - high, 1 - low) if turned else (low, high)))})"
         return f"{shown}; adjusted {p_words(test.p_adjusted)}, n = {names.units(self.group, _unit(row), test.n)}"

@@ -18,6 +18,7 @@ from analysis.results.small_designs import about_coverage, tests_by_source
 FEW_EXPOSURES = 4
 LARGE_SHARE = 1 / 3
 SMALL_CLUSTERS = 6
+MADE_BY_A_PROGRAM = "these answers were made by a program; they say nothing about people."
 UNPAIRED = {
     "item_id": "compare systems without a common item_id, so that nothing pairs. If the systems answered the same "
     "inputs, item_id names outputs: put what names the input there (--map COLUMN=item_id).",
@@ -60,9 +61,12 @@ def outdated_files(results: Results, study: StudyFacts | None) -> Iterator[Warni
 def _about_groups(results: Results) -> Iterator[WarningRow]:
     for row in results.groups:
         group, annotators, kept = row.group, row.annotators, row.annotators - row.excluded_annotators
+        if row.simulated:
+            yield _of_group("simulated", group, MADE_BY_A_PROGRAM)
         if row.annotator_kind == "llm":
-            text = "p-values of an LLM hold for further forms (or items) that it answers, not for people."
-            yield _of_group("llm_scope", group, text)
+            if not row.simulated:
+                text = "p-values of an LLM hold for further forms (or items) that it answers, not for people."
+                yield _of_group("llm_scope", group, text)
             gone, share = row.excluded_assignments, row.excluded_assignments / max(row.assignments, 1)
             if gone:
                 text = (
@@ -75,7 +79,7 @@ def _about_groups(results: Results) -> Iterator[WarningRow]:
                 yield _of_group("all_excluded", group, text)
             continue
         if row.annotator_kind == "simulated":
-            yield _of_group("simulated", group, "these answers were made by a program; they say nothing about people.")
+            yield _of_group("simulated", group, MADE_BY_A_PROGRAM)
         if 0 < kept < ENOUGH_ANNOTATORS:
             text = (
                 f"only {kept} annotator{'s' if kept != 1 else ''}; what these few prefer need not be what people "

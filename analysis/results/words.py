@@ -13,6 +13,7 @@ from analysis.figures.plain_text import percent as percent
 from analysis.figures.plain_text import shown_name
 from analysis.llm_vs_people.alternative_annotator import AlternativeAnnotatorRow
 from analysis.results.records import Results
+from spa.simulation import SIMULATED_RATER
 
 SPACE = "\u00a0"  # where a line must not break
 SOURCES = {
@@ -208,6 +209,8 @@ class Names:
             return KINDS[group]
         if self.kind(group) != "llm":
             return shown_name(group)
+        if group == SIMULATED_RATER:
+            return "simulated rater"
         return f"{shown_name(group)} ({'simulated' if group in self._simulated else 'LLM'})"
 
     def short_group(self, group: str) -> str:

@@ -158,8 +158,8 @@ def random_results(draw: st.DrawFn) -> dict[str, Any]:
     if source == "preferences" and draw(st.booleans()):
         rows += [{**draw(random_row(source, group, pairs[0])), "exposure": 9}]
     fill(results, source, rows)
-    if draw(st.booleans()):  # another way of asking beside it
-        fill(results, "ratings", [*rows_of(results, "ratings"), draw(random_row("ratings", group, pairs[0]))])
+    if source != "ratings" and draw(st.booleans()):  # another way of asking beside it
+        fill(results, "ratings", [draw(random_row("ratings", group, pairs[0]))])
     if draw(st.integers(0, 5)):
         results["rankings"] = [draw(random_ranking(source, group, systems))]
     if source == "ratings" and draw(st.booleans()):
@@ -167,7 +167,7 @@ def random_results(draw: st.DrawFn) -> dict[str, Any]:
         for row in rows:
             turned = {"x": "y", "y": "x"}
             row["verdict"] = turned.get(row["verdict"], row["verdict"])
-            row["crossed_verdict"] = turned.get(row.get("crossed_verdict"), row.get("crossed_verdict"))
+            row["crossed_verdict"] = turned.get(str(row.get("crossed_verdict")), row.get("crossed_verdict"))
     return results
 
 
@@ -178,10 +178,6 @@ def fill(results: dict[str, Any], source: str, rows: list[dict[str, Any]]) -> No
         results["choices"] = {"pairs": rows}
     else:
         results["ratings"] = {"means": [], "pairs": rows}
-
-
-def rows_of(results: dict[str, Any], source: str) -> list[dict[str, Any]]:
-    return results[source] if source == "preferences" else results[source]["pairs"]
 
 
 def group_row(group: str, kind: str, **changes: Any) -> dict[str, Any]:
@@ -247,7 +243,7 @@ def random_ranking(draw: st.DrawFn, source: str, group: str, systems: tuple[str,
     return {"source": source, "group": group, "criterion": "overall", "order": order}
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(random_results())
 def test_no_sentence_contradicts_a_row_it_speaks_of(results: dict[str, Any]) -> None:
     hold_to_the_rows(from_plain(results))
@@ -261,7 +257,7 @@ def random_tables(seed: int) -> dict[str, Any]:
     better = dict(zip(systems, rng.normal(0, rng.choice([0.1, 1.5]), len(systems)), strict=True))
     frames: dict[str, Any] = {}
     asked = [name for name in ("preferences", "ratings", "choices") if rng.random() < 0.6] or ["choices"]
-    pairs = [pair for pair in combinations(systems, 2) if rng.random() < 0.8] or [systems[:2]]
+    pairs = [pair for pair in combinations(systems, 2) if rng.random() < 0.8] or [(systems[0], systems[1])]
 
     def chance(x: str, y: str) -> float:
         return float(1 / (1 + np.exp(better[y] - better[x] + rng.normal(0, 0.5))))
@@ -490,7 +486,7 @@ def test_a_first_place_on_highly_skewed_values_is_not_called_clear() -> None:
     claim, lines = claim_and_lines(results)
     assert claim.strength == "skewed"
     assert "clearly" not in lines["Who wins"]
-    assert "highly skewed values and may find too much: SPA by people, alder and birch." in lines["Main caveats"]
+    assert "1 test rests on highly skewed values (SPA: alder\u2013birch)." in lines["Main caveats"]
 
 
 @pytest.mark.parametrize(
@@ -553,7 +549,8 @@ def test_a_rehearsal_says_that_no_llm_was_asked() -> None:
 
 def test_the_published_order_of_caveats_is_that_of_the_code() -> None:
     page = (ROOT / "docs" / "report.md").read_text()
-    listed = re.findall(r"^\d+\. .*\(`(\w+)`\)", page, flags=re.M)
+    (part,) = re.findall(r"^## Main caveats\n(.*?)^## ", page, flags=re.M | re.S)
+    listed = re.findall(r"`(\w+)`", part.split(":", 1)[1])
     assert listed == [kind for kind, _ in SEVERITY]
 
 
