@@ -1,8 +1,8 @@
 """Figures as SVG: vector, the same bytes for the same numbers, one look.
 
-A figure is drawn in rows: a label, and under it one dot with its interval for each group. A colour stands for a
-system, a shape for a group. Labels stand inside the drawing, so that it fits a paper's column and a phone alike, and
-take as many lines as they need.
+A figure is drawn in rows: a label, and under it one dot with its interval for each group. Colour and shape stand for
+the group, named above where there are several. Labels stand inside the drawing, so that it fits a paper's column and a
+phone alike, and take as many lines as they need.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from analysis.figures.drawing import (
     rule,
     scale,
     stacked,
-    system_colours,
     text,
     wrap_text,
 )
@@ -49,10 +48,10 @@ __all__ = [
     "rating_bars",
     "scatter_plot",
 ]
-PLOT_WIDTH = 210  # pixels of the axis
-TEXT_WIDTH = 200  # pixels for number and group at its right
-WIDTH = PLOT_WIDTH + TEXT_WIDTH
-NUMBER_WIDTH = 76  # of these, for the number
+PLOT_WIDTH = 310  # pixels of the axis
+NUMBER_WIDTH = 64  # pixels for the number at its right
+WIDTH = PLOT_WIDTH + NUMBER_WIDTH
+SQUARE = 210  # pixels of the side of a drawing with two axes, a half of its width
 DOT = 17  # pixels a dot
 GAP = 10  # pixels between the rows of one label and the next label
 BETWEEN = 24  # pixels between panels
@@ -70,7 +69,6 @@ class Dot:
     high: float | None
     text: str
     open: bool = False  # hollow: no test stands behind it
-    colour: str = INK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +103,7 @@ def forest_plot(
     system_names, group_names, criterion_names : mapping of str to str, optional
         Names to show instead of ids.
     colours : mapping of str to str, optional
-        Colour of each system, of which a dot takes that of the system it speaks for.
+        Colour of each group, so that it keeps its own in several figures.
     value : str
         Key of the share: ``"mean"`` or ``"win_rate"``.
     alternative : str
@@ -118,7 +116,6 @@ def forest_plot(
     """
     listed = [dict(row) for row in rows]
     several_exposures = len({row.get("exposure") for row in listed}) > 1
-    colours = colours or system_colours(row[side] for side in ("system_x", "system_y") for row in listed)
     dots = []
     for row in listed:
         label = f"{named(system_names, row['system_x'])} over {named(system_names, row['system_y'])}"
@@ -136,17 +133,11 @@ def forest_plot(
                 high=_within(_times(row.get("ci_high"), 100)),
                 text=text,
                 open=row.get("verdict") is None,
-                colour=colours.get(_favoured(row, share), INK),
             )
         )
     title = "second better  \u2190  even  \u2192  first better"
     axis = Axis(low=0, high=100, title=title, unit="%", reference=50, ticks=(0, 25, 50, 75, 100))
-    return draw(dots, axis, alternative)
-
-
-def _favoured(row: Mapping[str, Any], share: float | None) -> str:
-    """Return the system that a share speaks for; none where it is even."""
-    return "" if share in (None, 0.5) else str(row["system_x"] if share > 0.5 else row["system_y"])
+    return draw(dots, axis, alternative, colours=_shown_colours(colours, group_names))
 
 
 def means_plot(
@@ -165,7 +156,6 @@ def means_plot(
     or anything else with a ``mean``, which ``title`` then names.
     """
     listed = [dict(row) for row in rows]
-    colours = colours or system_colours(row["system"] for row in listed)
     dots = [
         Dot(
             panel=named(criterion_names, row.get("criterion", "")),
@@ -175,7 +165,6 @@ def means_plot(
             low=row.get("ci_low"),
             high=row.get("ci_high"),
             text=_mean_text(row.get("mean")),
-            colour=colours.get(row["system"], INK),
         )
         for row in listed
     ]
@@ -183,7 +172,8 @@ def means_plot(
     margin = 0.05 * (max(ends) - min(ends)) or 0.5
     whole = all(isinstance(dot.value, int) for dot in dots)  # places
     ticks = tuple(range(int(min(ends)), int(max(ends)) + 1)) if whole else ()
-    return draw(dots, Axis(low=min(ends) - margin, high=max(ends) + margin, title=title, ticks=ticks), alternative)
+    axis = Axis(low=min(ends) - margin, high=max(ends) + margin, title=title, ticks=ticks)
+    return draw(dots, axis, alternative, colours=_shown_colours(colours, group_names))
 
 
 def _mean_text(mean: float | None) -> str:
@@ -192,8 +182,23 @@ def _mean_text(mean: float | None) -> str:
     return number(mean, 0 if isinstance(mean, int) else 2)
 
 
-def draw(dots: Sequence[Dot], axis: Axis, alternative: str) -> str:
-    """Draw dots in panels, one below the other.
+def _shown_colours(colours: Mapping[str, str] | None, names: Mapping[str, str] | None) -> dict[str, str]:
+    return {named(names, group): colour for group, colour in (colours or {}).items()}
+
+
+def draw(dots: Sequence[Dot], axis: Axis, alternative: str, *, colours: Mapping[str, str] | None = None) -> str:
+    """Draw dots in panels, one below the other; of several groups a key comes first.
+
+    Parameters
+    ----------
+    dots : sequence of Dot
+        In the order in which they are to stand.
+    axis : Axis
+        What they are measured on.
+    alternative : str
+        What a screen reader says in place of the figure.
+    colours : mapping of str to str, optional
+        Colour of each group by the name that its dots have; others take what is left, in order.
 
     Returns
     -------
@@ -205,17 +210,35 @@ def draw(dots: Sequence[Dot], axis: Axis, alternative: str) -> str:
     by_panel: dict[str, list[Dot]] = {}
     for dot in dots:
         by_panel.setdefault(dot.panel, []).append(dot)
-    groups = list(dict.fromkeys(dot.group for dot in dots))
-    shapes = dict(zip(groups, cycle(SHAPES, groups), strict=True))
-    marks, top = [], 0.0
+    looks = _looks([dot.group for dot in dots], colours or {})
+    marks: list[str] = []
+    top = 0.0
+    if len(looks) > 1:
+        signs = {group: _sign(look) for group, look in looks.items()}
+        marks, top = _key(signs, lambda group, y: moved([signs[group]], 5, y), 18, WIDTH)
     for panel, own in by_panel.items():
         title = wrap_text(panel, WIDTH) if len(by_panel) > 1 else []
         marks += stacked(title, 0, top + LINE * len(title) / 2, size=13, weight="bold")
         top += LINE * len(title) + 6 * bool(title)
-        drawn, height = _panel(own, axis, shapes)
+        drawn, height = _panel(own, axis, looks)
         marks.append(moved(drawn, 0, top))
         top += height + BETWEEN
     return figure(marks, WIDTH, top - BETWEEN, alternative)
+
+
+def _looks(groups: Iterable[str], colours: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Return shape and colour of each group."""
+    known = list(dict.fromkeys(groups))
+    left = [colour for colour in COLOURS if colour not in {colours[group] for group in known if group in colours}]
+    rest = cycle(left or COLOURS, known)
+    free = iter(rest)
+    own = {group: colours[group] if group in colours else next(free) for group in known}
+    return {group: (shape, own[group]) for group, shape in zip(known, cycle(SHAPES, known), strict=True)}
+
+
+def _sign(look: tuple[str, str], *, hollow: bool = False) -> str:
+    shape, colour = look
+    return path(shape, colour=colour, fill="none" if hollow else colour, width=1.6 if hollow else 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,14 +278,14 @@ def lines_plot(
     for point in points:
         lines.setdefault(point.line, []).append(point)
     dashes = dict(zip(lines, cycle(DASHES, list(lines)), strict=True))
-    width = 2.0 * PLOT_WIDTH
+    width = 2.0 * SQUARE
 
     def dashed(name: str, y: float) -> str:
         return path(f"M0,{y:g}h30", colour=lines[name][0].colour, dash=dashes[name])
 
     marks, top = _key(lines, dashed, 38, width)
     ends = min(point.x for point in points), max(point.x for point in points)
-    across, up = scale(*ends, 0, width), scale(0, 1, top + PLOT_WIDTH, top)
+    across, up = scale(*ends, 0, width), scale(0, 1, top + SQUARE, top)
     marks += [rule(0, up(y), width, up(y), width=1, opacity=0.5) for y in references]
     for name, own in lines.items():
         outline = "L".join(f"{across(point.x):.2f},{up(point.y):.2f}" for point in own)
@@ -274,7 +297,7 @@ def lines_plot(
         marks.append(rule(-5, up(tick), 0, up(tick), width=1))
         marks.append(text(-8, up(tick), f"{tick:.0%}", size=11, anchor="end"))
     marks.append(f'<g transform="translate(-48,{up(0.5):.2f})rotate(-90)">{text(0, 0, y_title, anchor="middle")}</g>')
-    return figure(marks, width, top + PLOT_WIDTH + AXIS, alternative, left=54)
+    return figure(marks, width, top + SQUARE + AXIS, alternative, left=54)
 
 
 def scatter_plot(points: Sequence[tuple[str, float, float]], *, alternative: str) -> str:
@@ -299,13 +322,13 @@ def scatter_plot(points: Sequence[tuple[str, float, float]], *, alternative: str
         kind: path(shape, colour=colour, width=0, fill=colour)
         for kind, shape, colour in zip(kinds, cycle(SHAPES, kinds), cycle(COLOURS, kinds), strict=True)
     }
-    width = 2.0 * PLOT_WIDTH
+    width = 2.0 * SQUARE
     marks, top = _key(looks, lambda kind, y: moved([looks[kind]], 4, y), 16, width)
     _, rights, ups = zip(*points, strict=True)
-    across, up = scale(min(rights), max(rights), 0, width), scale(min(ups), max(ups), top + 1.5 * PLOT_WIDTH, top)
+    across, up = scale(min(rights), max(rights), 0, width), scale(min(ups), max(ups), top + 1.5 * SQUARE, top)
     for kind, x, y in points:
         marks.append(moved([looks[kind]], across(x), up(y)))
-    return figure(marks, width, top + 1.5 * PLOT_WIDTH + LINE, alternative)
+    return figure(marks, width, top + 1.5 * SQUARE + LINE, alternative)
 
 
 def _key(names: Iterable[str], sign: Callable[[str, float], str], left: float, width: float) -> tuple[list[str], float]:
@@ -319,7 +342,7 @@ def _key(names: Iterable[str], sign: Callable[[str, float], str], left: float, w
     return marks, top + 12
 
 
-def _panel(dots: Sequence[Dot], axis: Axis, shapes: Mapping[str, str]) -> tuple[list[str], float]:
+def _panel(dots: Sequence[Dot], axis: Axis, looks: Mapping[str, tuple[str, str]]) -> tuple[list[str], float]:
     """Return the marks of one panel and its height."""
     across = scale(axis.low, axis.high, 0, PLOT_WIDTH)
     by_label: dict[str, list[Dot]] = {}
@@ -332,18 +355,14 @@ def _panel(dots: Sequence[Dot], axis: Axis, shapes: Mapping[str, str]) -> tuple[
         marks += stacked(lines, 0, (y + top) / 2, weight="600")
         y = top
         for dot in own:
-            who = wrap_text(dot.group, TEXT_WIDTH - NUMBER_WIDTH) if len(shapes) > 1 else []
-            height = max(DOT, LINE * len(who) + 2)
-            middle = y + height / 2
+            middle = y + DOT / 2
+            look = looks[dot.group]
             if dot.low is not None and dot.high is not None:
-                marks.append(rule(across(dot.low), middle, across(dot.high), middle, colour=dot.colour))
+                marks.append(rule(across(dot.low), middle, across(dot.high), middle, colour=look[1]))
             if dot.value is not None:
-                fill, stroke = ("none", 1.6) if dot.open else (dot.colour, 0)
-                shape = path(shapes[dot.group], colour=dot.colour, fill=fill, width=stroke)
-                marks.append(moved([shape], across(dot.value), middle))
+                marks.append(moved([_sign(look, hollow=dot.open)], across(dot.value), middle))
             marks.append(text(PLOT_WIDTH + 10, middle, dot.text))
-            marks += stacked(who, PLOT_WIDTH + NUMBER_WIDTH, middle)
-            y += height
+            y += DOT
         if axis.reference is not None:
             x = across(axis.reference)
             behind.append(rule(x, top, x, y, width=1, opacity=0.5))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.figures.drawing import INK, system_colours
 from analysis.figures.figures import Axis, Dot, draw
 from analysis.preference_checks.filtering import SweepRow
 from analysis.report.cells import VERDICT, Field, number_column, tabulate, text_column, verdict
@@ -126,7 +125,6 @@ def _moved(mean: float | None, shift: float | None) -> str:
 
 
 def _figure(rows: Sequence[SweepRow], names: Names, comparisons: int) -> Figure:
-    colours = system_colours(names.systems)
     several_criteria = len({row.criterion for row in rows}) > 1
     several_exposures = len({row.exposure for row in rows}) > 1
     dots = []
@@ -144,7 +142,6 @@ def _figure(rows: Sequence[SweepRow], names: Names, comparisons: int) -> Figure:
                 high=None if row.ci_high is None else 100 * min(row.ci_high, 1.0),
                 text="no answers" if row.mean is None else percent(row.mean),
                 open=row.verdict is None,
-                colour=colours.get(row.system_x, INK),
             )
         )
     axis = Axis(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from analysis.report.cells import Field, cell, number_column, tabulate, text_column
 from analysis.report.document import (
@@ -22,7 +21,7 @@ from analysis.report.document import (
     Terms,
 )
 from analysis.report.families import discovery_words
-from analysis.report.plots import means_figure, strengths_figure
+from analysis.report.plots import leading_figure, means_figure
 from analysis.report.warnings import warning_lines
 from analysis.results.findings import (
     OVERALL,
@@ -36,7 +35,9 @@ from analysis.results.findings import (
     rank_of,
 )
 from analysis.results.headline import headline_of
+from analysis.results.headline_rows import Headline
 from analysis.results.records import Results
+from analysis.results.small_designs import tests_by_source
 from analysis.results.words import Names, listed, number, plural, sentence
 from analysis.statistics.record import Source
 
@@ -61,7 +62,7 @@ def headline(results: Results) -> Section | None:
     blocks: list[Block] = [Paragraph(text=winner, weight="headline"), lines]
     if discovery_words(results):
         blocks.append(Paragraph(text=discovery_words(results)))
-    blocks.extend(_picture(results, names, source, group, criteria[0]))
+    blocks.extend(_picture(results, names, source, group, criteria[0], found))
     others, more_others = _others(results, names, source, group, criteria)
     blocks += others
     cautions = warning_lines(results)
@@ -73,33 +74,29 @@ def headline(results: Results) -> Section | None:
     return Section(id="answer", title="The answer", blocks=tuple(blocks), appendix=tuple(more_others))
 
 
-def _picture(results: Results, names: Names, source: Source, group: str, criterion: str) -> list[Block]:
-    """Return the systems on one criterion, best first, people beside LLMs: strengths, or mean ratings."""
-    rows = _measured(results, source, criterion)
-    values = {row.system: value for row, value in rows if row.group == group and value is not None}
+def _picture(
+    results: Results, names: Names, source: Source, group: str, criterion: str, found: Headline
+) -> list[Block]:
+    """Return the answers on one criterion, people beside LLMs: mean chances or wins of the leader, or mean ratings."""
+    several = len(first_criteria(results, source)) > 1
+    if source != "ratings":
+        tests = tests_by_source(results)[source]
+        rows = [row for row in tests if row.criterion == criterion]
+        leader = next((claim.leader for claim in found.claims if claim.criterion == criterion), None)
+        picture = leading_figure(rows, names, source, criterion, several, leader=leader, most_dots=MOST_DOTS)
+        return [picture] if picture else []
+    means = [row for row in results.ratings.means if row.criterion == criterion]
+    values = {row.system: row.mean for row in means if row.group == group and row.mean is not None}
     if not values:
         return []
-    low_is_best = source == "ratings" and criterion in names.lower_is_better
-    order = sorted(values, key=values.__getitem__, reverse=not low_is_best)
+    order = sorted(values, key=values.__getitem__, reverse=criterion not in names.lower_is_better)
     place = {system: number for number, system in enumerate(order)}
-    sorted_rows = [row for row, _ in sorted(rows, key=lambda one: place.get(one[0].system, len(place)))]
-    several, most = len(first_criteria(results, source)) > 1, max(1, MOST_DOTS // len(order))
-    drawn = (
-        means_figure(sorted_rows, names, criterion, several, most_groups=most)
-        if source == "ratings"
-        else strengths_figure(sorted_rows, names, source, criterion, most_groups=most)
-    )
+    means.sort(key=lambda row: place.get(row.system, len(place)))
+    drawn = means_figure(means, names, criterion, several, most_groups=max(1, MOST_DOTS // len(order)))
     figure = drawn if isinstance(drawn, Figure) else next(one for one in drawn.blocks if isinstance(one, Figure))
-    what = "Mean ratings" if source == "ratings" else "Strengths"
     listing = listed([f"{names.system(system)} {number(values[system])}" for system in order])
-    return [replace(figure, name="answer", alternative=f"{what} by {names.group(group)}, best first: {listing}")]
-
-
-def _measured(results: Results, source: Source, criterion: str) -> list[tuple[Any, float | None]]:
-    """Return the rows that hold a number for each group and system, with that number."""
-    if source == "ratings":
-        return [(row, row.mean) for row in results.ratings.means if row.criterion == criterion]
-    return [(row, row.strength) for row in results.bradley_terry if (row.source, row.criterion) == (source, criterion)]
+    alternative = f"Mean ratings by {names.group(group)}, best first: {listing}"
+    return [replace(figure, name="answer", alternative=alternative)]
 
 
 def _others(

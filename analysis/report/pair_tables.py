@@ -22,7 +22,16 @@ from analysis.report.cells import (
 from analysis.report.document import Block, Cell, Heading, Paragraph, Table
 from analysis.report.families import correction_name, discovery_words
 from analysis.report.plots import WHAT, share_figure
-from analysis.results.findings import SHARES, by_criterion, confidence_words, drawn, figures_words, opened
+from analysis.results.findings import (
+    SHARES,
+    by_criterion,
+    confidence_words,
+    drawn,
+    figures_words,
+    first_criteria,
+    main_source,
+    opened,
+)
 from analysis.results.records import PairTest, Results
 from analysis.results.words import (
     MINUS,
@@ -70,6 +79,7 @@ def shares_by_criterion(
     appendix: list[Block] = []
     criteria = by_criterion(rows)
     several = len(criteria) > 1
+    answered = first_criteria(results, source)[0] if main_source(results) == source else None
     if words := figures_words(criteria):
         blocks.append(Paragraph(text=words))
     for criterion, own in criteria.items():
@@ -77,7 +87,9 @@ def shares_by_criterion(
         part += [Heading(text=sentence(names.criterion(criterion)))] if several else []
         part.append(pair_table(results, names, own, source, criterion, several))
         if criterion in drawn(criteria):
-            part.append(share_figure(own, names, source, criterion, several))
+            compared = {(frozenset((row.system_x, row.system_y)), getattr(row, "exposure", None)) for row in own}
+            again = criterion == answered and len(compared) == 1  # the picture of the first page
+            (appendix if again else part).append(share_figure(own, names, source, criterion, several))
         part += more(own)
     return blocks, appendix
 

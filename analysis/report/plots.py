@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from itertools import cycle
 from typing import Any, TypeAlias
 
 from analysis.agreement.rows import AnnotatorPairRow
-from analysis.figures.drawing import DASHES, INK, SHAPES, system_colours
+from analysis.figures.drawing import COLOURS, DASHES, INK, SHAPES, system_colours
 from analysis.figures.figures import Point, agreement_matrix, forest_plot, lines_plot, means_plot, rating_bars
 from analysis.llm_vs_people.calibration import ReliabilityBin
 from analysis.report.document import Figure, Fold
-from analysis.report.orientation import aligned
+from analysis.report.orientation import aligned, turned
 from analysis.results.findings import KIND_ORDER, SHARES, grouped
-from analysis.results.words import Names, sentence, slug
+from analysis.results.words import Names, listed, percent, sentence, slug
 
 LONG_FIGURE = 60  # dots; a longer figure is opened on demand
 MOST_GROUPS = len(SHAPES)  # groups that shapes can tell apart
@@ -23,23 +24,75 @@ WHAT = {
     "preferences": "Mean chance that the first system of a pair is better",
     "choices": "Share of choices that the first system of a pair won",
 }
+LEADERS = {
+    "preferences": "Mean chance that {} is better than each other system",
+    "choices": "Share of choices that {} won against each other system",
+}
 Rows: TypeAlias = Sequence[Any]  # of records
+
+
+def leading_figure(
+    rows: Rows, names: Names, source: str, criterion: str, several: bool, *, leader: str | None, most_dots: int
+) -> Figure | None:
+    """Return the picture of the first page: the chances or wins of the leading system against every other.
+
+    All pairs where there is no leading system or it was not compared with all the others; at the largest exposure,
+    of as many groups, people first, as ``most_dots`` allow. ``None`` where no answer compares two systems.
+    """
+    largest = max((getattr(row, "exposure", None) or 0 for row in rows), default=0)
+    share = SHARES[source]
+    known = [row for row in rows if getattr(row, share) is not None]
+    own = aligned(row for row in known if (getattr(row, "exposure", None) or 0) == largest)
+    if not own:
+        return None
+    systems = {system for row in own for system in (row.system_x, row.system_y)}
+    of_leader = [
+        row if row.system_x == leader else turned(row) for row in own if leader in (row.system_x, row.system_y)
+    ]
+    against = {row.system_y for row in of_leader}
+    whole = leader is not None and against == systems - {leader}
+    shown = of_leader if whole else own
+    pairs = list(dict.fromkeys((row.system_x, row.system_y) for row in shown))
+    kept = set(pairs[:most_dots])
+    drawn, left_out = _drawn(
+        [row for row in shown if (row.system_x, row.system_y) in kept], names, max(1, most_dots // len(kept))
+    )
+    what = WHAT[source] if not whole else LEADERS[source].format(names.system(leader))
+    more = f" The first {len(kept)} of {len(pairs)} pairs are drawn." if len(kept) < len(pairs) else ""
+    first = _people_first((row.group for row in drawn), names)[0]
+    values = [(row, percent(getattr(row, share))) for row in drawn if row.group == first]
+    said = [
+        f"{value} over {names.system(row.system_y)}" if whole else f"{names.over(row)} {value}" for row, value in values
+    ]
+    return Figure(
+        name="answer",
+        svg=_shares(drawn, names, source, "the table of the answer\u2019s section holds the ranking"),
+        caption=f"{what}, with its confidence interval{_about(names, criterion, several)}. "
+        f"{_line_words(drawn)}{left_out}{more}",
+        alternative=f"{what} ({names.group(first)}): {listed(said)}",
+    )
+
+
+def _shares(drawn: Rows, names: Names, source: str, beside: str) -> str:
+    return forest_plot(
+        [asdict(row) for row in drawn],
+        **_called(drawn, names),
+        value=SHARES[source],
+        alternative=f"{WHAT[source]}, with intervals; {beside}.",
+    )
+
+
+def _line_words(drawn: Rows) -> str:
+    hollow = "; a hollow mark has no test behind it" if any(row.verdict is None for row in drawn) else ""
+    return f"The vertical line is 50%, no preference{hollow}."
 
 
 def share_figure(rows: Rows, names: Names, source: str, criterion: str, several: bool) -> Figure | Fold:
     """Return the forest plot of preferences or choices, folded where it is long."""
-    value, what = SHARES[source], WHAT[source]
+    what = WHAT[source]
     drawn, left_out = _drawn(aligned(rows), names)
-    svg = forest_plot(
-        [asdict(row) for row in drawn],
-        **_called(drawn, names),
-        value=value,
-        alternative=f"{what}, with intervals; {BESIDE}.",
-    )
-    caption = (
-        f"{what}, with its interval{_about(names, criterion, several)}. "
-        f"The vertical line is 50%, no preference; a hollow mark has no test behind it.{left_out}"
-    )
+    svg = _shares(drawn, names, source, BESIDE)
+    caption = f"{what}, with its interval{_about(names, criterion, several)}. {_line_words(drawn)}{left_out}"
     return _figure(f"{source}-{slug(criterion)}" if several else source, svg, caption, len(drawn))
 
 
@@ -203,7 +256,6 @@ def places_figure(rankings: Rows, names: Names, criterion: str, several: bool) -
         drawn,
         system_names={row["system"]: names.system(row["system"]) for row in drawn},
         criterion_names={criterion: names.criterion(criterion)},
-        colours=system_colours(names.systems),
         title="place (1 = best)",
         alternative=f"Place of each system in each ranking, with the places that the answers allow; {BESIDE}.",
     )
@@ -217,10 +269,19 @@ def _called(rows: Rows, names: Names) -> dict[str, Any]:
     systems = {getattr(row, side) for row in rows for side in sides if hasattr(row, side)}
     return {
         "system_names": {system: names.system(system) for system in systems},
-        "group_names": {row.group: names.short_group(row.group) for row in rows},
+        "group_names": {row.group: names.group(row.group) for row in rows},
         "criterion_names": {row.criterion: names.criterion(row.criterion) for row in rows},
-        "colours": system_colours(names.systems),
+        "colours": _group_colours(names),
     }
+
+
+def _group_colours(names: Names) -> dict[str, str]:
+    """Return the colour of each group, people first, the same in every figure of a report."""
+    return dict(zip(_people_first(names.groups, names), cycle(COLOURS)))
+
+
+def _people_first(groups: Iterable[str], names: Names) -> list[str]:
+    return sorted(dict.fromkeys(groups), key=lambda group: KIND_ORDER.get(names.kind(group), 2))
 
 
 def _figure(name: str, svg: str, caption: str, dots: int) -> Figure | Fold:
@@ -234,7 +295,7 @@ def _about(names: Names, criterion: str, several: bool) -> str:
 
 def _drawn(rows: Rows, names: Names, most_groups: int = MOST_GROUPS) -> tuple[Rows, str]:
     """Return the rows of as many groups as can be told apart, people first, and a word on the others."""
-    groups = sorted(dict.fromkeys(row.group for row in rows), key=lambda group: KIND_ORDER.get(names.kind(group), 2))
+    groups = _people_first((row.group for row in rows), names)
     kept = set(groups[: min(most_groups, MOST_GROUPS)])
     drawn = [row for row in rows if row.group in kept]
     if len(groups) == len(kept):

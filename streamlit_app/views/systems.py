@@ -12,7 +12,6 @@ import streamlit as st
 
 from analysis.comparisons.choices import ChoiceTest
 from analysis.comparisons.preferences import PreferenceTest
-from analysis.figures.drawing import system_colours
 from analysis.figures.figures import forest_plot, pair_matrix
 from analysis.monitoring.item_scores import ItemScore, item_scores
 from analysis.report.cells import verdict
@@ -123,7 +122,6 @@ def _bound(found: Analysed, state: str) -> None:
         [{**asdict(row), "group": bounds[row.tau]} for row in rows if row.group == group],
         system_names={system: names.system(system) for row in rows for system in (row.system_x, row.system_y)},
         criterion_names={row.criterion: names.criterion(row.criterion) for row in rows},
-        colours=system_colours(names.systems),
     )
     show_figure(svg)
     table = [

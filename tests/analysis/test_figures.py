@@ -62,19 +62,33 @@ def test_every_number_stands_beside_its_dot(forest: str):
         assert f"{100 * row['mean']:.1f}%" in texts(forest)
 
 
-def test_a_dot_has_the_colour_of_the_system_that_it_speaks_for():
-    for mean, colour in ((0.7, COLOURS[0]), (0.3, COLOURS[1]), (0.5, "currentColor")):
-        svg = forest_plot([preference("human", "A", "B", mean)])
-        assert [f'"{each}"' in svg for each in COLOURS] == [each == colour for each in COLOURS]
+def marks_of(svg: str) -> list[tuple[str | None, str | None]]:
+    """Return colour and outline of each filled mark, those of the key included."""
+    drawn = ElementTree.fromstring(svg).iter(f"{SVG}path")
+    return [(node.get("fill"), node.get("d")) for node in drawn if node.get("fill") in COLOURS]
 
 
-def test_a_system_keeps_its_colour_and_groups_differ_in_shape():
+def test_a_colour_and_a_shape_stand_for_a_group_whatever_the_system():
     rows = [{"system": system, "group": group, "mean": 3.0} for system in "AB" for group in ("human", "gpt")]
-    drawn = ElementTree.fromstring(means_plot(rows, colours={"A": COLOURS[4], "B": COLOURS[5]})).iter(f"{SVG}path")
-    marks = [(node.get("fill"), node.get("d")) for node in drawn if node.get("fill") in COLOURS]
-    assert [colour for colour, _ in marks] == [COLOURS[4], COLOURS[4], COLOURS[5], COLOURS[5]]
-    assert marks[0][1] == marks[2][1] != marks[1][1] == marks[3][1]
+    own = {"human": COLOURS[4], "gpt": COLOURS[5]}
+    key, dots = (found := marks_of(means_plot(rows, colours=own)))[:2], found[2:]
+    assert [colour for colour, _ in dots] == [COLOURS[4], COLOURS[5]] * 2
+    assert dots == [*key, *key]
+    assert key[0][1] != key[1][1]
     assert len(set(SHAPES)) == len(SHAPES)
+    pairs = [preference(group, "A", "B", mean) for group in ("human", "gpt") for mean in (0.7, 0.3, 0.5)]
+    assert len(set(marks_of(forest_plot(pairs)))) == 2
+
+
+def test_a_group_without_a_colour_of_its_own_takes_one_that_is_left():
+    rows = [{"system": "A", "group": group, "mean": 3.0} for group in ("human", "gpt")]
+    assert [colour for colour, _ in marks_of(means_plot(rows, colours={"gpt": COLOURS[0]}))[:2]] == list(COLOURS[1::-1])
+
+
+def test_several_groups_are_named_once_above_the_drawing():
+    rows = [preference(group, "A", y, 0.7) for y in "BCD" for group in ("human", "gpt")]
+    assert texts(forest_plot(rows))[:3] == ["human", "gpt", "A over B"]
+    assert "human" not in texts(forest_plot(rows[::2]))
 
 
 def test_of_more_systems_than_colours_none_has_one_of_its_own():
@@ -153,10 +167,10 @@ def test_an_interval_of_a_share_is_drawn_no_further_than_the_scale():
 def test_a_share_stands_where_the_axis_says() -> None:
     row = {**preference("human", "A", "B", 0.7), "ci_low": 0.6, "ci_high": 0.9}
     svg = forest_plot([row])
-    assert svg.count("translate(147,") == 1  # 70 % of 210 pixels
-    assert re.search(r"M126,[\d.]+L189,", svg)
+    assert svg.count("translate(217,") == 1  # 70% of 310 pixels
+    assert re.search(r"M186,[\d.]+L279,", svg)
     ends = {node.text: float(str(node.get("x"))) for node in ElementTree.fromstring(svg).iter(f"{SVG}text")}
-    assert (ends["0%"], ends["50%"], ends["100%"]) == (0, 105, 210)
+    assert (ends["0%"], ends["50%"], ends["100%"]) == (0, 155, 310)
 
 
 def test_labels_of_an_axis_do_not_touch() -> None:

@@ -1,0 +1,91 @@
+"""What a reader of the report sees first: the picture, how numbers are written, what is counted."""
+
+from __future__ import annotations
+
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from analysis.figures.drawing import COLOURS
+from analysis.report.document import Figure
+from analysis.report.headline import headline
+from analysis.report.orientation import oriented
+from analysis.report.pair_tables import shares_by_criterion
+from analysis.results.files import from_plain
+from analysis.results.words import Names, share_interval, t_value
+from tests.analysis.sample_results import empty_results, preference
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def picture(rows: list[dict[str, Any]], order: list[list[str]], groups: tuple[str, ...] = ("human",)) -> Figure:
+    """Return the figure of the first page."""
+    rankings = [
+        {"source": "preferences", "group": group, "criterion": "overall", "order": order, "unranked": []}
+        for group in groups
+    ]
+    section = headline(oriented(from_plain({**empty_results(), "preferences": rows, "rankings": rankings})))
+    assert section is not None
+    (found,) = [block for block in section.blocks if isinstance(block, Figure)]
+    return found
+
+
+def words_of(figure: Figure) -> list[str]:
+    return [node.text or "" for node in ElementTree.fromstring(figure.svg).iter(f"{SVG}text")]
+
+
+ALL = [preference("human", x, y, mean) for x, y, mean in (("A", "B", 0.7), ("C", "A", 0.1), ("B", "C", 0.8))]
+
+
+def test_the_picture_shows_mean_chances_of_the_leader_around_50_percent():
+    found = picture(ALL, [["A"], ["B"], ["C"]])
+    shown = words_of(found)
+    assert [word for word in shown if " over " in word] == ["A over B", "A over C"]
+    assert {"70.0%", "90.0%", "50%"} <= set(shown)
+    assert "strength" not in shown
+    assert found.caption.startswith("Mean chance that A is better than each other system")
+    assert "50%, no preference" in found.caption
+    what = "Mean chance that A is better than each other system (people)"
+    assert found.alternative == f"{what}: 70.0% over B and 90.0% over C"
+
+
+@pytest.mark.parametrize(("rows", "order"), [(ALL, [["A", "B"], ["C"]]), (ALL[1:], [["B"], ["C"], ["A"]])])
+def test_without_a_leader_compared_with_all_the_picture_shows_all_pairs(rows: Any, order: list[list[str]]):
+    assert sum(" over " in word for word in words_of(picture(rows, order))) == len(rows)
+
+
+def test_the_picture_has_one_colour_a_group_and_the_largest_exposure():
+    rows = [preference(group, "A", y, 0.7) for group in ("human", "simulated") for y in "BC"]
+    rows += [preference("human", "A", "B", 0.6, exposure=1)]
+    found = picture(rows, [["A"], ["B"], ["C"]], ("human", "simulated"))
+    assert [colour for colour in COLOURS if f'"{colour}"' in found.svg] == list(COLOURS[:2])
+    assert "60.0%" not in words_of(found)
+
+
+def test_of_many_systems_as_many_are_drawn_as_the_first_page_holds():
+    rows = [preference("human", "A", f"s{place:02}", 0.7) for place in range(40)]
+    found = picture(rows, [["A"], *([f"s{place:02}"] for place in range(40))])
+    assert sum(" over " in word for word in words_of(found)) == 30
+    assert "The first 30 of 40 pairs are drawn." in found.caption
+
+
+def test_an_interval_that_was_cut_says_so():
+    assert share_interval(0.987, 1.0012) == "98.7 to 100 (cut)"
+    assert share_interval(-0.02, 0.4) == "0 (cut) to 40.0"
+    assert share_interval(-0.1, 1.1) == "0 to 100 (both cut)"
+    assert share_interval(0.987, 1.0) == "98.7 to 100.0"
+
+
+def test_a_large_t_has_no_decimals():
+    assert [t_value(t) for t in (479.0004, 144.92, 99.994, -6.692)] == ["479", "145", "99.99", "\u22126.69"]
+
+
+def test_the_picture_of_two_systems_is_not_shown_twice():
+    names = Names(results := oriented(from_plain({**empty_results(), "preferences": ALL[:1]})))
+    blocks, appendix = shares_by_criterion(results, names, results.preferences, "preferences")
+    assert [isinstance(block, Figure) for block in (*blocks, *appendix)] == [False, True]
+    three = oriented(from_plain({**empty_results(), "preferences": ALL}))
+    blocks, appendix = shares_by_criterion(three, Names(three), three.preferences, "preferences")
+    assert any(isinstance(block, Figure) for block in blocks)
+    assert appendix == []
