@@ -14,13 +14,14 @@ from analysis.agreement.resampling import Statistic, interval_over_units
 from analysis.agreement.result import PERFECT, Agreement, no_answer, undefined
 from analysis.statistics.checks import check_level
 from analysis.statistics.coding import Floats
+from analysis.statistics.reasons import why
 
 CELLS = 1_000_000  # ranks held at once
 FEW = 100  # values of all raters together up to which a table of zeros and ones is multiplied faster than looked up
 MOST_RANKS = 100_000_000  # that are resampled, in some ten seconds
-TOO_MANY = "no interval: too many answers to resample"
+TOO_MANY = why("no_interval_too_many")
 WHOLE = 0.01  # from an end of the scale, within which a bound says nothing
-TOO_FEW = "no interval: over so few units it would reach from 0 to 1"
+TOO_FEW = why("no_interval_whole_scale")
 
 
 def kendall_w(
@@ -74,9 +75,9 @@ def kendall_w(
     reason, m = no_answer(data), data.n_annotators
     table = np.zeros((0, m)) if reason else data.matrix()[data.sizes == m]
     if not reason and len(table) < 2:
-        reason = f"{len(table)} units were answered by all {m} raters: at least 2 are needed"
+        reason = why("few_units_of_all", n=len(table), raters=m)
     if not reason and not np.ptp(table, axis=0).any():
-        reason = "no variation: every rater gave one answer to all units"
+        reason = why("raters_constant")
     if reason:
         return undefined("kendall_w", data, reason)
     rows, units = np.unique(table, axis=0, return_counts=True)

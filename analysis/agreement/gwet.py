@@ -13,6 +13,7 @@ from analysis.agreement.data import Answers, ReliabilityData, reliability_data
 from analysis.agreement.result import PERFECT, Agreement, no_answer, undefined
 from analysis.statistics.checks import check_level
 from analysis.statistics.coding import Floats
+from analysis.statistics.reasons import why
 from analysis.statistics.wilson import wilson
 
 Weights = Literal["identity", "linear", "quadratic", "ordinal"]
@@ -176,7 +177,7 @@ def exact_agreement(
     if reason and not data.constant:
         return undefined("exact_agreement", data, reason)
     if data.n_infinite or data.n_annotators < 2 or data.n_pairable < 2:
-        return undefined("exact_agreement", data, reason or "")
+        return undefined("exact_agreement", data, reason)
     low, high = np.full(data.n_units, np.inf), np.full(data.n_units, -np.inf)
     np.minimum.at(low, data.unit, data.value)
     np.maximum.at(high, data.unit, data.value)
@@ -241,9 +242,9 @@ def _chance_corrected(
         values = profiles.values if categories is None else np.unique(np.asarray(categories, dtype=np.float64))
         unknown = np.setdiff1d(profiles.values, values)
         if len(unknown):
-            reason = f"answer {unknown[0]:g} is none of the categories"
+            reason = why("unknown_category", answer=float(unknown[0]))
         elif len(values) > MOST_CATEGORIES:
-            reason = f"{len(values):,} different values: too many to be categories"
+            reason = why("too_many_categories", n=len(values))
         else:
             return chance_corrected(
                 measure, profiles, values, n_annotators=data.n_annotators, confidence=confidence, weights=weights

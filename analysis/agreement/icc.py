@@ -12,6 +12,7 @@ from scipy.special import fdtrc, fdtri
 from analysis.agreement.data import Answers, ReliabilityData, reliability_data
 from analysis.agreement.result import Agreement, no_answer, undefined
 from analysis.statistics.checks import check_level
+from analysis.statistics.reasons import Reason, why
 
 if TYPE_CHECKING:
     from analysis.agreement.variance_components import Annotators, UnitShare
@@ -127,7 +128,7 @@ def _complete(
     n, k = data.n_units, data.n_annotators
     value = _value(form, n, k, *squares)
     if value is None:
-        return undefined(form, data, "the units' means do not differ: nothing to be reliable about", k=k)
+        return undefined(form, data, why("means_alike"), k=k)
     bounds = _bounds(form, n, k, *squares, confidence=confidence)
     return Agreement(
         measure=form,
@@ -137,7 +138,7 @@ def _complete(
         n_items=n,
         n_annotators=k,
         interval=EXACT if bounds else None,
-        reason=None if bounds else "no interval: no variation is left within units, or hardly any between them",
+        reason=None if bounds else why("no_interval_no_rest"),
         settings={"estimator": "mean squares", "k": k, "confidence": confidence},
     )
 
@@ -196,7 +197,7 @@ def stepped_up(value: float, k: float) -> float:
 
 def _incomplete(data: ReliabilityData, form: Form, found: UnitShare | None, confidence: float) -> Agreement:
     if found is None:
-        return undefined(form, data, f"more than {MOST_ANNOTATORS} annotators and missing cells: only icc1 is fitted")
+        return undefined(form, data, why("too_many_annotators_incomplete", most=MOST_ANNOTATORS))
     k = float(data.n_units / np.sum(1 / data.sizes))
     settings: dict[str, Any] = {"estimator": "mixed model (REML)", "k": k, "confidence": confidence}
     if found.reason is not None:
@@ -225,7 +226,7 @@ class ICCTest:
     df1: int | None
     df2: int | None
     p_value: float | None
-    reason: str | None = None
+    reason: Reason | None = None
 
 
 def icc_test(
@@ -257,11 +258,11 @@ def icc_test(
     n, k = data.n_units, data.n_annotators
     reason = no_answer(data)
     if reason is None and len(data.value) != n * k:
-        reason = "cells are missing: the F test wants every annotator's answer to every unit"
+        reason = why("cells_missing")
     squares = None if reason else mean_squares(data.matrix())
     rest = 0.0 if squares is None else squares[3] if form[3] == "1" else squares[2]
     if reason is None and rest == 0:
-        reason = "no variation is left within units"
+        reason = why("no_variation_within_units")
     if squares is None or reason is not None:
         return ICCTest(form=form, f=None, df1=None, df2=None, p_value=None, reason=reason)
     df2 = n * (k - 1) if form[3] == "1" else (n - 1) * (k - 1)

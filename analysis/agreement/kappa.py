@@ -14,6 +14,7 @@ from analysis.agreement.gwet import MOST_CATEGORIES, Weights, weight_matrix
 from analysis.agreement.result import PERFECT, Agreement, no_answer, undefined
 from analysis.statistics.checks import check_level, check_one_of
 from analysis.statistics.coding import Floats
+from analysis.statistics.reasons import why
 
 
 def cohen_kappa(
@@ -60,18 +61,18 @@ def cohen_kappa(
     data = reliability_data(answers, criterion=criterion, mapping=mapping)
     reason = no_answer(data)
     if reason is None and data.n_annotators != 2:
-        reason = f"expected two annotators, got {data.n_annotators}"
+        reason = why("not_two_annotators", n=data.n_annotators)
     if reason:
         return undefined("cohen_kappa", data, reason, weights=weights)
     values, table = contingency(data)
     if len(values) > MOST_CATEGORIES:
-        reason = f"{len(values):,} different values: too many to be categories"
+        reason = why("too_many_categories", n=len(values))
         return undefined("cohen_kappa", data, reason, weights=weights)
     share = table / table.sum()
     matrix = weight_matrix(values, weights)
     observed, chance = _observed_and_chance(share, matrix)
     if chance >= 1:
-        return undefined("cohen_kappa", data, "each annotator gave one answer only", weights=weights)
+        return undefined("cohen_kappa", data, why("annotators_constant"), weights=weights)
     value = (observed - chance) / (1 - chance)
     perfect = observed == 1
     half = float(ndtri((1 + confidence) / 2)) * _standard_error(share, matrix, observed, chance, table.sum())

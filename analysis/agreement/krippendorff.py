@@ -13,6 +13,7 @@ from analysis.agreement.resampling import Statistic, interval_over_units
 from analysis.agreement.result import PERFECT, Agreement, no_answer, undefined
 from analysis.statistics.checks import check_level
 from analysis.statistics.coding import Floats, Ints
+from analysis.statistics.reasons import Reason, why
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 WIDE = 4_000  # distinct values up to which every pair of values is compared at the ratio level
@@ -82,7 +83,7 @@ def krippendorff_alpha(
     if profiles is not None and level == "ratio":
         reason = _no_ratio(profiles.values)
     if profiles is None or reason:
-        return undefined(measure, data, reason or "", level=level)
+        return undefined(measure, data, reason, level=level)
     return alpha_of_statistic(
         alpha_statistic(profiles, level),
         profiles.units,
@@ -131,11 +132,11 @@ def alpha_of_statistic(
     )
 
 
-def _no_ratio(values: Floats) -> str | None:
+def _no_ratio(values: Floats) -> Reason | None:
     if values[0] < 0:
-        return "negative values have no ratio"
+        return why("negative_ratio")
     if len(values) > WIDE:
-        return f"more than {WIDE:,} different values at the ratio level"
+        return why("too_many_ratios", most=WIDE)
     return None
 
 

@@ -16,10 +16,11 @@ from analysis.agreement.kappa import cohen_kappa, contingency, kappa_of_table
 from analysis.agreement.krippendorff import Level, alpha_statistic, krippendorff_alpha
 from analysis.agreement.result import Agreement, no_answer, undefined
 from analysis.statistics.coding import Floats, Ints
+from analysis.statistics.reasons import Reason, why
 
 FEW_ANNOTATORS = 10  # up to which every pair of them is shown
 WIDE = 200  # distinct values up to which tau is counted in a table of values x values
-ONE_VALUE = "one of the two gave the same answer to every unit"
+ONE_VALUE = why("one_of_two_constant")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +35,7 @@ class AnnotatorPair:
     cohen_kappa: float | None
     krippendorff_alpha: float | None
     level: Level
-    reason: str | None
+    reason: Reason | None
 
 
 def pairwise_agreement(
@@ -170,13 +171,13 @@ def mean_kendall_tau(
     found = [tau for tau in taus if tau is not None]
     settings = {"pairs": len(found), "undefined_pairs": len(taus) - len(found)}
     if not found:
-        return undefined("mean_kendall_tau", data, "no two annotators both vary over two shared units", **settings)
+        return undefined("mean_kendall_tau", data, why("no_pair_varies"), **settings)
     return Agreement(
         measure="mean_kendall_tau",
         value=math.fsum(found) / len(found),
         n_items=data.n_pairable,
         n_annotators=data.n_annotators,
-        reason="no interval: pairs share annotators and units",
+        reason=why("no_interval_pairs_overlap"),
         settings=settings,
     )
 
@@ -193,7 +194,7 @@ def _taus(data: ReliabilityData) -> Iterator[float | None]:
         yield _tau(both)[0] if both.n_pairable >= 2 else None
 
 
-def _tau(both: ReliabilityData) -> tuple[float | None, str | None]:
+def _tau(both: ReliabilityData) -> tuple[float | None, Reason | None]:
     few = len(np.unique(both.value)) <= WIDE
     tau = kendall_of_table(contingency(both)[1]) if few else _kendall_of_values(both)
     return tau, ONE_VALUE if tau is None else None

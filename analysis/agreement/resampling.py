@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri, stdtrit
 
 from analysis.statistics.coding import Floats, Ints
+from analysis.statistics.reasons import Reason, why
 
 Statistic = Callable[[Floats], Floats]  # weights (replicates x profiles) -> one value a replicate, NaN if undefined
 CELLS = 1_000_000  # weights held at once
@@ -28,7 +29,7 @@ class Interval:
     method: str
     replicates: int = 0
     undefined: int = 0
-    reason: str | None = None
+    reason: Reason | None = None
 
 
 def interval_over_units(
@@ -104,10 +105,10 @@ def resampled_interval(
     missing = len(found) - len(defined)
     method = f"expanded BCa, {replicates:,} resamples of units"
     if missing > UNDEFINED * len(found):
-        reason = f"no interval: {missing:,} of {replicates:,} resamples of units have no value"
+        reason = why("no_interval_resamples_undefined", lost=missing, replicates=replicates)
         return Interval(low=None, high=None, method=method, replicates=replicates, undefined=missing, reason=reason)
     if defined.min() == defined.max():
-        reason = "no interval: every resample of units gives the same value"
+        reason = why("no_interval_resamples_alike")
         return Interval(low=None, high=None, method=method, replicates=replicates, undefined=missing, reason=reason)
     shift = _shift(defined, value)
     acceleration = _acceleration(statistic, units)
@@ -134,11 +135,11 @@ def jackknife_interval(statistic: Statistic, units: Ints, *, value: float, confi
     method = "jackknife over units, t on Fisher's scale"
     left_out = np.concatenate(list(_left_out(statistic, units)))
     if not np.isfinite(left_out).all():
-        reason = "no interval: without one of the units every answer is the same"
+        reason = why("no_interval_one_unit_varies")
         return Interval(low=None, high=None, method=method, reason=reason)
     n_units = int(units.sum())
     if np.ptp(left_out) <= EQUAL:
-        reason = "no interval: the value is the same whichever unit is left out"
+        reason = why("no_interval_left_out_alike")
         return Interval(low=None, high=None, method=method, reason=reason)
     away = left_out - np.average(left_out, weights=units)
     se = np.sqrt((n_units - 1) / n_units * np.sum(units * away**2))

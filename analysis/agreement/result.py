@@ -8,9 +8,10 @@ from typing import Any
 
 from analysis.agreement.data import ReliabilityData
 from analysis.statistics.checks import too_large
+from analysis.statistics.reasons import Reason, why
 
-CONSTANT = "no variation: every answer is the same"
-PERFECT = "no interval: every unit agrees perfectly, so nothing shows how far the value is from 1"
+CONSTANT = why("answers_alike")
+PERFECT = why("no_interval_perfect")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +32,7 @@ class Agreement:
         Annotators (raters) who answered at least one unit.
     interval : str or None
         How the interval was made.
-    reason : str or None
+    reason : Reason or None
         Why the value, or only its interval, is missing.
     settings : mapping
         What the number depends on beside the answers: level, weights, replicates, confidence.
@@ -44,11 +45,11 @@ class Agreement:
     n_items: int
     n_annotators: int
     interval: str | None = None
-    reason: str | None = None
+    reason: Reason | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def undefined(measure: str, data: ReliabilityData, reason: str, **settings: Any) -> Agreement:
+def undefined(measure: str, data: ReliabilityData, reason: Reason | None, **settings: Any) -> Agreement:
     """Return a coefficient without a value, and why."""
     return Agreement(
         measure=measure,
@@ -60,23 +61,23 @@ def undefined(measure: str, data: ReliabilityData, reason: str, **settings: Any)
     )
 
 
-def no_answer(data: ReliabilityData) -> str | None:
+def no_answer(data: ReliabilityData) -> Reason | None:
     """Say why no coefficient of agreement is defined for these data, or ``None``."""
     if data.n_infinite:
-        return f"{data.n_infinite} infinite value{'s' if data.n_infinite > 1 else ''}"
+        return why("infinite_values", n=data.n_infinite)
     if not len(data.value):
-        return "no answers"
+        return why("no_answers")
     if too_large(data.value):
-        return "answers beyond 1e100 in size cannot be squared"
+        return why("answers_too_large")
     return too_few(data.n_annotators, data.n_pairable) or (CONSTANT if data.constant else None)
 
 
-def too_few(n_annotators: int, n_pairable: int) -> str | None:
+def too_few(n_annotators: int, n_pairable: int) -> Reason | None:
     """Say why so many annotators, and units with two answers, are too few; or ``None``."""
     if n_annotators < 2:
-        return "one annotator only: nobody to agree with"
+        return why("one_annotator")
     if n_pairable == 0:
-        return "no unit was answered by two annotators"
+        return why("no_shared_unit")
     if n_pairable == 1:
-        return "one unit only was answered by two annotators"
+        return why("one_shared_unit")
     return None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from analysis.agreement.gwet import gwet_ac1
 from analysis.agreement.kappa import cohen_kappa
+from analysis.statistics.reasons import Reason
 from analysis.statistics.record import AtMostOne, Coefficient, Count, Record
 
 if TYPE_CHECKING:  # the store, which an analysis of tables does without
@@ -42,7 +43,7 @@ class ReviewAgreement(Record):
     """Conflicts that a third settled."""
     conflicts: Count
     """Conflicts left, of which no decision is executed."""
-    reason: str | None
+    reason: Reason | None
 
 
 def review_agreement(

@@ -19,6 +19,7 @@ from analysis.answers.order import Order, toward
 from analysis.answers.plan import Plan
 from analysis.answers.tables import answered_rows
 from analysis.statistics.coding import Codes, Floats, Ints, code, fold, scale_of, snap
+from analysis.statistics.reasons import Reason
 from analysis.statistics.record import AtMostOne, Coefficient, Count, Probability, Record, fields_of, record_like
 
 FEW_VALUES = 20  # whole numbers up to which a scale is taken as ordered steps
@@ -52,7 +53,7 @@ class AgreementRow(Record):
     fits_scale: bool | None = None
     """Of an alpha: whether its level fits the scale (ordinal for up to 20 whole numbers, else interval; nominal for
     choices)."""
-    reason: str | None = None
+    reason: Reason | None = None
     """Why the value, or only its interval, is missing."""
 
 
@@ -72,7 +73,7 @@ class AnnotatorPairRow(Record):
     cohen_kappa: Coefficient | None
     krippendorff_alpha: Coefficient | None
     level: Level
-    reason: str | None = None
+    reason: Reason | None = None
     """Why a number is missing."""
 
 

@@ -18,6 +18,7 @@ from scipy.special import gammaincinv
 
 from analysis.agreement.data import ReliabilityData
 from analysis.statistics.coding import Floats
+from analysis.statistics.reasons import Reason, why
 from analysis.statistics.roots import find_root
 
 Annotators = Literal["absent", "random", "fixed"]
@@ -29,7 +30,7 @@ FLAT = 1e-9  # a slope this small is rounding
 TOLERANCE = 1e-13
 NOISE = 1e-14  # a sum of squares this small beside the answers' own is rounding
 EXHAUSTED = 1e-12  # the same for what is left of a fit
-NO_ERROR = "units and annotators explain every answer: no error is left to estimate"
+NO_ERROR = why("no_error_left")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +41,7 @@ class UnitShare:
     value: float = 0.0
     low: float = 0.0
     high: float = 0.0
-    reason: str | None = None
+    reason: Reason | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -113,11 +114,11 @@ def fit_share(sums: SufficientSums, annotators: Annotators, *, confidence: float
     Biometrika, 58(3), 545-554. Harville, D. A. (1977). JASA, 72(358), 320-338.
     """
     if sums.n - (sums.k if annotators == "fixed" else 1) < 2:
-        return UnitShare(annotators=annotators, reason="too few answers for a mixed model")
+        return UnitShare(annotators=annotators, reason=why("too_few_for_mixed_model"))
     table, right, square = _normal_equations(sums, sums.whole)
     left = square - float(np.sum(right**2 / table.diagonal()))
     if annotators != "absent" and left <= NOISE * square:
-        return UnitShare(annotators=annotators, reason="each annotator gave one answer only: no variation is left")
+        return UnitShare(annotators=annotators, reason=why("annotators_constant_none_left"))
     if _exhausted(sums, annotators):  # the likelihood grows without bound as the error goes to 0
         return UnitShare(annotators=annotators, reason=NO_ERROR)
     profile = _profile(sums, annotators)
@@ -135,7 +136,7 @@ def fit_share(sums: SufficientSums, annotators: Annotators, *, confidence: float
         if high is None:
             raise ValueError("the likelihood does not fall towards 1")
     except (ValueError, np.linalg.LinAlgError):
-        return UnitShare(annotators=annotators, reason="the mixed model has no maximum within (0, 1)")
+        return UnitShare(annotators=annotators, reason=why("mixed_model_unfitted"))
     return UnitShare(annotators=annotators, value=value, low=low or 0.0, high=high)
 
 

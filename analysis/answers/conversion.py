@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
+from analysis.statistics.reasons import Reason
+from analysis.statistics.record import Record, plain, reasons_of
 from spa.errors import AnalysisError, ArgumentProblem, shortened
 
 Frame: TypeAlias = Any  # a polars or pandas frame, an Arrow table, or a mapping of column names to values
@@ -153,10 +155,20 @@ def _is_arrow(data: object) -> bool:
 def _cells(record: Any) -> dict[str, Any]:
     if not is_dataclass(record) or isinstance(record, type):
         raise TypeError(f"expected result records, got {type(record).__name__}")
-    return {field.name: _cell(getattr(record, field.name)) for field in fields(record)}
+    cells: dict[str, Any] = {}
+    for field in fields(record):
+        value = getattr(record, field.name)
+        cells[field.name] = _cell(value)
+        if isinstance(value, Reason) or field.name in reasons_of(type(record)):
+            cells[f"{field.name}_code"] = None if value is None else value.code
+    return cells
 
 
 def _cell(value: Any) -> Any:
+    if isinstance(value, Reason):
+        return str(value)
+    if isinstance(value, Record):
+        return _cell(plain(value))
     if is_dataclass(value) and not isinstance(value, type):
         return _cell(asdict(value))
     if isinstance(value, Mapping):
@@ -180,6 +192,6 @@ def _rows_over_systems(record: Any) -> list[dict[str, Any]]:
             continue
         if isinstance(value, np.ndarray) and value.ndim > 1:
             continue
-        listed = value.tolist() if isinstance(value, np.ndarray) else list(value)
+        listed = value.tolist() if isinstance(value, np.ndarray) else [_cell(one) for one in value]
         columns[field.name] = [None if isinstance(cell, float) and np.isnan(cell) else cell for cell in listed]
     return pl.DataFrame(columns, strict=False).to_dicts()

@@ -15,6 +15,7 @@ from analysis.answers.units import Unit, UnitRule, UnitValues, average_by_unit, 
 from analysis.comparisons.unanimity import with_unanimity
 from analysis.statistics.coding import Floats, Ints, code, fold
 from analysis.statistics.corrections import Verdict
+from analysis.statistics.reasons import Reason
 from analysis.statistics.record import Count, Probability, Record, Share
 from analysis.statistics.t_tests import one_sample, sign_test
 from analysis.strengths.rows import Judgements
@@ -65,7 +66,7 @@ class ChoiceTest(Record):
     """Within the declared margin."""
     highly_skewed: bool = False
     """The level of the t-test is in doubt: most values equal, or a few far out."""
-    reason: str | None = None
+    reason: Reason | None = None
     """Why a number is missing."""
     p_unanimous: Probability | None = None
     """Where all units are alike and no test can be run: at most this is the chance that all agree so if there were no
@@ -81,7 +82,7 @@ class ChoiceTest(Record):
     crossed_verdict: Verdict | None = None
     disagree: bool | None = None
     """Whether crossed_verdict differs from verdict; null where one is missing."""
-    crossed_reason: str | None = None
+    crossed_reason: Reason | None = None
     """Why there is no crossed test."""
 
     n_answers: Count | None = None

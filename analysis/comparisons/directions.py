@@ -9,6 +9,7 @@ import numpy as np
 
 from analysis.comparisons.preferences import CHANCE, NOBODY, Comparisons, Directed
 from analysis.statistics.coding import Floats, fold, snap, split_by
+from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Count, Probability, Record, Share
 from analysis.statistics.t_tests import TTest, one_sample
 
@@ -46,7 +47,7 @@ class DirectionSummary(Record):
     """Annotators who answered this direction, before exclusions; n counts those kept."""
     mean_before: Share | None = None
     sd_before: float | None = None
-    reason: str | None = None
+    reason: Reason | None = None
     """Why a number is missing."""
 
 
@@ -113,10 +114,10 @@ def _less_one(value: float | None) -> float | None:
     return None if value is None else value - 1
 
 
-def _why_null(summary: TTest | None, symmetry: TTest | None) -> str | None:
+def _why_null(summary: TTest | None, symmetry: TTest | None) -> Reason | None:
     if summary is None:
         return NOBODY
-    return symmetry.reason if symmetry else "nobody answered both directions"
+    return symmetry.reason if symmetry else why("one_direction")
 
 
 def _sums(directed: Directed, n_tests: int) -> list[Floats]:

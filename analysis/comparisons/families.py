@@ -16,6 +16,7 @@ from analysis.statistics.corrections import (
     members_by_family,
     sizes_of_families,
 )
+from analysis.statistics.reasons import Reason
 from analysis.statistics.record import Count, Record, Source
 
 
@@ -47,7 +48,7 @@ class Untestable(Record):
     system_y: str
     criterion: str
     exposure: int | None
-    reason: str | None
+    reason: Reason | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

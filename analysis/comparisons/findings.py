@@ -9,11 +9,12 @@ from analysis.answers.columns import OVERALL
 from analysis.answers.plan import Expectation
 from analysis.comparisons.families import ComparedPair
 from analysis.statistics.corrections import Verdict
+from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Probability, Record, Source
 from spa.errors import AnalysisError
 
 TURNED: dict[Verdict | None, Verdict | None] = {"x": "y", "y": "x", "indifferent": "indifferent", None: None}
-NOT_COMPARED = "this pair was not compared here"
+NOT_COMPARED = why("not_compared")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -31,7 +32,7 @@ class ExpectedRow(Record):
     found: Verdict | None
     """X: system_x is preferred; null where there is no test."""
     recovered: bool
-    reason: str | None = None
+    reason: Reason | None = None
     """Why a number is missing."""
 
 
@@ -69,7 +70,7 @@ class Finding:
     system_y: str
     verdict: Verdict | None
     p_adjusted: float | None
-    reason: str | None
+    reason: Reason | None
 
     def towards(self, x: str, y: str) -> Finding | None:
         """Return the finding for the pair (x, y), turned if need be; ``None`` for another pair."""

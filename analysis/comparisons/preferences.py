@@ -15,12 +15,13 @@ from analysis.comparisons.unanimity import alike
 from analysis.statistics.coding import Floats, Ints, code, fold, snap, split_by
 from analysis.statistics.corrections import Verdict
 from analysis.statistics.effect_sizes import APPROXIMATE, NONCENTRAL, d_z_bounds
+from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Count, Probability, Record, Share
 from analysis.statistics.t_tests import one_sample
 from analysis.strengths.rows import Judgements
 
 CHANCE = 0.5
-NOBODY = "no answers are left"
+NOBODY = why("no_answers_left")
 UNTESTED = {**dict.fromkeys(("mean", "sd", "ci_low", "ci_high", "t", "df", "p_value")), "n": 0, "reason": NOBODY}
 CELL = ("annotator_id", "assignment_id", "variant", "sample")
 
@@ -74,7 +75,7 @@ class PreferenceTest(Record):
     d_z_interval: Literal["noncentral t", "normal approximation"] | None = None
     highly_skewed: bool = False
     """The level of the t-test is in doubt: most values equal, or a few far out."""
-    reason: str | None = None
+    reason: Reason | None = None
     """Why a number is missing."""
     p_unanimous: Probability | None = None
     """Where all units are alike and no test can be run: at most this is the chance that all agree so if there were no

@@ -20,6 +20,7 @@ from analysis.statistics.clustered_difference import ClusteredValues, SystemClus
 from analysis.statistics.coding import Floats, Ints, code, fold, scale_of, snap
 from analysis.statistics.corrections import Verdict
 from analysis.statistics.differences import Differences
+from analysis.statistics.reasons import Reason
 from analysis.statistics.record import Count, Probability, Record, Share
 from analysis.statistics.t_tests import NO_VARIATION, ONE_UNIT, TTest, one_sample, t_bound, welch
 
@@ -46,7 +47,7 @@ class RatingMean(Record):
     ci_high: float | None
     unit: str
     n_units: Count
-    reason: str | None = None
+    reason: Reason | None = None
     """Why a number is missing."""
 
 
@@ -94,7 +95,7 @@ class RatingTest(Record):
     """Within the declared margin."""
     highly_skewed: bool = False
     """The level of the t-test is in doubt: most values equal, or a few far out."""
-    reason: str | None = None
+    reason: Reason | None = None
     """Why a number is missing."""
     p_unanimous: Probability | None = None
     """Where all units are alike and no test can be run: at most this is the chance that all agree so if there were no
@@ -114,7 +115,7 @@ class RatingTest(Record):
     """Chance that a rating of x is above that of y beside it, equal ones half."""
     superiority_low: Share | None = None
     superiority_high: Share | None = None
-    effect_reason: str | None = None
+    effect_reason: Reason | None = None
     """Why an effect size or a bound is missing."""
     p_crossed: Probability | None = None
     """The same question over annotators and items at once, both taken as drawn."""
@@ -125,7 +126,7 @@ class RatingTest(Record):
     crossed_verdict: Verdict | None = None
     disagree: bool | None = None
     """Whether crossed_verdict differs from verdict; null where one is missing."""
-    crossed_reason: str | None = None
+    crossed_reason: Reason | None = None
     """Why there is no crossed test."""
 
     n_answers: Count | None = None

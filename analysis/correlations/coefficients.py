@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scipy.special import betainc, ndtr, stdtr
 
 from analysis.statistics.coding import DIGITS, Floats, Ints
+from analysis.statistics.reasons import Reason, why
 
 Method = Literal["kendall", "spearman", "pearson"]
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -18,8 +19,8 @@ FEWEST = 3  # a line through two points always fits
 EXACT_UP_TO = 33  # values without ties: Kendall's p-value is counted, not approximated
 DENSE = 64  # cells of a contingency table per value up to which the table is the faster way
 PERFECT = 1e-15  # a coefficient this close to 1 differs from it by rounding only
-NOT_FINITE = "a value is missing or infinite"
-CONSTANT = "all values are the same on one side, so there is no order to compare"
+NOT_FINITE = why("not_finite")
+CONSTANT = why("one_side_constant")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +31,7 @@ class Correlation:
     value: float | None
     p_value: float | None
     n: int
-    reason: str | None = None
+    reason: Reason | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -40,7 +41,7 @@ class Series:
     values: Floats
     codes: Ints
     counts: Ints
-    reason: str | None = None
+    reason: Reason | None = None
 
     def __len__(self) -> int:
         """Return the number of values."""
@@ -133,9 +134,9 @@ def prepare(values: npt.ArrayLike) -> Series:
     return Series(values=rounded, codes=codes.astype(np.int64), counts=counts.astype(np.int64), reason=reason)
 
 
-def few(n: int) -> str:
+def few(n: int) -> Reason:
     """Say that there are too few values."""
-    return f"only {n} in common, at least {FEWEST} are needed"
+    return why("few_in_common", n=n, needed=FEWEST)
 
 
 def round_significant(values: Floats, digits: int = DIGITS) -> Floats:

@@ -12,6 +12,7 @@ from analysis.correlations.levels import group_means
 from analysis.correlations.scores import Scores, common_outputs
 from analysis.correlations.williams import williams
 from analysis.statistics.coding import Ints
+from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Coefficient, Count, Positive, Probability, Record
 
 EVERY_PAIR_UP_TO = 12  # measures; beyond, each is compared with the first, so that pairs do not outgrow the data
@@ -48,7 +49,7 @@ class ComparisonRow(Record):
     p_adjusted: Probability | None = None
     n_tests: Positive | None = None
     verdict: Literal["a", "b", "indifferent"] | None = None
-    reason: str | None = None
+    reason: Reason | None = None
 
     def judged(self, level: float) -> ComparisonRow:
         """Say which side is closer to the target where the adjusted p-value is at most ``level``."""
@@ -65,9 +66,9 @@ class Kendalls:
         self.level = level
         self.n_systems = n_systems
         self.sides: dict[tuple[str, bytes], Series] = {}
-        self.values: dict[tuple[str, str, bytes], tuple[float | None, str | None]] = {}
+        self.values: dict[tuple[str, str, bytes], tuple[float | None, Reason | None]] = {}
 
-    def tau(self, first: Scores, second: Scores, outputs: Ints, key: bytes) -> tuple[float | None, str | None]:
+    def tau(self, first: Scores, second: Scores, outputs: Ints, key: bytes) -> tuple[float | None, Reason | None]:
         """Return tau-b over the outputs, or why there is none; ``key`` identifies the outputs."""
         known = (first.name, second.name, key)
         if known not in self.values:
@@ -117,7 +118,7 @@ def _compare(a: Scores, b: Scores, target: Scores, criterion: str, taus: Kendall
     turned: tuple[Literal["a", "b"], ...] = ()
     tested: dict[str, Any] = {"p_value": None, "reason": why_a or why_b or why_ab}
     if taus.level == "system" and n < FEWEST_SYSTEMS:
-        tested["reason"] = f"{n} systems are too few to compare correlations, at least {FEWEST_SYSTEMS} are needed"
+        tested["reason"] = why("few_systems", n=n, needed=FEWEST_SYSTEMS)
     elif value_a is not None and value_b is not None and value_ab is not None:
         sign_a, sign_b = _sign(a, value_a), _sign(b, value_b)
         turned = (*(("a",) if sign_a < 0 else ()), *(("b",) if sign_b < 0 else ()))

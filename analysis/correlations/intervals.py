@@ -9,12 +9,13 @@ from scipy.special import ndtri
 
 from analysis.correlations.coefficients import Method, Series
 from analysis.statistics.coding import Ints
+from analysis.statistics.reasons import Reason, why
 
 NEARLY = 1 - 1e-12  # what differs from 1 by rounding only
 FEWEST = 5  # below, the standard error of Kendall's tau does not exist and the others rest on nothing
 FISHER, BONETT, FIELLER = "Fisher z", "Bonett-Wright", "Fieller, allowing for ties"
-PERFECT = "no interval: a coefficient of 1 or -1 shows no spread"
-TOO_FEW = f"no interval: fewer than {FEWEST} in common"
+PERFECT = why("no_interval_coefficient_1")
+TOO_FEW = why("no_interval_few_in_common", needed=FEWEST)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +25,7 @@ class CorrelationInterval:
     low: float | None = None
     high: float | None = None
     interval: str | None = None
-    reason: str | None = None
+    reason: Reason | None = None
 
 
 def correlation_interval(

@@ -20,6 +20,7 @@ from analysis.correlations.coefficients import (
 from analysis.correlations.intervals import CorrelationInterval, correlation_interval
 from analysis.statistics.checks import check_one_of
 from analysis.statistics.coding import Floats, Ints, fold
+from analysis.statistics.reasons import Reason, why
 from analysis.statistics.t_tests import exact_mean, one_sample
 
 Level = Literal["overall", "system", "per_item", "within_system"]
@@ -28,9 +29,8 @@ POOLED = ("overall", "system")  # levels on which all scores are correlated at o
 BY_SIGNS = 128  # values a row up to which sign products beat sorting
 AT_ONCE = 2**18  # signs that are held in one array
 NOISE = 1e-13  # a sum smaller than this share of its terms is 0 in exact arithmetic
-SHARED_ITEMS = "no test: the systems share their items, so their correlations are not independent"
+SHARED_ITEMS = why("shared_items")
 OVER_ITEMS = "t over items"
-NONE_DEFINED = "nowhere defined: no {row} holds two {entries} that both sides tell apart"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class LevelCorrelation:
     ci_low: float | None = None
     ci_high: float | None = None
     interval: str | None = None
-    reason: str | None = None
+    reason: Reason | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -384,7 +384,7 @@ def _averaged(level: Level, by_method: Mapping[Method, Floats], confidence: floa
         )
         if not len(defined):
             names = ("item", "systems") if level == "per_item" else ("system", "items")
-            rows.append(replace(row, reason=NONE_DEFINED.format(row=names[0], entries=names[1])))
+            rows.append(replace(row, reason=why("nowhere_defined", row=names[0], entries=names[1])))
             continue
         if level == "within_system":
             rows.append(replace(row, value=exact_mean(defined.tolist()), reason=SHARED_ITEMS))

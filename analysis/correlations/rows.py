@@ -31,11 +31,12 @@ from analysis.correlations.scores import Scores, group_scores, metric_scores, ou
 from analysis.correlations.upper_bounds import OneAgainstOthers, one_against_others
 from analysis.statistics.coding import Floats, code
 from analysis.statistics.corrections import adjust
+from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Coefficient, Count, Positive, Probability, Record, fields_of, replace_fields
 
 TOGETHER = 1 << 11  # ratings whose upper bounds are computed together: their signs stay in the cache
 LISTED = 20  # people up to whom each one has rows of his own
-AVERAGED = "an average over people, not a test"
+AVERAGED = why("averaged")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -66,7 +67,7 @@ class CorrelationRow(Record):
     ci_high: Coefficient | None = None
     interval: str | None = None
     """How the interval was made; null: none."""
-    reason: str | None = None
+    reason: Reason | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -84,7 +85,7 @@ class SystemCorrelation(Record):
     n: Count
     p_adjusted: Probability | None = None
     n_tests: Positive | None = None
-    reason: str | None = None
+    reason: Reason | None = None
 
 
 def correlate_groups(
@@ -321,5 +322,5 @@ def _average(level: Level, method: Method, values: Floats, first: PairedScores) 
     )
 
 
-def _reason(paired: PairedScores, level: Level, method: Method) -> str | None:
+def _reason(paired: PairedScores, level: Level, method: Method) -> Reason | None:
     return next(row.reason for row in correlate_levels(paired, (level,)) if row.method == method)

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from scipy.special import stdtr
 
 from analysis.statistics.checks import check_whole
+from analysis.statistics.reasons import Reason, why
 
-NEGATIVE_VARIANCE = (
-    "the three correlations give no positive variance (rank correlations need not fit together as Pearson's do)"
-)
-NOT_HIGHER = "the first correlation is not higher than the second"
+NEGATIVE_VARIANCE = why("negative_variance")
+NOT_HIGHER = why("not_higher")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +29,7 @@ class WilliamsTest:
     df: int | None
     p_one_sided: float | None
     p_two_sided: float | None
-    reason: str | None = None
+    reason: Reason | None = None
 
 
 def williams(r12: float, r13: float, r23: float, n: int) -> WilliamsTest:
@@ -79,9 +78,9 @@ def williams(r12: float, r13: float, r23: float, n: int) -> WilliamsTest:
         raise ValueError(f"correlations must lie in [-1, 1], got {r12}, {r13} and {r23}")
     check_whole("n", n)
     if n < 4:
-        return _untested(r12, r13, r23, n, f"only {n} in common, at least 4 are needed")
+        return _untested(r12, r13, r23, n, why("few_in_common", n=n, needed=4))
     if r23 == 1:
-        return _untested(r12, r13, r23, n, "the two measures agree perfectly, so there is nothing to compare")
+        return _untested(r12, r13, r23, n, why("measures_agree"))
     k = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23
     variance = 2 * k * (n - 1) / (n - 3) + (r12 + r13) ** 2 / 4 * (1 - r23) ** 3
     if variance <= 0 or r23 == -1:
@@ -107,6 +106,6 @@ def williams_of_sizes(r12: float, r13: float, r23: float, n: int) -> WilliamsTes
     return williams(abs(r12), abs(r13), turned, n)
 
 
-def _untested(r12: float, r13: float, r23: float, n: int, reason: str) -> WilliamsTest:
+def _untested(r12: float, r13: float, r23: float, n: int, reason: Reason) -> WilliamsTest:
     nothing = {"t": None, "df": None, "p_one_sided": None, "p_two_sided": None}
     return WilliamsTest(r12=r12, r13=r13, r23=r23, n=n, reason=reason, **nothing)

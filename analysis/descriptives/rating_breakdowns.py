@@ -21,12 +21,13 @@ from analysis.answers.units import UnitRule
 from analysis.comparisons.ratings import RatingMean, clustered_mean
 from analysis.comparisons.score_totals import ScoreTotals, total_scores
 from analysis.statistics.coding import Floats, average_by, code, fold, scale_of
+from analysis.statistics.reasons import Reason, several, why
 from analysis.statistics.record import AnnotatorKind, AtMostOne, Coefficient, Count, Record, Share, Spread
 
 HELD = 1 << 20  # ratings up to which the answers to all systems are held at once
 LISTED = 20  # people of a group up to whom each one has means of their own
-ONE_RATER = "one rater: nothing to compare with"
-MANY_RATERS = f"no mean tau: more than {FEW_ANNOTATORS} raters"
+ONE_RATER = why("one_rater")
+MANY_RATERS = why("no_tau_many_raters", most=FEW_ANNOTATORS)
 UNITS = ("annotator", "assignment", "item")
 CELL = ("group", "criterion", "annotator_id", "assignment_id", "variant", "item_id", "system", "sample")
 
@@ -50,7 +51,7 @@ class SystemBreakdown(Record):
     exact_agreement: Share | None = None
     mean_kendall_tau: Coefficient | None = None
     n_pairs: Count | None = None
-    reason: str | None
+    reason: Reason | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -69,7 +70,7 @@ class VariantMean(Record):
     ci_high: float | None
     unit: str | None = None
     n_units: Count | None = None
-    reason: str | None = None
+    reason: Reason | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -168,7 +169,7 @@ def _agreement(data: ReliabilityData, level: Level) -> dict[str, Any]:
         "exact_agreement": exact.value,
         "mean_kendall_tau": None if tau is None else tau.value,
         "n_pairs": None if tau is None else tau.settings.get("pairs"),
-        "reason": "; ".join(dict.fromkeys(reason for reason in reasons if reason)) or None,
+        "reason": several(reasons),
     }
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from analysis.figures.plain_text import number, percent
 from analysis.statistics.coding import Floats
+from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Positive, Probability, Record, Share
 
 FOLDS = 5
@@ -41,7 +42,7 @@ class Separation(Record):
     shuffled_high: Share | None = None
     """95% of shuffled criteria are told apart at most so well."""
     p_value: Probability | None = None
-    reason: str | None = None
+    reason: Reason | None = None
     explained: ClassVar[tuple[str, ...]] = ("accuracy", "shuffled_mean", "shuffled_high", "p_value")
 
     def words(self) -> str:
@@ -87,7 +88,7 @@ def separation(
     facts: dict[str, Any] = {"group": group, "n": len(labels), "n_units": len(known), "n_criteria": len(names)}
     folds = min(FOLDS, len(known))
     if len(names) < 2 or folds < 2:
-        return Separation(**facts, reason="needs two criteria and two items")
+        return Separation(**facts, reason=why("few_criteria_or_items"))
     blocks = [np.flatnonzero(places == place) for place in range(len(known))]
     if all(len(np.unique(labels[block])) == 1 for block in blocks):
         blocks = [np.arange(len(labels))]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from analysis.agreement.gwet import gwet_ac1
 from analysis.agreement.kappa import cohen_kappa
+from analysis.statistics.reasons import Reason
 from spa.errors import AnalysisError, ResponseError
 from spa.responses.decisions import Decision, add_decision, read_decisions
 from spa.responses.export import export_tables
@@ -106,7 +107,7 @@ class CriterionAgreement:
     ac1: Agreement
 
     @property
-    def reason(self) -> str | None:
+    def reason(self) -> Reason | None:
         """Why a coefficient has no value."""
         return self.kappa.reason or self.ac1.reason
 

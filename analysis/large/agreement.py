@@ -39,9 +39,10 @@ from analysis.large.rating_sums import SINGLE
 from analysis.large.totals import AnswerTotals
 from analysis.rating_checks.many_tests import Flags
 from analysis.statistics.coding import Floats, Ints, snap
+from analysis.statistics.reasons import several, why
 
 MOST_PROFILES = 100_000  # outputs with different sums up to which they are resampled
-NO_INTERVAL = f"no interval: more than {MOST_PROFILES:,} outputs with different sums"
+NO_INTERVAL = why("no_interval_too_many_profiles", most=MOST_PROFILES)
 
 
 def agreement_of_sums(totals: AnswerTotals, plan: Plan) -> list[AgreementRow]:
@@ -135,21 +136,21 @@ def _of_system(part: CriterionSums, rows: Flags, counts: Ints | None, level: Lev
         if counts is None:
             own = {name: part.scores["item"][name][rows] for name in ("n", "total", "squares")}
             statistic, units = _interval(own, part.scale)
-            reason = f"no share of outputs that all rated alike: {SINGLE}"
+            reason = why("no_share_alike", reason=SINGLE)
         else:
             profiles = _profiles(part.options, counts)
             statistic, units = alpha_statistic(profiles, level), profiles.units
         alpha = float(statistic(units[None, :].astype(np.float64))[0])
         if np.isnan(alpha):
             alpha, reason = None, CONSTANT
-    reasons = [reason, MANY_RATERS if raters > FEW_ANNOTATORS else f"no mean tau: {SINGLE}"]
+    reasons = [reason, MANY_RATERS if raters > FEW_ANNOTATORS else why("no_mean_tau", reason=SINGLE)]
     return {
         "n_items": n,
         "n_annotators": raters,
         "alpha": alpha,
         "alpha_measure": f"krippendorff_alpha_{level}",
         "exact_agreement": exact,
-        "reason": "; ".join(filter(None, reasons)),
+        "reason": several(reasons),
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import polars as pl
@@ -35,7 +35,7 @@ from analysis.results import overview
 from analysis.results.comparison_tests import ComparisonResults
 from analysis.results.conventions import conventions
 from analysis.results.headline import headline_of
-from analysis.results.overview import Group, WarningRow
+from analysis.results.overview import Group, LeftOut, WarningRow
 from analysis.results.rater_table import rater_table
 from analysis.results.records import SCHEMA, ChoiceResults, RatingResults, Results
 from analysis.results.warnings import warn
@@ -104,7 +104,7 @@ def analyse_totals(totals: AnswerTotals, plan: Plan, *, exclusions: Sequence[Exc
     return finished(results, totals, plan, _left_out(totals, results))
 
 
-def finished(results: Results, totals: TableTotals, plan: Plan, left_out: Sequence[str]) -> Results:
+def finished(results: Results, totals: TableTotals, plan: Plan, left_out: Mapping[LeftOut, str]) -> Results:
     """Round results, put raters side by side, warn of what is left out, and say the most important."""
     results = rounded(results)
     raters = rater_table(results, {totals.kind: totals.counted}, {totals.kind: totals.order})
@@ -118,7 +118,9 @@ def finished(results: Results, totals: TableTotals, plan: Plan, left_out: Sequen
     drawn = ""
     if any(row.ci_low is not None for row in results.ranking_agreement):
         drawn = " Intervals of Kendall's tau between rankings rest on other resamples than those of the whole table."
-    row = WarningRow(kind="summed", group=None, text=f"{text}{', '.join(left_out)}.{drawn}")
+    row = WarningRow(
+        kind="summed", group=None, text=f"{text}{', '.join(left_out.values())}.{drawn}", left_out=tuple(left_out)
+    )
     rows = (*warn(results, plan), row)
     results = replace(results, warnings=tuple(row.text for row in rows), warning_rows=rows)
     return replace(results, headline=headline_of(results))
@@ -210,35 +212,39 @@ def _named_counts(totals: AnswerTotals) -> tuple[pl.DataFrame, pl.DataFrame]:
     return named.join(of_category, on=place, how="anti"), named.join(of_category, on=place, how="semi")
 
 
-def _left_out(totals: AnswerTotals, results: Results) -> list[str]:
+def _left_out(totals: AnswerTotals, results: Results) -> dict[LeftOut, str]:
     """Name what does not follow from sums."""
-    left_out = [_agreement_left_out(totals, results), "intervals of strengths by annotator and item at once"]
+    left_out: dict[LeftOut, str] = {"agreement": _agreement_left_out(totals, results)}
+    if totals.kind == "choices":
+        left_out["strengths_both_ways"] = "intervals of strengths by annotator and item at once"
     if totals.kind == "ratings":
-        left_out = [_agreement_left_out(totals, results), "correlations of one person with the others"]
+        left_out["person_correlations"] = "correlations of one person with the others"
         if (totals.columns["column"] == "variant").any() or len(people_of(totals.groups)) > 1:
-            left_out.append("means by variant")
+            left_out["variant_means"] = "means by variant"
         if any(row.method == "ordinal" and row.reason == SINGLE for row in results.ratings.robustness):
-            left_out.append("the ordinal model")
+            left_out["ordinal_model"] = "the ordinal model"
         if totals.scores is not None and totals.layout["answers"].sum() != totals.scores.overall["n"].sum():
-            left_out.append("counts of repeated scores")
+            left_out["repeated_scores"] = "counts of repeated scores"
         if any(row.method == "z_scores" and row.reason == SINGLE for row in results.ratings.robustness):
-            left_out.append("z-scores of tests by item")
+            left_out["z_scores"] = "z-scores of tests by item"
         if len(totals.groups) > 1 and has_too_many_outputs(totals):
-            left_out.append(f"correlations of groups over more than {MOST_OUTPUTS:,} outputs")
+            left_out["group_correlations"] = f"correlations of groups over more than {MOST_OUTPUTS:,} outputs"
     if any(kind == "llm" for _, kind in totals.groups):
-        left_out += [*_llms_left_out(totals, results), "what an LLM adds by position, label and length"]
-        left_out.append(f"people's {'means' if totals.kind == 'ratings' else 'shares'} estimated from an LLM's")
+        left_out |= _llms_left_out(totals, results)
+        left_out["bias"] = "what an LLM adds by position, label and length"
+        shown = "means" if totals.kind == "ratings" else "shares"
+        left_out["prediction_powered"] = f"people's {shown} estimated from an LLM's"
     return left_out
 
 
-def _llms_left_out(totals: AnswerTotals, results: Results) -> Iterator[str]:
+def _llms_left_out(totals: AnswerTotals, results: Results) -> Iterator[tuple[LeftOut, str]]:
     """Name what is missing of the comparisons of LLMs with people."""
     if totals.kind == "choices" and totals.sampled:
-        yield "whether an LLM may stand in, where several samples were shown"
+        yield "stand_in", "whether an LLM may stand in, where several samples were shown"
     if totals.names is None:
-        yield f"ranks and tests person by person, of more than {NAMED:,} people"
+        yield "annotator_ranks", f"ranks and tests person by person, of more than {NAMED:,} people"
     elif totals.kind == "ratings" and len(results.llm_vs_people.rank_tables) < len(totals.order.criteria):
-        yield "ranks by people and LLMs where somebody rated an output in several assignments"
+        yield "visit_ranks", "ranks by people and LLMs where somebody rated an output in several assignments"
 
 
 def _agreement_left_out(totals: AnswerTotals, results: Results) -> str:

@@ -35,6 +35,7 @@ from analysis.preference_checks.rows import checks_of_units
 from analysis.ranking.sources import RankingSources
 from analysis.rating_checks.rows import OtherTests
 from analysis.results.comparison_tests import ComparisonResults, tests_of_units
+from analysis.results.overview import LeftOut
 from analysis.results.records import Results
 from analysis.statistics.coding import fold
 from spa.errors import AnalysisError
@@ -200,12 +201,13 @@ def analyse_preferences_in_parts(totals: PreferenceTotals, plan: Plan) -> Result
         families=tuple(families_of("preferences", rows, plan)),
         agreement=tuple(_agreement(preferences, totals, plan, llms | totals.repeating)),
     )
-    left_out = ["free explanations, if any"]
+    left_out: dict[LeftOut, str] = {"explanations": "free explanations, if any"}
     if llms:
-        left_out += ["agreement of LLMs with themselves", "what an LLM adds by position, label and order"]
-        left_out += ["people's preferences estimated from an LLM's"]
+        left_out["self_agreement"] = "agreement of LLMs with themselves"
+        left_out["bias"] = "what an LLM adds by position, label and order"
+        left_out["prediction_powered"] = "people's preferences estimated from an LLM's"
     if totals.repeating - llms:
-        left_out.append("agreement of groups with repeated answers")
+        left_out["agreement"] = "agreement of groups with repeated answers"
     return finished(results, totals, plan, left_out)
 
 

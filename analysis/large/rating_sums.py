@@ -37,11 +37,12 @@ from analysis.rating_checks.part import (
 from analysis.rating_checks.respacing import scale_levels
 from analysis.statistics.clustered_difference import ClusteredValues, ClusterSums
 from analysis.statistics.coding import Floats, Ints, snap
+from analysis.statistics.reasons import why
 from spa.errors import AnalysisError
 
 MOST_OUTPUTS = 10_000_000  # means of outputs up to which groups are correlated
 MOST_SPREAD = 1 << 24  # systems times units whose spread is kept
-SINGLE = "it needs single answers, which a table read in parts does not keep"
+SINGLE = why("needs_single_answers")
 
 
 def score_totals(part: CriterionSums) -> ScoreTotals:

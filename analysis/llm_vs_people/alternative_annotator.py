@@ -15,6 +15,7 @@ from analysis.llm_vs_people.clustered import cluster_codes
 from analysis.statistics.checks import check_one_of
 from analysis.statistics.coding import Floats, Folded, Ints, fold, scale_of, snap
 from analysis.statistics.corrections import adjust
+from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Count, Probability, Record, names_of
 
 Truths = np.ndarray[Any, np.dtype[np.bool_]]
@@ -44,7 +45,7 @@ class AnnotatorComparison(Record):
     p_value: Probability | None
     p_adjusted: Probability | None
     won: bool | None
-    reason: str | None = None
+    reason: Reason | None = None
     """Why a number is missing."""
 
 
@@ -61,7 +62,7 @@ class AlternativeAnnotatorTest:
     advantage_probability: float | None
     passes: bool | None
     annotators: tuple[AnnotatorComparison, ...]
-    reason: str | None = None
+    reason: Reason | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -84,7 +85,7 @@ class AlternativeAnnotatorRow(Record):
     passes: bool | None
     annotators: tuple[AnnotatorComparison, ...]
     """Each person left out in turn."""
-    reason: str | None = None
+    reason: Reason | None = None
     """Why a number is missing."""
 
 
@@ -291,10 +292,7 @@ def compare_sums(
         advantage_probability=sum(advantages) / len(advantages) if advantages else None,
         passes=None if rate is None else rate >= MAJORITY,
         annotators=done,
-        reason=None
-        if enough
-        else f"{len(tested)} annotators share at least {min_units} items with others and the LLM; "
-        f"{min_annotators} are needed",
+        reason=None if enough else why("few_annotators_sharing", n=len(tested), items=min_units, needed=min_annotators),
     )
 
 
@@ -345,7 +343,7 @@ def _compare(
     test, t, p_value, reason = None, None, None, None
     difference = worse - better  # n (W_h - W_f)
     if clusters < min_units:
-        reason = f"{clusters} items shared with others and the LLM; {min_units} are needed"
+        reason = why("few_shared_items", n=clusters, needed=min_units)
     elif abs(difference) == n or not (worse or better):
         test, p_value = EXACT_BOUND, 1.0 if difference > 0 else (1 - epsilon) ** clusters
     else:
@@ -356,7 +354,7 @@ def _compare(
             test, t = T_TEST, (difference / n - epsilon) / se
             p_value = float(stdtr(clusters - 1, t))
         else:
-            reason = "no variation between items"
+            reason = why("items_alike")
     return AnnotatorComparison(
         annotator_id=name,
         n_units=n,

@@ -11,11 +11,12 @@ import numpy as np
 from analysis.llm_vs_people.clustered import cluster_codes
 from analysis.statistics.checks import check_level, too_large
 from analysis.statistics.coding import Floats, Ints
+from analysis.statistics.reasons import Reason, why
 from analysis.statistics.t_tests import NO_VARIATION, ONE_UNIT, t_bound
 
 Kind = Literal["severity", "position", "length", "label", "order"]
-ONE_SIDE = "all units are on one side of the contrast"
-CONFOUNDED = "cannot be distinguished from the systems"
+ONE_SIDE = why("one_side")
+CONFOUNDED = why("confounded_with_systems")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +35,7 @@ class BiasContrast:
     ci_low: float | None
     ci_high: float | None
     confidence: float
-    reason: str | None = None
+    reason: Reason | None = None
 
 
 def bias_profile(

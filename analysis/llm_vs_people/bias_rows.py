@@ -13,17 +13,18 @@ from analysis.answers.plan import Plan
 from analysis.comparisons.sides import PeopleKind, sides_of
 from analysis.llm_vs_people.bias import BiasContrast, Kind, bias_profile
 from analysis.statistics.coding import average_by, code, fold
+from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Count, Record, fields_of
 
 Source = Literal["ratings", "preferences", "choices"]
 LENGTHS = frozenset("length words characters chars tokens n_words n_characters n_chars n_tokens word_count".split())
 OUTPUT = ("item_id", "sample", "system")
 UNKNOWN = {
-    "position": "no answer of this LLM says its position (column position)",
-    "label": "no answer of this LLM says its label (column label)",
-    "label of a pair": "no answer of this LLM says its labels (columns label_x and label_y)",
-    "order": "no answer of this LLM says which direction came first (column asked_first)",
-    "length": f"no metric gives the outputs' length (expected one of: {', '.join(sorted(LENGTHS))})",
+    "position": why("no_position"),
+    "label": why("no_label"),
+    "label of a pair": why("no_labels"),
+    "order": why("no_order"),
+    "length": why("no_length", metrics=tuple(sorted(LENGTHS))),
 }
 
 
@@ -47,7 +48,7 @@ class BiasRow(Record):
     """LLM minus people: its mean (severity), or that of the level minus that of the others."""
     ci_low: float | None
     ci_high: float | None
-    reason: str | None = None
+    reason: Reason | None = None
     """Why a number is missing."""
 
 
@@ -206,7 +207,7 @@ def _sides(units: pl.DataFrame) -> tuple[Any, Any]:
     return units["rater"].to_numpy(), units["people"].to_numpy()
 
 
-def _unknown(kind: Kind, n: int, reason: str, plan: Plan) -> BiasContrast:
+def _unknown(kind: Kind, n: int, reason: Reason, plan: Plan) -> BiasContrast:
     return BiasContrast(
         kind=kind,
         level="",

@@ -11,11 +11,12 @@ import numpy as np
 from analysis.llm_vs_people.clustered import cluster_codes, smallest_count, variance_of_mean
 from analysis.statistics.checks import check_level
 from analysis.statistics.coding import Floats, Ints, snap
+from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Count, Probability, Record
 from analysis.statistics.t_tests import ONE_UNIT, t_bound
 from analysis.statistics.wilson import wilson
 
-NO_ANSWERS = "no answers"
+NO_ANSWERS = why("no_answers")
 BINS = 10
 FOLDS = 5
 
@@ -52,7 +53,7 @@ class Calibration:
     n_bins: int
     confidence: float
     bins: tuple[ReliabilityBin, ...]
-    reason: str | None = None
+    reason: Reason | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -64,7 +65,7 @@ class Recalibration:
     after: Calibration | None
     n_folds: int
     seed: int
-    reason: str | None = None
+    reason: Reason | None = None
 
 
 def assess_calibration(
@@ -190,7 +191,7 @@ def recalibrate(
     if n_folds < 2:
         raise ValueError(f"n_folds must be at least 2, got {n_folds}")
     if n_clusters < n_folds:
-        reason = f"{n_clusters} independent answers for {n_folds} folds"
+        reason = why("few_for_folds", n=n_clusters, folds=n_folds)
         return Recalibration(recalibrated=p, before=before, after=None, n_folds=n_folds, seed=seed, reason=reason)
     fold_of = np.random.default_rng(seed).permutation(n_clusters)[cluster] % n_folds
     repaired = np.empty_like(p)

@@ -14,12 +14,13 @@ from analysis.answers.plan import Plan
 from analysis.answers.units import UnitRule
 from analysis.comparisons.sides import people_kind
 from analysis.llm_vs_people.calibration import NO_ANSWERS, ReliabilityBin, recalibrate
+from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Count, Probability, Record, fields_of
 
 Against = Literal["own", "people"]
 MatchedBy = Literal["annotator", "assignment", "pair"]
 PAIR = ("criterion", "x", "y")
-NOBODY_CHOSE = "nobody chose between outputs of these systems on this criterion"
+NOBODY_CHOSE = why("nobody_chose")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -29,7 +30,7 @@ class Recalibrated(Record):
     brier_score: Probability | None
     calibration_error: Probability | None
     n_folds: Count
-    reason: str | None = None
+    reason: Reason | None = None
     """Why a number is missing."""
 
 
@@ -66,7 +67,7 @@ class CalibrationRow(Record):
     bins: tuple[ReliabilityBin, ...]
     recalibrated: Recalibrated
     """After isotonic regression fitted without the own fold."""
-    reason: str | None = None
+    reason: Reason | None = None
     """Why a number is missing."""
 
 

@@ -15,6 +15,7 @@ from analysis.answers.units import UnitRule
 from analysis.comparisons.sides import PeopleKind, by_group, sides_of
 from analysis.llm_vs_people.prediction_powered import PredictionPoweredMean, prediction_powered_mean
 from analysis.statistics.coding import Floats, Ints, code, fold
+from analysis.statistics.reasons import Reason
 from analysis.statistics.record import Count, Probability, Record, fields_of
 
 BOTH_WAYS = "annotator and item"
@@ -50,7 +51,7 @@ class PredictionPoweredRow(Record):
     people_ci_low: float | None
     people_ci_high: float | None
     confidence: Probability | None = None
-    reason: str | None = None
+    reason: Reason | None = None
     """Why a number is missing."""
     warning: str | None = None
 

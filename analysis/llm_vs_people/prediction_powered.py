@@ -11,6 +11,7 @@ import numpy as np
 from analysis.llm_vs_people.clustered import cluster_codes, covariance_of_means, smallest_count, variance_of_mean
 from analysis.statistics.checks import check_level, too_large
 from analysis.statistics.coding import Floats, Ints
+from analysis.statistics.reasons import Reason, why
 from analysis.statistics.t_tests import NO_VARIATION, ONE_UNIT, t_bound
 
 FEW_CLUSTERS = 20
@@ -39,7 +40,7 @@ class PredictionPoweredMean:
     people_ci_low: float | None
     people_ci_high: float | None
     confidence: float
-    reason: str | None = None
+    reason: Reason | None = None
     warning: str | None = None
 
 
@@ -139,7 +140,7 @@ def prediction_powered_mean(
     )
 
 
-_Found = tuple[float, float | None, float | None, float | None, str | None]  # centre, se, df, half width, reason
+_Found = tuple[float, float | None, float | None, float | None, Reason | None]  # centre, se, df, half width, reason
 
 
 def _interval(
@@ -157,7 +158,7 @@ def _interval(
     spent = 2 if tuned else 1
     n_clusters = smallest_count(codes)
     if n_clusters <= (3 if tuned else 1):
-        return centre, None, None, None, ONE_UNIT if n_clusters == 1 else "too few answers to tune lambda on"
+        return centre, None, None, None, ONE_UNIT if n_clusters == 1 else why("few_to_tune")
     if np.all(rest == rest[0]):
         return centre, None, None, None, NO_VARIATION
     from_people = variance_of_mean(rest, codes) * ((n_clusters - 1) / (n_clusters - 3) if tuned else 1.0)
@@ -167,7 +168,7 @@ def _interval(
     else:
         n_more = smallest_count(codes_more)
         if n_more < 2:
-            return centre, None, None, None, "the LLM answered fewer than two more units"
+            return centre, None, None, None, why("few_more_units")
         from_llm = weight**2 * variance_of_mean(more, codes_more)
         variance = from_people + from_llm
         df = variance**2 / (from_people**2 / df_people + from_llm**2 / (n_more - 1)) if variance > 0 else 0.0

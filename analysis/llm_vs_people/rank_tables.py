@@ -12,10 +12,11 @@ from annotated_types import Ge
 from analysis.agreement.krippendorff import krippendorff_alpha
 from analysis.comparisons.sides import PeopleKind
 from analysis.statistics.coding import Floats, scale_of, snap
+from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import AtMostOne, Count, Record, Spread
 
 Rank = Annotated[float, Ge(1)]
-INCOMPLETE = "did not rate every system"
+INCOMPLETE = why("not_every_system")
 MOST_PAIRED = 10  # people up to whom every two raters are compared
 
 
@@ -30,7 +31,7 @@ class AnnotatorRanks(Record):
     """Standard deviation of these ratings, divided by n."""
     ranks: tuple[Rank, ...] | None
     """In the order of systems, 1 = best, ties averaged."""
-    reason: str | None = None
+    reason: Reason | None = None
     """Why a number is missing."""
 
 
@@ -43,7 +44,7 @@ class RankTable:
     n: int
     mean_rank: tuple[float, ...] | None
     lower_is_better: bool
-    reason: str | None = None
+    reason: Reason | None = None
 
 
 def rank_table(
@@ -88,7 +89,7 @@ def rank_table(
         n=len(ranked),
         mean_rank=tuple(np.mean(ranked, axis=0).tolist()) if ranked else None,
         lower_is_better=lower_is_better,
-        reason=None if ranked else "no annotator rated every system",
+        reason=None if ranked else why("nobody_every_system"),
     )
 
 
@@ -112,7 +113,7 @@ class LLMRanks(Record):
     """Standard deviation of these ratings, divided by n."""
     ranks: tuple[Rank, ...] | None
     """In the order of systems, 1 = best, ties averaged."""
-    reason: str | None = None
+    reason: Reason | None = None
     """Why a number is missing."""
     alpha_with_people: AtMostOne | None = None
     """Alpha of ranks, people and this LLM together."""
@@ -135,7 +136,7 @@ class RankTableRow(Record):
     """People who rated every system."""
     llms: tuple[LLMRanks, ...]
     """Each LLM."""
-    reason: str | None = None
+    reason: Reason | None = None
     """Why a number is missing."""
     alpha_of_people: AtMostOne | None
     """Krippendorff's alpha (interval) of ranks, people alone; null: fewer than two ranked."""

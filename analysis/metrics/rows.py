@@ -22,10 +22,11 @@ from analysis.comparisons.ratings import (
 from analysis.correlations.coefficients import correlate_series, prepare
 from analysis.statistics.corrections import Verdict, with_verdicts
 from analysis.statistics.rank_orders import Ranking, order_systems, ranks
+from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Coefficient, Count, Positive, Probability, RankedSource, Record, record_like
 
 GROUP = "metrics"
-NO_DIRECTION = "higher_is_better is not given, so neither system is ahead"
+NO_DIRECTION = why("no_direction")
 Places = Mapping[str, int]  # system -> rank
 
 
@@ -49,7 +50,7 @@ class MetricMean(Record):
     higher_is_better: bool | None = None
     signature: str | None = None
     """Library, version and settings."""
-    reason: str | None = None
+    reason: Reason | None = None
     """Why a number is missing."""
 
 
@@ -77,7 +78,7 @@ class MetricTest(Record):
     stars: str = ""
     verdict: Verdict | None = None
     """X: the metric prefers system_x; null where there is no test, or no direction."""
-    reason: str | None = None
+    reason: Reason | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -91,7 +92,7 @@ class MetricAndPeople(Record):
     kendall_tau: Coefficient | None
     n: Count
     """Systems that both rank."""
-    reason: str | None = None
+    reason: Reason | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 
 from analysis.orders.thurstone import thurstone
 from analysis.statistics.coding import Floats, Ints, fold
+from analysis.statistics.reasons import Reason, why
 from analysis.statistics.t_tests import t_bound
 from analysis.strengths.fit import fit_strengths
 
@@ -22,9 +23,7 @@ AT_ONCE = 2**23  # numbers held while replicates are solved together
 STEPS = 100
 LONGEST_STEP = 2.0
 TOLERANCE = 1e-10  # largest gap between places won and expected, relative to the orderings
-ALL_LEFT_OUT = f"every ordering has ties that allow more than {MOST_ORDERS} orders"
-ONE_CLUSTER = "one {} only: no spread to make an interval from"
-UNBOUNDED = "{} of {} replicates have no finite strengths: the interval is unbounded"
+ALL_LEFT_OUT = why("ties_allow_too_many_orders", most=MOST_ORDERS)
 
 Marks = npt.NDArray[np.bool_]
 
@@ -42,10 +41,10 @@ class PlackettLuce:
     thurstone: Floats
     ci_low: Floats
     ci_high: Floats
-    reasons: tuple[str | None, ...]
+    reasons: tuple[Reason | None, ...]
     interval: str | None
     n_clusters: int
-    no_interval: str | None
+    no_interval: Reason | None
     n_orderings: int
     n_tied: int
     n_left_out: int
@@ -120,7 +119,7 @@ def plackett_luce(
         probit[kept] = thurstone(wins[kept][:, kept])
         reach = None
         if len(used) < 2:
-            no_interval = ONE_CLUSTER.format(unit)
+            no_interval = why("one_cluster", unit=unit)
         elif tied[~left_out].any():
             interval, among = "bootstrap", beaten[:, kept][:, :, kept]
             reach, no_interval = _bootstrap(data, counts, among, centre, n_replicates, confidence, rng)
@@ -265,7 +264,7 @@ def _bootstrap(
     n_replicates: int,
     confidence: float,
     rng: np.random.Generator,
-) -> tuple[tuple[Floats, Floats] | None, str | None]:
+) -> tuple[tuple[Floats, Floats] | None, Reason | None]:
     """Draw clusters with replacement and refit; percentiles, or why there are none."""
     n = counts.shape[0]
     found = []
@@ -279,7 +278,7 @@ def _bootstrap(
     strength = strength[np.isfinite(strength).all(axis=1)]
     lost = n_replicates - len(strength)
     if lost > (1 - confidence) * n_replicates:
-        return None, UNBOUNDED.format(lost, n_replicates)
+        return None, why("replicates_lost", lost=lost, replicates=n_replicates)
     tail = (1 - confidence) / 2
     low, high = np.quantile(strength, [tail, 1 - tail], axis=0)
     return (low, high), None

@@ -15,10 +15,11 @@ from analysis.answers.plan import Plan
 from analysis.orders.plackett_luce import PlackettLuce, plackett_luce
 from analysis.statistics.coding import Floats, Ints, code, fold
 from analysis.statistics.rank_orders import STRENGTH_TIE, order_systems, ranks
+from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Count, Probability, Record, Share
 from analysis.statistics.t_tests import TTest, no_test, one_sample
 
-NO_PLACES = "the table has no places on the page"
+NO_PLACES = why("no_places")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -37,7 +38,7 @@ class OrderSummary(Record):
     """Whose ties allow more than 24 orders, from the strengths alone."""
     kendall_w: Share | None
     """Concordance of the annotators' mean ranks of the systems; 1: all order them alike."""
-    kendall_w_reason: str | None = None
+    kendall_w_reason: Reason | None = None
     place_effect: float | None
     """Ranks by which an output falls for each place further down the page, its system's mean rank taken out."""
     place_ci_low: float | None
@@ -45,7 +46,7 @@ class OrderSummary(Record):
     place_n: Count
     """Annotators (of an LLM: assignments), each with a slope of its own."""
     place_p: Probability | None
-    place_reason: str | None = None
+    place_reason: Reason | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -72,7 +73,7 @@ class OrderStrength(Record):
     """Sandwich or bootstrap, by annotator (of an LLM: assignment); null: no interval."""
     n_clusters: Count
     rank: int | None
-    reason: str | None = None
+    reason: Reason | None = None
     """Why a number is missing."""
 
 

@@ -14,12 +14,13 @@ from analysis.answers.plan import Plan
 from analysis.comparisons.families import with_adjusted_p
 from analysis.comparisons.preferences import CHANCE, Comparisons, UnitPreferences
 from analysis.statistics.coding import Floats, Ints, snap
+from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Count, Probability, Record, Share
 from analysis.statistics.t_tests import TTest, one_sample
 from analysis.statistics.wilson import wilson
 
-NO_TRIPLE = "no three systems were all compared with each other by one annotator (as in a chain of pairs)"
-CERTAIN = "every annotator gave 0 or 1 to one of the pairs, whose odds are infinite"
+NO_TRIPLE = why("no_triple")
+CERTAIN = why("infinite_odds")
 Truths = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
 
@@ -67,7 +68,7 @@ class CoherenceRow(Record):
     group_weak: bool | None = None
     group_strong: bool | None = None
     group_discrepancy: float | None = None
-    reason: str | None = None
+    reason: Reason | None = None
     """Why a number is missing."""
 
 
@@ -280,7 +281,7 @@ def _together(base: CoherenceRow, checked: list[_Checked], confidence: float) ->
         **_violated(weak, strong, confidence),
         n_certain=sum(int(np.sum(~one.finite)) for one in checked),
         **(_averaged(result) if result else {}),
-        reason="sizes over all triples; each triple is tested by itself" if result else CERTAIN,
+        reason=why("over_triples") if result else CERTAIN,
     )
 
 

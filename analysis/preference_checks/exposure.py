@@ -13,6 +13,7 @@ from analysis.answers.plan import Plan
 from analysis.comparisons.families import with_adjusted_p
 from analysis.comparisons.preferences import CHANCE, NOBODY, Comparisons, UnitPreferences
 from analysis.statistics.coding import Floats, Ints, fold, snap
+from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Count, Probability, Record
 from analysis.statistics.t_tests import NO_VARIATION, ONE_UNIT, TTest, one_sample, t_bound, welch
 
@@ -38,7 +39,7 @@ class ExposurePoint(Record):
     ci_high: float | None
     distance_of_mean: float | None
     """|mean - 0.5|, averaged over pairs."""
-    reason: str | None = None
+    reason: Reason | None = None
     """Why a number is missing."""
 
 
@@ -65,7 +66,7 @@ class ExposureTrend(Record):
     """Adjusted over the trends of the group and criterion (settings.correction)."""
     n_tests: int | None = None
     verdict: Literal["grows", "shrinks", "no clear change"] | None = None
-    reason: str | None = None
+    reason: Reason | None = None
     """Why a number is missing."""
 
 
@@ -90,7 +91,7 @@ class FirstExposure(Record):
     """Adjusted over the differences of the group and criterion (settings.correction)."""
     n_tests: int | None = None
     over_confident: bool | None = None
-    reason: str | None = None
+    reason: Reason | None = None
     """Why a number is missing."""
 
 
@@ -271,7 +272,7 @@ def _regressed(base: ExposureTrend, own: Distances, doublings: Floats, confidenc
     up = own.distance - pair.mean(own.distance)[pair.of]
     spread = float(np.sum(across**2))
     if spread < 1e-12:
-        return replace(base, reason="no pair was answered at two exposures")
+        return replace(base, reason=why("one_exposure"))
     slope = float(np.sum(across * up)) / spread
     if len(unit) < 2:
         return replace(base, slope=slope, reason=ONE_UNIT)

@@ -34,6 +34,7 @@ from analysis.comparisons.preferences import (
 from analysis.statistics.checks import check_finite
 from analysis.statistics.coding import Floats, Ints, snap
 from analysis.statistics.corrections import Verdict, with_verdicts
+from analysis.statistics.reasons import Reason
 from analysis.statistics.record import Count, Probability, Record, Share
 
 TAUS: tuple[Decimal | None, ...] = (*(Decimal(step) / 20 for step in range(20, 41)), None)
@@ -72,7 +73,7 @@ class SweepRow(Record):
     mean_back: Share | None
     """P(y > x) alone."""
     shift_back: float | None
-    reason: str | None
+    reason: Reason | None
     """Why a number is missing."""
 
 

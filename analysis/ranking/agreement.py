@@ -12,11 +12,12 @@ import numpy.typing as npt
 from analysis.ranking.replicates import REPLICATES, ReplicateSums, draw_scores, pools
 from analysis.statistics.coding import Floats, Ints
 from analysis.statistics.rank_orders import Ranking, kendall_tau, ranks
+from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Coefficient, Count, Record, replace_fields
 
 HELD = 1 << 23  # signs held at once
 FEWEST_SYSTEMS = 3
-TOO_FEW_UNITS = "no interval: one of the rankings rests on fewer than two annotators or items"
+TOO_FEW_UNITS = why("no_interval_ranking_of_one")
 Key = tuple[str, str, str]
 Marks = npt.NDArray[np.bool_]
 Floats32 = npt.NDArray[np.float32]
@@ -36,7 +37,7 @@ class RankingAgreement(Record):
     interval: str | None = None
     """What was drawn for the interval."""
     n_systems: Count = 0
-    reason: str | None = None
+    reason: Reason | None = None
     """Why the coefficient or its interval is missing."""
 
 
@@ -103,7 +104,7 @@ def _row(one: Ranking, two: Ranking, places: Mapping[Key, Mapping[str, int]]) ->
     first = np.array([ranks_one[system] for system in common], dtype=np.float64)
     second = np.array([ranks_two[system] for system in common], dtype=np.float64)
     tau = kendall_tau(first, second)
-    few = "fewer than two systems are ranked by both" if len(common) < 2 else "all systems are tied in one of them"
+    few = why("few_ranked") if len(common) < 2 else why("all_tied")
     return RankingAgreement(
         a=f"{one.source}:{one.group}",
         b=f"{two.source}:{two.group}",
@@ -120,12 +121,11 @@ def _bounded(row: RankingAgreement, found: Bounds | None, drawn: str, confidence
     if row.kendall_tau is None:
         return row
     if row.n_systems < FEWEST_SYSTEMS:
-        return replace_fields(row, reason="no interval: only two systems are ranked by both")
+        return replace_fields(row, reason=why("no_interval_two_systems"))
     if found is None:
         return replace_fields(row, reason=TOO_FEW_UNITS)
     if found.lost > (1 - confidence) * REPLICATES:
-        lost = f"{found.lost} of {REPLICATES} resampled sets of answers"
-        return replace_fields(row, reason=f"no interval: {lost} give no complete order")
+        return replace_fields(row, reason=why("no_interval_orders_lost", lost=found.lost, replicates=REPLICATES))
     return replace_fields(row, ci_low=found.low, ci_high=found.high, interval=drawn)
 
 

@@ -115,7 +115,7 @@ def _by_strength(table: StrengthTable) -> Ranking:
         group=table.group,
         criterion=table.criterion,
         order=tuple(tuple(systems) for systems in order.values()),
-        unranked=tuple(Unranked(system=row.system, reason=row.reason or "") for row in table.rows if row.rank is None),
+        unranked=tuple(Unranked(system=row.system, reason=row.reason) for row in table.rows if row.rank is None),
         places=tuple(places),
         rank_interval=table.found.rank_method,
     )

@@ -8,12 +8,13 @@ import numpy as np
 
 from analysis.statistics.coding import Floats
 from analysis.statistics.rank_orders import STRENGTH_TIE, order_systems
+from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Positive, Record, Share, replace_fields
 from analysis.strengths.fit import Strengths
 from analysis.strengths.rows import Compared, Judgements, StrengthTable
 from analysis.strengths.ties import fit_davidson
 
-IN_PARTS = "some comparisons are neither won, lost nor tied (repeated answers were averaged)"
+IN_PARTS = why("comparisons_in_parts")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -42,7 +43,7 @@ class TieFit(Record):
     same_order: bool | None
     """The order is that of half wins."""
     strengths: tuple[TiedStrength, ...]
-    reason: str | None = None
+    reason: Reason | None = None
 
 
 def fit_ties(table: StrengthTable, judgements: Judgements) -> TieFit | None:
@@ -73,7 +74,7 @@ def fit_ties(table: StrengthTable, judgements: Judgements) -> TieFit | None:
     if not np.all(tied | (won == 0) | (won == 1)):
         return replace_fields(base, reason=IN_PARTS)
     if table.found.regularisation is not None:
-        return replace_fields(base, reason="not fitted with regularisation")
+        return replace_fields(base, reason=why("regularised"))
     place = np.zeros(len(table.all_systems), dtype=np.int64)
     place[table.compared] = np.arange(len(names))
     x, y = place[judgements.x], place[judgements.y]

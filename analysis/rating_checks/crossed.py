@@ -11,10 +11,11 @@ from scipy.special import stdtr, stdtrit
 
 from analysis.rating_checks.many_tests import NOTHING_PAIRED, Flags, ManyTests, no_variation, sums_by, untested
 from analysis.statistics.coding import Floats, Ints, fold, scale_of, snap
+from analysis.statistics.reasons import Reason, why
 from analysis.statistics.t_tests import NO_VARIATION
 
-ONE_ANNOTATOR = "one annotator only: no spread between annotators to test against"
-ONE_ITEM = "one item only: no spread between items to test against"
+ONE_ANNOTATOR = why("crossed_one_annotator")
+ONE_ITEM = why("crossed_one_item")
 FEW = 3  # of fewer annotators or items the spread is too rough for Satterthwaite's formula
 
 
@@ -32,7 +33,7 @@ class CrossedTest:
     t: float | None
     df: float | None
     p_value: float | None
-    reason: str | None
+    reason: Reason | None
 
 
 def crossed_test(
@@ -127,7 +128,7 @@ def crossed_tests(
     with np.errstate(all="ignore"):
         mean = sums_by(pair, values, n_pairs) / n
     if not len(pair) or annotator.min() == annotator.max():  # as with most LLMs: nothing to add up
-        reasons: list[str | None] = [ONE_ANNOTATOR if count else NOTHING_PAIRED for count in n]
+        reasons: list[Reason | None] = [ONE_ANNOTATOR if count else NOTHING_PAIRED for count in n]
         return replace(untested(reasons), n=n, estimate=mean)
     rest = snap(values - mean[pair], scale=scale, digits=13)
     squares = [_squares(pair, cluster, rest, n_pairs) for cluster in (annotator, item, fold(annotator, item).of)]
@@ -180,7 +181,7 @@ def _squares(pair: Ints, cluster: Ints, rest: Floats, n_pairs: int) -> ClusterSq
     return ClusterSquares(squares=sums_by(of, sums**2, n_pairs), clusters=clusters)
 
 
-def _reasons(n: Ints, annotators: Ints, items: Ints, same: Flags) -> list[str | None]:
+def _reasons(n: Ints, annotators: Ints, items: Ints, same: Flags) -> list[Reason | None]:
     return [
         NOTHING_PAIRED
         if count == 0

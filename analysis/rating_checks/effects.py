@@ -14,9 +14,10 @@ from analysis.rating_checks.many_tests import one_sample_tests, sums_by, unit_me
 from analysis.statistics.checks import check_level, check_values
 from analysis.statistics.coding import Floats, Ints
 from analysis.statistics.effect_sizes import EffectSize
+from analysis.statistics.reasons import Reason, why
 from analysis.statistics.t_tests import NO_VARIATION, ONE_UNIT
 
-TOO_THIN = "without one of the units nothing is left to estimate a spread from: no interval"
+TOO_THIN = why("spread_of_one_unit")
 
 
 def superiority(
@@ -188,7 +189,7 @@ class JackknifeResult:
     low: Floats
     high: Floats
     n: Ints
-    reasons: list[str | None]
+    reasons: list[Reason | None]
 
 
 def jackknife(

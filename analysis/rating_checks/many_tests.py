@@ -12,11 +12,12 @@ import numpy.typing as npt
 from scipy.special import stdtr, stdtrit
 
 from analysis.statistics.coding import Floats, Ints, fold
+from analysis.statistics.reasons import Reason, why
 from analysis.statistics.t_tests import NO_VARIATION, ONE_UNIT
 
 Flags = npt.NDArray[np.bool_]
 EXACT = 2.0**53  # whole numbers below are floats
-NOTHING_PAIRED = "nobody rated both systems on one item"
+NOTHING_PAIRED = why("nothing_paired")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -29,10 +30,10 @@ class ManyTests:
     p_value: Floats
     low: Floats
     high: Floats
-    reasons: list[str | None]
+    reasons: list[Reason | None]
 
 
-def untested(reasons: list[str | None]) -> ManyTests:
+def untested(reasons: list[Reason | None]) -> ManyTests:
     """Return no results, one a reason."""
     nothing = np.full(len(reasons), np.nan)
     none = np.zeros(len(reasons), dtype=np.int64)

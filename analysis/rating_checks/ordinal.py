@@ -15,13 +15,14 @@ from scipy.special import expit, logit
 
 from analysis.statistics.coding import Floats, Ints, fold
 from analysis.statistics.graphs import connected_parts
+from analysis.statistics.reasons import Reason, why
 
 MOST_CATEGORIES = 11
-TOO_MANY = f"more than {MOST_CATEGORIES} different ratings: an ordinal model is for scales of few steps"
-ONE_CATEGORY = "every rating is the same"
-SEPARATED = "no finite odds: the ratings of the two overlap in one category at most (separation)"
-NOT_CONVERGED = "the ordinal model did not converge"
-NO_SPREAD = "the units do not differ in how they tell the two apart: no spread to test against"
+TOO_MANY = why("too_many_steps", most=MOST_CATEGORIES)
+ONE_CATEGORY = why("ratings_alike")
+SEPARATED = why("separated")
+NOT_CONVERGED = why("not_converged")
+NO_SPREAD = why("units_alike")
 ROUNDING = 1e-12  # a variance this small beside those of the two systems is what rounding left of none
 FLOOR = 1e-14  # and so is one of log-odds below this: the fit itself is no more exact
 STEPS, SMALL = 100, 1e-10
@@ -41,14 +42,14 @@ class OrdinalFit:
     thresholds: Floats
     n_clusters: int
     log_likelihood: float
-    reason: str | None = None
+    reason: Reason | None = None
 
     @property
     def n_thresholds(self) -> int:
         """How many steps the scale has, at most."""
         return len(self.thresholds)
 
-    def difference(self, x: int, y: int) -> tuple[float | None, float | None, str | None]:
+    def difference(self, x: int, y: int) -> tuple[float | None, float | None, Reason | None]:
         """Return x minus y and its standard error, or why there is none."""
         if self.reason is not None:
             return None, None, self.reason
@@ -56,7 +57,7 @@ class OrdinalFit:
             return None, None, SEPARATED
         n_parameters = int(np.sum(self.part == self.part[x])) - 1 + self.n_thresholds
         if self.n_clusters <= n_parameters:
-            return None, None, f"{self.n_clusters} units are too few for the {n_parameters} numbers of the model"
+            return None, None, why("few_units_for_model", n=self.n_clusters, parameters=n_parameters)
         own = self.covariance[x, x] + self.covariance[y, y]
         variance = own - 2 * self.covariance[x, y]
         if not variance > max(ROUNDING * own, FLOOR):
@@ -158,7 +159,7 @@ class Counted:
         )
 
 
-def _unfitted(k: int, n_clusters: int, reason: str) -> OrdinalFit:
+def _unfitted(k: int, n_clusters: int, reason: Reason) -> OrdinalFit:
     return OrdinalFit(
         log_odds=np.full(k, np.nan),
         covariance=np.zeros((k, k)),

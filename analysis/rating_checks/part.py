@@ -30,15 +30,16 @@ from analysis.rating_checks.z_scores import CONSTANT, spread_of_annotators, stan
 from analysis.statistics.coding import Floats, Ints, fold, snap
 from analysis.statistics.differences import Differences
 from analysis.statistics.effect_sizes import d_z_bounds
+from analysis.statistics.reasons import Reason, several, why
 
 Method = Literal["wilcoxon", "z_scores", "ordinal", "crossed"]
 METHODS: tuple[Method, ...] = get_args(Method)
 UNITS: tuple[Unit, ...] = ("annotator", "assignment", "item")
 MOST = 1_000_000  # differences of a part that are held at once
-TOO_LARGE = f"more than {MOST:,} differences: only the test by unit was made"
-NO_D_Z = "no d_z: the plan asks for Welch's t"
-TOO_MANY = "no Hedges' g: too many units to leave out one by one"
-UNCOUNTED = Respacing(holds=None, ratio=None, share=None, reason="too many different scores to count each by itself")
+TOO_LARGE = why("too_many_differences", most=MOST)
+NO_D_Z = why("no_d_z")
+TOO_MANY = why("no_hedges_g")
+UNCOUNTED = Respacing(holds=None, ratio=None, share=None, reason=why("too_many_scores"))
 CHUNK = 2_000_000  # pairs times units that are held at once
 
 
@@ -50,7 +51,7 @@ class Effects:
     exact: Flags  # whether the interval of d_z is of the noncentral t
     hedges_g: tuple[Floats, Floats, Floats]
     superiority: tuple[Floats, Floats, Floats]
-    reasons: list[str | None]
+    reasons: list[Reason | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -265,7 +266,7 @@ def standardised_tests(pairs: PairDifferences) -> ManyTests:
     return _with_reason(found, CONSTANT, np.bincount(pairs.pair, minlength=len(pairs)) > 0)
 
 
-def _with_reason(found: ManyTests, reason: str, there: Flags) -> ManyTests:
+def _with_reason(found: ManyTests, reason: Reason, there: Flags) -> ManyTests:
     reasons = [
         reason if given == NOTHING_PAIRED and known else given
         for given, known in zip(found.reasons, there.tolist(), strict=True)
@@ -314,8 +315,7 @@ def _effects(
     shares = np.where(paired, share.estimate, _unpaired_shares(sums.counts, pairs, paired))
     planned = [NO_D_Z if known and test.test != PAIRED else None for test, known in zip(tests, paired, strict=True)]
     reasons = [
-        "; ".join(dict.fromkeys(why for why in (test.reason, *whys) if why)) or None
-        for test, *whys in zip(tests, planned, g.reasons, share.reasons, strict=True)
+        several((test.reason, *whys)) for test, *whys in zip(tests, planned, g.reasons, share.reasons, strict=True)
     ]
     return Effects(
         d_z=(d_z, low, high),
@@ -332,7 +332,7 @@ def _hedges(
     """Standardise the difference of every pair by the spread of single ratings, unit kind by unit kind."""
     columns = [np.full(len(pairs), np.nan) for _ in range(3)]
     counted = np.zeros(len(pairs), dtype=np.int64)
-    reasons: list[str | None] = [None] * len(pairs)
+    reasons: list[Reason | None] = [None] * len(pairs)
     for kind in np.unique(pairs.kind).tolist():
         spread, members = part.spread(UNITS[kind]), np.flatnonzero(pairs.kind == kind)
         if spread is None:

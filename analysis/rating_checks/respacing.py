@@ -10,11 +10,12 @@ from typing import Literal
 import numpy as np
 
 from analysis.statistics.coding import Floats, Ints
+from analysis.statistics.reasons import Reason, why
 
-ALIKE = "both systems got the same ratings equally often: their means are equal on every spacing"
+ALIKE = why("same_ratings")
 WIDEST = 100  # steps up to which whole numbers are taken as one scale, and shares of spacings are counted
 SHOWN = 11  # levels of the largest scale for which an example is written out
-TOO_FINE = f"more than {WIDEST} steps: the share of spacings is not counted"
+TOO_FINE = why("too_fine", most=WIDEST)
 Holds = Literal["always", "never", "depends"]
 
 
@@ -44,7 +45,7 @@ class Respacing:
     levels: tuple[float, ...] = ()
     example: tuple[float, ...] = ()
     rounding: bool | None = None
-    reason: str | None = None
+    reason: Reason | None = None
 
 
 def respacing_range(

@@ -19,6 +19,7 @@ from analysis.rating_checks.respacing import Holds, Respacing
 from analysis.statistics.coding import Floats
 from analysis.statistics.corrections import OUTSIDE_FAMILY, Verdict, adjust, members_by_family
 from analysis.statistics.effect_sizes import APPROXIMATE, NONCENTRAL
+from analysis.statistics.reasons import Reason
 from analysis.statistics.record import Count, Probability, Record, Share, replace_fields
 
 AtLeastOne = Annotated[float, Ge(1)]
@@ -50,7 +51,7 @@ class RobustnessRow(Record):
     """With the verdict of ratings.pairs."""
     left_out: Count | None = None
     """Z_scores: annotators of this pair whose scores are all the same."""
-    reason: str | None
+    reason: Reason | None
     """Why there is no test."""
 
 
@@ -76,7 +77,7 @@ class RespacingRow(Record):
     rounding: bool | None = None
     """Whether the means differ by less than one step, so that what rounding hides could reverse the order; null
     where ratings are not whole numbers."""
-    reason: str | None
+    reason: Reason | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -15,10 +15,11 @@ from scipy.special import ndtr
 
 from analysis.rating_checks.many_tests import NOTHING_PAIRED, ManyTests, untested
 from analysis.statistics.coding import Floats, Ints
+from analysis.statistics.reasons import Reason, why
 from analysis.statistics.t_tests import ONE_UNIT
 
 EXACT = 50  # values up to which the distribution is counted out
-ALL_ZERO = "every difference is 0"
+ALL_ZERO = why("all_zero")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +30,7 @@ class SignedRankTest:
     rank_biserial: float | None
     p_value: float | None
     method: Literal["exact", "normal"]
-    reason: str | None
+    reason: Reason | None
 
 
 def signed_rank_test(differences: Sequence[float] | Floats) -> SignedRankTest:

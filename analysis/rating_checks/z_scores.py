@@ -10,8 +10,9 @@ import numpy as np
 from analysis.rating_checks.many_tests import no_variation, sums_by
 from analysis.statistics.checks import check_values
 from analysis.statistics.coding import Floats, Ints, snap
+from analysis.statistics.reasons import why
 
-CONSTANT = "every annotator who compared them gave one score to everything: no spread to standardise by"
+CONSTANT = why("no_spread_to_standardise")
 
 
 def z_scores(scores: Sequence[float] | Floats, annotators: Sequence[Any] | Ints) -> Floats:

@@ -130,7 +130,7 @@ def _line(names: Names, rows: Sequence[AgreementRow]) -> list[Cell]:
     by_measure = {row.measure: row for row in rows}
     alpha = next((row for row in rows if row.fits_scale), rows[0])
     group = names.group(alpha.group)
-    note = alpha.reason or "\u2013"
+    note = str(alpha.reason or "\u2013")
     return [
         cell(group if names.kind(alpha.group) == "llm" else sentence(group)),
         cell(names.criterion(alpha.criterion)),
@@ -182,6 +182,6 @@ def _pairs(names: Names, rows: Sequence[AnnotatorPairRow]) -> Table:
             "Cohen\u2019s kappa", lambda row: number(row.cohen_kappa), "agreement beyond chance, answers alike or not"
         ),
         number_column("Alpha", lambda row: number(row.krippendorff_alpha), "Krippendorff\u2019s, of these two"),
-        text_column("Note", lambda row: row.reason or "\u2013"),
+        text_column("Note", lambda row: str(row.reason or "\u2013")),
     ]
     return tabulate("annotator_pairs", "Agreement of every two raters", fields, rows, constant=("Group", "Criterion"))

@@ -71,7 +71,7 @@ def _table(rows: Sequence[BiasRow], names: Names, confidence: str, source: str, 
         number_column(f"{confidence} confidence interval", lambda row: _interval(row, factor, decimals)),
         number_column("n", lambda row: count(row.n), "answers compared"),
         number_column("Of these", lambda row: count(row.n_level), "answers on that side of the contrast"),
-        text_column("Note", lambda row: row.reason or "\u2013"),
+        text_column("Note", lambda row: str(row.reason or "\u2013")),
     ]
     return tabulate(f"bias_{source}", f"{title}: bias of LLMs beside people", fields, rows, constant=("Criterion",))
 

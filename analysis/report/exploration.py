@@ -45,7 +45,7 @@ def _separations(names: Names, found: ExplorationResults) -> Table:
         [
             cell(names.group(row.group)),
             *(cell(count(size)) for size in (row.n, row.n_units, row.n_criteria)),
-            cell(percent(row.accuracy).rstrip("%"), detail=row.reason or ""),
+            cell(percent(row.accuracy).rstrip("%"), detail=str(row.reason or "")),
             cell(percent(row.shuffled_mean).rstrip("%"), detail=percent(row.shuffled_high).rstrip("%")),
             cell(p_value(row.p_value)),
         ]

@@ -212,7 +212,7 @@ def _powered_table(
         number_column("Both", lambda row: count(row.n), "answers of people to what the LLM answered too"),
         number_column("LLM only", lambda row: count(row.n_more), "answers of the LLM beyond"),
     ]
-    texts = [text for row in rows for text in (row.reason, row.warning) if text]
+    texts = [text for row in rows for text in (row.reason and str(row.reason), row.warning) if text]
     notes = [f"{sentence(text)}: {plural(texts.count(text), 'row')}." for text in dict.fromkeys(texts)]
     constant = ("LLM", "Criterion", "Exposure")
     caption = f"{title}: people with an LLM"

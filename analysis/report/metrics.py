@@ -121,7 +121,7 @@ def _tests(results: Results, names: Names, pairs: Sequence[MetricTest]) -> Table
         ),
         number_column(
             "Adjusted p",
-            lambda row: cell(p_value(row.p_adjusted), detail="" if row.p_value is not None else row.reason or ""),
+            lambda row: cell(p_value(row.p_adjusted), detail="" if row.p_value is not None else str(row.reason or "")),
             "corrected over the pairs of a metric",
         ),
         text_column("Ahead", lambda row: _verdict(row, names)),

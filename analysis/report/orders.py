@@ -65,7 +65,7 @@ def _strengths(results: Results, names: Names) -> Table:
         ),
         number_column("Mean rank", lambda row: number(row.mean_rank), "tied outputs at the mean of their places"),
         number_column("Orderings", lambda row: count(row.n)),
-        text_column("Note", lambda row: row.reason or ""),
+        text_column("Note", lambda row: str(row.reason or "")),
     ]
     made = sorted({row.interval for row in results.order_strengths if row.interval})
     notes = [f"Intervals: {', '.join(made)}."] if made else []

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
 from analysis.comparisons.findings import TURNED
-from analysis.results.findings import WON_ALL, rank_of
+from analysis.results.findings import rank_of
 from analysis.results.records import PairTest, Results
 from analysis.results.words import Names
 from analysis.statistics.record import Record, names_of, replace_fields
@@ -164,8 +164,9 @@ def _places(results: Results, lower: Collection[str]) -> dict[Key, dict[str, int
     places = {}
     for entry in results.rankings:
         place = rank_of(entry.order)
-        best = "lost every" if entry.source == "ratings_bt" and entry.criterion in lower else WON_ALL
-        place |= {one.system: 0 if one.reason.startswith(best) else len(place) + 1 for one in entry.unranked}
+        best = "lost_all" if entry.source == "ratings_bt" and entry.criterion in lower else "won_all"
+        first = {one.system for one in entry.unranked if one.reason is not None and one.reason.code == best}
+        place |= {one.system: 0 if one.system in first else len(place) + 1 for one in entry.unranked}
         places[entry.source, entry.group, entry.criterion] = place
     return places
 

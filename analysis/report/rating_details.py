@@ -16,6 +16,7 @@ from analysis.report.evidence import degree, evidence
 from analysis.results.findings import confidence_words
 from analysis.results.records import Results
 from analysis.results.words import Names, interval, number, p_words, percent, plural, sentence
+from analysis.statistics.reasons import Reason
 
 ABREAST = 4  # criteria in one table
 BESIDE = 8  # LLMs with a table of their own beside people
@@ -263,5 +264,5 @@ def _alpha(row: SystemBreakdown | None) -> Cell:
     return cell(number(row.alpha), detail="" if exact is None else percent(exact))
 
 
-def _unknown(reason: str | None = None) -> Cell:
-    return Cell(text="\u2013", detail=reason or "", known=False)
+def _unknown(reason: Reason | None = None) -> Cell:
+    return Cell(text="\u2013", detail=str(reason or ""), known=False)

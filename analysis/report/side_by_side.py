@@ -123,7 +123,7 @@ def _verdict_cell(entry: PairResult | None, names: Names, x: str) -> Cell:
     if entry.test.verdict is None:
         return Cell(
             text="? not tested" if entry.test.p_value is None else "? no verdict",
-            detail=entry.test.reason or "no reason was recorded",
+            detail=str(entry.test.reason or "no reason was recorded"),
             tone="untested",
         )
     value = estimate(entry, turn=entry.x != x)
@@ -267,4 +267,4 @@ def _kendall(names: Names, rows: Sequence[RankingAgreement], name: str) -> Table
 
 def _note(row: RankingAgreement) -> str:
     unknown = "no reason was recorded" if row.kendall_tau is None else "\u2013"
-    return row.reason or row.interval or unknown
+    return str(row.reason or row.interval or unknown)

@@ -99,7 +99,7 @@ def _agreement(results: Results, names: Names) -> Table:
         text_column("Criterion", lambda row: names.criterion(row.criterion)),
         number_column("Outputs", lambda row: count(row.n_outputs), "answered by two or more"),
         number_column("Annotators", lambda row: count(row.n_annotators)),
-        number_column("Value", lambda row: cell(number(row.value), detail=row.reason or "")),
+        number_column("Value", lambda row: cell(number(row.value), detail=str(row.reason or ""))),
         number_column(
             f"{confidence_words(results)} confidence interval",
             lambda row: interval(row.ci_low, row.ci_high),

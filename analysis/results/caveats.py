@@ -22,7 +22,7 @@ from analysis.results.small_designs import tests_by_source
 from analysis.results.words import Names, listed, plural, sentence
 from analysis.statistics.graphs import connected_parts
 from analysis.statistics.record import Source
-from spa.responses.outcomes import NEVER_ASKED
+from spa.responses.outcomes import NEVER_SHOWN
 
 MOST_PROBLEMS = 3
 MOST_NAMED = 3  # pairs, or systems of a part
@@ -299,7 +299,7 @@ def _assumed_direction(known: Known) -> Lines:
 
 
 def _missing_answers(known: Known) -> Lines:
-    rows = [row for row in known.results.missing if row.reason not in NEVER_ASKED.values()]
+    rows = [row for row in known.results.missing if row.reason not in NEVER_SHOWN]
     n = sum(row.n for row in rows)
     systems = {row.system for row in rows}
     if n:

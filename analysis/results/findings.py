@@ -19,7 +19,6 @@ SHARES = {"preferences": "mean", "choices": "win_rate"}  # key of the share of e
 SOURCES: tuple[Source, ...] = ("preferences", "choices", "ratings")  # the headline takes the first with answers
 KIND_ORDER = {"human": 0, "simulated": 1, "llm": 3}
 OVERALL = "overall"
-WON_ALL = "won every comparison"  # how the reason of a system without a place begins
 MOST_OPEN = 2
 MOST_DRAWN = 24
 Row = TypeVar("Row")
@@ -146,7 +145,7 @@ def lower_criteria(results: Results) -> frozenset[str]:
 
 def won_all(left_out: Unranked) -> bool:
     """Tell whether a system has no place because it won every comparison."""
-    return left_out.reason.startswith(WON_ALL)
+    return left_out.reason is not None and left_out.reason.code == "won_all"
 
 
 def confidence_words(results: Results) -> str:

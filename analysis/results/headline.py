@@ -21,6 +21,7 @@ from analysis.results.live import NOT_UNDER_LOOKING
 from analysis.results.live_words import ranking_words
 from analysis.results.records import Results
 from analysis.results.words import Names, listed, plural, rule_name, sentence
+from analysis.statistics.reasons import why
 from analysis.statistics.record import Source
 
 REHEARSAL = "Rehearsal: not asked of an LLM."
@@ -100,13 +101,13 @@ def _stand_in(results: Results, names: Names) -> str:
             for group, answers in ((group, zip(("yes", "no"), own, strict=True)) for group, own in tested.items())
         ]
         return f"{'; '.join(parts)}{people}."
-    nobody = "no people rated or chose the items that the LLM did"
+    nobody = why("no_people_shared")
     if not (results.ratings.pairs or results.choices.pairs):
-        nobody = "single outputs were neither rated nor compared"
-    why = next((str(row.reason) for row in rows if row.reason), nobody)
-    if not rows and results.choices.pairs and any(row.kind == "summed" for row in results.warning_rows):
-        why = "of several samples it needs single answers, and the table was read in parts"
-    return f"Cannot be determined: {why.rstrip('.')}."
+        nobody = why("no_single_outputs")
+    reason = next((row.reason for row in rows if row.reason), nobody)
+    if any("stand_in" in row.left_out for row in results.warning_rows):
+        reason = why("several_samples_summed")
+    return f"Cannot be determined: {reason}."
 
 
 def _excluded(results: Results, names: Names) -> str | None:

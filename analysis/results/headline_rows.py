@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from analysis.statistics.reasons import Reason
 from analysis.statistics.record import Count, Probability, Record, Source
 
 Strength = Literal[
@@ -71,7 +72,7 @@ class HeadlineClaim(Record):
     """Of the test over other annotators and other items; null where there is none."""
     unbeaten: tuple[str, ...] = ()
     """Systems that won every comparison, which leaves them without a strength."""
-    reason: str | None = None
+    reason: Reason | None = None
     """Why no test could be run."""
     exposure: Count | None = None
     """Outputs of each system read before the test of leader and runner_up."""

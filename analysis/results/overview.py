@@ -53,6 +53,23 @@ WarningKind = Literal[
     "outdated_file",
     "summed",
 ]
+LeftOut = Literal[
+    "agreement",
+    "strengths_both_ways",
+    "person_correlations",
+    "variant_means",
+    "ordinal_model",
+    "repeated_scores",
+    "z_scores",
+    "group_correlations",
+    "stand_in",
+    "annotator_ranks",
+    "visit_ranks",
+    "bias",
+    "prediction_powered",
+    "explanations",
+    "self_agreement",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -170,6 +187,8 @@ class WarningRow(Record):
     group: str | None
     """Null: about the study."""
     text: str
+    left_out: tuple[LeftOut, ...] = ()
+    """What a table read in parts does not give."""
 
 
 def groups(

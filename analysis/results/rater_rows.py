@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from analysis.statistics.reasons import Reason
 from analysis.statistics.record import (
     AnnotatorKind,
     AtMostOne,
@@ -58,14 +59,14 @@ class RaterRow(Record):
     alpha: AtMostOne | None
     alpha_measure: str | None
     exact_agreement: Share | None
-    agreement_reason: str | None
+    agreement_reason: Reason | None
     system_kendall: Coefficient | None
     system_spearman: Coefficient | None
     overall_kendall: Coefficient | None
     overall_spearman: Coefficient | None
     people: str | None
     """Group that it was correlated with."""
-    correlation_reason: str | None
+    correlation_reason: Reason | None
     n_forms: Count | None
     n_inconsistent: Count | None
     """Forms that failed self-consistency."""

@@ -15,13 +15,14 @@ from analysis.answers.order import Order
 from analysis.comparisons.ratings import RatingMean
 from analysis.results.rater_rows import MissingReason, RaterRow
 from analysis.results.records import Results
+from analysis.statistics.reasons import why
 from analysis.statistics.record import Source
 
-ONCE = "answered once: nothing to compare with"
+ONCE = why("answered_once")
 SOURCES: tuple[Source, ...] = get_args(Source)
 SHOWN = {f"{level}_{method}" for level in ("system", "overall") for method in ("kendall", "spearman")}
 RaterCounts: TypeAlias = Mapping[tuple[str, str], dict[str, Any]]  # by group and criterion
-NO_PEOPLE = "nobody else rated these outputs"
+NO_PEOPLE = why("nobody_else")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +137,7 @@ def _agreement(results: Results, place: RowSubject, repeats: int) -> dict[str, A
     own = [row for row in results.agreement if place.of(row)]
     alpha = next((row for row in own if row.fits_scale), None)
     exact = next((row.value for row in own if row.measure == "exact_agreement"), None)
-    unknown = ONCE if repeats == 1 else "not measured"
+    unknown = ONCE if repeats == 1 else why("not_measured")
     return {
         "n_raters": alpha and alpha.n_annotators,
         "alpha": alpha and alpha.value,
@@ -150,7 +151,7 @@ def _beside_people(results: Results, place: RowSubject, targets: Sequence[str]) 
     """Take the correlations with people; of preferences and choices Kendall's tau of the two rankings."""
     nothing = dict.fromkeys((*SHOWN, "people", "correlation_reason"))
     if place.group in targets:
-        return nothing | {"correlation_reason": "people themselves"}
+        return nothing | {"correlation_reason": why("people_themselves")}
     reason = None
     for people in targets:
         own, other = f"{place.source}:{place.group}", f"{place.source}:{people}"

@@ -14,6 +14,7 @@ from analysis.results.live import about_live
 from analysis.results.overview import WarningKind, WarningRow
 from analysis.results.records import Results
 from analysis.results.small_designs import about_coverage, tests_by_source
+from analysis.statistics.reasons import Reason
 
 FEW_EXPOSURES = 4
 LARGE_SHARE = 1 / 3
@@ -134,7 +135,7 @@ def _about_tests(results: Results, plan: Plan) -> Iterator[WarningRow]:
 
 
 def _untested(results: Results) -> Iterator[WarningRow]:
-    counted: dict[tuple[str, str, str | None], int] = {}
+    counted: dict[tuple[str, str, Reason | None], int] = {}
     for source, rows in tests_by_source(results).items():
         for row in rows:
             if row.p_value is None:
@@ -149,7 +150,7 @@ def _untested(results: Results) -> Iterator[WarningRow]:
 
 
 def _about_strengths(results: Results) -> Iterator[WarningRow]:
-    counted: dict[tuple[str, str, str, str | None], list[str]] = {}
+    counted: dict[tuple[str, str, str, Reason | None], list[str]] = {}
     few: dict[tuple[str, str, str], list[str]] = {}
     for row in results.bradley_terry:
         if row.strength is None:

@@ -17,14 +17,15 @@ from analysis.agreement.resampling import Interval, interval_over_units
 from analysis.answers.plan import Plan
 from analysis.spans.agreement import Span, character_f1, coincidences, lay_out, unitizing_alpha
 from analysis.statistics.coding import Floats, Ints
+from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Count, Record, Spread
 
 SpanMeasure = Literal["span_f1", "span_f1_severity", "alpha_u", "alpha_u_marked"]
 REPLICATES = 1000
 OUTPUT = ("item_id", "system", "sample")
-NOTHING_MARKED = "nobody marked an error, so chance would agree as well"
-ONE_ANNOTATOR = "no output has two answers whose errors are all placed"
-NO_LENGTHS = "the table has no column characters, the length of each text"
+NOTHING_MARKED = why("nothing_marked")
+ONE_ANNOTATOR = why("no_output_placed_twice")
+NO_LENGTHS = why("no_lengths")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -64,7 +65,7 @@ class SpanAgreement(Record):
     """Outputs with two answers whose errors are all placed."""
     n_annotators: Count
     interval: str | None = None
-    reason: str | None = None
+    reason: Reason | None = None
     """Why the value, or only its interval, is missing."""
 
 
@@ -244,7 +245,11 @@ class _Measured:
             yield self._row(measure, sums if self.place.lengths else {}, statistic, NOTHING_MARKED)
 
     def _row(
-        self, measure: SpanMeasure, sums: Mapping[Output, Floats], statistic: Callable[[Floats], Floats], undefined: str
+        self,
+        measure: SpanMeasure,
+        sums: Mapping[Output, Floats],
+        statistic: Callable[[Floats], Floats],
+        undefined: Reason,
     ) -> SpanAgreement:
         place, plan = self.place, self.place.plan
         items: dict[str, Floats] = {}
@@ -252,7 +257,7 @@ class _Measured:
             items[item] = items.get(item, 0) + own
         rows = np.array([*items.values()])
         value = float(statistic(rows.sum(axis=0)[None])[0]) if items else math.nan
-        found = Interval(low=None, high=None, method="", reason="no interval: one item")
+        found = Interval(low=None, high=None, method="", reason=why("no_interval_one_item_marked"))
         if math.isfinite(value) and len(items) > 1:
             seed = [plan.seed, zlib.crc32(f"{measure}\n{place.group}\n{place.other}\n{place.criterion}".encode())]
             found = interval_over_units(

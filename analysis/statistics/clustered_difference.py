@@ -9,9 +9,10 @@ from typing import Literal
 import numpy as np
 
 from analysis.statistics.coding import Floats, Ints, fold, snap
+from analysis.statistics.reasons import why
 from analysis.statistics.t_tests import NO_VARIATION, TTest, no_test, t_of_estimate
 
-TOO_FEW = "a system was rated by one annotator on one item only: no spread to test against"
+TOO_FEW = why("one_annotator_on_one_item")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

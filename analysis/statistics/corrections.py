@@ -12,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.statistics.coding import DIGITS, Floats
+from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import replace_fields
 
 Verdict = Literal["x", "y", "indifferent"]
 Correction = Literal["holm", "bh"]
 Procedure = Literal["holm", "bh", "by"]
-OUTSIDE_FAMILY = "this pair is not among those compared"  # the reason of a row that keeps its raw p-value
+OUTSIDE_FAMILY = why("outside_family")  # the reason of a row that keeps its raw p-value
 STARS = ((0.01, "***"), (0.05, "**"), (0.10, "*"))
 
 
@@ -257,7 +258,7 @@ class FamilyMember(Protocol):
     def p_value(self) -> float | None: ...  # noqa: D102
 
     @property
-    def reason(self) -> str | None: ...  # noqa: D102
+    def reason(self) -> Reason | None: ...  # noqa: D102
 
 
 class RowWithTest(FamilyMember, Protocol):

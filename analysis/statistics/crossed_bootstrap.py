@@ -11,6 +11,7 @@ import polars as pl
 import scipy.sparse as sp
 
 from analysis.statistics.coding import Codes, Floats, Ints, code, fold
+from analysis.statistics.reasons import Reason, why
 
 AT_ONCE = 1 << 20  # weights of annotators and items that are held at once
 UNDEFINED = 0.05  # share of replicates without a mean that an interval bears
@@ -30,7 +31,7 @@ class BootstrappedMean:
     n_annotators: int
     n_items: int
     undefined: int = 0
-    reason: str | None = None
+    reason: Reason | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,13 +190,13 @@ def _summary(name: str, table: _Table, found: Floats, confidence: float) -> Boot
     undefined = len(found) - len(defined)
     reason = None
     if n_annotators < 2:
-        reason = "no interval: one annotator only"
+        reason = why("no_interval_one_annotator")
     elif n_items < 2:
-        reason = "no interval: one item only"
+        reason = why("no_interval_one_item")
     elif undefined > UNDEFINED * len(found):
-        reason = f"no interval: {undefined:,} of {len(found):,} replicates drew none of its answers"
+        reason = why("no_interval_replicates_empty", lost=undefined, replicates=len(found))
     elif np.ptp(defined) <= 1e-12 * np.abs(defined).max():
-        reason = "no interval: every replicate has the same mean"
+        reason = why("no_interval_replicates_alike")
     half = (1 - confidence) / 2
     low, high = (None, None) if reason else np.quantile(defined, [half, 1 - half]).tolist()
     return BootstrappedMean(

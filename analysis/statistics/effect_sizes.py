@@ -12,6 +12,7 @@ from scipy.special import nctdtr, nctdtrinc, ndtri
 
 from analysis.statistics.checks import check_finite, check_level, check_values, check_whole
 from analysis.statistics.coding import Floats, Ints
+from analysis.statistics.reasons import Reason
 from analysis.statistics.t_tests import NO_VARIATION, ONE_UNIT, one_sample
 
 NONCENTRAL: Final = "noncentral t"
@@ -28,7 +29,7 @@ class EffectSize:
     ci_high: float | None
     n: int
     interval: str | None = None
-    reason: str | None = None
+    reason: Reason | None = None
 
 
 def effect_size(*, mean: float, sd: float | None, n: int, against: float = 0.5, confidence: float = 0.95) -> EffectSize:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.statistics.coding import Floats
+from analysis.statistics.reasons import Reason
 from analysis.statistics.record import Positive, RankedSource, Record
 
 STRENGTH_TIE = 1e-9  # strengths closer than this are equal in exact arithmetic
@@ -30,7 +31,7 @@ class Unranked(Record):
     """A system without a rank, and why."""
 
     system: str
-    reason: str
+    reason: Reason | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -91,13 +91,14 @@ class Record:
 
 
 def _describe_codes(kind: type[Any], properties: dict[str, Any]) -> None:
-    """Say in the JSON Schema what stands beside the words of a reason."""
-    for name in reasons_of(kind) & properties.keys():
-        properties[f"{name}_code"] = REASON_CODE
-        properties[f"{name}_data"] = {
-            "type": "object",
-            "description": f"Numbers and names in {name}, where it has any.",
-        }
+    """Say in the JSON Schema what stands beside the words of each reason, in the order in which it is written."""
+    described = dict(properties)
+    properties.clear()
+    for name, schema in described.items():
+        properties[name] = schema
+        if name in reasons_of(kind):
+            about = f"Numbers and names in {name}, where it has any."
+            properties |= {f"{name}_code": REASON_CODE, f"{name}_data": {"type": "object", "description": about}}
 
 
 def _with_reason(record: Any) -> Any:

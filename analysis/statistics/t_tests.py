@@ -15,10 +15,11 @@ import numpy as np
 from scipy.special import bdtr, stdtr, stdtrit
 
 from analysis.statistics.coding import Floats
+from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import replace_fields
 
-ONE_UNIT = "one value only (n = 1): no spread to test against"
-NO_VARIATION = "no variation: every value is the same"
+ONE_UNIT = why("one_unit")
+NO_VARIATION = why("no_variation")
 MOSTLY_ONE = 0.8  # share of equal values from which on a t-test does not keep its level
 SKEWED = 0.25  # skewness beside the root of n, from which on it does not; seen only in ENOUGH_FOR_SKEW values
 ENOUGH_FOR_SKEW = 20
@@ -39,7 +40,7 @@ class TTest:
     t: float | None
     df: float | None
     p_value: float | None
-    reason: str | None
+    reason: Reason | None
     highly_skewed: bool = False
 
     def columns(self) -> dict[str, Any]:
@@ -124,7 +125,7 @@ def welch(values_x: Floats, values_y: Floats, *, confidence: float) -> TTest:
     n = len(x) + len(y)
     mean_x, mean_y = exact_mean(x), exact_mean(y)
     if min(len(x), len(y)) < 2:
-        return no_test(n, mean_x - mean_y, None, "one value only on one side: no spread to test against")
+        return no_test(n, mean_x - mean_y, None, why("one_unit_on_one_side"))
     if min(x) == max(x) and min(y) == max(y):
         return no_test(n, mean_x - mean_y, None, NO_VARIATION)
     part_x = _squares(x, mean_x) / (len(x) - 1) / len(x)
@@ -171,6 +172,6 @@ def t_of_estimate(
     )
 
 
-def no_test(n: int, mean: float, sd: float | None, reason: str) -> TTest:
+def no_test(n: int, mean: float, sd: float | None, reason: Reason) -> TTest:
     """Return an estimate that cannot be tested, and why."""
     return TTest(n=n, mean=mean, sd=sd, ci_low=None, ci_high=None, t=None, df=None, p_value=None, reason=reason)

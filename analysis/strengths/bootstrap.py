@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from analysis.statistics.coding import Floats, Ints, fold
+from analysis.statistics.reasons import Reason, why
 from analysis.strengths.counting import Codes, count_cells, count_wins
 from analysis.strengths.fit import fit_strengths, newton
 from analysis.strengths.sandwich import bread
@@ -47,7 +48,7 @@ class Bootstrap:
     n_replicates: int
     degenerate: dict[str, int]
     confidence: float
-    reason: str | None
+    reason: Reason | None
 
     @property
     def se(self) -> Floats:
@@ -141,7 +142,7 @@ def bootstrap_strengths(
     lost = sum(degenerate.values())
     reason = None
     if lost > (1 - confidence) * n_replicates or len(strength) < 2:
-        reason = f"{lost} of {n_replicates} replicates have no finite strengths: the interval is unbounded"
+        reason = why("replicates_lost", lost=lost, replicates=n_replicates)
     tail = (1 - confidence) / 2
     ends = np.full((2, n_systems), np.nan) if reason else np.quantile(strength, [tail, 1 - tail], axis=0)
     return Bootstrap(

@@ -11,6 +11,7 @@ import polars as pl
 from scipy.special import ndtri, stdtrit
 
 from analysis.statistics.coding import Floats, Ints, code, fold
+from analysis.statistics.reasons import Reason, why
 from analysis.strengths.counting import Codes, WinCounts, count_cells, count_wins
 from analysis.strengths.fit import fit_strengths
 from analysis.strengths.ranks import rank_intervals
@@ -18,10 +19,7 @@ from analysis.strengths.sandwich import Covariance, over_clusters, over_rows, ov
 
 LEAST_DF = 4.0  # fewer hold neither their level nor their coverage (Pustejovsky and Tipton 2018)
 ROUNDING = 1e-6  # of degrees of freedom: five equal annotators have 4
-ONE_CLUSTER = "one {} only: no spread to make an interval from"
-NO_SPREAD = "no variation: every {} says the same, so there is no interval"
 NOT_POSITIVE = "the two-way covariance was not positive; its negative part was set to zero"
-TOO_FEW = "an interval would rest on fewer than 4 degrees of freedom: too few {}s"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -43,7 +41,7 @@ class BradleyTerry:
     ci_high: Floats
     rank_low: Ints
     rank_high: Ints
-    reasons: tuple[str | None, ...]
+    reasons: tuple[Reason | None, ...]
     confidence: float
     interval: str | None
     n_clusters: int | None
@@ -54,7 +52,7 @@ class BradleyTerry:
     df_differences: Floats | None = None
     p_differences: Floats | None = None
     alike: str | None = None
-    no_interval: str | None = None
+    no_interval: Reason | None = None
     warnings: tuple[str, ...] = ()
 
 
@@ -86,9 +84,9 @@ class _Estimate:
     """Strengths of all systems with the reasons of those that have none, and the covariance of the others."""
 
     strength: Floats
-    reasons: tuple[str | None, ...]
+    reasons: tuple[Reason | None, ...]
     found: Covariance | None = None
-    no_interval: str | None = None
+    no_interval: Reason | None = None
     even: bool = True  # the clusters of the first clustering have the same total weight
 
 
@@ -187,7 +185,7 @@ def bradley_terry(
             least_df=max((least_df or 0.0) - ROUNDING, ROUNDING),
         )
         enough = found.df >= max((least_df or 0.0) - ROUNDING, ROUNDING)
-        no_interval = None if enough.all() else TOO_FEW.format(clustering)
+        no_interval = None if enough.all() else why("few_degrees_of_freedom", unit=clustering)
         own = kept[enough]
         se[own], df[own] = found.se[enough], found.df[enough]
         half = t_quantile(df[own], confidence) * se[own]
@@ -275,9 +273,9 @@ def _estimate(names: tuple[str, ...], rows: _Rows, regularisation: float | None)
     found = _covariance(rows, counts, strength[kept], regularisation or 0.0)
     even = not rows.clusters or alike_factor(next(iter(rows.clusters.values())), rows.weights)[1]
     if found is None:
-        no_interval: str | None = ONE_CLUSTER.format(clustering)
+        no_interval: Reason | None = why("one_cluster", unit=clustering)
     else:
-        no_interval = None if found.se.any() else NO_SPREAD.format(clustering)
+        no_interval = None if found.se.any() else why("clusters_alike", unit=clustering)
     return _Estimate(
         strength=strength,
         reasons=reasons,

@@ -9,14 +9,15 @@ import numpy as np
 
 from analysis.statistics.coding import Floats, Ints
 from analysis.statistics.graphs import connected_parts
+from analysis.statistics.reasons import Reason, why
 
 TOLERANCE = 1e-9  # largest gap left between wins and expected wins, relative to the comparisons of a system
 STEPS = 200
 SMALL = 1e-8  # a step after which strengths are exact: the error left is about its square
 HALVINGS = 40
-WON_ALL = "won every comparison: stronger than all others, at no finite distance"
-TOO_UNEVEN = "wins so uneven that no strength can be computed in double precision; ask for regularisation"
-LOST_ALL = "lost every comparison: weaker than all others, at no finite distance"
+WON_ALL = why("won_all")
+TOO_UNEVEN = why("too_uneven")
+LOST_ALL = why("lost_all")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -24,7 +25,7 @@ class Strengths:
     """Natural-log strengths with mean zero over the fitted systems; NaN with a reason where there is none."""
 
     strength: Floats
-    reasons: tuple[str | None, ...]
+    reasons: tuple[Reason | None, ...]
     regularisation: float | None
 
     @property
@@ -79,7 +80,7 @@ def fit_strengths(
     if regularisation is not None:
         table += regularisation * (1 - np.eye(len(table)))
     strength = np.full(len(table), np.nan)
-    reasons: list[str | None] = [None] * len(table)
+    reasons: list[Reason | None] = [None] * len(table)
     kept = np.arange(len(table))
     why = _disconnected(table, kept, names)
     while why is None and len(kept) > 0:
@@ -194,28 +195,28 @@ def _parts(table: Floats, kept: Ints, *, both_ways: bool) -> list[Ints]:
     return [kept[of == part] for part in range(of.max() + 1)]
 
 
-def _named(parts: Sequence[Ints], names: Sequence[str]) -> str:
-    return " | ".join(sorted(", ".join(names[place] for place in part.tolist()) for part in parts))
+def _named(parts: Sequence[Ints], names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    return tuple(sorted((tuple(names[place] for place in part.tolist()) for part in parts), key=", ".join))
 
 
-def _disconnected(table: Floats, kept: Ints, names: Sequence[str]) -> str | None:
+def _disconnected(table: Floats, kept: Ints, names: Sequence[str]) -> Reason | None:
     if len(kept) < 2:
-        return "no other system is left to compare it with"
+        return why("none_left")
     parts = _parts(table, kept, both_ways=False)
     if len(parts) == 1:
         return None
-    return f"the comparisons fall apart into systems never compared with one another: {_named(parts, names)}"
+    return why("disconnected", parts=_named(parts, names))
 
 
-def _one_sided(table: Floats, kept: Ints, names: Sequence[str]) -> str | None:
+def _one_sided(table: Floats, kept: Ints, names: Sequence[str]) -> Reason | None:
     parts = _parts(table, kept, both_ways=True)
     if len(parts) == 1:
         return None
-    return f"one set of systems won everything against another, so their distance is not finite: {_named(parts, names)}"
+    return why("one_sided", parts=_named(parts, names))
 
 
-def _left_alone(names: Sequence[str], kept: Ints) -> str:
-    return f"no comparison is left among {', '.join(names[place] for place in kept.tolist())}"
+def _left_alone(names: Sequence[str], kept: Ints) -> Reason:
+    return why("left_alone", systems=tuple(names[place] for place in kept.tolist()))
 
 
 def check_counts(name: str, table: Floats, n_systems: int) -> Floats:

@@ -12,6 +12,7 @@ from analysis.answers.plan import Plan
 from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.statistics.coding import Floats, Ints, fold, scale_of, snap
 from analysis.statistics.rank_orders import STRENGTH_TIE, order_systems, ranks
+from analysis.statistics.reasons import Reason
 from analysis.statistics.record import Record
 from analysis.strengths.estimate import LEAST_DF, BradleyTerry, alike_factor, bradley_terry
 
@@ -52,7 +53,7 @@ class SystemStrength(Record):
     rank_high: int | None
     """Worst rank that the answers allow."""
     regularisation: float | None = None
-    reason: str | None = None
+    reason: Reason | None = None
     """Why a number is missing."""
 
 

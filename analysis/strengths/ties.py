@@ -8,14 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.statistics.coding import Floats
+from analysis.statistics.reasons import Reason, why
 from analysis.strengths.fit import Strengths, check_counts, fit_strengths
 
 Shares = tuple[Floats, Floats, Floats]
 STEPS = 200
 HALVINGS = 40
-NO_TIES = "there is no tie: the tie parameter is 0 and the strengths are those of Bradley-Terry"
-NO_SYSTEM, NO_STRENGTH = "no system is given", "no system has a strength"
-ALL_TIES = "every comparison is a tie: the tie parameter has no finite value"
+NO_TIES = why("no_ties")
+NO_SYSTEM, NO_STRENGTH = why("no_system"), why("no_strength")
+ALL_TIES = why("all_ties")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -31,8 +32,8 @@ class Davidson:
     se: Floats
     ties: float | None
     se_log_ties: float | None
-    reasons: tuple[str | None, ...]
-    tie_reason: str | None
+    reasons: tuple[Reason | None, ...]
+    tie_reason: Reason | None
 
 
 def fit_davidson(wins: Floats, ties: Floats, names: Sequence[str], *, half: Strengths | None = None) -> Davidson:

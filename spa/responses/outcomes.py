@@ -18,6 +18,7 @@ NEVER_ASKED: Mapping[Outcome, str] = {  # why answers to questions that were nev
     FAILED_CHECKS: "ended after failed checks",
     NO_CONSENT: "no consent",
 }
+NEVER_SHOWN = frozenset(NEVER_ASKED.values())  # stored in tables under missing_reason: values, which stay as they are
 WITHDRAWN = "withdrawn"  # the answers were deleted on request; nobody is shown this
 
 TIMED_OUT = "timed_out"  # the deadline passed; a late answer takes the place again if it is free

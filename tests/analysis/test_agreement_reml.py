@@ -125,4 +125,4 @@ def test_without_an_error_there_is_no_estimate(form: str) -> None:
         found = icc(table[rows], form=form)  # type: ignore[arg-type]
         assert (found.value, found.ci_low) == (None, None)
         assert found.reason is not None
-        assert "no error is left" in found.reason
+        assert "no error is left" in str(found.reason)

@@ -197,7 +197,7 @@ def test_one_system_an_item_leaves_no_order_within_items() -> None:
     pair = PairedScores(item=np.arange(4), system=np.arange(4) % 2, a=np.arange(4.0), b=np.arange(4.0))
     rows = {(row.level, row.method): row for row in correlate_levels(pair)}
     assert rows["overall", "kendall"].value == 1
-    assert rows["system", "kendall"].reason == "only 2 in common, at least 3 are needed"
+    assert str(rows["system", "kendall"].reason) == "only 2 in common, at least 3 are needed"
     assert "no item holds two systems" in str(rows["per_item", "kendall"].reason)
 
 

@@ -81,7 +81,7 @@ def test_criteria_separate_where_they_do_and_items_give_nothing_away() -> None:
 
 def test_separation_that_cannot_be_tested_says_why() -> None:
     found = separation("g", np.eye(3), ["a"] * 3, ["i", "j", "k"], rng=np.random.default_rng(0))
-    assert (found.accuracy, found.reason) == (None, "needs two criteria and two items")
+    assert (found.accuracy, str(found.reason)) == (None, "needs two criteria and two items")
     assert "cannot be tested" in found.words()
 
 

@@ -98,7 +98,7 @@ def test_units_that_a_rater_left_out_do_not_count() -> None:
     assert few.value == 1.0
     nobody = kendall_w([[1, 2, float("nan")], [2, float("nan"), 1], [float("nan"), 1, 2], [1, 3, float("nan")]])
     assert nobody.value is None
-    assert nobody.reason == "0 units were answered by all 3 raters: at least 2 are needed"
+    assert str(nobody.reason) == "0 units were answered by all 3 raters: at least 2 are needed"
 
 
 def test_it_stands_in_the_results_and_in_the_report() -> None:
@@ -117,4 +117,4 @@ def test_it_stands_in_the_results_and_in_the_report() -> None:
 def test_an_interval_over_the_whole_scale_is_left_out() -> None:
     found = kendall_w([[1, 2], [2, 1], [3, 3]], rng=np.random.default_rng(1))
     assert (found.ci_low, found.ci_high, found.interval) == (None, None, None)
-    assert found.reason == "no interval: over so few units it would reach from 0 to 1"
+    assert str(found.reason) == "no interval: over so few units it would reach from 0 to 1"

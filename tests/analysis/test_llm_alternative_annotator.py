@@ -162,8 +162,8 @@ def test_too_few_units_or_annotators_have_a_reason() -> None:
     few = study(np.random.default_rng(1), n_units=20)
     found = alternative_annotator_test(few, few[:, 0], scoring="accuracy", epsilon=0.1)
     assert (found.passes, found.winning_rate) == (None, None)
-    assert found.reason == "0 annotators share at least 30 items with others and the LLM; 3 are needed"
-    assert found.annotators[0].reason == "20 items shared with others and the LLM; 30 are needed"
+    assert str(found.reason) == "0 annotators share at least 30 items with others and the LLM; 3 are needed"
+    assert str(found.annotators[0].reason) == "20 items shared with others and the LLM; 30 are needed"
     two = study(np.random.default_rng(1), n_annotators=2)
     assert alternative_annotator_test(two, two[:, 0], scoring="accuracy", epsilon=0.1).passes is None
     nobody = np.full((5, 3), np.nan)

@@ -142,9 +142,9 @@ def test_an_llm_that_knows_nothing_is_left_out_with_a_word() -> None:
 def test_what_cannot_be_estimated_has_a_reason() -> None:
     assert prediction_powered_mean([0.7], [0.5], [0.5, 0.6]).reason is not None
     same = prediction_powered_mean([0.7] * 9, [0.5, 0.6, 0.7] * 3, [0.5, 0.6])
-    assert (same.reason, same.ci_low, same.estimate) == ("no variation: every value is the same", None, 0.7)
+    assert (str(same.reason), same.ci_low, same.estimate) == ("no variation: every value is the same", None, 0.7)
     lonely = prediction_powered_mean([1.0, 2.0, 3.0, 5.0], [1, 2, 3, 4], [1.0], llm_weight=1.0)
-    assert lonely.reason == "the LLM answered fewer than two more units"
+    assert str(lonely.reason) == "the LLM answered fewer than two more units"
     few = prediction_powered_mean(*draw(np.random.default_rng(5), 8, 100, 0.9))
     assert few.warning is not None
     assert "may be too narrow" in few.warning

@@ -219,7 +219,7 @@ def test_direction_turns_verdicts_and_ranks_and_nothing_else() -> None:
     assert [row.verdict for row in up] == [row.verdict for row in down]
     assert [row.p_adjusted for row in up] == [row.p_adjusted for row in down] == [row.p_adjusted for row in length]
     assert [row.mean_difference for row in up] == pytest.approx([-row.mean_difference for row in down])
-    assert {(row.verdict, row.reason) for row in length} == {
+    assert {(row.verdict, str(row.reason)) for row in length} == {
         (None, "higher_is_better is not given, so neither system is ahead")
     }
     ranks = {name: [row.rank for row in found.means if row.metric == name] for name in ("up", "down", "length")}
@@ -254,4 +254,4 @@ def test_below_ten_systems_their_correlations_are_not_compared() -> None:
     results = analyse(check_frames(frames(), Reading()), Plan())
     row = next(row for row in results.comparisons_of_correlations if row.level == "system")
     assert row.p_value is None
-    assert row.reason == "3 systems are too few to compare correlations, at least 10 are needed"
+    assert str(row.reason) == "3 systems are too few to compare correlations, at least 10 are needed"

@@ -89,10 +89,10 @@ def test_other_scales() -> None:
     rng = np.random.default_rng(0)
     fine = respacing_range(rng.normal(size=90), rng.normal(size=90) * 2)
     assert fine.share is None
-    assert "more than 100 steps" in (fine.reason or "")
+    assert "more than 100 steps" in str(fine.reason)
     alike = respacing_range([1, 2], [2, 1, 1, 2])
     assert alike.holds is None
-    assert "equally often" in (alike.reason or "")
+    assert "equally often" in str(alike.reason)
     for wrong in ([[], [1]], [[1], [2], [1]], [[1], [2], [2, 1]]):
         with pytest.raises(ValueError, match=r"expected|levels"):
             respacing_range(*wrong)

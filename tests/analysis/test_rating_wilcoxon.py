@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from analysis import signed_rank_test, z_scores
+from analysis.rating_checks.wilcoxon import ALL_ZERO
 from tests.analysis.answers import ratings, run
 
 
@@ -52,7 +53,7 @@ def test_turning_the_signs_turns_the_correlation(values: list[int]) -> None:
     assert one.p_value == two.p_value
     if one.rank_biserial is None or two.rank_biserial is None:
         assert set(values) == {0}
-        assert one.reason == two.reason == "every difference is 0"
+        assert one.reason == two.reason == ALL_ZERO
     else:
         assert one.rank_biserial == pytest.approx(-two.rank_biserial, abs=1e-12)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import FrozenInstanceError, asdict, replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,12 +14,13 @@ from hypothesis import strategies as st
 from analysis.figures.plain_text import clean
 from analysis.ranking.tied import TiedStrength
 from analysis.statistics.rank_orders import Unranked
+from analysis.statistics.reasons import why
 from analysis.statistics.record import rounded
 
 TEXT = st.sampled_from(["plain", "con\x00trol", "\u2068set apart\u2069", ""])
 NUMBER = st.none() | st.floats(allow_nan=False, allow_infinity=False)
 STRENGTHS = st.builds(TiedStrength, system=TEXT, strength=NUMBER, strength_half=NUMBER)
-OTHERS = st.builds(Unranked, system=TEXT, reason=TEXT)
+OTHERS = st.builds(Unranked, system=TEXT, reason=st.builds(partial(why, "unspecified"), text=TEXT))
 
 
 def strength(value: float | None) -> TiedStrength:

@@ -17,8 +17,9 @@ from analysis.results.files import from_plain
 from analysis.results.headline import headline_of
 from analysis.results.words import Names
 from analysis.statistics.rank_orders import Ranking, Unranked
+from analysis.statistics.reasons import beside
 from analysis.statistics.record import names_of
-from analysis.strengths.fit import WON_ALL
+from analysis.strengths.fit import LOST_ALL, WON_ALL
 from tests.analysis.sample_results import (
     empty_results,
     full_results,
@@ -315,9 +316,11 @@ def test_comparisons_without_a_test_are_told():
 
 
 def test_a_ranking_names_systems_without_a_place():
-    left = (Unranked(system="C", reason="lost every comparison"),)
+    left = (Unranked(system="C", reason=LOST_ALL),)
     ranking = Ranking(source="choices", group="human", criterion="overall", order=(("A",), ("B",)), unranked=left)
-    assert order_words(Names(from_plain(empty_results())), ranking) == "1. A, 2. B; no place: C (lost every comparison)"
+    assert order_words(Names(from_plain(empty_results())), ranking) == (
+        "1. A, 2. B; no place: C (lost every comparison: weaker than all others, at no finite distance)"
+    )
 
 
 def test_warnings_call_groups_as_the_rest_of_the_report_does():
@@ -352,7 +355,7 @@ def test_a_system_that_won_everything_is_named_before_the_first_of_the_others():
         untested(preference("human", "C", "B", 1.0, sd=0.0), "no variation: every value is the same"),
         order=[["A"], ["B"]],
     )
-    results["rankings"][0]["unranked"] = [{"system": "C", "reason": WON_ALL}]
+    results["rankings"][0]["unranked"] = [{"system": "C", **beside("reason", WON_ALL)}]
     assert winner(results).startswith(
         "C won every comparison, which leaves no place to give; of the others, people prefer A"
     )

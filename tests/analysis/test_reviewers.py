@@ -80,7 +80,7 @@ def test_two_who_never_differ_have_a_reason_in_the_place_of_a_value() -> None:
         [*entries("s1", Ana="exclude", Ben="exclude"), *entries("s2", start=3, Ana="exclude", Ben="exclude")]
     )
     assert (row.question, row.kappa, row.n, row.alike) == ("analysis", None, 2, 2)
-    assert row.reason == "no variation: every answer is the same"
+    assert str(row.reason) == "no variation: every answer is the same"
 
 
 def analysed(workspace: Workspace) -> Results:

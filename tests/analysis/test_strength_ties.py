@@ -92,7 +92,7 @@ def test_nothing_but_ties_and_a_system_that_won_everything_have_reasons() -> Non
     assert np.abs(even.strength).max() < 1e-12 or even.tie_reason is not None
     assert (even.ties, even.se_log_ties) == (None, None)
     nobody = fit_davidson(np.zeros((0, 0)), np.zeros((0, 0)), [])
-    assert (nobody.ties, nobody.tie_reason) == (None, "no system is given")
+    assert (nobody.ties, str(nobody.tie_reason)) == (None, "no system is given")
     wins = np.array([[0, 4, 5], [0, 0, 3], [0, 1, 0]], dtype=np.float64)
     fit = fit_davidson(wins, np.zeros((3, 3)), NAMES[:3])
     assert fit.reasons[0] is not None
