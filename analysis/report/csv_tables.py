@@ -107,7 +107,7 @@ def render_csv(rows: Sequence[Any]) -> str:
 
 def _with_codes(name: str, column: Sequence[Any]) -> Iterator[tuple[str, Sequence[Any]]]:
     """Lay out reasons as two columns: their words, and their codes."""
-    if any(isinstance(value, Reason) for value in column):
+    if name.endswith("reason") and all(value is None or isinstance(value, Reason) for value in column):
         yield name, [None if reason is None else str(reason) for reason in column]
         yield f"{name}_code", [None if reason is None else reason.code for reason in column]
     else:

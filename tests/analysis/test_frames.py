@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError, asdict
+from dataclasses import FrozenInstanceError
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import analysis
 from analysis import Plan, Reading, as_frame, check_frames, read_tables
+from analysis.statistics.record import plain as plain_row
 from analysis.statistics.record import rounded
 from spa import AnalysisError
 from spa.cli import main
@@ -74,7 +75,7 @@ def pandas_of(frame: pl.DataFrame) -> Any:
 
 
 def plain(value: Any) -> Any:
-    return json.loads(json.dumps(rounded(value)))
+    return json.loads(json.dumps(plain_row(rounded(value))))
 
 
 @pytest.mark.parametrize(
@@ -88,7 +89,7 @@ def test_every_function_gives_the_numbers_of_the_report(name: str, made: Callabl
     wanted = of(analyse(check_frames({kind: TABLES[kind]}, Reading(llms=options.get("llms", ()))), Plan()))
     assert len(found) == len(wanted) > 0
     for record, row in zip(found, wanted, strict=True):
-        own = plain(asdict(record))
+        own = plain(record)
         assert own == {key: row[key] for key in own}
     with pytest.raises(FrozenInstanceError):
         found[0].criterion = "other"
@@ -117,7 +118,7 @@ def test_bradley_terry_of_a_frame_is_that_of_the_report(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_agreement_of_a_frame_is_that_of_the_report(kind: str) -> None:
-    found = [plain(asdict(row)) for row in analysis.agreement_measures(TABLES[kind])]
+    found = [plain(row) for row in analysis.agreement_measures(TABLES[kind])]
     wanted = analyse(check_frames({kind: TABLES[kind]}, Reading()), Plan())["agreement"]
     assert found == [{key: row[key] for key in found[0]} for row in wanted]
 

@@ -75,8 +75,8 @@ def differing(tables: AnswerTables, found: dict[str, Any], plan: Plan, *, severa
 
 def without_agreement(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row of the table of raters without the agreement of an LLM with itself."""
-    alone = ("n_raters", "alpha", "alpha_measure", "exact_agreement", "agreement_reason")
-    return {name: value for name, value in row.items() if name not in alone}
+    alone = ("n_raters", "alpha", "alpha_measure", "exact_agreement")
+    return {key: value for key, value in row.items() if key not in alone and not key.startswith("agreement_reason")}
 
 
 def small_steps(patch: pytest.MonkeyPatch, at_once: int = 150) -> None:

@@ -113,8 +113,8 @@ def differing(tables: AnswerTables, kind: LargeKind, plan: Plan) -> Iterator[str
 
 def _counted_rater(row: dict[str, Any]) -> dict[str, Any]:
     """Return what follows from sums: not agreement, which is compared by itself."""
-    alone = ("n_raters", "alpha", "alpha_measure", "exact_agreement", "agreement_reason")
-    return {name: value for name, value in row.items() if name not in alone}
+    alone = ("n_raters", "alpha", "alpha_measure", "exact_agreement")
+    return {key: value for key, value in row.items() if key not in alone and not key.startswith("agreement_reason")}
 
 
 def _summed_breakdown(row: dict[str, Any], tables: AnswerTables) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +23,7 @@ from analysis.comparisons.ratings import (
 from analysis.statistics import cell_sums, coding, differences
 from analysis.statistics.cell_sums import CellSums
 from analysis.statistics.coding import code, fold, number, translate
+from analysis.statistics.record import fields_of
 from analysis.strengths.rows import strength_table
 from tests.analysis.answers import analyse
 
@@ -106,7 +106,7 @@ def test_means_of_counted_scores_are_those_of_rows(
     monkeypatch.setattr(score_totals, "WIDEST", widest)
     counted = summarise_ratings(cells, plan)
     for one, other in zip(plain, counted, strict=True):
-        for name, wanted in asdict(one).items():
+        for name, wanted in fields_of(one).items():
             number = isinstance(wanted, float)
             assert getattr(other, name) == (pytest.approx(wanted, rel=1e-12) if number else wanted)
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis import Plan, consistency_sweep, truncation_shift
-from analysis.statistics.record import rounded
+from analysis.statistics.record import plain, rounded
 from tests.analysis.answers import analyse, check, preferences, run
 
 SAME = ("n", "mean", "sd", "ci_low", "ci_high", "p_value", "p_adjusted", "verdict", "reason")
@@ -48,7 +48,7 @@ def asked(seed: int, people: int = 25) -> pl.DataFrame:
 
 
 def as_analysed(rows: list[Any]) -> dict[tuple[Any, ...], dict[str, Any]]:
-    listed = [row if isinstance(row, dict) else {name: getattr(row, name) for name in (*KEY, *SAME)} for row in rows]
+    listed = [row if isinstance(row, dict) else plain(row) for row in rows]
     return {tuple(row[key] for key in KEY): rounded({name: row[name] for name in SAME}) for row in listed}
 
 
