@@ -37,6 +37,7 @@ class AnalysisInput:
 def prepare_input(tables: AnswerTables, plan: Plan, study: StudyFacts | None = None) -> AnalysisInput:
     """Put answers into groups and in the order of the study, and leave out what the plan excludes."""
     answers = tables.answers()
+    _check_references(plan, tables.metrics)
     groups = group_order([*answers.values()])
     exclusions = find_exclusions(tables, plan)
     orders = {name: order_of(table, [group for group, _ in groups], study) for name, table in answers.items()}
@@ -50,6 +51,20 @@ def prepare_input(tables: AnswerTables, plan: Plan, study: StudyFacts | None = N
         groups=groups,
         plan=with_pairs(with_lower(_fewer_errors_better(plan, answers.get("ratings")), orders), orders, study),
     )
+
+
+def _check_references(plan: Plan, metrics: pl.DataFrame | None) -> None:
+    """Refuse references that no metric scores."""
+    scored = [] if metrics is None else metrics["system"].unique().sort().to_list()
+    unknown = [name for name in plan.references if name not in scored]
+    if unknown:
+        after = f": no metric scores this system (there are: {', '.join(scored) or 'no metrics'})"
+        raise AnalysisError(
+            *(
+                ArgumentProblem("references", in_python=f"={(name,)!r}", in_command=f" {name}", after=after)
+                for name in unknown
+            )
+        )
 
 
 def _fewer_errors_better(plan: Plan, ratings: pl.DataFrame | None) -> Plan:

@@ -70,6 +70,9 @@ class Plan:
     pairs : tuple of (str, str)
         Pairs of systems that are compared, which alone form the families; empty: those of the study, else of the
         preferences, else of ``expected``, else all.
+    references : tuple of str
+        Systems that metrics compare the others with: left out of the metrics' correlations, as are systems that are at
+        the end of a metric in every item.
     lower_is_better : frozenset of str
         Criteria on which a low rating is good.
     epsilon : float
@@ -101,6 +104,7 @@ class Plan:
     regularisation: float | None = None
     expected: tuple[Expectation, ...] = ()
     pairs: tuple[Pair, ...] = ()
+    references: tuple[str, ...] = ()
     lower_is_better: frozenset[str] = frozenset()
     epsilon: float = 0.1
     equivalence_margin: float | None = None

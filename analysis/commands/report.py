@@ -126,6 +126,13 @@ Examples:
     help="Pair of systems compared; repeatable. [those of the preferences, else expected, else all]",
 )
 @click.option("--pairs", "pairs_file", type=FILE, help="Table of the pairs compared: system_x, system_y.")
+@click.option(
+    "--reference",
+    "references",
+    multiple=True,
+    metavar="SYSTEM",
+    help="System that metrics compare the others with, left out of their correlations; repeatable.",
+)
 @click.option("--fwer", type=SHARE, help="Error rate of each family of tests.  [0.05]")
 @click.option(
     "--consistency-tau",
@@ -336,6 +343,7 @@ def _plan(given: dict[str, Any]) -> Plan:
     return Plan(
         expected=parse_expectations(given.get("expected", ()), "--expected"),
         lower_is_better=frozenset(given.get("lower_is_better", ())),
+        references=tuple(given.get("references", ())),
         **chosen,
     )
 

@@ -27,6 +27,7 @@ from analysis.correlations.levels import (
     correlate_each,
     correlate_levels,
 )
+from analysis.correlations.references import reference_systems, without_systems
 from analysis.correlations.scores import Scores, group_scores, metric_scores, outputs_of, pair_scores
 from analysis.correlations.upper_bounds import OneAgainstOthers, one_against_others
 from analysis.statistics.coding import Floats, code
@@ -36,6 +37,7 @@ from analysis.statistics.record import Coefficient, Count, Positive, Probability
 
 TOGETHER = 1 << 11  # ratings whose upper bounds are computed together: their signs stay in the cache
 LISTED = 20  # people up to whom each one has rows of his own
+NOTHING: Mapping[str, tuple[str, ...]] = {}
 AVERAGED = why("averaged")
 
 
@@ -67,6 +69,8 @@ class CorrelationRow(Record):
     ci_high: Coefficient | None = None
     interval: str | None = None
     """How the interval was made; null: none."""
+    without: tuple[str, ...] = ()
+    """Systems left out, as references of the metric: named (settings.references), or at its end in every item."""
     reason: Reason | None = None
 
 
@@ -134,6 +138,16 @@ def correlate_groups(
     people = [cells for rated in by_criterion.values() for group, cells in rated.items() if group in targets]
     bounds = _upper_bounds(people, ids, plan.confidence)
     items = {name: place for place, name in enumerate(code(answered["item_id"]).ids)}
+    measured: list[Scores] = []
+    without: dict[str, tuple[str, ...]] = {}
+    if metrics is not None:
+        places = {system: place for place, system in enumerate(order.systems)}
+        for metric, systems in reference_systems(metrics, plan.references).items():
+            without[f"metrics:{metric}"] = tuple(system for system in systems if system in places)
+        measured = [
+            without_systems(scores, {places[name] for name in without.get(scores.name, ())}, len(places))
+            for scores in metric_scores(metrics, items, order.systems)
+        ]
     return correlate_scores(
         {
             criterion: {group: group_scores(cells) for group, cells in rated.items()}
@@ -142,7 +156,8 @@ def correlate_groups(
         targets,
         order,
         plan,
-        measured=[] if metrics is None else metric_scores(metrics, items, order.systems),
+        measured=measured,
+        without=without,
         upper_bounds=lambda criterion, group: bounds[criterion, group],
     )
 
@@ -154,6 +169,7 @@ def correlate_scores(
     plan: Plan,
     *,
     measured: Sequence[Scores] = (),
+    without: Mapping[str, tuple[str, ...]] = NOTHING,
     upper_bounds: Callable[[str, str], Sequence[CorrelationRow]] = lambda criterion, group: (),
 ) -> tuple[list[CorrelationRow], list[ComparisonRow], list[SystemCorrelation]]:
     """Do what :func:`correlate_groups` does, from mean scores.
@@ -168,6 +184,8 @@ def correlate_scores(
         As there.
     measured : sequence of Scores
         Metrics.
+    without : mapping of str to tuple of str
+        Systems whose scores were left out of a metric.
     upper_bounds : callable
         From a criterion and a group of people to the rows of one person against the others.
     """
@@ -185,7 +203,8 @@ def correlate_scores(
             for measure in measures:
                 paired = pair_scores(measure, scores[target], len(order.systems))
                 found = correlate_levels(paired, confidence=plan.confidence)
-                rows += _rows(measure.name, scores[target].name, criterion, found)
+                left = without.get(measure.name, ())
+                rows += _rows(measure.name, scores[target].name, criterion, found, without=left)
                 if measure.name.startswith("ratings:"):
                     by_system += _by_system(measure.name, scores[target].name, criterion, paired, order.systems, sides)
             rows += upper_bounds(criterion, target)
@@ -225,10 +244,16 @@ def _by_criterion_and_level(row: CorrelationRow | ComparisonRow) -> Hashable:
 
 
 def _rows(
-    a: str, b: str, criterion: str, found: Sequence[LevelCorrelation], *, upper_bound: bool = False
+    a: str,
+    b: str,
+    criterion: str,
+    found: Sequence[LevelCorrelation],
+    *,
+    upper_bound: bool = False,
+    without: tuple[str, ...] = (),
 ) -> Iterator[CorrelationRow]:
     for row in found:
-        yield CorrelationRow(a=a, b=b, criterion=criterion, upper_bound=upper_bound, **fields_of(row))
+        yield CorrelationRow(a=a, b=b, criterion=criterion, upper_bound=upper_bound, without=without, **fields_of(row))
 
 
 def _by_system(

@@ -20,6 +20,7 @@ from analysis.comparisons.ratings import (
     summarise_ratings,
 )
 from analysis.correlations.coefficients import correlate_series, prepare
+from analysis.correlations.references import reference_systems
 from analysis.statistics.corrections import Verdict, with_verdicts
 from analysis.statistics.rank_orders import Ranking, order_systems, ranks
 from analysis.statistics.reasons import Reason, why
@@ -92,6 +93,8 @@ class MetricAndPeople(Record):
     kendall_tau: Coefficient | None
     n: Count
     """Systems that both rank."""
+    without: tuple[str, ...] = ()
+    """Systems left out, as references of the metric."""
     reason: Reason | None = None
 
 
@@ -147,7 +150,7 @@ def metric_results(
     tests = with_verdicts(tests, fwer=plan.fwer, family="criterion", lower_is_better=lower, correction=plan.correction)
     whole = _whole(corpus)
     placed = {name: _places(name, means, whole, directions[name]) for name in names}
-    signatures = _signatures(known)
+    signatures, left = _signatures(known), reference_systems(known, plan.references)
     orders = [row for row in rankings if row.group in people and row.source != "ratings_bt"]
     return MetricResults(
         means=tuple(
@@ -163,7 +166,7 @@ def metric_results(
             for row in means
         ),
         pairs=tuple(_test(row, directions[row.criterion]) for row in tests),
-        beside_people=tuple(row for name in names for row in _beside(name, placed[name], orders)),
+        beside_people=tuple(row for name in names for row in _beside(name, placed[name], orders, left.get(name, ()))),
     )
 
 
@@ -216,10 +219,12 @@ def _test(row: RatingTest, higher: bool | None) -> MetricTest:
     )
 
 
-def _beside(metric: str, places: Places, rankings: Sequence[Ranking]) -> Iterator[MetricAndPeople]:
+def _beside(
+    metric: str, places: Places, rankings: Sequence[Ranking], left: tuple[str, ...]
+) -> Iterator[MetricAndPeople]:
     for ranking in rankings if places else ():
         theirs = ranks(ranking.order)
-        common = [system for system in places if system in theirs]
+        common = [system for system in places if system in theirs and system not in left]
         found = correlate_series(
             prepare([places[system] for system in common]), prepare([theirs[system] for system in common]), "kendall"
         )
@@ -230,5 +235,6 @@ def _beside(metric: str, places: Places, rankings: Sequence[Ranking]) -> Iterato
             criterion=ranking.criterion,
             kendall_tau=found.value,
             n=len(common),
+            without=tuple(system for system in left if system in theirs),
             reason=found.reason,
         )

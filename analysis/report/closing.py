@@ -31,6 +31,7 @@ SETTINGS = {
     "unit": "Unit of paired tests",
     "pairs": "Pairs compared",
     "pairs_from": "Pairs named by",
+    "references": "References of the metrics",
     "rating_test": "Test of mean ratings",
     "seed": "Seed",
     "regularisation": "Regularisation of Bradley-Terry",

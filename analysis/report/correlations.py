@@ -24,7 +24,8 @@ from analysis.report.document import (
 from analysis.report.evidence import degree, evidence
 from analysis.results.findings import OVERALL, opened
 from analysis.results.records import Results
-from analysis.results.words import Names, interval, number, p_value, p_words, plural, sentence, slug, t_value
+from analysis.results.warnings import left_out_of_metrics
+from analysis.results.words import Names, interval, listed, number, p_value, p_words, plural, sentence, slug, t_value
 
 CLAIMS: tuple[tuple[Level, str], ...] = (("overall", "single outputs"), ("system", "systems"))
 SHOWN = 12  # measures in the open table
@@ -92,8 +93,22 @@ def correlations(results: Results) -> Section | None:
         else:
             blocks += [Heading(text=title), *shown] if title else shown
     blocks += _comparisons(results, names, several=len(criteria) > 1)
+    if words := _without_references(results, names):
+        blocks.append(Paragraph(text=words))
     blocks.append(Paragraph(text=CAUTION))
     return Section(id="correlations", title=_title(rows, names, targets), blocks=tuple(blocks))
+
+
+def _without_references(results: Results, names: Names) -> str:
+    """Say which systems the correlations of metrics leave out."""
+    metrics: dict[tuple[str, ...], list[str]] = {}
+    for metric, systems in left_out_of_metrics(results).items():
+        metrics.setdefault(systems, []).append(shown_name(metric))
+    return " ".join(
+        f"Correlations of {listed(own)} leave out {listed([names.system(one) for one in systems])}, the reference that "
+        "the others are measured by."
+        for systems, own in metrics.items()
+    )
 
 
 def measure_name(names: Names, measure: str) -> str:

@@ -51,6 +51,7 @@ WarningKind = Literal[
     "not_ended",
     "decision_contradicted",
     "outdated_file",
+    "metric_reference",
     "summed",
 ]
 LeftOut = Literal[
@@ -112,6 +113,8 @@ class Settings(Record):
     """Pairs compared, whose tests alone form the families; empty: every two systems are compared."""
     pairs_from: PairsFrom | None = None
     """Who named them: the study, the plan (--pair), else the preferences asked, else the expectations."""
+    references: tuple[str, ...] = ()
+    """Systems named as what metrics compare the others with; left out of the metrics' correlations."""
     scales: tuple[Scale, ...] = ()
     versions: Mapping[str, str]
     inputs: tuple[InputFile, ...]

@@ -14,6 +14,7 @@ from analysis.results.live import about_live
 from analysis.results.overview import WarningKind, WarningRow
 from analysis.results.records import Results
 from analysis.results.small_designs import about_coverage, tests_by_source
+from analysis.results.words import listed
 from analysis.statistics.reasons import Reason
 
 FEW_EXPOSURES = 4
@@ -41,8 +42,33 @@ def warn(results: Results, plan: Plan) -> tuple[WarningRow, ...]:
         *_about_tests(results, plan),
         *_about_strengths(results),
         *about_coverage(results),
+        *_about_metrics(results),
         *_about_study(results),
     )
+
+
+def _about_metrics(results: Results) -> Iterator[WarningRow]:
+    """Say which systems are taken for the references of metrics because of their values."""
+    metrics: dict[tuple[str, ...], dict[str, None]] = {}
+    for metric, systems in left_out_of_metrics(results).items():
+        guessed = tuple(system for system in systems if system not in results.settings.references)
+        if guessed:
+            metrics.setdefault(guessed, {})[metric] = None
+    for guessed, names in metrics.items():
+        has, is_left = ("has", "is") if len(guessed) == 1 else ("have", "are")
+        text = (
+            f"metrics: {listed(guessed)} {has} the best value of {listed([*names])} in every item, as a reference has, "
+            f"and {is_left} left out of {'its' if len(names) == 1 else 'their'} correlations (--reference names such "
+            "systems)."
+        )
+        yield WarningRow(kind="metric_reference", group=None, text=text)
+
+
+def left_out_of_metrics(results: Results) -> dict[str, tuple[str, ...]]:
+    """Return by metric the systems that its correlations leave out."""
+    beside = results.metrics.beside_people if results.metrics is not None else ()
+    found = {row.metric: row.without for row in beside if row.without}
+    return found | {row.a.partition(":")[2]: row.without for row in results.correlations if row.without}
 
 
 def outdated_files(results: Results, study: StudyFacts | None) -> Iterator[WarningRow]:

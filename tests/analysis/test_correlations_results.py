@@ -176,7 +176,10 @@ def test_without_anybody_to_compare_there_is_no_section(frames: dict[str, pl.Dat
 
 
 def test_hanna_from_files(shared_data: Path, tmp_path: Path) -> None:
-    """All 72 metrics and 20 ways of asking LLMs, from file to rows; numbers with the human stories among them."""
+    """All 72 metrics and 20 ways of asking LLMs, from file to rows.
+
+    Numbers are with the human stories among them, but of metrics at whose end these are, being their reference.
+    """
     for name in ("ratings", "automatic_metrics"):
         table = pl.read_csv(shared_data / "hanna" / f"{name}.csv")
         table.with_columns((pl.col("story_id") % 96).alias("item_id")).write_csv(tmp_path / f"{name}.csv")
@@ -203,10 +206,15 @@ def test_hanna_from_files(shared_data: Path, tmp_path: Path) -> None:
             slots = expected["human_k_vs_mean_of_three"][row["criterion"]].values()
             each = [slot["all_11_systems"][row["level"]][row["method"]]["r"] for slot in slots]
             assert row["value"] == pytest.approx(sum(each) / 3, abs=1e-11)
-    agreeing = 0
+    agreeing, ends = 0, set()
     for name, criteria in blocks.items():
         for criterion, block in criteria.items():
-            for level, wanted in block["all_11_systems"].items():
+            without = found[name, criterion, "overall", "kendall"]["without"]
+            assert without in ([], ["Human"])
+            ends |= {name} if without else set()
+            for level, wanted in block["without_human_system" if without else "all_11_systems"].items():
+                if level not in ("overall", "system"):
+                    continue
                 for method in ("kendall", "spearman", "pearson"):
                     row = found[name, criterion, level, method]
                     assert row["value"] == pytest.approx(wanted[method]["r"], abs=1e-11)
@@ -214,4 +222,8 @@ def test_hanna_from_files(shared_data: Path, tmp_path: Path) -> None:
                     assert row["n"] == wanted["n"]
                     agreeing += 3
     assert agreeing == (20 + 72 + 3) * 3 * 2 * 9
+    index = pl.read_csv(shared_data / "hanna" / "automatic_metrics_index.csv")
+    references = {f"metrics:{name}" for name in index.filter(reference="reference-based")["metric"]}
+    assert len(ends) == 34
+    assert ends <= references
     assert len(results["comparisons_of_correlations"]) == 91 * 3 * 2
