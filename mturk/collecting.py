@@ -32,11 +32,11 @@ from spa.responses.visit_ends import confirm_visit, finish_visit
 if TYPE_CHECKING:
     from mturk.hit_study import HitStudy
 
-NO_RECEIPT = "the form is finished, but what was handed in is not its receipt"
+NO_RECEIPT = "the form is finished, but what was submitted is not its receipt"
 DOUBTS: Mapping[Kind, str] = {  # about who handed in, or how often, which the answers do not show
-    "twice": "the same annotator handed in another HIT of this study before",
-    "completion_without_data": "handed in without a visit to the survey server",
-    "another_person": "handed in by another annotator than the one who visited the survey server",
+    "twice": "the same annotator submitted another HIT of this study before",
+    "completion_without_data": "submitted without a visit to the survey server",
+    "another_person": "submitted by another annotator than the one who visited the survey server",
     "no_code": NO_RECEIPT,
     "wrong_code": NO_RECEIPT,
 }
@@ -195,7 +195,7 @@ class Collector:
         if visit is None or another:
             return annotator_id, None, doubt
         if visit.outcome is None:
-            return annotator_id, visit.submission_id, "handed in with the form not finished"
+            return annotator_id, visit.submission_id, "submitted before the form was finished"
         return annotator_id, visit.submission_id, doubt if visit.completed else visit.outcome.replace("_", " ")
 
     def _release_expired(self, now: float) -> int:

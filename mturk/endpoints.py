@@ -89,7 +89,7 @@ def choose_endpoint(named: str | None) -> MTurkEndpoint:
         raise PlatformError(f"endpoint {host}: {CLOSED}")
     if parts.scheme == "http" and not is_loopback_host(host):
         raise PlatformError(
-            f"endpoint {url}: expected https, because requests and answers would travel in the open; "
+            f"endpoint {url}: expected https, because requests and answers would be sent unencrypted; "
             "http is for this machine alone (127.0.0.1)"
         )
     return MTurkEndpoint(url.rstrip("/"))

@@ -17,9 +17,9 @@ LONGEST_REASON = 1024  # characters that the annotator reads
 SHORTEST_REASON = 10  # characters; a rejection stays with an annotator for good, and "bad" explains nothing
 OVERRIDE_DAYS = 30  # after submission, in which a rejection can be taken back
 LINES = (
-    f"The annotator reads the message and nothing else: say in at most {LONGEST_REASON} characters what was wrong.",
-    "A rejection lowers the annotator's approval rate, by which others choose whom to let in.",
-    f"It can be taken back for {OVERRIDE_DAYS} days, an approval never. What nobody reviews is approved by itself.",
+    f"The annotator sees only this message: say in at most {LONGEST_REASON} characters what was wrong.",
+    "A rejection lowers the annotator's approval rate, by which other requesters decide whom to admit.",
+    f"It can be reversed for {OVERRIDE_DAYS} days, an approval never. What nobody reviews is approved automatically.",
 )
 COMMANDS = (
     "spa mturk approve STUDY",

@@ -245,7 +245,7 @@ def _checked(store: Store, mturk_assignment_id: str, expected: str, now: float) 
         )
     if expected == REJECTED and work.status == REJECTED and now - (work.submitted_at or 0.0) > OVERRIDE_DAYS * DAY:
         raise PlatformError(
-            f"approve: {mturk_assignment_id} was handed in more than {OVERRIDE_DAYS} days ago, so its rejection "
+            f"approve: {mturk_assignment_id} was submitted more than {OVERRIDE_DAYS} days ago, so its rejection "
             "stands; pay the annotator with a bonus"
         )
     return work

@@ -200,7 +200,9 @@ def check_balance(offer: SessionOffer, estimate: StudyCostEstimate) -> Checklist
     have = estimate.balance.available
     problem = None
     if have < need:
-        problem = f"{money(have, offer.currency)} available, {money(need, offer.currency)} needed; top the wallet up"
+        problem = (
+            f"{money(have, offer.currency)} available, {money(need, offer.currency)} needed; add money to the wallet"
+        )
     return check("balance", problem, f"{money(have, offer.currency)} covers {money(need, offer.currency)}")
 
 

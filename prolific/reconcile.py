@@ -35,30 +35,29 @@ STATES: Mapping[str, SubmissionState] = {
 }
 NO_CODES = frozenset({"", "NOCODE"})
 REMEDIES: Mapping[Kind, str] = {
-    "data_without_completion": "wait; if it stays, send the address that hands the code in: `spa prolific message "
+    "data_without_completion": "wait; if it persists, send the address that submits the code: `spa prolific message "
     '--difference data_without_completion --text "... {address}"`',
-    "completion_without_data": "look into the server's log of that time, write to them; nothing to analyse: let them "
-    "finish by their link, ask for a return, or approve with `spa prolific approve --also`",
-    "code_claimed_without_answers": "not approved by itself: let them finish by their link, ask for a return "
+    "completion_without_data": "nothing to analyse: check the server's log of that time and write to them; let them "
+    "finish with their link, ask for a return, or approve with `spa prolific approve --also`",
+    "code_claimed_without_answers": "not approved automatically: let them finish with their link, ask for a return "
     "(`spa prolific message --ask-return`), or propose a rejection as NO_DATA",
     "timed_out_but_answered": "the answers are kept; ask them to enter the code, which brings the submission back "
     '(`spa prolific message --difference timed_out_but_answered --text "... {address}"`), or pay by a bonus',
-    "returned_after_answering": "the person took the answers back: kept as extra, left out of the analysis; no payment",
-    "rejected_with_answers": "answers are there: was the rejection right? Prolific can undo it on request",
-    "screened_out_with_answers": "answers are there: pay the difference by `spa prolific bonus`",
-    "wrong_code": "the answers are there: approve; the record decides, not the code",
-    "other_code": "the code of another outcome: the record decides; approve if the answers are complete",
-    "no_code": "the answers are there: approve; the record decides, not the code",
-    "not_returned": "asked to return, and may not be rejected: wait, remind them, or approve",
-    "left_without_code": "the visit has ended here and is open there: wait until it times out, or ask for a return",
-    "unverified": "came while the platform could not be asked: `spa prolific collect`",
-    "false_claim": "not the platform's participant: the answers are kept as extra and left out of the analysis",
-    "not_on_platform": "no such submission on the platform; its answers were not verified and do not count",
-    "another_person": "the platform knows another participant under this submission; do not pay by our list",
-    "late": "completed after the place had gone to somebody else: pay; kept as extra in the analysis",
-    "twice": "the same participant has another submission of this session: look at both before approving",
-    "unknown_status": "a status that this version does not know: look at it on Prolific; neither approved nor rejected "
-    "from here",
+    "returned_after_answering": "the participant withdrew the answers: kept but excluded from the analysis; no payment",
+    "rejected_with_answers": "the answers are in the store: was the rejection right? Prolific can undo it on request",
+    "screened_out_with_answers": "the answers are in the store: pay the difference with `spa prolific bonus`",
+    "wrong_code": "the answers are in the store: approve; the stored answers decide, not the code",
+    "other_code": "the code of another outcome: the stored answers decide; approve if they are complete",
+    "no_code": "the answers are in the store: approve; the stored answers decide, not the code",
+    "not_returned": "asked to return the submission, which may not be rejected: wait, send a reminder, or approve",
+    "left_without_code": "the visit ended here but is open on Prolific: wait until it times out, or ask for a return",
+    "unverified": "not verified, because Prolific did not answer at that time: run `spa prolific collect`",
+    "false_claim": "not a participant on Prolific: the answers are kept, but excluded from the analysis",
+    "not_on_platform": "no such submission on Prolific; the answers were not verified and do not count",
+    "another_person": "Prolific lists another participant under this submission; do not pay by the store's list",
+    "late": "completed after the place was reassigned: pay; the answers are kept, but excluded from the analysis",
+    "twice": "the same participant has another submission in this session: compare both before approving",
+    "unknown_status": "a status unknown to this version, neither approved nor rejected here: check it on Prolific",
 }
 REASONS = {RETURNED: GAVE_BACK, TIMED_OUT: LATE, REJECTED: "rejected", SCREENED_OUT: "screened_out"}
 

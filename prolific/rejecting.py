@@ -26,11 +26,10 @@ from spa.responses.decisions import VisitDecisions
 MESSAGES = {
     "TOO_QUICKLY": "Thank you for taking part. We could not use your submission: it was finished far faster than the "
     "texts can be read ({evidence}). If something went wrong on your side, please write to us.",
-    "FAILED_CHECK": "Thank you for taking part. We could not use your submission: the questions that ask for a certain "
-    "answer, to show that the instructions are read, were answered otherwise ({evidence}). Please write to us if you "
-    "see this differently.",
+    "FAILED_CHECK": "Thank you for taking part. We could not use your submission: attention checks, which ask for a "
+    "particular answer, were answered differently ({evidence}). Please write to us if you think that this is wrong.",
     "NO_DATA": "Thank you for your interest. We could not find your answers: {evidence}. If you did take part, please "
-    "write to us and tell us when and with which browser, and we shall look again.",
+    "write to us, say when and with which browser, and we will look again.",
 }
 
 
@@ -115,7 +114,7 @@ def write_proposals(path: Path, proposals: Sequence[Proposal]) -> None:
     if path.exists():
         raise StudyError(f"{path}: expected a file that does not exist yet, got one; it may hold decisions")
     head = [
-        "# Rejections that could be made. Set reject = true where you decide so, and mend the message.",
+        "# Possible rejections. Set reject = true where you decide so, and edit the message.",
         "# The rules:",
     ]
     head += [f"#   {line}" for line in LINES]

@@ -287,7 +287,7 @@ def _reached(address: str) -> str:
     except (OSError, TypeError, ValueError, RuntimeError, TimeoutError) as error:
         said = re.sub(r"^in <.*?>: ", "", str(error.__cause__ or error))  # Dask's own objects
         got = shortened(said or f"no answer within {CONNECT_SECONDS} s", 200)
-        do = "start it, or mend address, firewall or TLS"
+        do = "start it, or correct the address, firewall or TLS settings"
         raise PlatformError(expected_got(f"cluster {address}", "a Dask scheduler that answers", got, do)) from error
     if not (address.startswith("tls:") or is_loopback(address)):
         log.warning("cluster %s: whoever can connect can run code on all machines; use TLS (tls://)", address)

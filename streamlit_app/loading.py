@@ -106,7 +106,7 @@ def answers(state: str) -> StudyAnswers:
     return ready or findings.read_source(options(), _started[0].workspace)
 
 
-@st.cache_resource(show_spinner="Analysing as planned\N{HORIZONTAL ELLIPSIS}", max_entries=2)
+@st.cache_resource(show_spinner="Analysing the answers\N{HORIZONTAL ELLIPSIS}", max_entries=2)
 def analysed(state: str) -> Analysed:
     """Return the results of the plan."""
     ready: Analysed | None = _started[0].background.take("analysed", state)
@@ -278,7 +278,7 @@ def live_groups(state: str) -> list[str]:
     return [one.group for one in live_states(workspace().study, workspace().store)]
 
 
-@st.cache_resource(show_spinner="Looking at every look\N{HORIZONTAL ELLIPSIS}", max_entries=4)
+@st.cache_resource(show_spinner="Reading the confidence over time\N{HORIZONTAL ELLIPSIS}", max_entries=4)
 def live_history(state: str, group: str) -> tuple[LiveHistory, LiveSavings]:
     """Return what is decided in one group that has answered, how it came there, and what that spares."""
     from analysis.live.savings import live_savings

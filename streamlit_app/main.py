@@ -47,7 +47,7 @@ def named() -> bool:
     chosen = st.session_state.get(REVIEWER) or st.query_params.get(REVIEWER)
     if chosen not in names:
         st.title("Who are you?")
-        chosen = st.pills("Your decisions are kept under this name.", names)
+        chosen = st.pills("Your decisions are saved under this name.", names)
         if chosen is None:
             return False
         st.session_state[REVIEWER] = chosen
@@ -69,7 +69,9 @@ def main() -> None:
     """Show the page that was chosen, or one line that says why nothing can be shown."""
     st.set_page_config(page_title="spa dashboard", page_icon=ICON, layout="wide")
     if not admitted():
-        st.error("This dashboard is opened with the link that `spa dashboard` printed; the token in it is missing.")
+        st.error(
+            "Please open this dashboard with the link that `spa dashboard` printed, which contains an access token."
+        )
         return
     style()
     offered = [title for title in PAGES if loading.has_store() or title in WITHOUT_STORE]

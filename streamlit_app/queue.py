@@ -12,6 +12,7 @@ import streamlit as st
 from analysis.monitoring.annotator_profiles import AnnotatorProfile
 from spa.responses.decisions import Action, VisitDecisions
 from spa.responses.outcomes import COMPLETED
+from spa.responses.status import COUNT_WORDS
 from spa.responses.two_reviewers import Review
 from spa.responses.visits import PersonVisit
 from streamlit_app import loading
@@ -19,7 +20,8 @@ from streamlit_app import loading
 Decided = Literal["all", "undecided", "approved", "left out", "rejection proposed", "in conflict"]
 DECIDED: tuple[Decided, ...] = get_args(Decided)
 CHOSEN = "submission"  # in the address, and in the session
-UNCONFIRMED = "submitted, not confirmed by the platform"
+SUBMITTED = COUNT_WORDS[COMPLETED]
+UNCONFIRMED = f"{SUBMITTED}, not confirmed by the platform"
 NOBODY = VisitDecisions(submission_id="")
 
 
@@ -54,10 +56,10 @@ class ReviewEntry:
         if self.visit.claimed and self.visit.outcome == COMPLETED:
             return UNCONFIRMED
         if self.visit.outcome is not None:
-            return self.visit.outcome.replace("_", " ") + (", late" if self.visit.extra else "")
+            return COUNT_WORDS[self.visit.outcome] + (", late (excluded)" if self.visit.extra else "")
         if self.visit.released:
             return (self.visit.release_reason or "released").replace("_", " ")
-        return "under way"
+        return COUNT_WORDS["at_work"]
 
     @property
     def decided(self) -> str:

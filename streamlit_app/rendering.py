@@ -40,9 +40,9 @@ def without_empty(rows: Sequence[Mapping[str, object]]) -> list[dict[str, object
     return [{name: "" if row[name] is None and name in words else row[name] for name in kept} for row in rows]
 
 
-def link_to(title: str, text: str, icon: str | None = None) -> None:
-    """Show text that links to a page, and the page's title behind it, in the same session."""
-    st.page_link(st.session_state[PAGES_KEY][title], label=f"{plain(text)} :blue[{title}]", icon=icon)
+def link_to(title: str, text: str, icon: str | None = None, *, help: str | None = None) -> None:
+    """Show text that links to a page, and the page's title behind it, in the same session; ``help`` on hover."""
+    st.page_link(st.session_state[PAGES_KEY][title], label=f"{plain(text)} :blue[{title}]", icon=icon, help=help)
 
 
 def show_metrics(shown: Mapping[str, str]) -> None:
@@ -54,7 +54,7 @@ def show_metrics(shown: Mapping[str, str]) -> None:
 
 def show_statuses(answered: str, statuses: Sequence[str], own: Mapping[str, str] | None = None) -> None:
     """Show how many questions two people answered, and how those stand."""
-    titles = {"Agreed": "agreed", "In conflict": "conflict", "Settled by a third": "adjudicated"}
+    titles = {"Agreed": "agreed", "In conflict": "conflict", "Decided by a third": "adjudicated"}
     counts = {title: f"{statuses.count(status):,}" for title, status in titles.items()}
     show_metrics({**(own or {}), answered: f"{len(statuses):,}", **counts})
 

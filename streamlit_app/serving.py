@@ -78,7 +78,7 @@ def serve(options: DashboardOptions, background: BackgroundAnalysis, *, host: st
 
 
 def _greeting(title: str, link: str, reviewers: tuple[str, ...]) -> str:
-    decides = f"{' or '.join(reviewers)} decides" if reviewers else "read-only; --reviewer NAME lets you decide"
+    decides = f"{' or '.join(reviewers)} decides" if reviewers else "read-only (use --reviewer NAME to decide)"
     return f"{title}: {link}\n{decides}. Ctrl-C stops the dashboard."
 
 

@@ -28,7 +28,7 @@ def address_of(submission_id: str) -> str:
 def show_form(request: Request) -> Response:
     """Answer with a form as the annotator saw it, the answers in place."""
     if not loading.admits(request.query_params.get("token", "")):
-        return PlainTextResponse("The token of the dashboard's link is missing.", status_code=403)
+        return PlainTextResponse("The access token of the dashboard's link is missing.", status_code=403)
     workspace = loading.workspace()
     visit = workspace.store.visits.get(request.path_params["submission_id"])
     if visit is None:

@@ -1,4 +1,4 @@
-"""What somebody who watches a study should look at now."""
+"""What needs the attention of somebody who watches a study."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 
 from analysis.answers.exclusions import CONSISTENCY
 from analysis.monitoring.annotator_profiles import AnnotatorProfile
+from analysis.monitoring.short_names import short_names
 from analysis.results.records import Results
 from spa.journal import STARTED
 from spa.raters.request_log import CallCount
@@ -21,7 +22,7 @@ STRAIGHT = 0.95  # share of one and the same answer
 USUAL_BOUND = 1.1  # on P(x > y) + P(y > x), where the plan has none
 NAMED = 5  # annotators at most in one line
 RULES = {
-    "extra_answers": "Handed in late, when the place was somebody else's",
+    "extra_answers": "Submitted late, after the place had been reassigned",
     "incomplete_answers": "Incomplete answers",
     "ended_early": "Ended early",
     "attention_checks": "Failed attention checks",
@@ -56,11 +57,15 @@ class Seen(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alarm:
-    """One line that asks for a look, and the page on which to look; ``severe`` where answers are at stake."""
+    """One line on what needs attention, and the page to look at; ``severe`` where answers are at stake.
+
+    ``whole`` are the ids of the annotators whom the line names by their short names.
+    """
 
     text: str
     page: AlarmPage
     severe: bool = False
+    whole: tuple[str, ...] = ()
 
 
 def find_alarms(
@@ -94,18 +99,24 @@ def find_alarms(
     """
     kinds = {} if results is None else {row.group: row.annotator_kind for row in results.groups}
     people = [each for each in profiles if kinds.get(each.group) != "llm"]
+    excluded = [] if results is None else [row.annotator_id for row in results.exclusions]
+    names = short_names([*(each.annotator_id for each in profiles), *excluded])
     straight = [each for each in profiles if (each.same_answer or 0) >= STRAIGHT]
     found = [
         *_failing_raters(calls),
         *(
-            Alarm(text=f"The rater {each.annotator_id} answers the same to everything.", page="Raters", severe=True)
+            Alarm(
+                text=f"The rater {each.annotator_id} gives the same answer to every question.",
+                page="Raters",
+                severe=True,
+            )
             for each in straight
             if kinds.get(each.group) == "llm"
         ),
         _contradictions(results, kinds),
-        _sums(results, people),
-        *_left_out(results, kinds),
-        _straight_lining([each.annotator_id for each in straight if each in people]),
+        _sums(results, people, names),
+        *_left_out(results, kinds, names),
+        _straight_lining([each.annotator_id for each in straight if each in people], names),
         _dropouts(visits),
         _unconfirmed(visits),
         _unpaid(unpaid),
@@ -132,42 +143,49 @@ def _failing_raters(calls: Sequence[CallCount]) -> list[Alarm]:
     return found
 
 
-def _sums(results: Results | None, people: Sequence[AnnotatorProfile]) -> Alarm | None:
+def _sums(results: Results | None, people: Sequence[AnnotatorProfile], names: Mapping[str, str]) -> Alarm | None:
     """Name the people whose two chances of one pair add up to too much."""
     bound = (None if results is None else results.settings.consistency_tau) or USUAL_BOUND
-    over = sorted(((each.largest_sum or 0, each.annotator_id) for each in people), reverse=True)
-    named = [f"{annotator} ({100 * total:.0f}%)" for total, annotator in over if total > float(bound)]
-    if not named:
+    sums = sorted(((each.largest_sum or 0, each.annotator_id) for each in people), reverse=True)
+    over = {annotator: total for total, annotator in sums if total > float(bound)}
+    if not over:
         return None
-    return Alarm(text=f"P(X>Y) + P(Y>X) above {100 * float(bound):.0f}%: {_named(named)}.", page="Annotators")
+    named = _named([f"{names[annotator]} ({100 * total:.0f}%)" for annotator, total in over.items()])
+    text = f"P(X>Y) + P(Y>X) above {100 * float(bound):.0f}%: {named}."
+    return Alarm(text=text, page="Annotators", whole=tuple(over)[:NAMED])
 
 
-def _left_out(results: Results | None, kinds: Mapping[str, str]) -> list[Alarm]:
+def _left_out(results: Results | None, kinds: Mapping[str, str], names: Mapping[str, str]) -> list[Alarm]:
     """Name the people whom a rule other than that on contradictions leaves out."""
     people = [row for row in results.exclusions if kinds.get(row.group) != "llm"] if results is not None else []
     found = {
         words: list(dict.fromkeys(row.annotator_id for row in people if row.rule == rule))
         for rule, words in RULES.items()
     }
-    return [Alarm(text=f"{words}: {_named(who)}.", page="Submissions") for words, who in found.items() if who]
+    return [
+        Alarm(text=f"{words}: {_named([names[one] for one in who])}.", page="Submissions", whole=tuple(who)[:NAMED])
+        for words, who in found.items()
+        if who
+    ]
 
 
-def _straight_lining(annotators: Sequence[str]) -> Alarm | None:
+def _straight_lining(annotators: Sequence[str], names: Mapping[str, str]) -> Alarm | None:
     if not annotators:
         return None
-    text = f"Nearly the same answer throughout (straight-lining): {_named(annotators)}."
-    return Alarm(text=text, page="Annotators")
+    named = _named([names[annotator] for annotator in annotators])
+    text = f"Nearly the same answer throughout (straight-lining): {named}."
+    return Alarm(text=text, page="Annotators", whole=tuple(annotators)[:NAMED])
 
 
 def _unconfirmed(visits: Sequence[Seen]) -> Alarm | None:
     count = sum(visit.claimed and visit.outcome == COMPLETED for visit in visits)
-    text = f"Submitted, not confirmed by the platform: {count} {'visit' if count == 1 else 'visits'}."
+    text = f"Submitted but not confirmed by the platform: {count} {'visit' if count == 1 else 'visits'}."
     return Alarm(text=text, page="Submissions") if count else None
 
 
 def _unpaid(unpaid: Sequence[Decision]) -> Alarm | None:
     amount = sum(bonus.amount or 0 for bonus in unpaid)
-    text = f"Bonuses decided and not paid: {len(unpaid)}, {amount} in all."
+    text = f"Bonuses decided but not paid: {len(unpaid)}, {amount} in total."
     return Alarm(text=text, page="Submissions") if unpaid else None
 
 

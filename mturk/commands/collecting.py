@@ -42,7 +42,7 @@ def collect(location: StudyLocation, everything: bool, as_json: bool) -> None:
     if found.unsubmitted:
         lines.append(
             f"{found.unsubmitted} visits were completed on the survey server but not submitted at the endpoint: "
-            "kept as extra, not analysed; their places are free again"
+            "kept but excluded from the analysis; their places are free again"
         )
     if found.gone:
         lines.append(f"{len(found.gone)} HITs no longer exist at the endpoint; their collected answers are kept")

@@ -200,7 +200,7 @@ def _eligibility_lines(hit_study: HitStudy) -> list[str]:
     if settings.countries:
         rules.append("in " + ", ".join(settings.countries))
     if settings.approval_rate is not None:
-        rules.append(f"approval rate of {settings.approval_rate} % or more")
+        rules.append(f"approval rate of {settings.approval_rate}% or more")
     if settings.least_approved is not None:
         rules.append(f"{settings.least_approved} approved HITs or more")
     if settings.adult:

@@ -190,7 +190,7 @@ def _status_lines(prolific_study: ProlificStudy, one: SessionStatus) -> Iterator
     yield "on Prolific: " + (", ".join(f"{name} {n}" for name, n in sorted(one.counts.items())) or "none yet")
     yield "in the store: " + (", ".join(f"{name} {n}" for name, n in sorted(one.visits.items())) or "none yet")
     if one.extra:
-        yield f"late, after the place went to another participant: {one.extra} (kept, marked extra)"
+        yield f"late (excluded), after the place was reassigned: {one.extra}"
     if one.median_minutes is not None and one.median_hourly is not None:
         currency = prolific_study.offer.currency
         pay = f"median {one.median_minutes:.1f} minutes, {money(round(one.median_hourly), currency)} per hour"

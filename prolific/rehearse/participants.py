@@ -22,12 +22,12 @@ STORIES: Mapping[
     Scenario, tuple[float, str]
 ] = {  # share of those who come, and what they do; whoever is left completes
     "completes": (0.0, "answers everything and comes back with the code"),
-    "second device": (0.08, "opens the address a second time, on another device, and goes on there"),
+    "second device": (0.08, "opens the address a second time, on another device, and continues there"),
     "declines": (0.02, "does not consent, and returns the place when asked to"),
     "screened out": (0.05, "is not among the people asked, and returns the place when asked to"),
-    "fails checks": (0.04, "answers everything, and the attention checks wrongly"),
-    "drops out": (0.06, "leaves halfway and does nothing more; the time runs out"),
-    "returns": (0.04, "leaves halfway and returns the place"),
+    "fails checks": (0.04, "answers everything, but the attention checks wrongly"),
+    "drops out": (0.06, "stops halfway without returning the place; the time runs out"),
+    "returns": (0.04, "stops halfway and returns the place"),
     "never opens": (0.03, "takes a place and does not open the study"),
     # What the platform does with late people is not verified, and they may cost more than planned.
     "late": (0.0, "answers everything, and enters the code when the time is up"),

@@ -62,12 +62,12 @@ class Invoice:
         if self.estimate is None:
             return "there was no estimate to compare it with"
         if self.as_estimated:
-            return "the bill is the estimate"
+            return "the bill equals the estimate"
         if self.paid > self.places:
-            return f"{self.paid - self.places} more were paid than places planned: people who came late"
+            return f"{self.paid - self.places} more were paid than places planned: people who submitted late"
         if self.paid < self.places:
             return f"{self.places - self.paid} places were not filled"
-        return "some were paid another amount, as those screened out for a fixed sum"
+        return "some were paid another amount, such as a fixed sum for being screened out"
 
 
 def fetch_invoice(rehearsal: ScenarioRunner) -> Invoice:
@@ -193,7 +193,7 @@ def _scenario_rows(rehearsal: ScenarioRunner, submissions: Sequence[dict[str, An
         for one in own:
             visit = visits.get(one["id"])
             outcome = "nothing" if visit is None else (visit.outcome or ("left" if visit.released else "open"))
-            here[outcome + (", extra" if visit is not None and visit.extra else "")] += 1
+            here[outcome + (", late (excluded)" if visit is not None and visit.extra else "")] += 1
         counts = {"platform": _format_counts(Counter(str(one["status"]) for one in own)), "store": _format_counts(here)}
         rows.append({"story": story, "submissions": len(own), **counts})
     return rows

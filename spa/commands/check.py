@@ -214,7 +214,7 @@ def print_conclusions(conclusions: Sequence[Conclusion], console: Console) -> No
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for title in ("can it answer", "", "because"):
+    for title in ("can this study answer", "", "reason"):
         table.add_column(title, header_style="dim")
     for one in conclusions:
         change = f". {'For more' if one.answerable else 'Needs'}: {one.change}" if one.change else ""
@@ -268,7 +268,7 @@ def _annotators(overview: Overview) -> str:
         return planned
     places = planned_places(overview.study)
     if places > planned_annotators(overview.study):
-        planned += f" that count, {places} with those who replace the excluded"
+        planned += f" counted, {places} including replacements for excluded ones"
     return f"at most {planned}, in waves of {overview.first_wave}, until every pair is decided"
 
 

@@ -91,4 +91,4 @@ def _write(imported: ImportedTables, out: Path, format_: TableFormat, keep_ids: 
     for path, rows in write_imported(imported if keep_ids else with_pseudonyms(imported), out, format=format_).items():
         click.echo(f"{path}: {rows} rows")
     for what, count in imported.skipped.items():
-        click.echo(f"left aside: {count} of {what}")
+        click.echo(f"skipped: {count} of {what}")

@@ -28,27 +28,27 @@ def live_lines(study: Study, state: LiveState) -> list[str]:
         futile = sum(pair.decision == "futile" for pair in state.pairs)
         decided = sum(pair.decision is not None for pair in state.pairs) - futile
         found = f"{decided} of {len(state.pairs)} decided" + (f", {futile} futile" if futile else "")
-    goes_on = "nobody else needs to be asked" if state.enough else "asking goes on"
+    goes_on = "no further answers are needed" if state.enough else "collection continues"
     gone = f" ({state.excluded} excluded)" if state.excluded else ""
     head = f"{state.units} of at most {state.most} {units_of(state.group)}{gone}: {found}, {goes_on}"
     names = {system.id: system.name or system.id for system in study.systems}
     if state.systems:
         return [
             head,
-            "  share won against the others (intervals that hold at every look):",
+            "  share won against the others (intervals valid at any time):",
             *_systems(study, state, names),
         ]
-    how = "mean chance that the first is better" if state.answers == "preferences" else "the first is better above 50 %"
+    how = "mean chance that the first is better" if state.answers == "preferences" else "the first is better above 50%"
     several = len({pair.criterion for pair in state.pairs}) > 1
     exposed = len({pair.exposure for pair in state.pairs}) > 1
-    lines = [head, f"  intervals that hold at every look ({how}):"]
+    lines = [head, f"  intervals valid at any time ({how}):"]
     for pair in state.pairs:
         place = [pair.criterion] if several else []
         place += [f"exposure {pair.exposure}"] if exposed else []
         about = f" ({', '.join(place)})" if place else ""
         x, y = names[pair.system_x], names[pair.system_y]
         words = progress_words(study, pair, {pair.system_x: x, pair.system_y: y})
-        lines.append(f"  {x} over {y}{about}: {100 * pair.low:.0f} to {100 * pair.high:.0f} %; {words}")
+        lines.append(f"  {x} over {y}{about}: {100 * pair.low:.0f} to {100 * pair.high:.0f}%; {words}")
     return lines
 
 
@@ -61,7 +61,7 @@ def _systems(study: Study, state: LiveState, names: dict[str, str]) -> list[str]
         return "; among the best so far" if row.leads else ""
 
     return [
-        f"  {names[row.system]}: {100 * row.low:.0f} to {100 * row.high:.0f} %{place(row)}"
+        f"  {names[row.system]}: {100 * row.low:.0f} to {100 * row.high:.0f}%{place(row)}"
         for row in ranked(state.systems)
     ]
 
@@ -72,5 +72,5 @@ def progress_words(study: Study, pair: LivePair, names: dict[str, str]) -> str:
     within = margin_words(margin, rating_scale_width(study) if answers == "ratings" else None)
     found = decision_words(pair.decision, names[pair.system_x], names[pair.system_y], within)
     if pair.decision is None:
-        return found if pair.expected_more is None else f"{found}, some {pair.expected_more:.0f} more expected"
+        return found if pair.expected_more is None else f"{found}, about {pair.expected_more:.0f} more expected"
     return f"{found}, {'given up' if pair.decision == 'futile' else 'decided'} after {pair.decided_after}"

@@ -64,7 +64,12 @@ if TYPE_CHECKING:
     help="Test again, or skip testing, whether the endpoint supports what the rater uses. [default: test once]",
 )
 @click.option("--limit", type=click.IntRange(min=1), help="Use only this many assignments, for a trial.")
-@click.option("--all", "everything", is_flag=True, help="In a study that ends when its pairs are decided: ask all.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="In a study that ends when its pairs are decided: answer all assignments anyway.",
+)
 @click.option("--only", metavar="ASSIGNMENT", multiple=True, help="Use only the assignment with this id; repeatable.")
 @click.option(
     "--timeout",
@@ -80,7 +85,7 @@ if TYPE_CHECKING:
     help='Rate on a Dask cluster: "local:4" (processes here), "slurm:FILE" or "tcp://HOST:8786".',
 )
 @click.option("--wait", is_flag=True, help='With provider = "batch": wait for all results.')
-@click.option("--simulate", is_flag=True, help="Start a local endpoint that simulates the LLM.")
+@click.option("--simulate", is_flag=True, help="Use a simulated rater on this machine; no LLM is asked.")
 @simulation_options
 @json_option
 def rate(**given: Any) -> None:
@@ -172,6 +177,7 @@ def rate_open_visits(
     from spa.raters.run import rate_visits
     from spa.raters.stopping import stopping_of
     from spa.raters.visits import rater_visits
+    from spa.simulation.simulated_endpoint import MODEL as SIMULATED_MODEL
 
     with (
         configured_rater(workspace, rater, options) as changed,
@@ -212,7 +218,8 @@ def rate_open_visits(
                     )
                 else:
                     summary = rate_visits(workspace, visits, prompts, endpoint=endpoint, several=several, **shared)
-    summary.endpoint, summary.notes = capabilities, notes + summary.notes
+    simulated = ["the answers are simulated; no LLM was asked"] * (changed.model == SIMULATED_MODEL)
+    summary.endpoint, summary.notes = capabilities, simulated + notes + summary.notes
     return visits, summary
 
 

@@ -290,9 +290,9 @@ def print_injection(
     click.echo(f"{summary.rater}: {found.forms} forms with a hostile line in the texts of one system")
     click.echo(f"  {found.compared} questions about that system were answered with and without the line")
     if found.mean_shift is not None:
-        shift = f"{100 * found.mean_shift:+.1f} % of the scale"
+        shift = f"{100 * found.mean_shift:+.1f}% of the scale"
         click.echo(f"  {found.moved} moved in its favour by a tenth of the scale or more, {found.noise} against it")
-        click.echo(f"  {found.obeyed} reached the end of the scale only with the line; mean shift {shift}")
+        click.echo(f"  {found.obeyed} reached the favourable end of the scale only with the line; mean shift {shift}")
     if found.unread:
         click.echo(f"  {found.unread} had no usable answer with the line")
     click.echo("  Moves against the system show how much answers vary by chance.")

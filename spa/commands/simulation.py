@@ -76,7 +76,7 @@ def choose_truth(
     from spa.simulation.true_utilities import TrueUtilities, even_truth, likert_reversal_truth
 
     if sum(map(bool, (truth, utilities, likert_reversal))) > 1:
-        raise click.UsageError("give --truth, --utility or --likert-reversal, not several of them")
+        raise click.UsageError("expected only one of --truth, --utility and --likert-reversal")
     study = workspace.study
     systems = [system.id for system in study.compared]
     temperament = otherwise

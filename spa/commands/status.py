@@ -46,7 +46,8 @@ def status(study: Path, store: str | None, codes: bool, as_json: bool) -> None:
         money = {name: None if amount is None else str(amount) for name, amount in amounts.items()}
         print_json(asdict(found) | money | more | ({"codes": known} if codes else {}))
         return
-    click.echo(f"{title}: {found.completed} of {found.places} places done, {found.at_work} at work, {found.free} free")
+    counts = f"{found.completed} of {found.places} submitted, {found.at_work} in progress, {found.free} free"
+    click.echo(f"{title}: {counts}")
     _show_lines(found.lines)
     for line in _pace_lines(found):
         click.echo(line)
@@ -62,7 +63,7 @@ def _show_lines(lines: tuple[VisitCounts, ...]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from spa.responses.status import COUNTED
+    from spa.responses.status import COUNT_WORDS, COUNTED
 
     if not lines:
         click.echo("No visits yet.")
@@ -73,7 +74,7 @@ def _show_lines(lines: tuple[VisitCounts, ...]) -> None:
     for title in ("source", *(("group",) if grouped else ())):
         table.add_column(title)
     for name in columns:
-        table.add_column(name.replace("_", " "), justify="right")
+        table.add_column(COUNT_WORDS[name], justify="right")
     for line in lines:
         group = [] if not grouped else [_group(line)]
         table.add_row(line.source, *group, *(str(getattr(line, name)) for name in columns))
@@ -91,7 +92,7 @@ def _pace_lines(found: Status) -> list[str]:
 
     lines = []
     if found.median_minutes is not None:
-        planned = "" if found.planned_minutes is None else f"; annotators are told {found.planned_minutes:g}"
+        planned = "" if found.planned_minutes is None else f"; {found.planned_minutes:g} as announced"
         lines.append(f"median of {found.median_minutes:.1f} minutes{planned}")
     if found.hourly_pay is not None:
         planned = "" if found.planned_hourly_pay is None else f"; {found.planned_hourly_pay} as planned"
@@ -99,4 +100,6 @@ def _pace_lines(found: Status) -> list[str]:
     if found.expected_end is not None and found.completed < found.places:
         end = datetime.fromtimestamp(found.expected_end).astimezone()
         lines.append(f"expected to be complete by {end:%Y-%m-%d %H:%M %Z}")
+    if found.stalled is not None:
+        lines.append(found.stalled)
     return lines

@@ -50,7 +50,7 @@ class Recruitment:
 
     def lines(self) -> tuple[str, str]:
         """Return the places by their state, and what follows, as text."""
-        places = f"{self.places} places, {self.completed} completed, {self.at_work} at work, {self.free} free"
+        places = f"{self.places} places, {self.completed} submitted, {self.at_work} in progress, {self.free} free"
         return places, f"  {describe_wave(self.state, self.wave)}"
 
 
@@ -82,10 +82,9 @@ def describe_wave(state: LiveState | None, wave: Wave) -> str:
     gone = f", {state.excluded} of them by people who are excluded" if state is not None and state.excluded else ""
     follows = {
         "open": f"next wave: {wave.places} places",
-        "enough": "enough: no further place is needed",
-        "under way": "the open places are still being filled or worked on",
-        "most": f"no place may be opened any more: all that were planned are completed{gone}; "
-        "raise [people] annotators to go on",
+        "enough": "no further places are needed",
+        "under way": "open places are still free or in progress",
+        "most": f"all planned places are completed{gone}, so none may be opened; raise [people] annotators to continue",
     }
     return f"{decided}; {follows[wave.reason]}"
 
@@ -111,7 +110,7 @@ def repeat_until_over(
             if every is None or not seen:
                 raise
             over = False
-            announce(f"{error}; looking again in {every:g} seconds")
+            announce(f"{error}; trying again in {every:g} seconds")
         if every is None or over:
             return over
         sleep(every)

@@ -219,19 +219,19 @@ def problems(
     again = "; if the server has changed since, run the command with --probe"
     errors, warnings = [], []
     if any(protocol.answer_format == "schema" for protocol in used) and found.schema in ("ignored", "refused"):
-        does = "refuses a JSON schema" if found.schema == "refused" else "accepts a JSON schema and ignores it"
+        does = "rejects JSON schemas" if found.schema == "refused" else "accepts a JSON schema but ignores it"
         errors.append(f'{place} {does} (response_format); set answer_format = "json" in the rater{again}')
     if any(protocol.readout == "logit" for protocol in used) and found.logprobs == "ignored":
         instead = 'set readout = "verbalised" (with answer_format = "json"), or run the model here'
-        errors.append(f'{place} accepts logprobs and returns none; {instead} (provider = "local"){again}')
+        errors.append(f'{place} accepts logprobs but returns none; {instead} (provider = "local"){again}')
     if found.temperature == "ignored" and any(protocol.temperature or protocol.repeats > 1 for protocol in used):
         why = "samples at temperature 1 are identical, so repeats add no information"
         warnings.append(f"{place} ignores temperature: {why}")
     for name in ("seed", "top_p"):
         if any(getattr(protocol, name) is not None for protocol in used) and getattr(found, name) == "ignored":
-            warnings.append(f"{place} accepts {name} and ignores it")
+            warnings.append(f"{place} accepts {name} but ignores it")
     if found.usage == "ignored":
-        warnings.append(f"{place} does not say how many tokens it counts; costs are estimates")
+        warnings.append(f"{place} does not report token counts; costs are estimates")
     return errors, warnings
 
 

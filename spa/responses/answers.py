@@ -190,7 +190,7 @@ def _read_number(answer: NumberAnswer, raw: object) -> float:
     plain = isinstance(raw, str) and raw.isascii() and raw.isdigit() and len(raw) <= LONGEST_NUMBER
     number = int(str(raw)) if plain else _as_number(raw, unit=answer.unit)  # most are plain
     if number is None or number != int(number) or not answer.low <= number <= answer.high:
-        hint = " (70 means 70 %)" if answer.unit == "%" and number is not None and 0 < number < 1 else ""
+        hint = " (70 means 70%)" if answer.unit == "%" and number is not None and 0 < number < 1 else ""
         raise UnreadableAnswer(
             f"expected a whole number from {answer.low} to {answer.high}, got {_quoted(raw)}{hint}", number
         )

@@ -19,6 +19,14 @@ from spa.study.study import People
 CENT = Decimal("0.01")
 MOST_POINTS = 400  # on a curve; a screen shows no more
 COUNTED = ("begun", "at_work", "standby", "dropped", "unconfirmed", *OUTCOMES, WITHDRAWN, "extra")
+COUNT_WORDS = {name: name.replace("_", " ") for name in COUNTED} | {
+    "begun": "started",
+    "at_work": "in progress",
+    "standby": "in reserve",
+    "dropped": "dropped out",
+    COMPLETED: "submitted",
+    "extra": "late (excluded)",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +67,16 @@ class Status:
     currency: str
     hourly_pay: Decimal | None  # at the median
     planned_hourly_pay: Decimal | None
-    expected_end: float | None  # at the pace so far; None before the second completed visit
+    expected_end: float | None  # at the pace so far; None before the second completed visit, or with nobody at work
+
+    @property
+    def stalled(self) -> str | None:
+        """Return, in words, what is left to do where places are missing and nobody is at work; else ``None``."""
+        if _working(self.lines) or self.completed >= self.places:
+            return None
+        counts = {"free": self.free, "to be confirmed by the platform": self.places - self.completed - self.free}
+        left = [f"{count:,} {'place' if count == 1 else 'places'} {what}" for what, count in counts.items() if count]
+        return ", ".join([*left, "nobody at work"])
 
 
 def summarise_visits(visits: Iterable[PersonVisit], *, assignments: int, people: People, now: float) -> Status:
@@ -110,8 +127,12 @@ def summarise_visits(visits: Iterable[PersonVisit], *, assignments: int, people:
         currency=people.currency,
         hourly_pay=hourly_pay(people.pay, typical) if "human" in timed else None,  # simulated ones take no time
         planned_hourly_pay=hourly_pay(people.pay, people.minutes),
-        expected_end=_expected_end(sorted(ends), places - done, now),
+        expected_end=_expected_end(sorted(ends), places - done, now, goes_on=_working(lines)),
     )
+
+
+def _working(lines: Iterable[VisitCounts]) -> bool:
+    return any(line.at_work or line.standby for line in lines)
 
 
 def timed_kinds(visits: Iterable[PersonVisit]) -> set[str]:
@@ -138,11 +159,11 @@ def hourly_pay(pay: Decimal | None, minutes: float | None) -> Decimal | None:
     return (pay * 60 / Decimal(repr(minutes))).quantize(CENT, ROUND_HALF_UP)
 
 
-def _expected_end(ends: list[float], left: int, now: float) -> float | None:
-    """Extrapolate the pace between the first completed visit and now."""
+def _expected_end(ends: list[float], left: int, now: float, *, goes_on: bool) -> float | None:
+    """Extrapolate the pace between the first completed visit and now; with nobody at work there is no pace."""
     if left == 0:
         return ends[-1] if ends else None
-    if len(ends) < 2 or now <= ends[0]:
+    if not goes_on or len(ends) < 2 or now <= ends[0]:
         return None
     return now + left * (now - ends[0]) / (len(ends) - 1)
 

@@ -240,7 +240,7 @@ def _advice(found: _Location, value: object) -> str:
     if get_origin(inner) is tuple and _table_of(inner) is not None and isinstance(value, dict):
         return f"write [[{'.'.join(found.tables)}]] with double brackets, once an entry"
     if found.expected.endswith("less than 1") and isinstance(value, int | float) and 1 < value < 100:
-        return f"{value / 100:g} means {value:g} %"
+        return f"{value / 100:g} means {value:g}%"
     if found.default is PydanticUndefined or isinstance(found.default, BaseModel):
         return "correct it"
     default = "not set" if found.default in (None, (), {}) else quote(found.default)

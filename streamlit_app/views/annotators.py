@@ -2,37 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
+from urllib.parse import quote
 
 import polars as pl
 import streamlit as st
 
 from analysis.monitoring.annotator_profiles import AnnotatorProfile
+from analysis.monitoring.short_names import short_names
 from spa.responses.table_files import without_formulas
+from spa.responses.visits import PersonVisit
 from streamlit_app import loading
 from streamlit_app.queue import address
 from streamlit_app.rendering import plain
 
 COLUMNS = {
-    "annotator_id": ("Annotator", "a code that leads nowhere outside this study"),
-    "group": ("Group", "people, or simulated annotators"),
-    "excluded": ("Excluded", "by which rule"),
-    "answers": ("Answers", "usable ones"),
+    "annotator_id": (
+        "Annotator",
+        "beginning of the id, which is unknown outside this study; the CSV file has it whole",
+    ),
+    "group": ("Group", "people or simulated annotators"),
+    "excluded": ("Excluded", "rule of the plan that excludes this annotator"),
+    "answers": ("Answers", "usable answers"),
     "missing": ("Missing", "questions without a usable answer"),
-    "minutes": ("Minutes", "from taking the form to the last answer"),
-    "largest_sum": ("Largest sum", "of P(x better) and P(y better) of one pair: 1 is coherent, 2 contradicts itself"),
-    "severity": ("Severity", "mean score minus that of the others for the same outputs; negative is severe"),
+    "minutes": ("Minutes", "from opening the form to the last answer"),
+    "largest_sum": (
+        "Largest sum",
+        "largest P(x better) + P(y better) of a pair: 1 is consistent, 2 a full contradiction",
+    ),
+    "severity": ("Severity", "own mean score minus the others' for the same outputs; negative means severe"),
     "correlation": ("Agreement", "correlation of the scores with the mean scores of the others"),
-    "distance": ("Distance", "mean distance of the stated chances from those of the others"),
-    "same_answer": ("Same answer", "share of answers that are the most frequent one: 1 is straight-lining"),
-    "first_column": ("First column", "mean score of the first column minus that of the others"),
-    "left_share": ("Left wins", "share of choices won by the output shown first; 0.5 is no habit"),
-    "outputs_seen": ("Outputs seen", "share of outputs on screen to their end; empty where nothing was measured"),
+    "distance": ("Distance", "mean absolute difference between own preferences and the others' mean"),
+    "same_answer": ("Same answer", "share of the annotator's most frequent answer; 1 is straight-lining"),
+    "first_column": (
+        "First column",
+        "mean score of outputs in the first column minus that of outputs in other columns",
+    ),
+    "left_share": ("First wins", "share of choices won by the output shown first; 0.5 means no preference for a side"),
+    "outputs_seen": ("Outputs seen", "share of outputs scrolled to their end; empty where not measured"),
     "seconds_per_output": ("Seconds per output", "median time that an output was on screen"),
 }
 WHOLE = ("annotator_id", "group", "excluded", "answers", "missing")  # the others have decimals
-FORM = "form"  # column of links; not in the file to take away
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7"]
 DRAWN = {name: title for name, (title, _) in COLUMNS.items() if name not in WHOLE}
 
@@ -45,17 +57,15 @@ def show() -> None:
     kinds = {row.group: row.annotator_kind for row in found.results.groups}
     people = [each for each in loading.profiles(state) if kinds.get(each.group) != "llm"]
     if not people:
-        st.info("No person has handed in a form yet.")
+        st.info("Nobody has submitted a form yet.")
         return
     frame = _frame(people, found.rules)
     shown = frame.drop([name for name in frame.columns if frame[name].null_count() == frame.height])
     height = min(600, 38 * (frame.height + 1))
-    blank = shown.with_columns(pl.col(pl.String).fill_null(""))
-    if loading.has_store():
-        handed_in = {visit.annotator_id: address(visit) for visit in loading.visits() if visit.outcome is not None}
-        blank.insert_column(1, pl.Series(FORM, [handed_in.get(each.annotator_id) for each in people], dtype=pl.String))
-    st.dataframe(blank, hide_index=True, column_config=_config(blank.columns), height=height)
-    with st.expander("What the columns say"):
+    names = short_names([each.annotator_id for each in people])
+    blank = shown.with_columns(pl.col(pl.String).fill_null("")).with_columns(_linked(names))
+    st.dataframe(blank, hide_index=True, column_config=_config(blank.columns, names), height=height)
+    with st.expander("What the columns mean"):
         explained = [COLUMNS[name] for name in shown.columns]
         st.markdown("\n".join(f"- **{title}**: {plain(explanation)}" for title, explanation in explained))
     csv, name = without_formulas(shown).write_csv(), f"{loading.options().name}-annotators.csv"
@@ -72,14 +82,27 @@ def _frame(people: list[AnnotatorProfile], rules: dict[str, tuple[str, ...]]) ->
     return frame.select(*COLUMNS)
 
 
-def _config(columns: list[str]) -> dict[str, Any]:
+def _linked(names: Mapping[str, str]) -> pl.Series:
+    """Return short names or, where there is a store, links to submissions; they end in whole ids, which are found."""
+    if not loading.has_store():
+        return pl.Series("annotator_id", list(names.values()))
+    links = {visit.annotator_id: address(visit) for visit in sorted(loading.visits(), key=_ended)}
+    return pl.Series("annotator_id", [f"{links.get(name, '')}#{quote(name)}" for name in names])
+
+
+def _ended(visit: PersonVisit) -> bool:
+    return visit.outcome is not None
+
+
+def _config(columns: list[str], names: Mapping[str, str]) -> dict[str, Any]:
     config: dict[str, Any] = {}
     for name in columns:
-        if name == FORM:
-            config[name] = st.column_config.LinkColumn("Form", help="as this person saw it", display_text="open")
-            continue
         title, explanation = COLUMNS[name]
-        if name in WHOLE:
+        if name == "annotator_id" and loading.has_store():
+            length = min(len(short) for short in names.values())
+            shown = f"#([0-9a-f]{{{length}}}(?=[0-9a-f]+$)|.+)$"
+            config[name] = st.column_config.LinkColumn(title, help=f"{explanation}; opens the form", display_text=shown)
+        elif name in WHOLE:
             config[name] = st.column_config.Column(title, help=explanation)
         else:
             config[name] = st.column_config.NumberColumn(title, help=explanation, format="%.2f")
@@ -91,7 +114,7 @@ def _spread(frame: pl.DataFrame) -> None:
     offered = [name for name in DRAWN if name in frame.columns]
     if not offered:
         return
-    measure = st.selectbox("Show the spread of", offered, format_func=DRAWN.__getitem__)
+    measure = st.selectbox("Show the distribution of", offered, format_func=DRAWN.__getitem__)
     drawn = frame.select("annotator_id", "group", "excluded" if "excluded" in frame.columns else "group", measure)
     rows = [
         {"value": row[measure], "who": row["annotator_id"], "excluded": row.get("excluded") or "kept"}
@@ -112,5 +135,5 @@ def _spread(frame: pl.DataFrame) -> None:
             ],
         },
     }
-    alt = f"{DRAWN[measure]} of every annotator; the table above holds the numbers."
+    alt = f"{DRAWN[measure]} of every annotator; the numbers are in the table above."
     st.vega_lite_chart({"layer": [dots], "height": 140}, alt=alt)

@@ -16,6 +16,7 @@ import streamlit as st
 from analysis.explanations.separation import METHOD
 from analysis.figures.drawing import COLOURS
 from analysis.figures.plain_text import shown_name
+from analysis.monitoring.short_names import short_names
 from analysis.results.words import Names, interval, number, sentence
 from spa.errors import ResponseError
 from streamlit_app import loading
@@ -91,8 +92,8 @@ def _how(found: Exploration) -> str:
     shown = len(found.texts)
     some = f" {shown:,} of {found.n_texts:,} texts, drawn at random." if found.n_texts > shown else ""
     return (
-        f"Texts that lie close are worded alike: {found.projection} of {found.embedding}.{some} Distances on a map "
-        f"mislead. {METHOD}"
+        f"Texts close to each other have similar wording: {found.projection} of {found.embedding}.{some} "
+        f"Larger distances on the map mean little. {METHOD}"
     )
 
 
@@ -140,7 +141,9 @@ def _open(one: ExplainedText, names: Names) -> None:
     about = [names.criterion(one.criterion), " over ".join(systems), one.item_id or ""]
     answer = "" if one.value is None else f": {number(one.value)}"
     st.markdown(f"**{plain(', '.join(filter(None, about)))}**{plain(answer)}")
-    st.caption(plain(f"{names.group(one.group)}, {one.annotator_id}"))
+    (short,) = short_names([one.annotator_id]).values()
+    whole = None if short == one.annotator_id else plain(f"Annotator {one.annotator_id}")
+    st.caption(plain(f"{names.group(one.group)}, {short}"), help=whole)
     _quote(one.text)
     if not loading.has_store() or one.item_id is None:
         return
@@ -175,7 +178,7 @@ def _keywords(found: Exploration, names: Names) -> None:
             empty: dict[str, object] = {"Rank": row.rank, **{names.criterion(one): None for one in criteria}}
             table.setdefault(row.rank, empty)[names.criterion(row.criterion)] = f"{row.keyword} ({row.n_texts:,})"
     show_counts([*table.values()])
-    st.caption(plain(f"In brackets, how many texts hold it. {found.keyword_note()}"))
+    st.caption(plain(f"In brackets: number of texts that contain it. {found.keyword_note()}"))
 
 
 def _two_reviewers() -> None:
@@ -185,7 +188,7 @@ def _two_reviewers() -> None:
     with loading.review_study() as opened:
         review, study, outputs = loading.explanation_review(opened), opened.study, opened.outputs
     st.caption(
-        "Two people judged each explanation without seeing the other's answers; where they differ a third settles."
+        "Two people judged each explanation without seeing the other's answers; where they differ, a third decides."
     )
     show_statuses("Answered by two", [review.status(place) for place in review.places])
     criteria = {one.id: one for one in study.criteria}
@@ -196,7 +199,7 @@ def _two_reviewers() -> None:
         sentence(f"{', '.join(criteria[row.criterion].name for row in rows if row.reason == reason)}: {reason}.")
         for reason in dict.fromkeys(row.reason for row in rows if row.reason)
     ]
-    lines = [f"Of {review.first.reviewer} and {review.second.reviewer}, before a third.", *reasons]
+    lines = [f"Of {review.first.reviewer} and {review.second.reviewer}, before a third person decided.", *reasons]
     st.caption(plain(" ".join(lines)))
     if review.conflicts:
         st.subheader("Conflicts")
@@ -206,7 +209,7 @@ def _two_reviewers() -> None:
 def _agreement(row: CriterionAgreement) -> dict[str, object]:
     cells: dict[str, object] = {"Answers": row.n, "Alike": row.alike}
     for place, (name, one) in enumerate((("Cohen's kappa", row.kappa), ("AC1", row.ac1))):
-        cells |= {name: number(one.value), "95 % interval" + " " * place: interval(one.ci_low, one.ci_high)}
+        cells |= {name: number(one.value), "95% confidence interval" + " " * place: interval(one.ci_low, one.ci_high)}
     return cells
 
 
@@ -224,7 +227,7 @@ def _conflicts(review: ExplanationReview, study: Study, outputs: Outputs) -> Non
                 "Explanation": place[0] + numbers[place[1]],
                 "Criterion": criteria[place[2]].name,
                 **{own.reviewer: said[own.scores[place]] for own in (review.first, review.second)},
-                "Settled": "" if third is None else f"{third.reviewer}: {said[third.score]}",
+                "Decided by a third": "" if third is None else f"{third.reviewer}: {said[third.score]}",
             }
         )
     st.dataframe(rows, hide_index=True)
@@ -244,9 +247,9 @@ def _settle(review: ExplanationReview, place: Place, options: Mapping[float, str
     if third is not None:
         st.caption(plain(f"{third.reviewer} settled: {options[third.score]} ({_when(third.at)})"))
     if who is None:
-        st.info("Read-only. Start the dashboard with --reviewer NAME to settle.")
+        st.info("Read-only. Start the dashboard with --reviewer NAME to decide.")
     elif who in (review.first.reviewer, review.second.reviewer):
-        st.info("You are one of the two: somebody else settles it.")
+        st.info("You are one of the two reviewers: a third person decides here.")
     elif third is None:
         with st.container(horizontal=True):
             for score, text in options.items():

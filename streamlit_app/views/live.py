@@ -1,4 +1,4 @@
-"""A live study: what is decided of each pair, how its confidence sequence came there, what that spends and spares."""
+"""A live study: what is decided of each pair, how its confidence sequence came there, what that costs and saves."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ IN_A_ROW = 3
 MOST_DRAWN = 24  # charts, the open pairs first
 BLUE, ORANGE = "#0072B2", "#D55E00"
 MEANING = {
-    "preferences": "The mean chance that the first system is better; at 50 % there is no preference.",
-    "choices": "The share of choices that the first system wins, ties half; at 50 % there is no preference.",
-    "ratings": "The difference of ratings on a scale from 0 to 100 %; at 50 % there is none, above it the first is "
+    "preferences": "The mean chance that the first system is better; at 50% there is no preference.",
+    "choices": "The share of choices that the first system wins, ties half; at 50% there is no preference.",
+    "ratings": "The difference of ratings on a scale from 0 to 100%; at 50% there is none, above it the first is "
     "better.",
 }
 
@@ -52,16 +52,15 @@ def _live() -> None:
     if not history.paths:
         return
     st.subheader("Confidence over time")
-    st.caption(plain(f"{MEANING[history.state.answers]} Each band holds the true mean at every look."))
+    st.caption(plain(f"{MEANING[history.state.answers]} The bands cover the true means at all times."))
     _charts(history)
 
 
 def _how(state: LiveState) -> str:
     rate = loading.stopping()["error_rate"]
-    end = "Nobody else needs to be asked." if state.enough else "Asking goes on until all is decided."
-    return (
-        f"{end} The chance of any false decision is at most {100 * rate:g} %, however often this page is looked at."
-        + (" Means of decided pairs are biased, as asking ended when they were clear." if state.pairs else "")
+    end = "No further answers are needed." if state.enough else "Answers are collected until all is decided."
+    return f"{end} The chance of any false decision is at most {100 * rate:g}%, however often this page is opened." + (
+        " Means of decided pairs are biased, because collection stopped once they were clear." if state.pairs else ""
     )
 
 
@@ -75,11 +74,11 @@ def _metrics(state: LiveState, savings: LiveSavings) -> None:
         "Excluded": f"{state.excluded:,}",
         "Decided": decided,
     }
-    money = {"Pay so far": savings.spent, "Saved" if state.enough else "Not spent yet": savings.left}
+    money = {"Paid so far": savings.spent, "Saved" if state.enough else "Not yet spent": savings.left}
     shown |= {title: f"{amount:,.2f} {currency}" for title, amount in money.items() if amount is not None}
     if savings.questions:
-        shown["Questions spared"] = f"{savings.questions:,}"
-        shown["Minutes spared"] = f"{savings.minutes:,.1f}"
+        shown["Questions saved"] = f"{savings.questions:,}"
+        shown["Minutes saved"] = f"{savings.minutes:,.1f}"
     show_metrics(shown)
     st.progress(min(1.0, state.units / state.most))
 
@@ -112,7 +111,7 @@ def _systems(state: LiveState) -> list[dict[str, object]]:
 def _title(state: LiveState, pair: LivePair) -> str:
     names = loading.system_names()
     about = [pair.criterion] if len({one.criterion for one in state.pairs}) > 1 else []
-    about += [f"{pair.exposure} read"] if len({one.exposure for one in state.pairs}) > 1 else []
+    about += [f"{pair.exposure} outputs read"] if len({one.exposure for one in state.pairs}) > 1 else []
     return f"{names[pair.system_x]} over {names[pair.system_y]}" + (f" ({', '.join(about)})" if about else "")
 
 
@@ -124,7 +123,7 @@ def _charts(history: LiveHistory) -> None:
             with column:
                 _chart(history.state, pair, path)
     if len(drawn) > MOST_DRAWN:
-        st.caption(f"{len(drawn) - MOST_DRAWN:,} more pairs stand in the table only.")
+        st.caption(f"{len(drawn) - MOST_DRAWN:,} more pairs are in the table only.")
 
 
 def _chart(state: LiveState, pair: LivePair, path: tuple[LivePoint, ...]) -> None:
@@ -156,7 +155,7 @@ def _chart(state: LiveState, pair: LivePair, path: tuple[LivePoint, ...]) -> Non
         layers.append(_mark(pair.decided_after))
     tooltip = [{"field": name, "type": "quantitative", "format": ".0f"} for name in ("units", "mean", "low", "high")]
     spec = {"data": {"values": rows}, "encoding": {"x": x, "tooltip": tooltip}, "layer": layers, "height": 190}
-    alt = f"{_title(state, pair)}: interval from {100 * pair.low:.0f} to {100 * pair.high:.0f} %, {words}"
+    alt = f"{_title(state, pair)}: interval from {100 * pair.low:.0f} to {100 * pair.high:.0f}%, {words}"
     st.vega_lite_chart(spec, alt=alt)
 
 

@@ -1,4 +1,4 @@
-"""Where the study stands: what came in, what is under way, and what needs a look."""
+"""Where the study stands: what came in, what is under way, and what needs attention."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import streamlit as st
 
 from analysis.monitoring.alarms import Alarm, find_alarms
 from spa.errors import AnalysisError
-from spa.responses.status import COUNTED, Status, hourly_pay, pace_of, summarise_visits
+from spa.responses.status import COUNT_WORDS, COUNTED, Status, hourly_pay, pace_of, summarise_visits
 from spa.responses.visits import PersonVisit
 from spa.study.warnings import MINIMUM_HOURLY
 from streamlit_app import loading
@@ -66,11 +66,11 @@ def _live() -> None:
 def _counts(status: Status) -> None:
     dropped, extra = (sum(getattr(line, name) for line in status.lines) for name in ("dropped", "extra"))
     shown = {
-        "Handed in": f"{status.completed:,} of {status.places:,}",
-        "Under way": f"{status.at_work:,}",
-        "Still free": f"{status.free:,}",
+        "Submitted": f"{status.completed:,} of {status.places:,}",
+        "In progress": f"{status.at_work:,}",
+        "Free places": f"{status.free:,}",
         "Dropped out": f"{dropped:,}",
-        "Late, kept apart": f"{extra:,}",
+        "Late (excluded)": f"{extra:,}",
     }
     show_metrics(shown)
     st.progress(min(1.0, status.completed / status.places) if status.places else 0.0)
@@ -81,10 +81,10 @@ def _pace(status: Status, visits: list[PersonVisit]) -> None:
     minutes = loading.planned_minutes()
     people = sum(visit.completed and not visit.extra and visit.annotator_kind == "human" for visit in visits)
     money = {
-        "Pay an hour": status.hourly_pay,
-        "Planned pay an hour": hourly_pay(status.pay, minutes),
-        "Pay so far": None if status.pay is None else status.pay * people,
-        "Pay in all": None if status.pay is None else status.pay * status.places,
+        "Hourly pay": status.hourly_pay,
+        "Planned hourly pay": hourly_pay(status.pay, minutes),
+        "Paid so far": None if status.pay is None else status.pay * people,
+        "Total pay when complete": None if status.pay is None else status.pay * status.places,
     }
     show_metrics(
         {
@@ -94,6 +94,8 @@ def _pace(status: Status, visits: list[PersonVisit]) -> None:
             "Ended (UTC)" if status.completed >= status.places else "Expected end (UTC)": end,
         }
     )
+    if status.stalled is not None:
+        st.caption(plain(f"No end is expected: {status.stalled}."))
 
 
 def _money(amount: Decimal | None, currency: str) -> str:
@@ -107,16 +109,16 @@ def _curves(visits: list[PersonVisit], status: Status) -> list[Callable[[], None
         return []
     handed = [{"at": point.at * 1000, "value": point.handed_in} for point in points]
     drawn: list[Callable[[], None]] = [
-        partial(_curve, handed, "Handed in (UTC)", status.places, f"planned: {status.places:,}")
+        partial(_curve, handed, "Submitted (UTC)", status.places, f"planned: {status.places:,}")
     ]
     if points[-1].hourly_pay is not None:
         paid = [{"at": point.at * 1000, "value": float(point.hourly_pay or 0)} for point in points]
         low = MINIMUM_HOURLY.get(status.currency)
-        title = f"Pay an hour at the running median ({status.currency})"
+        title = f"Hourly pay at the median so far ({status.currency})"
         if low is None:
             drawn.append(partial(_curve, paid, title, None, ""))
         else:
-            drawn.append(partial(_curve, paid, title, float(low), f"least that Prolific allows: {low:.2f}"))
+            drawn.append(partial(_curve, paid, title, float(low), f"Prolific's minimum: {low:.2f}"))
     return drawn
 
 
@@ -161,23 +163,24 @@ def _low_pay(status: Status) -> list[Alarm]:
     pay = status.hourly_pay or hourly_pay(status.pay, loading.planned_minutes())
     if low is None or pay is None or pay >= low:
         return []
-    when = "As planned" if status.hourly_pay is None else "At the median"
-    text = f"{when} this pays {pay} {status.currency} an hour, below {low:.2f}: raise the pay."
+    which = "planned" if status.hourly_pay is None else "median"
+    text = f"The {which} hourly pay is {pay} {status.currency}, below Prolific's minimum of {low:.2f}: raise the pay."
     return [Alarm(text=text, page="Plan")]
 
 
 def _alarms(alarms: list[Alarm]) -> None:
-    """Show what needs a look, each line leading to its page."""
-    st.subheader("What needs a look")
+    """Show what needs attention, each line leading to its page."""
+    st.subheader("Needs attention")
     if not alarms:
-        st.caption("Nothing stands out.")
+        st.caption("Nothing needs attention.")
     for alarm in sorted(alarms, key=lambda alarm: not alarm.severe):
-        link_to(alarm.page, alarm.text, ":material/error:" if alarm.severe else ":material/warning:")
+        whole = "  \n".join(plain(name) for name in alarm.whole) or None
+        link_to(alarm.page, alarm.text, ":material/error:" if alarm.severe else ":material/warning:", help=whole)
 
 
 def _table(status: Status) -> None:
     if not status.lines:
-        st.info("Nobody has come yet.")
+        st.info("Nobody has started yet.")
         return
     kept = [name for name in COUNTED if name == "begun" or any(getattr(line, name) for line in status.lines)]
     rows = [
@@ -185,7 +188,7 @@ def _table(status: Status) -> None:
             "Source": line.source,
             "Group": line.people_group,
             "Planned": line.places,
-            **{name.replace("_", " ").capitalize(): getattr(line, name) for name in kept},
+            **{COUNT_WORDS[name].capitalize(): getattr(line, name) for name in kept},
         }
         for line in status.lines
     ]
@@ -204,7 +207,7 @@ def _raters(index: CallIndex) -> None:
             {
                 "Rater": rater,
                 "Calls": sum(each.calls for each in own),
-                "Not answered": sum(each.calls for each in own if each.outcome != "ok"),
+                "Failed": sum(each.calls for each in own if each.outcome != "ok"),
                 "Tokens": sum(each.prompt_tokens + each.completion_tokens for each in own),
                 "Cost": float(sum(costs)) if costs else None,
             }

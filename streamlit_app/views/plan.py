@@ -37,7 +37,7 @@ def show() -> None:
     difference = _difference(design)
     found = _estimate(design, difference, annotators)
     _show_needs(found, annotators)
-    show_figure(curve_svg(found), "Power by annotators recruited, in the worst case of the Holm family.")
+    show_figure(curve_svg(found), "Power by number of annotators recruited, in the worst case of the Holm correction.")
     study = loading.workspace().study
     st.download_button("Power curves (CSV)", curve_csv(found), f"{study.id}-power-{kind}.csv", "text/csv")
     for note in notes(found):
@@ -50,21 +50,21 @@ def _choose(design: Assumptions) -> tuple[int, Assumptions]:
     columns = st.columns(4)
     annotators = columns[0].slider("Annotators", 2, MOST, min(people.annotators, MOST))
     n_items = columns[1].slider(JUDGED[design.kind], 1, max(50, design.n_items), design.n_items)
-    excluded = columns[2].slider("Excluded, %", 0, 60, round(100 * design.exclusion_rate))
+    excluded = columns[2].slider("Excluded (%)", 0, 60, round(100 * design.exclusion_rate))
     shares = design.kind in ("ranking", "choices")
     known, most = (design.components.annotator_sd, 0.49) if shares else (design.sd, design.largest)
     sd = columns[3].number_input("SD between annotators", 0.01, most, known, 0.01, format="%.2f")
     changed = replace(design, n_items=n_items, exclusion_rate=excluded / 100)
     if abs(sd - known) >= 0.005:
         components = share_components(sd) if shares else Components(annotator_sd=sd)
-        changed = replace(changed, components=components, source="set here")
+        changed = replace(changed, components=components, source="set on this page")
     return annotators, changed
 
 
 def _difference(design: Assumptions) -> float:
     if design.kind != "likert":
-        return st.slider("Difference to find: the better system is preferred by, %", 51, 90, 60) / 100 - 0.5
-    return st.slider("Difference to find, points", 0.05, min(2.0, design.largest - 0.05), 0.3, 0.05)
+        return st.slider("Difference to find: preference for the better system (%)", 51, 90, 60) / 100 - 0.5
+    return st.slider("Difference to find (points)", 0.05, min(2.0, design.largest - 0.05), 0.3, 0.05)
 
 
 @st.cache_data(show_spinner=False, max_entries=50)
@@ -79,13 +79,13 @@ def _show_needs(found: PowerPlan, annotators: int) -> None:
     for column, row in zip(columns, found.rows, strict=False):
         need = row.need.annotators
         column.metric(
-            f"Annotators for {100 * row.need.power:.0f} % power", "more than can be" if need is None else f"{need:,}"
+            f"Annotators for {100 * row.need.power:.0f}% power", "not achievable" if need is None else f"{need:,}"
         )
     cost = design.cost(annotators)
     columns[-2].metric(f"Pay for {annotators:,}", "not set" if cost is None else f"{cost:,.2f} {design.currency}")
     smallest = found.detectable[0].difference if found.detectable else None
     columns[-1].metric(
-        f"{annotators:,} can find, {100 * POWERS[0]:.0f} % power",
+        f"Smallest difference that {annotators:,} find with {100 * POWERS[0]:.0f}% power",
         "nothing" if smallest is None else design.shown(smallest),
     )
 
@@ -109,4 +109,4 @@ def _export(annotators: int, design: Assumptions) -> None:
     exposure = design.n_items if design.kind == "spa" else None
     text = with_plan(path.read_text(encoding="utf-8"), annotators=annotators, exposure=exposure)
     st.download_button("Study file with these numbers", text, path.name, "application/toml")
-    st.caption("A store that was built already keeps its assignments; more annotators continue the same draw.")
+    st.caption("An existing store keeps its assignments; for more annotators, further ones are drawn.")

@@ -1,4 +1,4 @@
-"""The LLM raters: what they cost, where they failed, what they said, and how far they may stand in for people."""
+"""The LLM raters: what they cost, where they failed, what they said, and and whether they can replace people."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ EXPLAINED = {
     "Failed": "calls without a usable reply, repeated ones included",
     "Missing": "share of the questions without a usable answer",
     **{
-        f"Tau, {words}": "Kendall's tau with people, of the systems' order; 1 is the same" for words in SOURCES.values()
+        f"Tau, {words}": "Kendall's tau between its order of the systems and that of people; 1 means the same order"
+        for words in SOURCES.values()
     },
-    "Contradictions": "forms whose two directions of a pair sum to more than allowed, of all forms",
-    "May stand in": "criteria on which the alternative-annotator test passes",
+    "Contradictions": "forms on which the two directions of a pair add up to more than allowed, out of all forms",
+    "Can replace people": "criteria on which the alternative-annotator test passes",
 }
 HELP = {
     name: st.column_config.NumberColumn(help=words, format="%.2f")
@@ -84,7 +85,7 @@ def _choose(rows: Sequence[dict[str, object]]) -> str:
     picked = st.dataframe(rows, hide_index=True, on_select="rerun", selection_mode="single-row", column_config=HELP)
     for number in picked["selection"]["rows"]:
         return str(rows[number]["Rater"])
-    st.caption("Choose a row to read the calls of a rater; without one, the details of all follow.")
+    st.caption("Choose a row to read the calls of that rater. Details of all raters follow below.")
     return ""
 
 
@@ -109,7 +110,7 @@ def compare_raters(results: Results | None, index: CallIndex) -> list[dict[str, 
                 "Missing": percent(missing / asked) if asked else None,
                 **{f"Tau, {words}": _tau(own, source) for source, words in SOURCES.items()},
                 "Contradictions": None if forms is None else f"{forms.n_inconsistent} of {forms.n_forms}",
-                "May stand in": f"{sum(passes)} of {len(passes)} criteria" if passes else None,
+                "Can replace people": f"{sum(passes)} of {len(passes)} criteria" if passes else None,
                 "Seconds a call": round(sum(each.seconds for each in calls) / made, 2) if made else None,
                 "Tokens": sum(each.prompt_tokens + each.completion_tokens for each in calls) if made else None,
                 "Cost": float(sum(costs)) if costs else None,
@@ -140,7 +141,7 @@ def _same_answers(state: str, results: Results) -> None:
     kinds = {row.group: row.annotator_kind for row in results.groups}
     for each in loading.profiles(state):
         if kinds.get(each.group) == "llm" and each.same_answer == 1:
-            st.warning(f"{plain(each.annotator_id)} gave one and the same answer to everything.")
+            st.warning(f"{plain(each.annotator_id)} gave the same answer to every question.")
 
 
 def _calls(index: CallIndex, rater: str) -> None:
@@ -171,11 +172,11 @@ def _line(call: RaterCall) -> dict[str, object]:
     return {
         "When (UTC)": datetime.fromtimestamp(call.begun_at, UTC).strftime("%Y-%m-%d %H:%M:%S"),
         "Form": call.assignment_id,
-        "Asked": call.ask,
+        "Questions": call.ask,
         "Attempt": call.attempt,
         "Outcome": call.outcome,
         "Seconds": None if call.seconds is None else round(call.seconds, 2),
-        "What was wrong": call.facts.get("detail"),
+        "Problem": call.facts.get("detail"),
         "Answer": call.said[:200],
     }
 

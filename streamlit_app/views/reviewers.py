@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from analysis.agreement.reviewers import ReviewAgreement, review_agreement
+from analysis.monitoring.short_names import short_names
 from analysis.report.excluded import QUESTIONS
 from analysis.results.words import interval, number, sentence
 from spa.responses.two_reviewers import Review, reviews_of
@@ -20,8 +21,8 @@ def show() -> None:
     reviews = reviews_of(log)
     both = [review for review in reviews if review.independent is not None]
     st.caption(
-        "Two people decide on each submission. Neither sees the other's decision before their own, and where they "
-        "differ a third settles it. Only what two agree on, or a third settled, is carried out."
+        "Two people decide on each submission. Neither sees the other's decision before making their own; where they "
+        "differ, a third person decides. Only decisions that two agree on, or that a third made, are carried out."
     )
     mine = {each.submission_id for each in log if each.reviewer == loading.reviewer()}
     own = {"You decided on": f"{len(mine):,}"} if loading.reviewer() else {}
@@ -32,7 +33,11 @@ def show() -> None:
     st.subheader("Agreement")
     rows = review_agreement(log, named=True)
     show_counts([_agreement(row) for row in rows])
-    st.caption(plain("Of the decisions made before either saw the other's. " + " ".join(dict.fromkeys(_reasons(rows)))))
+    st.caption(
+        plain(
+            "Counts the decisions that each made before seeing the other's. " + " ".join(dict.fromkeys(_reasons(rows)))
+        )
+    )
     differing = [review for review in both if review.status in ("conflict", "adjudicated")]
     if differing:
         st.subheader("Conflicts")
@@ -44,11 +49,11 @@ def _agreement(row: ReviewAgreement) -> dict[str, object]:
         "Question": QUESTIONS[row.question],
         "Reviewers": " and ".join(row.reviewers),
         "Submissions": row.n,
-        "Alike": row.alike,
+        "Same decision": row.alike,
         "Cohen's kappa": number(row.kappa),
-        "95 % interval": interval(row.kappa_low, row.kappa_high),
+        "95% confidence interval": interval(row.kappa_low, row.kappa_high),
         "AC1": number(row.ac1),
-        "95 % interval ": interval(row.ac1_low, row.ac1_high),
+        "95% confidence interval ": interval(row.ac1_low, row.ac1_high),
     }
 
 
@@ -59,12 +64,13 @@ def _reasons(rows: list[ReviewAgreement]) -> list[str]:
 def _conflicts(reviews: list[Review]) -> None:
     """List conflicts, open ones first: a grid would want three taps for its link, and hide half of it on a phone."""
     visits = {visit.submission_id: visit for visit in loading.visits()}
+    names = short_names([visit.annotator_id for visit in visits.values()])
     lines = []
     for review in sorted(reviews, key=lambda review: review.status != "conflict"):
         visit, third = visits[review.submission_id], review.adjudication
         said = "; ".join(_said(review, name) for name in review.reviewers)
-        settled = "" if third is None else f". Settled by {_said(review, third.reviewer)}"
-        link = f"[{plain(visit.annotator_id)}]({address(visit)})"
+        settled = "" if third is None else f". Decided by {_said(review, third.reviewer)}"
+        link = f"[{plain(names[visit.annotator_id])}]({address(visit)})"
         lines.append(f"- {link}, {QUESTIONS[review.question]}: {plain(said + settled)}")
     st.markdown("\n".join(lines))
 
@@ -72,6 +78,6 @@ def _conflicts(reviews: list[Review]) -> None:
 def _said(review: Review, reviewer: str) -> str:
     own = review.answers[reviewer]
     if not own:
-        return f"{reviewer}: taken back"
+        return f"{reviewer}: withdrawn"
     note = f" ({own[-1].note})" if own[-1].note else ""
     return f"{reviewer}: {action_words(own[-1].action)}{note}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -11,13 +12,14 @@ from typing import Any
 import streamlit as st
 
 from analysis.monitoring.beside_others import AnswerBeside, answers_beside_others
+from analysis.monitoring.short_names import short_names
 from analysis.results.words import Names, number, percent
 from spa.errors import AnalysisError, ResponseError
 from spa.platforms.review import rules_for
 from spa.responses.decisions import Action, Decision, parse_amount
 from spa.study.narrowing import respondents_of
 from streamlit_app import loading
-from streamlit_app.queue import CHOSEN, DECIDED, ReviewEntry, action_words, entries_of, matches
+from streamlit_app.queue import CHOSEN, DECIDED, SUBMITTED, ReviewEntry, action_words, entries_of, matches
 from streamlit_app.rendering import plain, show_metrics
 from streamlit_app.submitted_form import address_of
 
@@ -25,7 +27,7 @@ FRAME = 760  # pixels of the form
 STATUS = "status"  # key of the session
 WITH_NOTE: dict[Action, str] = {
     "exclude": "Leave out of the analysis",
-    "include": "Take into the analysis again",
+    "include": "Include in the analysis again",
     "propose_rejection": "Propose rejection",
     "bonus": "Bonus",
     "message": "Message",
@@ -38,11 +40,11 @@ def show() -> None:
     blind = st.toggle("Blind: hide systems, other people's answers and earlier decisions", key="blind")
     entries = _entries(loading.state())
     if not entries:
-        st.info("Nobody has come yet.")
+        st.info("Nobody has started yet.")
         return
     kept = _filtered(entries, blind)
     if not kept:
-        st.info("No submission passes these filters.")
+        st.info("No submission matches these filters.")
         return
     entry = _choose(kept, blind)
     _facts(entry, blind)
@@ -74,11 +76,11 @@ def _filtered(entries: list[ReviewEntry], blind: bool) -> list[ReviewEntry]:
         del st.query_params[CHOSEN]
         st.session_state[STATUS] = "all"
     elif st.session_state.get(STATUS) not in statuses:
-        st.session_state[STATUS] = "completed" if "completed" in statuses else "all"
+        st.session_state[STATUS] = SUBMITTED if SUBMITTED in statuses else "all"
     status = columns[0].selectbox("Status", statuses, key=STATUS)
     decided = columns[1].selectbox("Decided", DECIDED if loading.two_reviewers() else DECIDED[:-1], disabled=blind)
     source = columns[2].selectbox("Source", ["all", *dict.fromkeys(entry.visit.source for entry in entries)])
-    flagged = columns[3].toggle("Only those that a rule of the plan excludes", disabled=blind)
+    flagged = columns[3].toggle("Only those that the plan excludes", disabled=blind)
     decided = "all" if blind else decided
     only_flagged = flagged and not blind
     return [
@@ -91,6 +93,7 @@ def _filtered(entries: list[ReviewEntry], blind: bool) -> list[ReviewEntry]:
 def _choose(kept: list[ReviewEntry], blind: bool) -> ReviewEntry:
     """Let the reviewer go through the queue; the place in it survives a decision."""
     ids = [entry.visit.submission_id for entry in kept]
+    names = short_names([entry.visit.annotator_id for entry in kept])
     place = ids.index(st.session_state[CHOSEN]) if st.session_state.get(CHOSEN) in ids else 0
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button("Previous", shortcut="k", disabled=place == 0):
@@ -99,7 +102,7 @@ def _choose(kept: list[ReviewEntry], blind: bool) -> ReviewEntry:
             place += 1
         position = st.empty()
     with st.expander(f"Queue of {len(ids):,}"):
-        rows = [_line(entry, blind) for entry in kept]
+        rows = [_line(entry, names, blind) for entry in kept]
         picked = st.dataframe(
             rows, hide_index=True, on_select="rerun", selection_mode="single-row", height=300, key="queue"
         )
@@ -109,14 +112,16 @@ def _choose(kept: list[ReviewEntry], blind: bool) -> ReviewEntry:
         st.session_state["picked"] = selected
     keep = ", i keep in" if loading.two_reviewers() else ""
     keys = "j next, k previous" + (f", a approve, x leave out{keep}, u undo" if loading.reviewer() else "")
-    position.caption(f"{place + 1:,} of {len(ids):,}. Keys: {keys}")
+    chosen = kept[place].visit.annotator_id
+    where = plain(f"{place + 1:,} of {len(ids):,}: annotator {names[chosen]}. Keys: {keys}")
+    position.caption(where, help=None if names[chosen] == chosen else plain(f"Annotator {chosen}"))
     st.session_state[CHOSEN] = ids[place]
     return kept[place]
 
 
-def _line(entry: ReviewEntry, blind: bool) -> dict[str, Any]:
+def _line(entry: ReviewEntry, names: Mapping[str, str], blind: bool) -> dict[str, Any]:
     line = {
-        "Annotator": entry.visit.annotator_id,
+        "Annotator": names[entry.visit.annotator_id],
         "Form": entry.visit.assignment_id,
         "Status": entry.status,
         "Source": entry.visit.source,
@@ -142,7 +147,7 @@ def _facts(entry: ReviewEntry, blind: bool) -> None:
 
 def _form(entry: ReviewEntry) -> None:
     if not entry.visit.pages:
-        st.info("Nothing was sent in this visit.")
+        st.info("Nothing was submitted in this visit.")
     st.iframe(address_of(entry.visit.submission_id), height=FRAME)
 
 
@@ -159,7 +164,7 @@ def _beside(entry: ReviewEntry) -> None:
     key = loading.workspace().store.assignments.key(
         entry.visit.assignment_id, respondents_of(entry.visit.annotator_kind)
     )
-    st.markdown("**Beside the others**")
+    st.markdown("**Compared with the others**")
     st.caption(plain("; ".join(f"{label} is {names.system(system)}" for label, system in key.systems.items())))
     st.dataframe([_compared(row, names) for row in rows], hide_index=True, height=min(420, 36 * (len(rows) + 1)))
     for row in rows:
@@ -170,8 +175,8 @@ def _beside(entry: ReviewEntry) -> None:
 def _compared(row: AnswerBeside, names: Names) -> dict[str, Any]:
     said = percent if row.source != "ratings" else number
     return {
-        "Asked": _about(row, names),
-        "Own": said(row.own) if row.own is not None else row.reason,
+        "Question": _about(row, names),
+        "This annotator": said(row.own) if row.own is not None else row.reason,
         "People": said(row.people),
         "n": row.n_people,
         "LLMs": said(row.raters),
@@ -218,16 +223,18 @@ def _roles(entry: ReviewEntry, reviewer: str) -> None:
     for review in entry.conflicts:
         named = " and ".join(review.reviewers)
         what = "pay" if review.question == "payment" else "the analysis"
-        end = "somebody else settles it" if reviewer in review.reviewers else "your decision settles it"
+        end = "a third person decides" if reviewer in review.reviewers else "your decision counts"
         st.warning(plain(f"{named} differ on {what}: {end}."))
     if not entry.conflicts:
-        st.caption("Two people decide; you see the other's decision on pay, or on the analysis, after your own.")
+        st.caption(
+            "Two people decide. You see the other's decision on pay, or on the analysis, once you have made yours."
+        )
     visible = _in_force(entry)
     own = [(each.action, each.amount, each.note) for each in visible if each.reviewer == reviewer]
     for each in visible:
         said = (each.action, each.amount, each.note)
         if each.action in ("bonus", "message") and each.reviewer != reviewer and said not in own:
-            if st.button(plain(f"Decide on the same {each.action} as {each.reviewer}"), key=f"same-{each.number}"):
+            if st.button(plain(f"Agree to the {each.action} of {each.reviewer}"), key=f"same-{each.number}"):
                 loading.decide(replace(each, reviewer=reviewer, decided_at=time.time(), number=None))
                 st.rerun()
 
@@ -243,13 +250,13 @@ def _with_note(entry: ReviewEntry, action: Action, reviewer: str) -> None:
         if rules is not None and rules.categories:
             rule = st.selectbox("Category", rules.categories)
         elif action in ("exclude", "propose_rejection"):
-            rule = st.text_input("Rule", help="in a word or two, such as: one key throughout")
+            rule = st.text_input("Rule", help="in a few words, such as: same answer throughout")
         elif action == "bonus":
             amount = st.text_input(f"Amount in {loading.workspace().study.people.currency}")
         words = "Text to the annotator" if action in ("message", "propose_rejection") else "Note"
         words = "Reason, which a platform may show the annotator" if action == "bonus" else words
         note = st.text_area(words) if action != "include" else ""
-        if st.form_submit_button("Keep this decision"):
+        if st.form_submit_button("Save this decision"):
             _keep(entry, action, reviewer, rule=rule, note=note, amount=amount)
     _carried_out(entry.visit.source)
 
@@ -258,11 +265,11 @@ def _carried_out(source: str) -> None:
     """Say what carries decisions out: the commands of the platform that the submission came from, if it has one."""
     rules = rules_for(source)
     if rules is None:
-        words = f"Nothing is paid or sent, here or by a command: no platform stands behind the source {source}."
+        words = f"Nothing is paid or sent: the source {source} is not a platform that pays."
         st.caption(plain(words))
         return
-    words = f"Nothing is paid or sent from here. {rules.platform}: these commands say what they would do with the "
-    st.caption(plain(words + "decisions, and with --yes do it."))
+    words = f"Nothing is paid or sent from here. {rules.platform}: these commands print what they would do with the "
+    st.caption(plain(words + "decisions; with --yes they do it."))
     study = shlex.quote(str(loading.options().path))
     st.code("\n".join(command.replace("STUDY", study) for command in rules.commands), language=None, wrap_lines=True)
 

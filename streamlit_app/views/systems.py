@@ -43,7 +43,7 @@ def show() -> None:
     part = st.segmented_control("Part", offered, default=offered[0], required=True, label_visibility="collapsed")
     if part in PARTS:
         if not show_sections(loading.sections(state, PARTS[part])):
-            st.info("These answers allow nothing of this kind.")
+            st.info("There are no answers of this kind.")
     elif part == MATRIX:
         _matrix(found)
     elif part == BOUND:
@@ -79,7 +79,7 @@ def _matrix(found: Analysed) -> None:
     }
     offered = [title for title in rows if rows[title]]
     columns = st.columns(4)
-    title = columns[0].selectbox("Asked as", offered)
+    title = columns[0].selectbox("Question type", offered)
     own = rows[title]
     group = columns[1].selectbox("Group", _values(own, "group"), format_func=names.group)
     criterion = columns[2].selectbox("Criterion", _values(own, "criterion"), format_func=names.criterion)
@@ -107,7 +107,7 @@ def _bound(found: Analysed, state: str) -> None:
     bound = "nobody is excluded" if planned is None else f"{planned:g}"
     st.write(
         f"Planned bound on P(x better) + P(y better): **{bound}**. "
-        "The slider shows what another one would give; it changes nothing."
+        "The slider shows what another bound would give; it does not change the plan."
     )
     tau = st.slider("Bound", 1.0, 2.0, float(planned or 1.1), 0.01, format="%.2f")
     found_rows = tuple(loading.preference_tests_by_tau(state, (Decimal(f"{tau:.2f}"), None)))
@@ -129,11 +129,11 @@ def _bound(found: Analysed, state: str) -> None:
             "Group": names.group(row.group),
             "Pair": f"{names.system(row.system_x)} over {names.system(row.system_y)}",
             "Criterion": names.criterion(row.criterion),
-            "Outputs each": row.exposure,
+            "Outputs of each system": row.exposure,
             "Excluded": row.n_excluded,
             "n": row.n,
             "Mean": percent(row.mean),
-            "p, corrected": p_value(row.p_adjusted),
+            "Adjusted p": p_value(row.p_adjusted),
             "Verdict": verdict(row, names, "preferences").text,
         }
         for row in rows
@@ -152,17 +152,17 @@ def _disagreements(found: Analysed) -> None:
     words = {
         "x": f"{names.system(chosen.system_x)} better",
         "y": f"{names.system(chosen.system_y)} better",
-        "indifferent": "no difference found",
+        "indifferent": "undecided",
         None: "not tested",
     }
     verdicts = without_empty(
         [
             {
-                "Asked as": names.source(each.source),
+                "Question type": names.source(each.source),
                 "Group": names.group(each.group),
-                "Outputs each": None if each.exposure is None else str(each.exposure),
+                "Outputs of each system": None if each.exposure is None else str(each.exposure),
                 "Verdict": words[each.verdict],
-                "p, corrected": p_value(each.p_adjusted),
+                "Adjusted p": p_value(each.p_adjusted),
             }
             for each in chosen.verdicts
         ]
@@ -176,9 +176,11 @@ def _outputs(system_x: str, system_y: str, criterion: str, found: Analysed) -> N
     """Show what both systems made of some items side by side, and what each group said of it."""
     outputs, names = loading.workspace().outputs, found.names
     said = item_scores(loading.answers(loading.state()).tables, system_x, system_y, criterion)
-    st.caption("What groups said of an output counts everybody, also whom a rule leaves out of the verdicts above.")
+    st.caption("The answers shown with an output include annotators who are excluded from the verdicts above.")
     items = [item for item in outputs.items if item.item_id in said] or list(outputs.items)
-    first = int(st.number_input(f"From item, of {len(items):,}", 1, max(1, len(items)), 1, step=ITEMS_SHOWN)) - 1
+    first = (
+        int(st.number_input(f"First item to show (of {len(items):,})", 1, max(1, len(items)), 1, step=ITEMS_SHOWN)) - 1
+    )
     for item in items[first : first + ITEMS_SHOWN]:
         st.markdown(f"**{plain(item.item_id)}**")
         if item.text:

@@ -7,9 +7,12 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from analysis.monitoring.alarms import find_alarms
 from analysis.monitoring.annotator_profiles import AnnotatorProfile
+from analysis.monitoring.short_names import short_names
 from analysis.results.files import from_plain
 from analysis.results.records import Results
 from spa.raters.request_log import CallCount
@@ -76,9 +79,25 @@ def test_one_answer_throughout_is_told_of_people_and_of_raters() -> None:
     same = replace(PROFILE, same_answer=1.0)
     rater = replace(same, annotator_id="gpt", group="gpt")
     assert told(results(20, 0), [same, rater], []) == [
-        "The rater gpt answers the same to everything.",
+        "The rater gpt gives the same answer to every question.",
         "Nearly the same answer throughout (straight-lining): ann.",
     ]
+
+
+def test_long_ids_are_named_by_their_beginning_and_whole_on_hover() -> None:
+    ids = ("8ce3872243bfa2ce7677", "0479ed272da232feb85a")
+    same = [replace(PROFILE, annotator_id=name, same_answer=1.0, largest_sum=1.5) for name in ids]
+    sums, straight = find_alarms(results(20, 0), same, [])
+    assert sums.text == "P(X>Y) + P(Y>X) above 110%: 8ce387 (150%), 0479ed (150%)."
+    assert straight.text == "Nearly the same answer throughout (straight-lining): 8ce387, 0479ed."
+    assert sums.whole == straight.whole == ids
+
+
+@given(st.sets(st.text("0123456789abcdef", min_size=20, max_size=20) | st.text(max_size=8), max_size=40))
+def test_short_names_tell_annotators_apart_and_begin_their_ids(annotators: set[str]) -> None:
+    names = short_names(annotators)
+    assert len({name for one, name in names.items() if len(one) == 20}) == sum(len(one) == 20 for one in annotators)
+    assert all(one.startswith(name) and (name == one or 6 <= len(name) < 20) for one, name in names.items())
 
 
 def test_uneven_assignments_are_told() -> None:
@@ -112,8 +131,8 @@ def test_visits_that_no_platform_confirmed_and_bonuses_that_nobody_paid_are_told
         submission_id="s", action="bonus", reviewer="Ana", decided_at=0, amount=Decimal("1.50"), note="Thanks."
     )
     assert told(None, [], visits, unpaid=[bonus, bonus]) == [
-        "Submitted, not confirmed by the platform: 1 visit.",
-        "Bonuses decided and not paid: 2, 3.00 in all.",
+        "Submitted but not confirmed by the platform: 1 visit.",
+        "Bonuses decided but not paid: 2, 3.00 in total.",
     ]
 
 

@@ -65,8 +65,8 @@ def test_people_are_asked_less_in_assignments_that_the_llm_answered_whole(worksp
 
 def test_status_and_report_say_so_of_each(path: Path, workspace: Workspace) -> None:
     status = spa("status", path).output
-    assert "people (1 excluded): 2 of 3 decided, 1 futile, nobody else needs to be asked" in status
-    assert f"{FORMS - 1} of at most 36 forms by gpt (1 excluded): 2 of 3 decided, asking goes on" in status
+    assert "people (1 excluded): 2 of 3 decided, 1 futile, no further answers are needed" in status
+    assert f"{FORMS - 1} of at most 36 forms by gpt (1 excluded): 2 of 3 decided, collection continues" in status
     found = answers_of(workspace)
     report = render_report(analyse(found.tables, found.plan, study=found.facts), full=True)["report.md"]
     assert f"2 of 3, after {FORMS - 1} forms by gpt (LLM) (1 excluded)" in report

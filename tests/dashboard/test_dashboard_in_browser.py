@@ -120,7 +120,7 @@ def test_names_of_systems_stay_text(systems: Tab) -> None:
 
 def test_annotators_raters_report_and_plan_open(tab: Tab, dashboard: Dashboard) -> None:
     for page, seen in (
-        ("annotators", "Show the spread of"),
+        ("annotators", "Show the distribution of"),
         ("raters", "LLM raters side by side"),
         ("report", "Who was excluded"),
         ("plan", "Annotators for 80"),
@@ -170,9 +170,9 @@ def test_a_form_is_shown_as_it_was_seen_and_its_outputs_do_not_run(tab: Tab, das
 
 def test_blind_mode_hides_systems_and_others(tab: Tab, dashboard: Dashboard) -> None:
     visit(tab, dashboard, "submissions")
-    expect(tab.get_by_text("Beside the others")).to_be_visible()
+    expect(tab.get_by_text("Compared with the others")).to_be_visible()
     tab.get_by_text("Blind: hide systems").click()
-    expect(tab.get_by_text("Beside the others")).to_have_count(0)
+    expect(tab.get_by_text("Compared with the others")).to_have_count(0)
     assert "Beta" not in tab.locator("body").inner_text()
 
 
@@ -190,14 +190,14 @@ def test_decisions_are_in_the_store_after_a_kill_and_can_be_undone(tab: Tab, cop
         expect(tab.get_by_text("2. undo number 1 (Ben")).to_be_visible()
         tab.get_by_role("textbox", name="Rule").fill("one key")
         tab.get_by_role("textbox", name="Note").fill("the same answer throughout")
-        tab.get_by_role("button", name="Keep this decision").click()
+        tab.get_by_role("button", name="Save this decision").click()
         expect(tab.get_by_text("3. leave out: one key: the same answer throughout (Ben")).to_be_visible()
     assert [each.action for each in logged(copied)] == ["approve", "undo", "exclude"]
 
 
 def test_a_decision_without_a_reason_is_refused_in_one_line(tab: Tab, deciding: Dashboard, decided_on: Path) -> None:
     open_submission(tab, deciding, "panel")
-    tab.get_by_role("button", name="Keep this decision").click()
+    tab.get_by_role("button", name="Save this decision").click()
     expect(tab.get_by_text("exclude wants a note that says why, got none")).to_be_visible()
     assert logged(decided_on, "panel") == []
 
@@ -220,7 +220,7 @@ def test_what_carries_decisions_out_is_named_for_where_the_submission_came_from(
     tab.get_by_role("textbox", name="Text to the annotator").fill("Every question was answered with 50.")
     if source == "mturk":  # has no categories to choose from
         tab.get_by_role("textbox", name="Rule").fill("one key")
-    tab.get_by_role("button", name="Keep this decision").click()
+    tab.get_by_role("button", name="Save this decision").click()
     expect(tab.get_by_text(re.compile(r"\d\. propose rejection"))).to_be_visible()
     rule = {"mturk": "one key", "prolific": "TOO_QUICKLY", "link": None}[source]
     assert [(each.action, each.rule) for each in logged(decided_on, source)] == [("propose_rejection", rule)]

@@ -77,11 +77,11 @@ def wider_than_the_screen(tab: Tab) -> bool:
 def test_what_needs_a_look_leads_to_its_page_in_the_same_session(tab: Tab, running: Dashboard) -> None:
     visit(tab, running, "")
     expect(tab.get_by_text("Who wins")).to_be_visible()
-    expect(tab.get_by_role("heading", name="What needs a look")).to_be_visible()
-    expect(tab.get_by_text("Submitted, not confirmed by the platform: 1 visit.")).to_be_visible()
+    expect(tab.get_by_role("heading", name="Needs attention")).to_be_visible()
+    expect(tab.get_by_text("Submitted but not confirmed by the platform: 1 visit.")).to_be_visible()
     expect(tab.get_by_text("0.00 GBP", exact=True)).to_be_visible()  # simulated annotators are not paid
     expect(tab.get_by_text("24.00 GBP", exact=True)).to_be_visible()
-    tab.get_by_role("link", name="Bonuses decided and not paid: 1, 0.50 in all.").click()
+    tab.get_by_role("link", name="Bonuses decided but not paid: 1, 0.50 in total.").click()
     expect(tab.get_by_role("heading", level=1, name="Submissions")).to_be_visible()
 
 
@@ -142,7 +142,7 @@ def test_a_study_that_nobody_has_answered_says_so_on_every_page(phone: Tab, watc
             settled(phone)
             assert not wider_than_the_screen(phone), page
         visit(phone, dashboard, "")
-        expect(phone.get_by_text("Planned pay an hour")).to_be_visible()
+        expect(phone.get_by_text("Planned hourly pay")).to_be_visible()
         minutes = phone.get_by_test_id("stMetric").filter(has_text="Planned minutes")
         assert float(minutes.inner_text().split()[-1]) > 0
 

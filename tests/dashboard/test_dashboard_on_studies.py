@@ -126,13 +126,13 @@ def test_the_stories_are_watched_reviewed_and_understood(screen: Tab, dashboard:
 
     visit(screen, dashboard, "submissions")
     expect(screen.frame_locator("iframe").first.get_by_role("heading").first).to_be_visible()
-    expect(screen.get_by_text("Beside the others")).to_be_visible()
+    expect(screen.get_by_text("Compared with the others")).to_be_visible()
     screen.get_by_role("button", name="Next").click()
     expect(screen.get_by_text("2 of 30")).to_be_visible()
     photograph(screen, tmp_path / "submission.png")
 
     visit(screen, dashboard, "annotators")
-    expect(screen.get_by_text("Show the spread of")).to_be_visible()
+    expect(screen.get_by_text("Show the distribution of")).to_be_visible()
     photograph(screen, tmp_path / "annotators.png")
 
     visit(screen, dashboard, "plan")
@@ -150,7 +150,7 @@ def test_the_stories_are_watched_reviewed_and_understood(screen: Tab, dashboard:
         ("Agreement", "Do the raters agree?"),
         ("All pairs", "the row's system is better than the column's"),
         ("Exclusions", "Planned bound"),
-        ("Where they disagree", "From item"),
+        ("Where they disagree", "First item to show"),
     ],
 )
 def test_people_and_raters_stand_side_by_side(systems: Tab, part: str, seen: str, tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_people_and_raters_stand_side_by_side(systems: Tab, part: str, seen: str
             expect(systems.get_by_role("cell", name=group).first).to_be_visible()
     if part == "Where they disagree":
         expect(systems.get_by_text("(n = 1)").first).to_be_visible()
-        expect(systems.get_by_text("counts everybody, also whom a rule leaves out")).to_be_visible()
+        expect(systems.get_by_text("include annotators who are excluded")).to_be_visible()
     photograph(systems, tmp_path / "systems.png")
 
 

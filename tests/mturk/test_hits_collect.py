@@ -111,7 +111,7 @@ def test_one_who_was_quicker_than_the_exclusion_is_kept_and_told(bench: Bench) -
     done = [bench.answer(hit["HITId"], worker) for hit in bench.hits()[:2]]
     assert bench.told("collect")["problems"] == 1
     told = [problem_of(bench, one) for one in done]
-    assert sum(one is not None and "handed in another HIT" in one for one in told) == 1
+    assert sum(one is not None and "submitted another HIT" in one for one in told) == 1
 
 
 def test_reviews_at_the_endpoint_are_seen(bench: Bench) -> None:

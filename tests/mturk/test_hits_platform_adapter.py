@@ -150,10 +150,10 @@ def test_nobody_counts_and_no_place_is_used_without_a_submission_at_the_endpoint
 @pytest.mark.parametrize(
     ("visit", "receipt", "reason"),
     [
-        ("none", None, "handed in without a visit to the survey server"),
-        ("open", None, "handed in with the form not finished"),
-        ("finished", None, "the form is finished, but what was handed in is not its receipt"),
-        ("finished", "another", "the form is finished, but what was handed in is not its receipt"),
+        ("none", None, "submitted without a visit to the survey server"),
+        ("open", None, "submitted before the form was finished"),
+        ("finished", None, "the form is finished, but what was submitted is not its receipt"),
+        ("finished", "another", "the form is finished, but what was submitted is not its receipt"),
     ],
 )
 def test_a_submission_that_its_visit_does_not_bear_out_is_looked_at(

@@ -119,7 +119,7 @@ def bad_day(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, dict[
 def test_the_bill_is_the_estimate_whatever_people_and_network_do(bad_day: tuple[Path, Path, dict[str, Any]]) -> None:
     """Eight places at 2.50 and a third are 26.67; all faults happened; one study, each bonus once."""
     _, out, told = bad_day
-    assert (told["paid"], told["estimate_amount"], told["explained"]) == (8, "26.67", "the bill is the estimate")
+    assert (told["paid"], told["estimate_amount"], told["explained"]) == (8, "26.67", "the bill equals the estimate")
     assert float(told["bill_amount"]) == pytest.approx(8 * (2.50 + 0.8333), abs=0.005)
     assert all(one["happened"] for one in told["faults"])
     assert {one["kind"] for one in told["faults"]} >= {"drop_after_effect", "500_after_effect", "429", "duplicate"}
@@ -172,9 +172,9 @@ def test_late_people_are_paid_and_told(tmp_path: Path) -> None:
     assert late[0]["platform"].startswith("APPROVED")
     assert told["paid"] >= 4
     assert told["explained"] == (
-        "the bill is the estimate"
+        "the bill equals the estimate"
         if told["paid"] == 4
-        else f"{told['paid'] - 4} more were paid than places planned: people who came late"
+        else f"{told['paid'] - 4} more were paid than places planned: people who submitted late"
     )
 
 
@@ -197,7 +197,7 @@ def test_somebody_in_a_real_browser_comes_back_with_the_code(tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_a_rehearsal_that_is_killed_goes_on(tmp_path: Path) -> None:
-    """Killed at three moments, it ends as one that was not: one study, the bill is the estimate, bonuses once."""
+    """Killed at three moments, it ends as one that was not: one study, the bill equals the estimate, bonuses once."""
     study, out = written(tmp_path / "s"), tmp_path / "o"
     command = [sys.executable, "-c", "from spa.cli import run; run()", "rehearse", str(study), "--annotators", "4"]
     command += ["--out", str(out), "--json", "--faults"]
@@ -216,7 +216,7 @@ def test_a_rehearsal_that_is_killed_goes_on(tmp_path: Path) -> None:
     ended = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert ended.returncode == 0, ended.stderr
     told = json.loads(ended.stdout)
-    assert (told["paid"], told["explained"]) == (4, "the bill is the estimate")
+    assert (told["paid"], told["explained"]) == (4, "the bill equals the estimate")
     assert rows(out, "SELECT count(*) FROM studies") == [(1,)]
     assert rows(out, "SELECT count(*) FROM bonus_payments") == [(2,)]
 

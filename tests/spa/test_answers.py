@@ -80,7 +80,7 @@ def test_anything_else_is_missing_with_a_reason(raw: object) -> None:
 
 
 def test_a_probability_in_place_of_a_percentage_is_told_so() -> None:
-    assert reason_of(PERCENT, "0.7") == "expected a whole number from 0 to 100, got '0.7' (70 means 70 %)"
+    assert reason_of(PERCENT, "0.7") == "expected a whole number from 0 to 100, got '0.7' (70 means 70%)"
     assert reason_of(PERCENT, "70-80") == "expected a whole number from 0 to 100, got '70-80'"
     assert reason_of(RATING, "70%") == "expected a whole number from 0 to 100, got '70%'"
 

@@ -152,13 +152,13 @@ def test_comparisons_show_both_labels_and_ask_all_criteria_in_one_direction_firs
         for criterion in ("overall", "fluency")
     ]
     assert page.questions[0].text == (
-        "Based on what you have read, what is the chance, from 0 to 100 %, that System A is better than System C?"
+        "Based on what you have read, what is the chance, from 0 to 100%, that System A is better than System C?"
     )
     assert page.questions[3].text.endswith("that System C is better than System A with regard to fluency?")
     answer = page.questions[3].answer
     assert isinstance(answer, NumberAnswer)
     assert (answer.low, answer.high, answer.scale, answer.unit) == (0, 100, 100, "%")
-    assert answer.low_text == "0 %: certain that System C is no better"
+    assert answer.low_text == "0%: certain that System C is no better"
 
 
 def test_reading_with_the_questions_shows_the_texts_on_the_page_of_the_comparison():
@@ -209,8 +209,8 @@ def test_an_exposure_study_shows_each_pair_on_its_own_page():
 def test_the_preset_says_what_a_percentage_means():
     told = said(forms_of(small_study(spa={"exposure": 5, "comparisons": "chain"}))[0])
     for words in (
-        "**100 %**: you are certain that System A is better",
-        "**50 %**: you cannot tell at all",
+        "**100%**: you are certain that System A is better",
+        "**50%**: you cannot tell at all",
         "*no better* than System B. The two may then be equally good",
         "5 texts from each system",
         "may be a person or a computer program",
@@ -459,7 +459,7 @@ def test_differences_are_marked_in_both_texts_and_announced():
     form = forms_of(study, outputs)[0]
     page = next(page for page in form.pages if page.kind == "rating")
     told = "\n".join(form_text(replace(form, pages=(page,)), "people"))
-    assert "words that differ stand in [square brackets]" in told
+    assert "words that differ are in [square brackets]" in told
     assert "Source text number [one] was [there]." in told
     assert "was [here]." in told
     plain = exhibits_of(page)[1]

@@ -192,7 +192,7 @@ def test_a_live_study_finds_the_order_and_says_it(tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["simulate", str(path), "--truth", str(truth), "--seed", "1"])
     assert done.exit_code == 0, done.output
     status = CliRunner().invoke(main, ["status", str(path)]).output
-    assert "the order is decided, nobody else needs to be asked" in status
+    assert "the order is decided, no further answers are needed" in status
     lines = [line.strip() for line in status.splitlines() if "; rank " in line]
     assert [line.partition(":")[0] for line in lines] == SYSTEMS[::-1]
     with open_workspace(path) as workspace:
@@ -213,7 +213,7 @@ def test_a_live_study_asks_for_the_best_few_and_ends_when_they_are_known(tmp_pat
     done = CliRunner().invoke(main, ["simulate", str(path), "--truth", str(truth), "--seed", "1"])
     assert done.exit_code == 0, done.output
     status = CliRunner().invoke(main, ["status", str(path)])
-    assert "the best 2 are decided, nobody else needs to be asked" in status.output
+    assert "the best 2 are decided, no further answers are needed" in status.output
     lines = [line.strip() for line in status.output.splitlines() if "among the best so far" in line]
     assert [line.partition(":")[0] for line in lines] == ["s5", "s4"]
     with open_workspace(path) as workspace:

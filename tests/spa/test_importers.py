@@ -30,7 +30,7 @@ def test_a_published_potato_folder_gives_the_published_ratings(shared_data: Path
     (tmp_path / "import.toml").write_text(POTATO)
     folder = shared_data / "sottana" / "potato_simplification"
     done = run("potato", folder, "--map", tmp_path / "import.toml", "--out", tmp_path, "--keep-ids")
-    assert "left aside: 24 of attention_check_*" in done.output
+    assert "skipped: 24 of attention_check_*" in done.output
     ours = pl.read_csv(tmp_path / "ratings.csv")
     published = pl.read_csv(shared_data / "sottana" / "simplification_ratings.csv", infer_schema_length=None)
     assert ours.height == published.height == 4 * 100 * 4 * 3
@@ -191,7 +191,7 @@ def test_a_wide_table_becomes_three_tidy_ones(tmp_path: Path) -> None:
     (tmp_path / "import.toml").write_text(WIDE)
     (tmp_path / "results.csv").write_text(CSV)
     done = run("csv", tmp_path / "results.csv", "--map", tmp_path / "import.toml", "--out", tmp_path / "out")
-    assert "left aside: 1 of AssignmentStatus Rejected" in done.output
+    assert "skipped: 1 of AssignmentStatus Rejected" in done.output
     rated, told, chosen = (
         pl.read_csv(tmp_path / "out" / f"{name}.csv") for name in ("ratings", "preferences", "choices")
     )

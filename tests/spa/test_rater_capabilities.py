@@ -81,8 +81,8 @@ LOGIT = {"readout": "logit", "conversation": "question", "answer_format": "text"
     ("missing", "fields", "key", "said"),
     [
         ("schema", {}, "schema", 'set answer_format = "json"'),
-        ("seed", {"seed": 3}, "seed", "accepts seed and ignores it"),
-        ("top_p", {"top_p": 0.5}, "top_p", "accepts top_p and ignores it"),
+        ("seed", {"seed": 3}, "seed", "accepts seed but ignores it"),
+        ("top_p", {"top_p": 0.5}, "top_p", "accepts top_p but ignores it"),
         ("temperature", {"temperature": 0.7}, "temperature", "samples at temperature 1 are identical"),
         ("logprobs", LOGIT, "logprobs", 'readout = "verbalised"'),
         ("usage", {}, "usage", "costs are estimates"),
@@ -198,7 +198,7 @@ def test_the_command_asks_nothing_of_an_endpoint_that_ignores_the_schema(tmp_pat
     with scripted(Server("usage")) as server:
         study = with_rater(tmp_path, server.url)
         told = spa("rate", study, "--rater", tmp_path / "judge.toml", code=1).output
-        assert 'accepts a JSON schema and ignores it (response_format); set answer_format = "json"' in told
+        assert 'accepts a JSON schema but ignores it (response_format); set answer_format = "json"' in told
         assert len(server.asked) == 3
         skipped = spa("rate", study, "--rater", tmp_path / "judge.toml", "--no-probe").output
         assert "note: the endpoint was not probed" in skipped

@@ -158,7 +158,7 @@ def test_a_page_stays_until_its_outputs_were_seen(tmp_path: Path) -> None:
         page = visitor.page("reading")
         answer = visitor.send(page, seen(page, but=1))
         assert answer.status_code == 422
-        assert "Before you go on" in answer.text
+        assert "Please read these before continuing" in answer.text
         assert f"<li>{page.outputs[-1].caption}</li>" in answer.text
         due = visitor.client.get(f"/a/{visitor.token}", follow_redirects=False).headers["location"]
         assert due.endswith(f"/p/{page.page_id}")  # an address typed by hand leads nowhere else

@@ -13,7 +13,7 @@ from spa.cli import main
 from spa.commands.workspace import open_workspace
 from spa.responses.admission import AdmissionRules
 from spa.responses.outcomes import COMPLETED, SCREENED_OUT
-from spa.responses.status import summarise_visits
+from spa.responses.status import Status, summarise_visits
 from spa.responses.store import Store
 from spa.study.study import People, PeopleGroup
 from tests.spa.small_study import STUDY
@@ -62,7 +62,25 @@ def test_visits_are_counted_once_and_times_become_minutes_pay_and_an_end(tmp_pat
         Decimal("12.00"),
     )
     assert found.expected_end == (40 + 3 * 30) * MINUTE  # one in the 30 minutes since the first
-    assert (late.free, late.expected_end) == (0, 25 * MINUTE)
+    assert (late.free, late.expected_end, found.stalled, late.stalled) == (0, 25 * MINUTE, None, None)
+
+
+def test_no_end_is_expected_while_nobody_is_at_work(tmp_path: Path) -> None:
+    """The end that the pace promises would move with the clock for ever."""
+    with Store.create(tmp_path / "s.sqlite") as store:
+        store.assignments.save("f", draws(3))
+        for person, minute in (("ada", 0), ("bob", 10)):
+            lease = store.visits.admit(source="panel", person=person, now=minute * MINUTE)
+            store.visits.finish(submission_of(lease), COMPLETED, "C", now=(minute + 5) * MINUTE)
+
+        def status_at(minute: float) -> Status:
+            return summarise_visits(store.visits.of_people(), assignments=3, people=PEOPLE, now=minute * MINUTE)
+
+        for minute in (16, 1600):
+            assert (status_at(minute).expected_end, status_at(minute).stalled) == (None, "1 place free, nobody at work")
+        store.visits.admit(source="panel", person="eve", now=1600 * MINUTE, minutes_allowed=30)
+        assert (status_at(1605).expected_end, status_at(1605).stalled) == (3205 * MINUTE, None)
+        assert status_at(1640).stalled == "1 place free, nobody at work"  # eve left
 
 
 def test_a_visit_during_which_the_clock_was_set_back_took_no_time(tmp_path: Path) -> None:
@@ -87,7 +105,7 @@ def test_the_time_of_simulated_annotators_says_nothing_of_pay(tmp_path: Path) ->
 def test_the_command_tells_it_and_writes_json(tmp_path: Path) -> None:
     path = build(tmp_path, STUDY.replace("annotators = 6", 'annotators = 6, pay = "2.00"'))
     empty = CliRunner().invoke(main, ["status", str(path)])
-    assert "0 of 6 places done, 0 at work, 6 free" in empty.output
+    assert "0 of 6 submitted, 0 in progress, 6 free" in empty.output
     assert "No visits yet." in empty.output
     with open_workspace(path) as workspace:
         lease = workspace.store.visits.admit(source="panel", person="ada", now=0.0)
@@ -95,7 +113,9 @@ def test_the_command_tells_it_and_writes_json(tmp_path: Path) -> None:
         codes = workspace.store.visits.outcome_codes("panel")
     told = CliRunner().invoke(main, ["status", str(path), "--codes"])
     assert told.exit_code == 0, told.output
-    assert "1 of 6 places done" in told.output
+    assert "1 of 6 submitted" in told.output
+    assert "5 places free, nobody at work" in told.output
+    assert "expected" not in told.output
     assert "median of 10.0 minutes" in told.output
     assert "12.00 USD an hour at the median" in told.output
     assert codes["completed"] in told.output

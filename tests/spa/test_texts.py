@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -31,6 +32,14 @@ def test_every_language_says_everything_with_the_same_placeholders(language: str
             assert placeholders(own[table][key]) == placeholders(text), key
             assert own[table][key].strip(), key
             assert "TODO" not in own[table][key]
+
+
+@pytest.mark.parametrize("language", ["ar", "en", "zh"])
+def test_percentages_are_written_as_the_language_writes_them(language: str):
+    """By Unicode CLDR 47 all three put the sign behind the number, without a space: ``#,##0%``."""
+    text = (LOCALES / f"{language}.toml").read_text(encoding="utf-8")
+    assert re.search(r"\d%", text)
+    assert not re.search(r"\d\s+%|%\d", text)
 
 
 @pytest.mark.parametrize("language", ["ar", "en", "zh"])

@@ -104,7 +104,7 @@ def test_who_answered_elsewhere_needs_no_place() -> None:
 def test_a_line_says_what_is_decided_and_what_follows() -> None:
     state = live_state(units=7, most=25, decided=True)
     assert describe_wave(state, next_wave(state, wave=10, most=25, places=10, completed=7)) == (
-        "1 of 1 comparisons are decided after 7 annotators; enough: no further place is needed"
+        "1 of 1 comparisons are decided after 7 annotators; no further places are needed"
     )
     assert describe_wave(None, Wave(places=3, reason="open")) == "no answers yet; next wave: 3 places"
 
@@ -126,7 +126,7 @@ def test_looking_goes_on_past_errors_that_pass_but_not_from_the_first() -> None:
         return repeat_until_over(look, every=every, passing=passing, announce=said.append, sleep=waits.append)
 
     assert look_at(False, PlatformError("gone"), False, True)
-    assert (said, waits) == (["gone; looking again in 5 seconds"], [5.0] * 3)
+    assert (said, waits) == (["gone; trying again in 5 seconds"], [5.0] * 3)
     assert not look_at(False, every=None)
     with pytest.raises(PlatformError, match="at once"):
         look_at(PlatformError("at once"), True)
@@ -147,6 +147,6 @@ def test_the_excluded_are_replaced_until_the_places_are_used_up_which_a_line_say
     assert next_wave(state, wave=10, most=30, places=25, completed=25) == Wave(places=3, reason="open")
     used_up = next_wave(state, wave=10, most=25, places=25, completed=25)
     assert describe_wave(state, used_up) == (
-        "0 of 1 comparisons are decided after 22 annotators; no place may be opened any more: all that were planned "
-        "are completed, 3 of them by people who are excluded; raise [people] annotators to go on"
+        "0 of 1 comparisons are decided after 22 annotators; all planned places are completed, 3 of them by people "
+        "who are excluded, so none may be opened; raise [people] annotators to continue"
     )
