@@ -198,7 +198,7 @@ def _table(status: Status) -> None:
 def _raters(index: CallIndex) -> None:
     if not index.counts:
         return
-    st.subheader("LLM raters")
+    st.subheader("Raters")
     rows = []
     for rater in index.raters:
         own = index.counts_of(rater)

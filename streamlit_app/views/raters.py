@@ -1,4 +1,4 @@
-"""The LLM raters: what they cost, where they failed, what they said, and and whether they can replace people."""
+"""The raters: what they cost, where they failed, what they said, and and whether they can replace people."""
 
 from __future__ import annotations
 
@@ -70,6 +70,7 @@ def show() -> None:
     if part == CONTAMINATION:
         show_sections(known)
         return
+    _show_rehearsed(results)
     if not index.counts:
         show_counts(rows)
     elif (chosen := _choose(rows)) in index.raters:
@@ -93,6 +94,7 @@ def compare_raters(results: Results | None, index: CallIndex) -> list[dict[str, 
     """Return a row for every LLM and variant: what it cost, what came of it, how far it agrees with people."""
     answered = [row for row in results.raters if row.annotator_kind == "llm"] if results is not None else []
     tests = results.llm_vs_people.alternative_annotator if results is not None else ()
+    simulated = {row.group for row in results.groups if row.simulated} if results is not None else set()
     rows = []
     for rater in dict.fromkeys((*index.raters, *(row.group for row in answered))):
         calls = index.counts_of(rater)
@@ -110,13 +112,22 @@ def compare_raters(results: Results | None, index: CallIndex) -> list[dict[str, 
                 "Missing": percent(missing / asked) if asked else None,
                 **{f"Tau, {words}": _tau(own, source) for source, words in SOURCES.items()},
                 "Contradictions": None if forms is None else f"{forms.n_inconsistent} of {forms.n_forms}",
-                "Can replace people": f"{sum(passes)} of {len(passes)} criteria" if passes else None,
+                "Can replace people": None
+                if not passes or rater in simulated
+                else f"{sum(passes)} of {len(passes)} criteria",
                 "Seconds a call": round(sum(each.seconds for each in calls) / made, 2) if made else None,
                 "Tokens": sum(each.prompt_tokens + each.completion_tokens for each in calls) if made else None,
                 "Cost": float(sum(costs)) if costs else None,
             }
         )
     return without_empty(rows)
+
+
+def _show_rehearsed(results: Results | None) -> None:
+    """Say which raters are simulated; what they answer says nothing of an LLM."""
+    simulated = [row.group for row in results.groups if row.simulated] if results is not None else []
+    if simulated:
+        st.caption(plain(f"Simulated, no LLM was asked: {', '.join(simulated)}."))
 
 
 def _tau(rows: Sequence[RaterRow], source: str) -> float | None:

@@ -115,7 +115,7 @@ def systems(context: BrowserContext, dashboard: Dashboard) -> Iterator[Tab]:
 def test_the_stories_are_watched_reviewed_and_understood(screen: Tab, dashboard: Dashboard, tmp_path: Path) -> None:
     visit(screen, dashboard, "")
     expect(screen.get_by_text("30 of 30")).to_be_visible()
-    expect(screen.get_by_role("heading", name="LLM raters")).to_be_visible()
+    expect(screen.get_by_role("heading", name="Raters")).to_be_visible()
     drawn = screen.locator("[data-testid=stVegaLiteChart] canvas, [data-testid=stVegaLiteChart] svg")
     expect(drawn).to_have_count(1)  # what was handed in; simulated annotators have no pay an hour to draw
     photograph(screen, tmp_path / "overview.png")
