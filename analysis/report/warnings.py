@@ -61,8 +61,7 @@ def _all_caveats(results: Results) -> list[Block]:
 
 def _parts(row: WarningRow) -> tuple[str, str]:
     """Return the id of the group that a warning is about, if any, and what follows it in the text."""
-    group = row.group or ""
-    return group, " ".join(row.text.removeprefix(group).split())
+    return row.group or "", " ".join(row.about.split())
 
 
 def _merged(own: Sequence[tuple[str, str]], names: Names) -> str:

@@ -176,7 +176,7 @@ def _live(known: Known) -> Lines:
         return
     for warning in about_live(known.results):
         if warning.kind != "looked_at":
-            about = warning.text.removeprefix(f"{warning.group}: ")
+            about = warning.about.removeprefix(": ")
             yield f"{sentence(known.names.group(warning.group or ''))}: {about}", live.answers
 
 
@@ -186,7 +186,7 @@ def _as_warned(kind: WarningKind) -> Callable[[Known], Lines]:
     def lines(known: Known) -> Lines:
         for row in known.results.warning_rows:
             if row.kind == kind:
-                about = row.text.removeprefix(f"{row.group}: ")
+                about = row.about.removeprefix(": ")
                 text = sentence(about) if row.group is None else f"{sentence(known.names.group(row.group))}: {about}"
                 yield text, "warnings"
 

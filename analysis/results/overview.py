@@ -193,6 +193,11 @@ class WarningRow(Record):
     left_out: tuple[LeftOut, ...] = ()
     """What a table read in parts does not give."""
 
+    @property
+    def about(self) -> str:
+        """Return the text after the id of its group, with which it begins, for reports that name the group."""
+        return self.text[len(self.group or "") :]
+
 
 def groups(
     answers: Mapping[str, pl.DataFrame],
