@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, permutations, product
 from math import factorial, prod
@@ -14,12 +14,14 @@ from scipy.sparse import csr_array
 from analysis.orders.thurstone import thurstone
 from analysis.statistics.coding import Floats, Ints, fold
 from analysis.statistics.reasons import Reason, why
-from analysis.statistics.t_tests import t_bound
+from analysis.strengths.bias_reduced import BiasReduced, adjusted_scores, bias_reduced, bread_root
+from analysis.strengths.estimate import LEAST_DF, ROUNDING, t_quantile
 from analysis.strengths.fit import fit_strengths
+from analysis.strengths.ranks import rank_intervals
+from analysis.strengths.sandwich import NOISE
 
 MOST_ORDERS = 24  # orders that the ties of one ordering may allow; one that allows more is left out
-REPLICATES = 1000
-AT_ONCE = 2**23  # numbers held while replicates are solved together
+AT_ONCE = 256  # clusters whose information is held at once
 STEPS = 100
 LONGEST_STEP = 2.0
 TOLERANCE = 1e-10  # largest gap between places won and expected, relative to the orderings
@@ -32,18 +34,24 @@ Marks = npt.NDArray[np.bool_]
 class PlackettLuce:
     """Strengths (natural log, mean zero over those that have one); NaN where ``reasons`` says why there is none.
 
-    ``thurstone`` are strengths by that model (:mod:`analysis.orders.thurstone`). ``interval`` says how intervals were
-    made ("sandwich" or "bootstrap"); ``no_interval`` why there are none. ``n_tied`` of ``n_orderings`` have ties;
-    ``n_left_out`` more allowed too many orders.
+    ``thurstone`` are strengths by that model (:mod:`analysis.orders.thurstone`). ``df`` are the degrees of freedom of
+    each interval; ``rank_low`` and ``rank_high`` the ranks that the orderings allow, all systems jointly (0: unknown).
+    ``alike`` says that clusters have the same total weight each, since their orderings as they are left too few degrees
+    of freedom. ``no_interval`` says why intervals are missing. ``n_tied`` of ``n_orderings`` have ties; ``n_left_out``
+    more allowed too many orders.
     """
 
     strength: Floats
     thurstone: Floats
     ci_low: Floats
     ci_high: Floats
+    df: Floats
+    rank_low: Ints
+    rank_high: Ints
     reasons: tuple[Reason | None, ...]
     interval: str | None
     n_clusters: int
+    alike: bool
     no_interval: Reason | None
     n_orderings: int
     n_tied: int
@@ -58,14 +66,14 @@ def plackett_luce(
     unit: str = "annotator",
     confidence: float = 0.95,
     rng: np.random.Generator,
-    n_replicates: int = REPLICATES,
+    least_df: float = LEAST_DF,
 ) -> PlackettLuce:
     """Estimate strengths by maximum likelihood: the best of those left is i with chance exp(s_i) / sum exp(s_j).
 
     The log-likelihood of an ordering with ties is the mean over the orders that its ties allow, of which there may be
     24; an ordering that allows more is left out and counted. The spectral estimate of choix, which takes neither
-    ties nor weights, is the start of Newton's steps. Intervals are cluster-robust (sandwich, t with G - 1 degrees of
-    freedom) where no ordering has a tie, else percentiles of a bootstrap over clusters.
+    ties nor weights, is the start of Newton's steps. Intervals are cluster-robust: CR2, whose working model takes the
+    choices of a stage for independent, and t with Satterthwaite's degrees of freedom.
 
     Parameters
     ----------
@@ -78,11 +86,12 @@ def plackett_luce(
     unit : str
         What a cluster is, for the reasons.
     confidence : float
-        Level of the intervals.
+        Level of the intervals; of the rank intervals jointly.
     rng : numpy.random.Generator
-        Source of the replicates.
-    n_replicates : int
-        Of the bootstrap.
+        For the rank intervals.
+    least_df : float
+        Where some strength has fewer degrees of freedom, all are estimated again with clusters alike; a strength that
+        still has fewer is without an interval.
 
     Returns
     -------
@@ -106,37 +115,55 @@ def plackett_luce(
     used = fold(cluster[~left_out])
     here = of[~left_out]
     counts = csr_array((np.ones(len(here)), (used.of, here)), shape=(len(used), len(patterns)))
-    total = np.bincount(here, minlength=len(patterns)).astype(np.float64)
     beaten = np.array([_beaten(pattern) for pattern in patterns])
-    wins = np.tensordot(total, beaten, 1)
-    fitted = fit_strengths(wins, systems)
+    total: Floats = np.asarray(counts.sum(axis=0), dtype=np.float64)
+    fitted = fit_strengths(np.tensordot(total, beaten, 1), systems)
     kept = fitted.fitted
-    strength, probit, low, high = (np.full(len(systems), np.nan) for _ in range(4))
-    interval = no_interval = None
+    strength, probit, low, high, df = (np.full(len(systems), np.nan) for _ in range(5))
+    rank_low, rank_high = np.zeros((2, len(systems)), dtype=np.int64)
+    no_interval, alike = None, False
     if len(kept):
         data = _Stages.of(orders, kept)
-        centre = strength[kept] = data.solve(total[None], data.start(len(kept)))[0]
-        probit[kept] = thurstone(wins[kept][:, kept])
-        reach = None
-        if len(used) < 2:
+        start = data.start(len(kept))
+        centre = data.solve(total[None], start)[0]
+        found = data.covariance(counts, centre) if len(used) > 1 else None
+        size = counts.sum(axis=1)
+        alike = found is not None and bool(found.df.min() < least_df - ROUNDING) and size.min() < size.max()
+        if alike:
+            counts = csr_array(counts.multiply((size.mean() / size)[:, None]))
+            total = np.asarray(counts.sum(axis=0), dtype=np.float64)
+            centre = data.solve(total[None], centre)[0]
+            found = data.covariance(counts, centre)
+        strength[kept] = centre
+        probit[kept] = thurstone(np.tensordot(total, beaten, 1)[kept][:, kept])
+        if found is None:
             no_interval = why("one_cluster", unit=unit)
-        elif tied[~left_out].any():
-            interval, among = "bootstrap", beaten[:, kept][:, :, kept]
-            reach, no_interval = _bootstrap(data, counts, among, centre, n_replicates, confidence, rng)
+        elif np.diagonal(found.matrix).max() <= NOISE**2:
+            no_interval = why("clusters_alike", unit=unit)
         else:
-            interval = "sandwich"
-            half = t_bound(len(used) - 1, confidence) * data.standard_errors(counts, centre)
-            reach = centre - half, centre + half
-        if reach is not None:
-            low[kept], high[kept] = reach
+            least = max(least_df - ROUNDING, ROUNDING)
+            enough = found.df >= least
+            no_interval = None if enough.all() else why("few_degrees_of_freedom", unit=unit)
+            own, se = kept[enough], np.sqrt(np.diagonal(found.matrix))[enough]
+            df[own] = found.df[enough]
+            half = t_quantile(df[own], confidence) * se
+            low[own], high[own] = strength[own] - half, strength[own] + half
+            places = rank_intervals(
+                centre, found.matrix, df=found.df_differences, confidence=confidence, rng=rng, least_df=least
+            )
+            rank_low[own], rank_high[own] = places.low[enough], places.high[enough]
     return PlackettLuce(
         strength=strength,
         thurstone=probit,
         ci_low=low,
         ci_high=high,
+        df=df,
+        rank_low=rank_low,
+        rank_high=rank_high,
         reasons=(ALL_LEFT_OUT,) * len(systems) if left_out.all() else fitted.reasons,
-        interval=None if no_interval else interval,
+        interval="sandwich" if np.isfinite(low).any() else None,
         n_clusters=len(used),
+        alike=alike,
         no_interval=no_interval,
         n_orderings=int((~left_out).sum()),
         n_tied=int(tied.sum()),
@@ -239,14 +266,28 @@ class _Stages:
         strength[np.abs(gap).max(axis=1) > bound] = np.nan
         return strength
 
-    def standard_errors(self, counts: csr_array, strength: Floats) -> Floats:
-        """Return sandwich standard errors, with the factor G / (G - 1); ``counts`` has a row for each cluster."""
+    def covariance(self, counts: csr_array, strength: Floats) -> BiasReduced:
+        """Return CR2 with its degrees of freedom; ``counts`` has a row for each cluster."""
         share = self.shares(strength)
+        bread = np.linalg.pinv(_information((counts.sum(axis=0) @ self.times)[None], share[None])[0], hermitian=True)
+        root = bread_root(bread)
         scores = counts @ (self.won - self.times @ share)
-        bread = np.linalg.pinv(_information((counts.sum(axis=0) @ self.times)[None], share[None])[0])
-        n = counts.shape[0]
-        covariance = n / (n - 1) * bread @ (scores.T @ scores) @ bread
-        return np.asarray(np.sqrt(np.maximum(np.diag(covariance), 0.0)))
+        times = csr_array(counts @ self.times)
+
+        def blocks() -> Iterator[tuple[Floats, Floats]]:
+            for start in range(0, len(scores), AT_ONCE):
+                rows = range(start, min(start + AT_ONCE, len(scores)))
+                yield scores[start : rows.stop], np.stack([_information_of(times, row, share) for row in rows])
+
+        return bias_reduced(adjusted_scores(blocks(), root), root, len(scores))
+
+
+def _information_of(times: csr_array, row: int, share: Floats) -> Floats:
+    """Return the Fisher information of one cluster, shape (k, k), from the sets that it met."""
+    own = slice(times.indptr[row], times.indptr[row + 1])
+    met = share[times.indices[own]]
+    weighted = met * times.data[own, None]
+    return np.asarray(np.diag(weighted.sum(axis=0)) - weighted.T @ met)
 
 
 def _information(times: Floats, share: Floats) -> Floats:
@@ -254,39 +295,3 @@ def _information(times: Floats, share: Floats) -> Floats:
     weighted = share * times[..., None]
     own = weighted.sum(axis=1)
     return np.asarray(own[:, :, None] * np.eye(own.shape[1]) - np.swapaxes(weighted, 1, 2) @ share)
-
-
-def _bootstrap(
-    data: _Stages,
-    counts: csr_array,
-    beaten: Floats,
-    centre: Floats,
-    n_replicates: int,
-    confidence: float,
-    rng: np.random.Generator,
-) -> tuple[tuple[Floats, Floats] | None, Reason | None]:
-    """Draw clusters with replacement and refit; percentiles, or why there are none."""
-    n = counts.shape[0]
-    found = []
-    together = max(1, AT_ONCE // data.member.size)
-    for start in range(0, n_replicates, together):
-        size = min(together, n_replicates - start)
-        drawn = rng.multinomial(n, np.full(n, 1 / n), size=size).astype(np.float64) @ counts
-        connected = _connected(np.tensordot(drawn, beaten, 1) > 0)
-        found.append(data.solve(drawn[connected], centre))
-    strength = np.concatenate(found)
-    strength = strength[np.isfinite(strength).all(axis=1)]
-    lost = n_replicates - len(strength)
-    if lost > (1 - confidence) * n_replicates:
-        return None, why("replicates_lost", lost=lost, replicates=n_replicates)
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(strength, [tail, 1 - tail], axis=0)
-    return (low, high), None
-
-
-def _connected(beats: Marks) -> Marks:
-    """Say of each graph, shape (n, k, k), whether every system reaches every other."""
-    reached = beats | np.eye(beats.shape[1], dtype=bool)
-    for _ in range(beats.shape[1].bit_length()):
-        reached = np.matmul(reached, reached)
-    return np.asarray(reached.all(axis=(1, 2)))

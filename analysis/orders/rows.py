@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -19,6 +19,7 @@ from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Count, Probability, Record, Share
 from analysis.statistics.t_tests import TTest, no_test, one_sample
 
+Clustered: TypeAlias = Literal["annotator", "assignment"]
 NO_PLACES = why("no_places")
 
 
@@ -70,9 +71,17 @@ class OrderStrength(Record):
     ci_low: float | None
     ci_high: float | None
     interval: str | None
-    """Sandwich or bootstrap, by annotator (of an LLM: assignment); null: no interval."""
+    """Sandwich (CR2), by annotator (of an LLM: assignment); null: no interval."""
     n_clusters: Count
+    df: float | None = None
+    """Satterthwaite's degrees of freedom of the interval, at least 4."""
+    alike: Clustered | None = None
+    """What has the same total weight each, since the orderings as they are left under 4 degrees of freedom."""
     rank: int | None
+    rank_low: int | None = None
+    """Best rank that the orderings allow, all systems of the table jointly."""
+    rank_high: int | None = None
+    """Worst rank that the orderings allow."""
     reason: Reason | None = None
     """Why a number is missing."""
 
@@ -123,7 +132,7 @@ def order_rows(table: pl.DataFrame, order: Order, plan: Plan) -> OrderRows:
     order : Order
         Of groups, criteria and systems.
     plan : Plan
-        Confidence level, and the seed of the bootstrap: anew for every group and criterion.
+        Confidence level, and the seed of the rank intervals: anew for every group and criterion.
     """
     summaries: list[OrderSummary] = []
     strengths: list[OrderStrength] = []
@@ -134,7 +143,7 @@ def order_rows(table: pl.DataFrame, order: Order, plan: Plan) -> OrderRows:
             found = _orderings(rows, order.systems)
             if found is None:
                 continue
-            unit = "assignment" if found.llm else "annotator"
+            unit: Clustered = "assignment" if found.llm else "annotator"
             fit = plackett_luce(
                 found.rank,
                 systems=order.systems,
@@ -194,7 +203,7 @@ def _summary(group: str, criterion: str, found: _Orderings, fit: PlackettLuce, p
 
 
 def _strengths(
-    group: str, criterion: str, found: _Orderings, fit: PlackettLuce, systems: tuple[str, ...], unit: str
+    group: str, criterion: str, found: _Orderings, fit: PlackettLuce, systems: tuple[str, ...], unit: Clustered
 ) -> Iterator[OrderStrength]:
     known = {systems[place]: float(fit.strength[place]) for place in np.flatnonzero(np.isfinite(fit.strength)).tolist()}
     rank_of = ranks(order_systems(known, tie=STRENGTH_TIE, lower_is_better=False))
@@ -214,9 +223,13 @@ def _strengths(
             thurstone=float(fit.thurstone[place]) if system in known else None,
             ci_low=float(fit.ci_low[place]) if bounded else None,
             ci_high=float(fit.ci_high[place]) if bounded else None,
-            interval=f"{fit.interval} by {unit}" if bounded else None,
+            interval=f"{fit.interval} (CR2) by {unit}" if bounded else None,
             n_clusters=fit.n_clusters,
+            df=float(fit.df[place]) if bounded else None,
+            alike=unit if fit.alike and system in known else None,
             rank=rank_of.get(system),
+            rank_low=int(fit.rank_low[place]) if bounded else None,
+            rank_high=int(fit.rank_high[place]) if bounded else None,
             reason=fit.reasons[place] or (None if bounded else fit.no_interval),
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from analysis.orders.rows import OrderPlace, OrderStrength, OrderSummary
 from analysis.report.cells import Field, number_column, tabulate, text_column
 from analysis.report.document import Block, Bullets, Fold, Paragraph, Section, Table
+from analysis.report.strengths import counts_alike, rank_interval
 from analysis.results.findings import confidence_words
 from analysis.results.records import Results
 from analysis.results.words import SPACE, Names, count, interval, listed, number, p_value, plural, sentence
@@ -51,6 +52,7 @@ def _strengths(results: Results, names: Names) -> Table:
         text_column("Group", lambda row: names.group(row.group)),
         text_column("Criterion", lambda row: names.criterion(row.criterion)),
         number_column("Rank", lambda row: count(row.rank)),
+        number_column("Rank interval", lambda row: rank_interval(row.rank_low, row.rank_high)),
         number_column("Strength", lambda row: number(row.strength), "Plackett-Luce, natural log, mean zero"),
         number_column(
             f"{confidence_words(results)} confidence interval", lambda row: interval(row.ci_low, row.ci_high)
@@ -65,7 +67,9 @@ def _strengths(results: Results, names: Names) -> Table:
         ),
         number_column("Mean rank", lambda row: number(row.mean_rank), "tied outputs at the mean of their places"),
         number_column("Orderings", lambda row: count(row.n)),
-        text_column("Note", lambda row: str(row.reason or "")),
+        text_column(
+            "Note", lambda row: "; ".join(part for part in (str(row.reason or ""), counts_alike(row.alike)) if part)
+        ),
     ]
     made = sorted({row.interval for row in results.order_strengths if row.interval})
     notes = [f"Intervals: {', '.join(made)}."] if made else []

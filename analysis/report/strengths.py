@@ -107,7 +107,7 @@ def _strengths(results: Results, names: Names, rows: Strengths) -> Table:
         number_column("Rank", lambda row: count(row.rank)),
         number_column(
             "Rank interval",
-            lambda row: _ranks(row.rank_low, row.rank_high),
+            lambda row: rank_interval(row.rank_low, row.rank_high),
             "places that the answers allow, for all systems of a table together",
         ),
         number_column("Strength", lambda row: number(row.strength)),
@@ -139,18 +139,23 @@ def _figures(names: Names, rows: Strengths) -> list[Block]:
 
 def _note(row: SystemStrength) -> Cell:
     if row.reason:
-        alike = f"; every {row.alike} counts alike" if row.alike else ""
-        text = f"no strength: {row.reason}" if row.strength is None else f"{row.reason}{alike}"
-        return Cell(text=text, tone="untested")
+        parts = [f"no strength: {row.reason}" if row.strength is None else str(row.reason), counts_alike(row.alike)]
+        return Cell(text="; ".join(part for part in parts if part), tone="untested")
     if row.strength is None:
         return Cell(text="no strength: no reason was recorded", tone="untested")
     made, n = row.interval, row.n_clusters
     parts = [f"{made}: {n}, {number(row.df)} degrees of freedom" if made and n and row.df else made or ""]
-    parts.append(f"every {row.alike} counts alike" if row.alike else "")
+    parts.append(counts_alike(row.alike))
     return cell("; ".join(part for part in parts if part) or "\u2013")
 
 
-def _ranks(low: float | None, high: float | None) -> str:
+def counts_alike(unit: str | None) -> str:
+    """Say that each of a unit has the same total weight; nothing where every answer counts alike."""
+    return f"every {unit} counts alike" if unit else ""
+
+
+def rank_interval(low: float | None, high: float | None) -> str:
+    """Word the ranks that the answers allow."""
     if low is None or high is None:
         return "\u2013"
     return count(low) if low == high else f"{count(low)} to {count(high)}"

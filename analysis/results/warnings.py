@@ -186,6 +186,11 @@ def _about_strengths(results: Results) -> Iterator[WarningRow]:
             made = few.setdefault((row.source, row.group, row.alike), [])
             if row.criterion not in made:
                 made.append(row.criterion)
+    for order in results.order_strengths:
+        if order.alike is not None:
+            made = few.setdefault(("orders", order.group, order.alike), [])
+            if order.criterion not in made:
+                made.append(order.criterion)
     for (source, group, criterion, reason), systems in counted.items():
         text = f"{group}, {criterion}: no Bradley-Terry strength ({source}) for {', '.join(systems)}: {reason}."
         yield WarningRow(kind="no_strength", group=group, text=text)
