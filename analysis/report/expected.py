@@ -31,7 +31,7 @@ def expected(results: Results) -> Section | None:
             cell(f"{names.system(x)} and {names.system(y)}"),
             cell(names.criterion(criterion) if criterion else "\u2013"),
             cell(count(exposure)),
-            Cell(text=_outcome(row := next(iter(by_source.values())), row.expected, names)),
+            Cell(text=_outcome(row := next(iter(by_source.values())), row.expected, names, "no difference")),
             *(_found(results, by_source.get(source), names) for source in sources),
         ]
         for (x, y, criterion, exposure), by_source in asked.items()
@@ -77,9 +77,9 @@ def _tally(rows: Sequence[ExpectedRow], sources: Sequence[tuple[str, str]], name
     return f"Expected preferences that were recovered: {'; '.join(parts)}."
 
 
-def _outcome(row: ExpectedRow, verdict: Verdict, names: Names) -> str:
+def _outcome(row: ExpectedRow, verdict: Verdict, names: Names, neither: str = "undecided") -> str:
     better = {"x": row.system_x, "y": row.system_y}.get(verdict)
-    return f"{SYMBOLS[verdict]} {f'{names.system(better)} better' if better else 'no difference'}"
+    return f"{SYMBOLS[verdict]} {f'{names.system(better)} better' if better else neither}"
 
 
 def _found(results: Results, row: ExpectedRow | None, names: Names) -> Cell:

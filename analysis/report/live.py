@@ -43,7 +43,7 @@ def _ranking(live: LiveStudy, names: Names) -> list[Block]:
     fields: list[Field[LiveSystemRow]] = [
         text_column("System", lambda row: names.system(row.system)),
         text_column("Group", lambda row: names.group(row.group)),
-        number_column("n", lambda row: count(row.n), "annotators whose choices count for it"),
+        number_column("n", lambda row: count(row.n), "annotators (of an LLM, forms) whose choices count for it"),
         number_column("Share won (%)", lambda row: percent(row.score), "against systems drawn at random, ties half"),
         number_column(
             f"{level_of(live)} confidence interval (%)",
@@ -110,8 +110,12 @@ def _table(live: LiveStudy, rows: list[LivePairRow], names: Names) -> Table:
             "Decision",
             lambda row: decision_words(row.decision, names.system(row.system_x), names.system(row.system_y), within),
         ),
-        number_column("After", lambda row: count(row.decided_after), "annotators of the group when it fell"),
-        number_column("More expected", lambda row: count(row.expected_more), "annotators, until it may fall"),
+        number_column(
+            "After", lambda row: count(row.decided_after), "annotators (of an LLM, forms) of the group when it fell"
+        ),
+        number_column(
+            "More expected", lambda row: count(row.expected_more), "annotators (of an LLM, forms), until it may fall"
+        ),
         number_column(
             "All exclusions",
             lambda row: "" if row.mean_kept is None else f"{live_value(live, row.mean_kept)}, n = {row.n_kept}",

@@ -42,7 +42,7 @@ def _table(rows: Sequence[ObservedPowerRow], names: Names) -> Block:
         text_column("Asked by", lambda row: sentence(names.source_by_group(row.source, row.group))),
         text_column("Criterion", lambda row: names.criterion(row.criterion)),
         number_column("Outputs read", lambda row: count(row.exposure)),
-        number_column("n", lambda row: count(row.n), "annotators"),
+        number_column("n", lambda row: count(row.n), names.counted(row.group for row in rows)),
         number_column(
             "Effect",
             lambda row: number(row.effect),

@@ -51,6 +51,7 @@ from analysis.statistics.record import Source
 UNIT_NOTES = {
     frozenset({"annotator"}): "Each test counts annotators, so its result holds for annotators like these.",
     frozenset({"item"}): "Each test counts items, so its result holds for these annotators only.",
+    frozenset({"assignment"}): "Each test counts forms, so its result holds for further forms that the LLM answers.",
     frozenset({"annotator", "assignment"}): "Each test counts annotators, of an LLM its forms; its result holds for "
     "others like these.",
 }
@@ -151,9 +152,9 @@ def how_tested(rows: Sequence[PairTest]) -> tuple[tuple[str, ...], list[str]]:
 def _fields(results: Results, names: Names, source: Source) -> list[Field[Any]]:
     rated, preferred = source == "ratings", source == "preferences"
     confidence, correction = confidence_words(results), correction_name(results)
-    joined = f" {MINUS} " if rated else " over "
+    joined, counted = f" {MINUS} " if rated else " over ", names.counted(names.groups)
     unit: Field[Any] = text_column(
-        "Unit", lambda row: row.unit, "what the test counts, and so what its result holds for"
+        "Unit", lambda row: names.unit(row.unit), "what the test counts, and so what its result holds for"
     )
     estimate: list[Field[Any]] = [
         number_column(
@@ -196,7 +197,7 @@ def _fields(results: Results, names: Names, source: Source) -> list[Field[Any]]:
         number_column("Outputs read", lambda row: count(row.exposure), "of each system before judging (exposure)")
         if preferred
         else unit,
-        number_column("n", lambda row: count(row.n), "annotators; for an LLM, forms" if preferred else "units counted"),
+        number_column("n", lambda row: count(row.n), counted if preferred else "units counted"),
         *(_WINS if source == "choices" else []),
         *estimate,
         p_adjusted,

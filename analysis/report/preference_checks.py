@@ -76,12 +76,13 @@ def _effects(results: Results, names: Names) -> list[Block]:
     rows = [row for row in results.preferences if row.d_z is not None]
     if not rows:
         return []
+    counted = names.counted(row.group for row in rows)
     fields: list[Field[PreferenceTest]] = [
         text_column("Pair", names.over),
         *_asked_fields(names),
         number_column("n", lambda row: count(row.n)),
         number_column(
-            "SD", lambda row: number(_scaled(row.sd), 1), "standard deviation between annotators, in percentage points"
+            "SD", lambda row: number(_scaled(row.sd), 1), f"standard deviation between {counted}, in percentage points"
         ),
         number_column(
             "Effect size d", lambda row: signed(row.d_z), "mean distance from 50% in these standard deviations"
@@ -91,9 +92,9 @@ def _effects(results: Results, names: Names) -> list[Block]:
         ),
     ]
     text = (
-        "A p-value mixes how large a preference is with how many annotators were asked. The effect size d does not "
-        "depend on their number: the mean distance from 50%, measured in the spread between annotators. Positive "
-        "speaks for the first system."
+        "A p-value mixes how large a preference is with how many were asked. The effect size d does not depend on "
+        "their number: "
+        f"the mean distance from 50%, measured in the spread between {counted}. Positive speaks for the first system."
     )
     table = tabulate("effect_sizes", "Effect sizes of the preferences", fields, rows, constant=CONSTANT)
     return [Fold(summary="How large each preference is (effect sizes)", blocks=(Paragraph(text=text), table))]
@@ -280,6 +281,7 @@ def _coherence_words(row: CoherenceRow, names: Names) -> str:
 
 
 def _coherence_table(rows: Sequence[CoherenceRow], names: Names, results: Results) -> Table:
+    counted = names.counted(row.group for row in rows)
     fields: list[Field[CoherenceRow]] = [
         text_column(
             "Systems A, B, C",
@@ -292,8 +294,8 @@ def _coherence_table(rows: Sequence[CoherenceRow], names: Names, results: Result
         text_column("Criterion", lambda row: names.criterion(row.criterion)),
         number_column("Outputs read", lambda row: count(row.exposure)),
         number_column("n", lambda row: count(row.n)),
-        number_column("Weak broken", lambda row: percent(row.share_weak), "share of annotators"),
-        number_column("Strong broken", lambda row: percent(row.share_strong), "share of annotators"),
+        number_column("Weak broken", lambda row: percent(row.share_weak), f"share of {counted}"),
+        number_column("Strong broken", lambda row: percent(row.share_strong), f"share of {counted}"),
         number_column("n with odds", lambda row: count(row.n_discrepancy), "those without an answer of 0 or 100%"),
         number_column(
             "Discrepancy", lambda row: signed(row.mean_discrepancy), "mean of stated minus implied log odds of A over C"

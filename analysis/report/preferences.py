@@ -106,13 +106,14 @@ def _excess(row: DirectionSummary) -> str:
 
 def _directions(results: Results, names: Names) -> Fold:
     rows = results.preference_directions
+    counted = names.counted(row.group for row in rows)
     fields: list[Field[DirectionSummary]] = [
         text_column("Asked as", names.over),
         text_column("Group", lambda row: names.group(row.group)),
         text_column("Criterion", lambda row: names.criterion(row.criterion)),
         number_column("Outputs read", lambda row: count(row.exposure)),
         number_column(
-            "n before", lambda row: count(row.n_before), "annotators who answered this direction, before exclusions"
+            "n before", lambda row: count(row.n_before), f"{counted} who answered this direction, before exclusions"
         ),
         number_column("Mean before", lambda row: percent(row.mean_before), "their mean chance in this direction"),
         number_column("n after", lambda row: count(row.n), "those kept, after exclusions"),

@@ -201,7 +201,7 @@ def _crossed_table(listed: Sequence[RatingTest | ChoiceTest], names: Names) -> T
     fields: list[Field[RatingTest | ChoiceTest]] = [
         text_column("Asked as", lambda row: names.source(_source(row))),
         *_pair_fields(listed, names),
-        text_column("Unit", lambda row: row.unit),
+        text_column("Unit", lambda row: names.unit(row.unit)),
         number_column("Adjusted p", lambda row: p_value(row.p_adjusted), "of the test by unit"),
         (VERDICT, lambda row: verdict(row, names, _source(row))),
         number_column(
@@ -212,7 +212,9 @@ def _crossed_table(listed: Sequence[RatingTest | ChoiceTest], names: Names) -> T
         text_column(
             "Crossed verdict",
             lambda row: verdict(
-                replace(row, verdict=row.crossed_verdict, p_adjusted=row.p_crossed_adjusted), names, _source(row)
+                replace(row, verdict=row.crossed_verdict, p_adjusted=row.p_crossed_adjusted, highly_skewed=False),
+                names,
+                _source(row),
             ),
         ),
     ]

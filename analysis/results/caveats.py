@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
-import numpy as np
-
 from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.contamination.results import seen_words
 from analysis.results.claim_words import FEW_USED, Found, Wording, p_words
@@ -20,7 +18,6 @@ from analysis.results.overview import WarningKind
 from analysis.results.records import Results
 from analysis.results.small_designs import tests_by_source
 from analysis.results.words import Names, listed, plural, sentence
-from analysis.statistics.graphs import connected_parts
 from analysis.statistics.record import Source
 from spa.responses.outcomes import NEVER_SHOWN
 
@@ -145,27 +142,18 @@ def _circle(known: Known) -> Lines:
 
 
 def _disconnected(known: Known) -> Lines:
-    """Say where systems fall into parts that were never compared; ratings put all on one scale."""
-    if known.source in (None, "ratings"):
-        return
+    """Say where systems fall into parts that were never compared."""
     for claim, evidence in known.found:
-        rows = [row for row in evidence.tested if row.test.n]
-        systems = list(dict.fromkeys(one for row in rows for one in (row.x, row.y)))
-        place = {system: number for number, system in enumerate(systems)}
-        linked = np.zeros((len(systems), len(systems)), dtype=bool)
-        for row in rows:
-            linked[place[row.x], place[row.y]] = True
-        parts = connected_parts(linked)
-        if not len(parts) or not parts.max():
+        parts = evidence.parts
+        if len(parts) == 1:
             continue
-        n = int(parts.max()) + 1
-        first = [known.names.system(systems[at]) for at in np.flatnonzero(parts == parts[0])][: MOST_NAMED + 1]
+        first = [known.names.system(system) for system in parts[0][: MOST_NAMED + 1]]
         shown = listed(first) if len(first) <= MOST_NAMED else listed([*first[: MOST_NAMED - 1], "others"])
         about = "" if len(known.found) == 1 else f"{sentence(known.names.criterion(claim.criterion))}: the "
         start = f"{about}systems" if about else "The systems"
         yield (
-            f"{start} fall into {n} parts that were never compared with each other, so that no order holds across "
-            f"them; {shown} are one.",
+            f"{start} fall into {len(parts)} parts that were never compared with each other, so that no order holds "
+            f"across them; {shown} are one.",
             "strengths",
         )
 

@@ -127,6 +127,8 @@ class Wording:
                 )
             case "weights_reverse":
                 return f"no winner can be named: {self._one_and_the_others(evidence)}"
+            case "no_leader" | "untested" if claim.leader is None and len(evidence.parts) > 1:
+                return f"{who} name{s} nobody first, as some systems were never compared with the others"
             case "no_leader":
                 if evidence.two and evidence.against is not None:
                     pair = evidence.against
@@ -258,7 +260,7 @@ class Wording:
         if claim.strength == "unanimous":
             return "As all values are the same, there is no spread to test or to make an interval of."
         if row is None or row.value is None:
-            shared = claim.strength == "no_leader"
+            shared = claim.strength == "no_leader" and len(evidence.first) > 1
             return "No test tells apart who shares it." if shared else "No test of the first place could be run."
         if row.test.p_value is None and row.p_unanimous is not None:
             return f"{sentence(self.alike(evidence))}."

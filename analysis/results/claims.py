@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import numpy as np
+
 from analysis.answers.live_rows import LivePairRow
 from analysis.comparisons.choices import ChoiceTest
 from analysis.comparisons.preferences import PreferenceTest
@@ -18,6 +20,7 @@ from analysis.results.findings import PairResult, rank_of, won_all
 from analysis.results.headline_rows import Crossed, Direction, HeadlineClaim, Strength
 from analysis.results.live import live_row
 from analysis.results.records import Results
+from analysis.statistics.graphs import connected_parts
 from analysis.statistics.record import Source
 
 Side = Literal["leader", "other", "nobody"]
@@ -48,6 +51,20 @@ class Evidence:
     tested: tuple[PairResult, ...] = ()
     latest: tuple[PairResult, ...] = ()
     """The rows with a finding, one a pair: that of the largest exposure."""
+
+    @property
+    def parts(self) -> tuple[tuple[str, ...], ...]:
+        """Return the systems in parts that were never compared with each other; ratings put all on one scale."""
+        rows = [row for row in self.tested if row.test.n]
+        systems = list(dict.fromkeys(one for row in rows for one in (row.x, row.y)))
+        if self.source == "ratings" or not systems:
+            return (tuple(systems),)
+        place = {system: number for number, system in enumerate(systems)}
+        linked = np.zeros((len(systems), len(systems)), dtype=bool)
+        for row in rows:
+            linked[place[row.x], place[row.y]] = True
+        number = connected_parts(linked)
+        return tuple(tuple(systems[at] for at in np.flatnonzero(number == part)) for part in range(number.max() + 1))
 
     @property
     def other(self) -> str | None:

@@ -97,12 +97,11 @@ def _about_groups(results: Results) -> Iterator[WarningRow]:
             gone, share = row.excluded_assignments, row.excluded_assignments / max(row.assignments, 1)
             if gone:
                 text = (
-                    f"{gone} of {row.assignments} assignments ({100 * share:.0f}%) failed self-consistency and were "
-                    "left out."
+                    f"{gone} of {row.assignments} forms ({100 * share:.0f}%) failed self-consistency and were left out."
                 )
                 yield _of_group("inconsistent_assignments", group, text)
             if not kept:
-                text = "left out entirely (its answers name no assignment and failed self-consistency)."
+                text = "left out entirely (its answers name no form and failed self-consistency)."
                 yield _of_group("all_excluded", group, text)
             continue
         if row.annotator_kind == "simulated":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import Protocol
 
@@ -232,6 +232,21 @@ class Names:
         if group == "human":
             return plural(n, "person", "people")
         return plural(n, "simulated annotator" if self.kind(group) == "simulated" else "annotator")
+
+    def counted(self, groups: Iterable[str]) -> str:
+        """Return what n counts in rows of these groups: "people", "forms", or "people; for an LLM, forms"."""
+        given = dict.fromkeys(groups)
+        others = {self.units(group, "annotator", 2).removeprefix("2 ") for group in given if self.kind(group) != "llm"}
+        if any(self.kind(group) == "llm" for group in given):
+            return (
+                f"{'annotators' if len(others) > 1 else next(iter(others))}; for an LLM, forms" if others else "forms"
+            )
+        return next(iter(others)) if len(others) == 1 else "annotators"
+
+    @staticmethod
+    def unit(unit: str) -> str:
+        """Return the name of a unit of tests: an LLM's assignment is a form."""
+        return "form" if unit == "assignment" else unit
 
     def source(self, source: str) -> str:
         """Return the name of a way of asking."""

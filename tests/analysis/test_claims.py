@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analysis.answers.live_rows import LivePairRow, LiveStudy
 from analysis.results.caveats import SEVERITY
 from analysis.results.claim_words import p_words
 from analysis.results.files import from_plain
 from analysis.results.findings import PairResult, pair_results
 from analysis.results.headline import headline_of
 from analysis.results.headline_rows import Headline, HeadlineClaim
+from analysis.results.live import live_row
 from analysis.results.records import Results
 from analysis.results.words import percent
 from tests.analysis.answers import choices, preferences, ratings, run
@@ -249,6 +252,47 @@ def test_no_sentence_contradicts_a_row_it_speaks_of(results: dict[str, Any]) -> 
     hold_to_the_rows(from_plain(results))
 
 
+@settings(max_examples=100, deadline=None)
+@given(random_results(), st.data())
+def test_no_sentence_contradicts_a_decision_of_a_live_study(results: dict[str, Any], data: st.DataObject) -> None:
+    """What was decided replaces the test of its pair; a p-value is not printed beside it."""
+    found = from_plain(results)
+    source = headline_of(found).source
+    assert source is not None
+    decisions = st.sampled_from(["x", "y", "equal", "futile", None])
+    rows = [decided(row, data.draw(decisions)) for row in pair_results(found, source) if data.draw(st.booleans())]
+    live = replace(LIVE, answers=source, scale_width=4.0 if source == "ratings" else None, pairs=tuple(rows))
+    live_results = replace(found, live=live)
+    headline = headline_of(live_results)
+    for claim in headline.claims:
+        row = row_of(live_results, headline, claim)
+        decision = None if row is None else live_row(live_results, source, row.test)
+        if row is None or decision is None or claim.strength == "no_leader":
+            continue
+        winner = {"x": row.x, "y": row.y}.get(decision.decision or "")
+        assert (claim.p_adjusted, claim.crossed) == (None, None)
+        assert "adjusted p" not in headline.certainty
+        assert claim.winner == (winner if winner == claim.leader else None)
+        assert (claim.strength == "clear") == (winner is not None and winner == claim.leader)
+        assert (claim.strength == "not_clear") == (winner is None)
+        assert (claim.strength in ("contradicted", "circle")) == (winner is not None and winner == claim.runner_up)
+
+
+LIVE = LiveStudy(
+    answers="preferences", criteria=("overall",), error_rate=0.05, effect=0.1, margin=0.1, least=10, most=40,
+    scale_width=None, groups=(), pairs=(),
+)  # fmt: skip
+
+
+def decided(row: PairResult, decision: Any) -> LivePairRow:
+    """Return what a live study decided on the pair of a row."""
+    return LivePairRow(
+        group=row.test.group, criterion="overall", exposure=row.exposure, system_x=row.x, system_y=row.y, n=20,
+        mean=0.6, low=0.4, high=0.8, decision=decision, decided_after=20 if decision else None, expected_more=None,
+        n_asked=20, mean_asked=0.6,
+    )  # fmt: skip
+
+
 def random_tables(seed: int) -> dict[str, Any]:
     """Return small tables of one to three ways of asking, by people, an LLM or one person, often with clear winners."""
     rng = np.random.default_rng(seed)
@@ -366,9 +410,6 @@ def test_a_circle_names_no_winner_and_is_a_caveat() -> None:
     found = run(choices=choices(circle()))
     headline = hold_to_the_rows(from_plain(found))
     (claim,) = headline.claims
-    if claim.leader is None:  # tied in exact arithmetic
-        assert headline.problems[0].kind == "circle"
-        return
     assert claim.strength == "circle"
     assert claim.winner is None
     assert set(claim.circle) == set(SYSTEMS)
@@ -401,6 +442,9 @@ def test_parts_that_were_never_compared_are_a_caveat() -> None:
     found = run(choices=choices(rows))
     assert caveat_kinds(found)[0] == "disconnected"
     assert "alder and birch are one" in found["headline"]["problems"][0]["text"]
+    assert found["headline"]["winner"] == (
+        "People name nobody first, as some systems were never compared with the others."
+    )
 
 
 def test_an_order_that_a_clear_comparison_contradicts_names_no_winner() -> None:
