@@ -25,7 +25,7 @@ from tests.analysis.baseball import PUBLISHED, TEAMS, WINS
 from tests.analysis.totals_in_memory import totals_of
 from tests.compare_results import differences
 
-SINGLE = ("annotator_pairs", "warnings", "warning_rows")
+SINGLE = ("annotator_pairs", "first_shown", "warnings", "warning_rows")
 SINGLE_OF_LLMS = ("bias", "prediction_powered", "calibration")
 LEVELS = ("nominal", "ordinal", "interval")
 FROM_COUNTS = (*(f"krippendorff_alpha_{level}" for level in LEVELS), "exact_agreement", "gwet_ac1", "fleiss_kappa")
