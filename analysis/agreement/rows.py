@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from analysis.agreement.data import ReliabilityData, from_codes
+from analysis.agreement.gwet import gwet_ac1
 from analysis.agreement.krippendorff import Level
 from analysis.agreement.measures import Answered, MeasureName, Source, measure_agreement
 from analysis.agreement.pairwise import FEW_ANNOTATORS, pairwise_agreement
@@ -61,7 +62,7 @@ class AgreementRow(Record):
 class AnnotatorPairRow(Record):
     """Two raters of a group compared on a criterion, a row of ``annotator_pairs``."""
 
-    source: Literal["ratings"]
+    source: Literal["ratings", "choices"]
     group: str
     """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
     criterion: str
@@ -70,9 +71,12 @@ class AnnotatorPairRow(Record):
     n_items: Count
     exact_agreement: Probability | None
     kendall_tau: Coefficient | None
+    """Null of choices, which have no order."""
     cohen_kappa: Coefficient | None
     krippendorff_alpha: Coefficient | None
     level: Level
+    gwet_ac1: Coefficient | None = None
+    """Of choices, over the answers that the group gave."""
     reason: Reason | None = None
     """Why a number is missing."""
 
@@ -104,9 +108,27 @@ def agreement_of_ratings(
     return rows, pairs
 
 
+def _pairs_of_choices(data: ReliabilityData, group: str, criterion: str) -> Iterator[AnnotatorPairRow]:
+    """Compare every two raters of choices: alike or not, without an order of x, tie and y."""
+    if data.n_annotators > FEW_ANNOTATORS or data.n_pairable < 2:
+        return
+    categories = np.unique(data.value).tolist()
+    number = {name: place for place, name in enumerate(data.annotators)}
+    for pair in pairwise_agreement(data, level="nominal"):
+        both = data.of_annotators(number[pair.annotator_x], number[pair.annotator_y])
+        known = None not in (pair.exact_agreement, pair.cohen_kappa, pair.krippendorff_alpha)
+        yield AnnotatorPairRow(
+            source="choices",
+            group=group,
+            criterion=criterion,
+            gwet_ac1=gwet_ac1(both, categories=categories).value,
+            **fields_of(pair) | {"kendall_tau": None, "reason": None if known else pair.reason},
+        )
+
+
 def agreement_of_judgements(
     kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order], plan: Plan
-) -> list[AgreementRow]:
+) -> tuple[list[AgreementRow], list[AnnotatorPairRow]]:
     """Measure how far the annotators of each group agree on pairs of systems.
 
     * Preferences: a unit is a pair and exposure; an annotator's answer is the mean of both directions, toward the one
@@ -118,10 +140,11 @@ def agreement_of_judgements(
 
     Returns
     -------
-    list of AgreementRow
-        Intervals resample units and depend on ``plan.seed``, the group and the criterion.
+    list of AgreementRow, list of AnnotatorPairRow
+        Intervals resample units and depend on ``plan.seed``, the group and the criterion. Pairs are of choices.
     """
     rows: list[AgreementRow] = []
+    pairs: list[AnnotatorPairRow] = []
     for source, level in JUDGED.items():
         table = kept[source].filter(pl.col("value").is_not_null()) if source in kept else pl.DataFrame()
         if table.is_empty():
@@ -131,7 +154,8 @@ def agreement_of_judgements(
             seed = [plan.seed, zlib.crc32(f"{source}\n{group}\n{criterion}".encode())]
             answered = Answered(source=source, data=data, level=level, confidence=plan.confidence, seed=seed)
             rows += _rows(answered, group, criterion)
-    return rows
+            pairs += _pairs_of_choices(data, group, criterion) if source == "choices" else ()
+    return rows, pairs
 
 
 def _rows(answered: Answered, group: str, criterion: str) -> Iterator[AgreementRow]:

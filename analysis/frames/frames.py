@@ -207,7 +207,7 @@ def agreement_measures(
     if "ratings" in checked.kept:
         rows = agreement_of_ratings(checked.kept["ratings"], checked.orders["ratings"], checked.plan)[0]
     else:
-        rows = agreement_of_judgements(checked.kept, checked.orders, checked.plan)
+        rows = agreement_of_judgements(checked.kept, checked.orders, checked.plan)[0]
     return rows
 
 

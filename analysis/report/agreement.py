@@ -18,6 +18,7 @@ FEW_UNITS = 30
 FEW_RATERS = 6
 MOST_MATRICES = 8  # drawn; the table after them has every pair
 ALPHA = "krippendorff_alpha_"
+OF_SOURCE = {"choices": ("choices",)}  # in names of figures; those of ratings go without
 PERCENT = {form for measure in MEASURES if measure.percent for form in measure.columns}
 
 
@@ -69,8 +70,8 @@ def agreement(results: Results) -> Section | None:
         own = [row for row in results.agreement if row.source == source]
         blocks += [_table(results, names, own, f"agreement-{source}")] if own else []
     if pairs := results.annotator_pairs:
-        tables = (*_matrices(names, pairs), _pairs(names, pairs))
-        blocks.append(Fold(summary="Every two raters compared", blocks=tables))
+        tables = [_pairs(names, own) for own in grouped(pairs, lambda row: row.source).values()]
+        blocks.append(Fold(summary="Every two raters compared", blocks=(*_matrices(names, pairs), *tables)))
     return Section(id="agreement", title="Do the raters agree?", blocks=tuple(blocks))
 
 
@@ -154,34 +155,42 @@ def _value(row: AgreementRow | None) -> Cell:
 
 def _matrices(names: Names, pairs: Sequence[AnnotatorPairRow]) -> list[Block]:
     """Draw the agreement of every two raters where three or more can be compared, overall ratings first."""
-    parts = grouped(pairs, lambda row: (row.group, row.criterion))
+    parts = grouped(pairs, lambda row: (row.group, row.criterion, row.source))
     shown = [
         (place, rows)
-        for place, rows in sorted(parts.items(), key=lambda part: part[0][1] != OVERALL)
+        for place, rows in sorted(parts.items(), key=lambda part: (part[0][2] != "ratings", part[0][1] != OVERALL))
         if len(rows) > 1 and any(row.krippendorff_alpha is not None for row in rows)
     ]
     return [
-        agreement_figure(rows, names, f"agreement-{slug(group)}-{slug(criterion)}")
-        for (group, criterion), rows in shown[:MOST_MATRICES]
+        agreement_figure(rows, names, "-".join(["agreement", *OF_SOURCE.get(source, ()), slug(group), slug(criterion)]))
+        for (group, criterion, source), rows in shown[:MOST_MATRICES]
     ]
 
 
 def _pairs(names: Names, rows: Sequence[AnnotatorPairRow]) -> Table:
+    """Lay out every two raters of one source."""
+    rated = rows[0].source == "ratings"
+    what = "outputs" if rated else "pairs of outputs"
+    tau: Field[AnnotatorPairRow] = number_column(
+        "Kendall\u2019s tau", lambda row: number(row.kendall_tau), "1 = same order, 0 = unrelated, \u22121 = reversed"
+    )
+    ac1: Field[AnnotatorPairRow] = number_column(
+        "AC1", lambda row: number(row.gwet_ac1), "Gwet\u2019s: as kappa, but steadier where one answer prevails"
+    )
     fields: list[Field[AnnotatorPairRow]] = [
         text_column("Raters", lambda row: cell(f"{row.annotator_x} and {row.annotator_y}", quoted=True)),
         text_column("Group", lambda row: sentence(names.group(row.group))),
         text_column("Criterion", lambda row: names.criterion(row.criterion)),
-        number_column("Outputs", lambda row: count(row.n_items), "rated by both"),
-        number_column("Alike", lambda row: percent(row.exact_agreement), "share of outputs with the very same answer"),
-        number_column(
-            "Kendall\u2019s tau",
-            lambda row: number(row.kendall_tau),
-            "1 = same order, 0 = unrelated, \u22121 = reversed",
-        ),
+        number_column(sentence(what), lambda row: count(row.n_items), "judged by both"),
+        number_column("Alike", lambda row: percent(row.exact_agreement), f"share of {what} with the very same answer"),
+        *([tau] if rated else []),
         number_column(
             "Cohen\u2019s kappa", lambda row: number(row.cohen_kappa), "agreement beyond chance, answers alike or not"
         ),
+        *([] if rated else [ac1]),
         number_column("Alpha", lambda row: number(row.krippendorff_alpha), "Krippendorff\u2019s, of these two"),
         text_column("Note", lambda row: str(row.reason or "\u2013")),
     ]
-    return tabulate("annotator_pairs", "Agreement of every two raters", fields, rows, constant=("Group", "Criterion"))
+    title = "Agreement of every two raters" if rated else "Agreement of every two raters on choices"
+    name = "annotator_pairs" if rated else "annotator_pairs_choices"
+    return tabulate(name, title, fields, rows, constant=("Group", "Criterion"))

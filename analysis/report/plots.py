@@ -134,7 +134,8 @@ def agreement_figure(rows: Sequence[AnnotatorPairRow], names: Names, name: str) 
     alternative = f"Krippendorff\u2019s alpha of every two raters; {BESIDE_AFTER}."
     svg = agreement_matrix([asdict(row) for row in rows], alternative=alternative)
     of = f"{sentence(names.group(rows[0].group))}, {names.criterion(rows[0].criterion)}"
-    what = "Krippendorff\u2019s alpha of every two raters over the outputs that both rated"
+    judged = "outputs that both rated" if rows[0].source == "ratings" else "choices that both made"
+    what = f"Krippendorff\u2019s alpha of every two raters over the {judged}"
     caption = f"{of}: {what}; the darker, the more they agree."
     return Figure(name=name, svg=svg, caption=caption, alternative=BESIDE_AFTER)
 

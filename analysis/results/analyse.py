@@ -105,6 +105,7 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
     agreement, annotator_pairs = (
         agreement_of_ratings(ratings, orders["ratings"], plan) if ratings is not None else ([], [])
     )
+    judged = agreement_of_judgements(kept, orders, plan)
     correlations, compared, by_system = correlate_groups(ratings, metrics, ready.groups, order, plan)
     ordered, explanations = _ordered(ready), tuple(explanations_of(kept, orders))
     known = _contamination(ready.study)
@@ -148,8 +149,8 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
         ranking_differences=tuple(
             find_ranking_differences(rankings, tests.findings, tests.sources.tables, people_of(ready.groups), plan)
         ),
-        agreement=(*agreement, *agreement_of_judgements(kept, orders, plan)),
-        annotator_pairs=tuple(annotator_pairs),
+        agreement=(*agreement, *judged[0]),
+        annotator_pairs=(*annotator_pairs, *judged[1]),
         correlations=tuple(correlations),
         comparisons_of_correlations=tuple(compared),
         correlations_by_system=tuple(by_system),

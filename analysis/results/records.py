@@ -129,7 +129,7 @@ class Results(Record):
     """Pairs of systems that two rankings order differently."""
     agreement: tuple[AgreementRow, ...]
     annotator_pairs: tuple[AnnotatorPairRow, ...]
-    """Every two raters of a group with at most 10, over the units that both answered."""
+    """Every two raters of a group with at most 10, over the units of ratings or choices that both answered."""
     correlations: tuple[CorrelationRow, ...]
     comparisons_of_correlations: tuple[ComparisonRow, ...] = ()
     correlations_by_system: tuple[SystemCorrelation, ...] = ()

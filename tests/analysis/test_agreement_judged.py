@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import jsonschema
 import numpy as np
 import polars as pl
 import pytest
+from statsmodels.stats.inter_rater import cohens_kappa
 
 from analysis import Plan, cohen_kappa, fleiss_kappa, gwet_ac1, krippendorff_alpha, results_schema
 from tests.analysis.answers import Results, choices, preferences, render_report, run
@@ -126,3 +129,76 @@ def test_who_shares_no_unit_has_a_reason() -> None:
     rows = run(choices=choices([("p", "i", "a", "b", "x"), ("q", "j", "a", "b", "y")]))["agreement"]
     assert [(row["measure"], row["value"]) for row in rows] == [("krippendorff_alpha_nominal", None)]
     assert rows[0]["reason"] == "no unit was answered by two annotators"
+
+
+def three_people(items: int = 40) -> pl.DataFrame:
+    """Let two people mostly agree on three pairs, and a third one guess; half of the pairs are shown the other way."""
+    rng = np.random.default_rng(12)
+    rows = []
+    for item in range(items):
+        for x, y in (("a", "b"), ("b", "c"), ("a", "c")):
+            truth = str(rng.choice(["x", "y", "tie"]))
+            for who, sure in (("ann", 0.95), ("ben", 0.9), ("cem", 0.2)):
+                given = truth if rng.random() < sure else str(rng.choice(["x", "y", "tie"]))
+                turned = rng.random() < 0.5 and item > 0  # the first item lists the pairs
+                shown = {"x": "y", "y": "x"}.get(given, given) if turned else given
+                rows.append((who, f"i{item}", *((y, x) if turned else (x, y)), shown))
+    return choices(rows)
+
+
+def by_hand(table: pl.DataFrame, first: str, second: str) -> tuple[int, float, float]:
+    """Return units, statsmodels' kappa and irrCAC's formula of AC1 for two people over x, tie and y."""
+    order = pl.col("system_x") < pl.col("system_y")
+    turned = table.with_columns(
+        winner=pl.when(order).then("winner").otherwise(pl.col("winner").replace({"x": "y", "y": "x"})),
+        pair=pl.concat_str(pl.min_horizontal("system_x", "system_y"), pl.max_horizontal("system_x", "system_y")),
+    )
+    one, two = (turned.filter(annotator_id=who).select("item_id", "pair", "winner") for who in (first, second))
+    both = one.join(two, on=["item_id", "pair"])
+    codes = ["x", "tie", "y"]
+    counts = np.zeros((3, 3))
+    for a, b in both.select("winner", "winner_right").iter_rows():
+        counts[codes.index(a), codes.index(b)] += 1
+    shares = counts / counts.sum()
+    pi = (shares.sum(axis=0) + shares.sum(axis=1)) / 2
+    chance = float(np.sum(pi * (1 - pi)) / 2)
+    return both.height, float(cohens_kappa(counts).kappa), (float(np.trace(shares)) - chance) / (1 - chance)
+
+
+def test_every_two_people_who_chose_are_compared() -> None:
+    table = three_people()
+    found = {(row["annotator_x"], row["annotator_y"]): row for row in run(choices=table)["annotator_pairs"]}
+    assert list(found) == [("ann", "ben"), ("ann", "cem"), ("ben", "cem")]
+    for (first, second), row in found.items():
+        n, kappa, ac1 = by_hand(table, first, second)
+        assert (row["source"], row["n_items"], row["kendall_tau"], row["reason"]) == ("choices", n, None, None)
+        assert row["cohen_kappa"] == pytest.approx(kappa, abs=1e-9)
+        assert row["gwet_ac1"] == pytest.approx(ac1, abs=1e-9)
+        assert row["level"] == "nominal"
+    assert found["ann", "ben"]["cohen_kappa"] > 0.7 > 0.4 > found["ann", "cem"]["cohen_kappa"]
+
+
+def test_pairs_of_people_stand_in_the_report_and_not_of_more_than_ten() -> None:
+    page = render_report(run(choices=three_people()))["report.html"]
+    assert "Agreement of every two raters on choices" in page
+    assert "Kendall’s tau" not in page[page.index("Agreement of every two raters on choices") :][:2000]
+    many = pl.concat([three_people(4).with_columns(pl.col("annotator_id") + str(n)) for n in range(4)])
+    assert run(choices=many)["annotator_pairs"] == []
+
+
+def test_a_rater_who_always_says_the_same_has_a_reason() -> None:
+    rows = [(who, f"i{n}", "a", "b", "x") for who in "pq" for n in range(4)]
+    (row,) = run(choices=choices(rows))["annotator_pairs"]
+    assert (row["exact_agreement"], row["cohen_kappa"]) == (1.0, None)
+    assert row["reason"]
+
+
+def test_the_published_shape_of_three_labellers(shared_data: Path) -> None:
+    """Kappas of every two annotators, with the usual formula; the third one is the poor one."""
+    folder = shared_data.parent / "cases" / "published" / "choice_kappa_pairs"
+    if not folder.exists():
+        pytest.skip("the case is not here")
+    wanted = json.loads((folder / "expected.json").read_text())["cohen_kappa"]
+    found = run(choices=pl.read_csv(folder / "choices.csv", infer_schema=False))["annotator_pairs"]
+    names = ["-".join(row[side].removeprefix("annotator") for side in ("annotator_x", "annotator_y")) for row in found]
+    assert {name: round(row["cohen_kappa"], 4) for name, row in zip(names, found, strict=True)} == wanted
