@@ -22,6 +22,8 @@ class UnitValues:
 
     unit: Unit
     values: Floats
+    n: int
+    """Of how many values (differences, choices) these are the averages."""
 
     @property
     def note(self) -> str | None:
@@ -126,8 +128,9 @@ def averages_of_sums(
 ) -> list[UnitValues | None]:
     """Do what :func:`average_by_unit` does, from the count and sum of each part and its unit."""
     parts = split_by(part, snap(sums / count, scale=scale, digits=13), len(units))
-    named = zip(units, parts, strict=True)
-    return [UnitValues(unit=name, values=own) if len(own) else None for name, own in named]
+    n = np.bincount(part, weights=count, minlength=len(units)).astype(np.int64).tolist()
+    named = zip(units, parts, n, strict=True)
+    return [UnitValues(unit=name, values=own, n=counted) if len(own) else None for name, own, counted in named]
 
 
 def unit_name(annotator: str, assignment: str | None = None) -> str:

@@ -13,6 +13,7 @@ from analysis.answers.order import Order
 from analysis.answers.plan import Plan
 from analysis.answers.tables import answered_rows
 from analysis.answers.units import ENOUGH_ANNOTATORS, ITEM_NOTE, Unit, UnitRule, UnitSums, UnitValues
+from analysis.comparisons.partly_paired import PairedOutputs, compare_all
 from analysis.comparisons.score_totals import RatingTotals, ScoreTotals, total_scores
 from analysis.comparisons.unanimity import with_unanimity
 from analysis.comparisons.unpaired import OTHERS_BY_ITEM, SeparatingColumn, compare_clusters, separating_column
@@ -131,8 +132,11 @@ class RatingTest(Record):
 
     n_answers: Count | None = None
     """Ratings of the two systems."""
+    n_paired: Count | None = None
+    """Those of them that one annotator gave beside one of the other system, about the same item; null: some of several
+    samples of an output, which are averaged."""
     n_used: Count | None = None
-    """Those of them that the test rests on."""
+    """Those of them that the test rests on: the paired ones, or all where these are less than nine tenths."""
     most_of_one: Count | None = None
     """Those used that one annotator (LLM: assignment) gave, who gave most."""
     pooled_estimate: float | None = None
@@ -291,8 +295,10 @@ def compare_ratings(
     x minus y is averaged within the unit over what was rated side by side, and a one-sample t over units is taken
     (``test`` "paired t"). Where nobody rated both systems on one item, the means of all ratings are compared, with
     errors clustered by annotator and by item (:func:`analysis.statistics.clustered_difference.clustered_t`,
-    "clustered t"); where the plan names a unit or says so, Welch's t compares the units ("Welch t"). With the ``width``
-    of the scale, highest score less lowest, paired differences that are all alike get ``p_unanimous``.
+    "clustered t"); where the plan names a unit or says so, Welch's t compares the units ("Welch t"). Where less than
+    nine tenths of the ratings are side by side, they do not stand for the others, and the means of all are compared,
+    too (:func:`analysis.comparisons.partly_paired.compare_all`). With the ``width`` of the scale, highest score less
+    lowest, paired differences that are all alike get ``p_unanimous``.
     """
     return compare_totals(_totals_of(cells, differences), plan, width=width)
 
@@ -308,29 +314,60 @@ def compare_totals(totals: RatingTotals, plan: Plan, *, width: float | None = No
     for place, x in enumerate(present):
         for y in present[place + 1 :]:
             units = paired[x * k + y]
-            if units is not None and plan.rating_test != "welch":
-                result = one_sample(units.values, against=0.0, confidence=plan.confidence)
-                rows.append(_row(totals, x, y, units.unit, PAIRED, result))
-                continue
-            if plan.rating_test == "welch" or plan.unit != "auto":
-                row = _welch(totals, x, y, chosen[x * k + y], plan)
-            else:
-                names = totals.systems[x], totals.systems[y]
-                sides = totals.clusters(x, who), totals.clusters(y, who)
-                unit, result, holds = compare_clusters(
-                    *sides, names, who=who, llm=totals.llm, confidence=plan.confidence
-                )
-                row = replace(_row(totals, x, y, unit, CLUSTERED, result), **holds)
-            apart = None
-            if units is None:
-                apart = separating_column(totals.clusters(x, who), totals.clusters(y, who), who)
-            rows.append(replace(row, separated_by=apart))
+            row = _compare(totals, x, y, units, chosen[x * k + y], who, plan)
+            n_answers, n_paired = int(totals.answers[[x, y]].sum()), _n_paired(totals, x, y, units)
+            n_used = n_paired if row.test == PAIRED else n_answers
+            rows.append(replace(row, n_answers=n_answers, n_paired=n_paired, n_used=n_used))
     if width is None:
         return rows
     both = totals.both.ravel()
     return with_unanimity(
         rows, totals.systems, totals.averages, annotators=both, llm=totals.llm, width=width, test=PAIRED
     )
+
+
+def _n_paired(totals: RatingTotals, x: int, y: int, units: UnitValues | None) -> int | None:
+    """Count the ratings of two systems that lie side by side; ``None``: some of several samples, which are averaged."""
+    if units is None:
+        return 0
+    answers, outputs = (int(counts[[x, y]].sum()) for counts in (totals.answers, totals.outputs))
+    if 2 * units.n == outputs:
+        return answers
+    return 2 * units.n if answers == outputs else None
+
+
+def _compare(
+    totals: RatingTotals, x: int, y: int, units: UnitValues | None, chosen: Unit, who: Unit, plan: Plan
+) -> RatingTest:
+    """Test one pair of systems; ``units`` are its paired differences."""
+    outputs = PairedOutputs(
+        n_x=int(totals.outputs[x]), n_y=int(totals.outputs[y]), n_paired=0 if units is None else units.n
+    )
+    if units is not None and outputs.enough and plan.rating_test != "welch":
+        result = one_sample(units.values, against=0.0, confidence=plan.confidence)
+        return _row(totals, x, y, units.unit, PAIRED, result)
+    names = totals.systems[x], totals.systems[y]
+    if plan.rating_test == "welch" or (units is None and plan.unit != "auto"):
+        row = _welch(totals, x, y, chosen, plan)
+    else:
+        sides = totals.sides(x, y, who)
+        if units is not None:
+            unit, result, holds = compare_all(
+                *sides,
+                names,
+                outputs,
+                unit=units.unit,
+                planned=plan.unit != "auto",
+                who=who,
+                llm=totals.llm,
+                confidence=plan.confidence,
+            )
+        else:
+            unit, result, holds = compare_clusters(*sides, names, who=who, llm=totals.llm, confidence=plan.confidence)
+        row = replace(_row(totals, x, y, unit, CLUSTERED, result), **holds)
+    if units is not None:
+        return row
+    return replace(row, separated_by=separating_column(*totals.sides(x, y, who), who))
 
 
 def _totals_of(cells: RatingCells, differences: Differences) -> RatingTotals:
@@ -349,14 +386,16 @@ def _totals_of(cells: RatingCells, differences: Differences) -> RatingTotals:
         own = cells.system == system
         return snap(fold(cells.column(unit)[own]).mean(cells.value[own]), scale=cells.scale, digits=13)
 
-    def clusters(system: int, who: Unit) -> ClusteredValues:
+    def sides(x: int, y: int, who: Unit) -> tuple[ClusteredValues, ClusteredValues]:
         if who not in found:
             columns = (cells.system, cells.value, cells.column(who), cells.item)
             found[who] = SystemClusters(*columns, scale=cells.scale)
-        return found[who][system]
+        return found[who][x], found[who][y]
 
-    rated = np.zeros((int(cells.annotator.max()) + 1, len(cells.systems)), dtype=np.int64)
+    k = len(cells.systems)
+    rated = np.zeros((int(cells.annotator.max()) + 1, k), dtype=np.int64)
     rated[cells.annotator, cells.system] = 1
+    answers = np.bincount(cells.system, minlength=k).astype(np.int64)
     return RatingTotals(
         group=cells.group,
         criterion=cells.criterion,
@@ -365,10 +404,12 @@ def _totals_of(cells: RatingCells, differences: Differences) -> RatingTotals:
         present=np.flatnonzero(rated.any(axis=0)).tolist(),
         both=rated.T @ rated,
         n_annotators=int(rated.any(axis=1).sum()),
+        answers=answers,
+        outputs=np.bincount(differences.system, minlength=k).astype(np.int64),
         averages=averages,
         unit_means=unit_means,
         same_annotators=lambda x, y: np.array_equal(rated[:, x], rated[:, y]),
-        clusters=clusters,
+        sides=sides,
     )
 
 

@@ -50,14 +50,16 @@ class RatingTotals:
         Annotators who rated both systems; of one system, who rated it.
     n_annotators : int
         Annotators with a rating.
+    answers, outputs : array of int, shape (n_systems,)
+        Ratings of each system, and outputs as rated: samples of one in one block count once.
     averages : callable
         From the unit of every ordered pair (x * n_systems + y) to its differences x - y, averaged within the unit.
     unit_means : callable
         Mean rating of one system by unit.
     same_annotators : callable
         Whether two systems were rated by the same annotators.
-    clusters : callable
-        Sums of one system by annotator or assignment, by item, and by both.
+    sides : callable
+        Sums of two systems by annotator or assignment, by item, and by both.
     """
 
     group: str
@@ -67,10 +69,12 @@ class RatingTotals:
     present: list[int]
     both: Ints
     n_annotators: int
+    answers: Ints
+    outputs: Ints
     averages: Callable[[Sequence[Unit]], list[UnitValues | None]]
     unit_means: Callable[[int, Unit], Floats]
     same_annotators: Callable[[int, int], bool]
-    clusters: Callable[[int, Unit], ClusteredValues]
+    sides: Callable[[int, int, Unit], tuple[ClusteredValues, ClusteredValues]]
 
 
 def total_scores(system: Ints, value: Floats, columns: dict[str, Ints], n_systems: int, scale: float) -> ScoreTotals:

@@ -324,6 +324,8 @@ def _pairs(rows: pl.DataFrame, scores: Ints, outputs: Ints, blocks: Ints) -> Ite
                 "value": value,
                 "above": value > 0,
                 "tied": value == 0,
+                "first": scores[part.of],
+                "second": scores[part.of] - value,
             }
         )
 
@@ -335,7 +337,11 @@ def _sums(of: str, values: pl.DataFrame, grid: Grid, *, once: bool) -> Sums:
     added = {"n": pl.len().cast(pl.Int64), "total": large.sum()}
     added |= {name: pl.col(name).sum().cast(pl.Int64) for name in ("above", "tied") if of == "pairs"}
     squares = (large * large).sum().alias("squares")
-    found = {f"{of}_overall": values.group_by("about").agg(squares, **added)}
+    beside = {}
+    if "first" in values.columns:  # of the ratings that lie side by side
+        first, second = (pl.col(name).cast(pl.Int128) for name in ("first", "second"))
+        beside = {"first": first.sum(), "first_squares": (first * first).sum(), "product": (first * second).sum()}
+    found = {f"{of}_overall": values.group_by("about").agg(squares, **added, **beside)}
     llms = values.filter(pl.col("group").is_in(grid.llm))
     for unit in UNITS:
         squared = [squares, pl.col("^packed_.*$").sum()] if of == "scores" else []

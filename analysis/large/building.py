@@ -17,6 +17,7 @@ from analysis.statistics.coding import Ints
 from analysis.statistics.record import AnnotatorKind
 
 NAMED = 10_000  # annotators up to which their names are kept
+SQUARED = ("squares", "squares_x", "squares_y", "product")
 
 
 def build_totals(
@@ -102,8 +103,10 @@ def _numbered(frame: pl.DataFrame, unit: str, keys: Ints) -> pl.DataFrame:
 def _value_totals(sums: Sums, of: str, keys: Mapping[str, Ints], grid: Grid) -> ValueTotals:
     over = (*PART, *OVER[of])
     overall = sums[f"{of}_overall"].with_columns(size=1)
-    means = {about: Fraction(total, n) for about, total, n in overall.select("about", "total", "n").iter_rows()}
+    means = _means(overall)
     together = [sums[f"{of}_{kind}"].rename({"n": "size", "clusters": "n"}) for kind in ("clusters", "visits")]
+    if "first" in overall.columns:
+        overall = _beside(overall, _means(sums["scores_overall"]), len(grid.order.systems))
     overall, *together = (_in_scores(_centred(frame, means), of, grid) for frame in (overall, *together))
     clusters, visits = (frame.drop("total").rename({"n": "clusters", "size": "n"}) for frame in together)
     units = {unit: _in_scores(_numbered(sums[f"{of}_{unit}"], unit, keys[unit]), of, grid) for unit in UNITS}
@@ -113,6 +116,31 @@ def _value_totals(sums: Sums, of: str, keys: Mapping[str, Ints], grid: Grid) -> 
         visits=visits.sort(*over, "n"),
         **{unit: frame.sort(*over, unit) for unit, frame in units.items()},
     )
+
+
+def _means(overall: pl.DataFrame) -> dict[int, Fraction]:
+    return {about: Fraction(total, n) for about, total, n in overall.select("about", "total", "n").iter_rows()}
+
+
+def _beside(frame: pl.DataFrame, means: Mapping[int, Fraction], k: int) -> pl.DataFrame:
+    """Turn sums of the ratings of x and y that lie side by side into those of distances from the systems' means.
+
+    ``squares_x`` and ``squares_y`` add up their squares, ``product`` what they are times each other.
+    """
+    names = ("about", "n", "total", "squares", "first", "first_squares", "product")
+    rows = []
+    for about, n, total, squares, first, first_squares, product in frame.select(names).iter_rows():
+        x, y = means[about // k], means[about // k // k * k + about % k]
+        second, second_squares = first - total, squares - first_squares + 2 * product
+        rows.append(
+            (
+                float(first_squares - 2 * x * first + n * x**2),
+                float(second_squares - 2 * y * second + n * y**2),
+                float(product - y * first - x * second + n * x * y),
+            )
+        )
+    found = pl.DataFrame(rows, ("squares_x", "squares_y", "product"), orient="row").cast(pl.Float64)
+    return frame.drop("first", "first_squares", "product").with_columns(found.get_columns())
 
 
 def _centred(frame: pl.DataFrame, means: Mapping[int, Fraction]) -> pl.DataFrame:
@@ -128,7 +156,7 @@ def _in_scores(frame: pl.DataFrame, of: str, grid: Grid) -> pl.DataFrame:
     """Turn sums of multiples into sums of scores, and say what they are about."""
     frame = grid.spelt_out(frame, of)
     factor = pl.Series(grid.factor[frame["group"].to_numpy(), frame["criterion"].to_numpy()])
-    powers = {"total": factor, "squares": factor**2, "value": factor}
+    powers = {"total": factor, "value": factor, **dict.fromkeys(SQUARED, factor**2)}
     return frame.with_columns(
         pl.col(name).cast(pl.Float64) / power for name, power in powers.items() if name in frame.columns
     )

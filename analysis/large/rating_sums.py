@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from analysis.answers.plan import Plan
-from analysis.answers.units import Unit, UnitRule, UnitValues, averages_of_sums, count_by
+from analysis.answers.units import ENOUGH_ANNOTATORS, Unit, UnitRule, UnitValues, averages_of_sums, count_by
 from analysis.comparisons.score_totals import RatingTotals, ScoreTotals
 from analysis.correlations.scores import Scores
 from analysis.large.criterion_sums import (
@@ -41,6 +42,8 @@ from analysis.statistics.reasons import why
 from spa.errors import AnalysisError
 
 MOST_OUTPUTS = 10_000_000  # means of outputs up to which groups are correlated
+BESIDE = ("squares_x", "squares_y", "product")
+TOGETHER = -1  # number of the clusters of an annotator and an item that hold ratings of both systems
 MOST_SPREAD = 1 << 24  # systems times units whose spread is kept
 SINGLE = why("needs_single_answers")
 
@@ -85,6 +88,8 @@ def rating_totals(part: CriterionSums) -> RatingTotals:
         own: Ints = number[rated["system"] == system]
         return own
 
+    answers = np.zeros(k, dtype=np.int64)
+    answers[part.scores["overall"]["system"]] = part.scores["overall"]["n"]
     return RatingTotals(
         group=part.group,
         criterion=part.criterion,
@@ -93,21 +98,67 @@ def rating_totals(part: CriterionSums) -> RatingTotals:
         present=part.scores["overall"]["system"].tolist(),
         both=(table.T @ table).toarray(),
         n_annotators=part.n_annotators,
+        answers=answers,
+        outputs=_outputs(part) if part.sampled else answers,
         averages=averages,
         unit_means=unit_means,
         same_annotators=lambda x, y: np.array_equal(raters(x), raters(y)),
-        clusters=lambda system, who: _clusters(part, system, who),
+        sides=lambda x, y, who: _sides(part, x, y, who),
+    )
+
+
+def _outputs(part: CriterionSums) -> Ints:
+    """Count the outputs of each system as they were rated, samples of one together."""
+    own = part.scores["visits" if part.llm else "clusters"]
+    return np.bincount(own["system"], weights=own["clusters"], minlength=len(part.systems)).astype(np.int64)
+
+
+def _sides(part: CriterionSums, x: int, y: int, who: Unit) -> tuple[ClusteredValues, ClusteredValues]:
+    """Return the sums of two systems by clusters."""
+    sides = _clusters(part, x, who), _clusters(part, y, who)
+    overall = part.pairs["overall"]
+    row = np.flatnonzero(overall["pair"] == x * len(part.systems) + y)
+    apart = who == "annotator" and part.blocks > part.clusters
+    if not len(row):
+        if apart:
+            raise AnalysisError(
+                f"group {part.group!r}, criterion {part.criterion!r}: annotators rated the same item in several "
+                "assignments or variants, and some systems never in one; their test needs all ratings at once, "
+                "expected a table that is read whole (or --rating-test welch)"
+            )
+        return sides
+    if apart or part.sampled:
+        return replace(sides[0], both_known=False), replace(sides[1], both_known=False)
+    n, (square_x, square_y, product) = int(overall["n"][row[0]]), (float(overall[name][row[0]]) for name in BESIDE)
+    of_x, of_y = sides
+    together = max(square_x / of_x.n**2 + square_y / of_y.n**2 - 2 * product / (of_x.n * of_y.n), 0.0)
+    return (
+        replace(of_x, cells=_partly_beside(of_x, n, square_x, math.sqrt(together / n), part.scale)),
+        replace(of_y, cells=_partly_beside(of_y, n, square_y, 0.0, part.scale)),
+    )
+
+
+def _partly_beside(values: ClusteredValues, n: int, squares: float, rest: float, scale: float) -> ClusterSums:
+    """Return the sums by annotator and item where ``n`` ratings lie beside one of the other system.
+
+    ``squares`` adds up their squared distances from the mean; ``rest`` stands for the difference of both systems.
+    """
+    cells, size = values.cells, values.n
+    assert cells.times is not None
+    apart = size - n
+    left = float((cells.rest**2 * cells.times).sum()) * size**2 - squares
+    left = 0.0 if apart == 0 or snap(np.array([left]), scale=scale**2 * size, digits=13)[0] <= 0 else left
+    alone = math.sqrt(left / apart) / size if apart else 0.0
+    return ClusterSums(
+        cluster=np.array([TOGETHER, *cells.cluster[:1]] if apart else [TOGETHER], dtype=np.int64),
+        share=np.full(1 + bool(apart), 1 / size),
+        rest=np.array([rest, alone] if apart else [rest]),
+        times=np.array([n, apart] if apart else [n], dtype=np.float64),
     )
 
 
 def _clusters(part: CriterionSums, system: int, who: Unit) -> ClusteredValues:
     """Return the sums of one system by clusters; those of annotator and item are of this system alone."""
-    if who == "annotator" and part.blocks > part.clusters:
-        raise AnalysisError(
-            f"group {part.group!r}, criterion {part.criterion!r}: annotators rated the same item in several "
-            "assignments or variants, and some systems never in one; their test needs all ratings at once, expected a "
-            "table that is read whole (or --rating-test welch)"
-        )
     overall = _of_system(part.scores["overall"], system)
     n = int(overall["n"][0])
     mean = float(snap(overall["total"] / n, scale=part.scale)[0])
@@ -155,6 +206,7 @@ def part_sums(part: CriterionSums, plan: Plan) -> PartSums:
             n=rows["n"].astype(np.float64),
         )
 
+    who: Unit = "assignment" if part.llm and part.n_annotators < ENOUGH_ANNOTATORS else "annotator"
     return PartSums(
         systems=part.systems,
         scale=part.scale,
@@ -165,6 +217,7 @@ def part_sums(part: CriterionSums, plan: Plan) -> PartSums:
         z_scores=lambda own: _z_tests(part, own),
         ordinal=lambda own: _ordinal_tests(part, own),
         crossed=lambda own: crossed_tests_of(part, own.x, own.y, against=0.0, confidence=plan.confidence),
+        sides=lambda x, y: _sides(part, x, y, who),
     )
 
 

@@ -30,7 +30,9 @@ class ValueTotals:
     Attributes
     ----------
     overall : DataFrame
-        Also ``squares``: squared distances from the mean, added up.
+        Also ``squares``: squared distances from the mean, added up. Of pairs of ratings also ``squares_x``,
+        ``squares_y`` and ``product``: of the ratings that lie side by side, squares and products of their distances
+        from the means of all ratings of x and of y, added up.
     annotator, assignment, item : DataFrame
         Sums by unit, whose column has the unit's name and numbers it from 0. An assignment belongs to one annotator;
         its frame holds LLMs' alone (people's unit is the annotator). Of scores also ``squares``: scores squared, added

@@ -12,8 +12,8 @@ from scipy.special import stdtr
 from analysis.answers.plan import Plan
 from analysis.answers.units import ENOUGH_ANNOTATORS, Unit, count_by
 from analysis.comparisons.choices import CHANCE, ChoiceCells, ChoiceTest
-from analysis.comparisons.ratings import PAIRED, RatingCells, RatingTest
-from analysis.rating_checks.crossed import crossed_tests
+from analysis.comparisons.ratings import CLUSTERED, PAIRED, RatingCells, RatingTest
+from analysis.rating_checks.crossed import ONE_ANNOTATOR, ONE_ITEM, crossed_tests
 from analysis.rating_checks.effects import (
     JackknifeResult,
     SpreadSums,
@@ -27,6 +27,7 @@ from analysis.rating_checks.ordinal import OrdinalFit, fit_ordinal
 from analysis.rating_checks.respacing import Respacing, respacings_of_counts, scale_levels
 from analysis.rating_checks.wilcoxon import signed_rank_tests
 from analysis.rating_checks.z_scores import CONSTANT, spread_of_annotators, standardised_differences
+from analysis.statistics.clustered_difference import ClusteredValues, SystemClusters, clustered_t
 from analysis.statistics.coding import Floats, Ints, fold, snap
 from analysis.statistics.differences import Differences
 from analysis.statistics.effect_sizes import d_z_bounds
@@ -38,6 +39,8 @@ UNITS: tuple[Unit, ...] = ("annotator", "assignment", "item")
 MOST = 1_000_000  # differences of a part that are held at once
 TOO_LARGE = why("too_many_differences", most=MOST)
 NO_D_Z = why("no_d_z")
+FEW_PAIRED_EFFECTS = why("few_paired_effects")
+ITSELF = why("crossed_itself")
 TOO_MANY = why("no_hedges_g")
 UNCOUNTED = Respacing(holds=None, ratio=None, share=None, reason=why("too_many_scores"))
 CHUNK = 2_000_000  # pairs times units that are held at once
@@ -100,6 +103,8 @@ class PartSums:
         From the systems x and y of the tests, and the unit of each, to the differences.
     z_scores, ordinal, crossed : callable
         The tests of the pairs; of z-scores with the number of annotators left out of each.
+    sides : callable
+        Sums of all ratings of two systems, by annotator (of few LLMs: assignment), by item, and by both.
     """
 
     systems: tuple[str, ...]
@@ -111,6 +116,7 @@ class PartSums:
     z_scores: Callable[[PairDifferences], tuple[ManyTests, Ints]]
     ordinal: Callable[[PairDifferences], ManyTests]
     crossed: Callable[[PairDifferences], ManyTests]
+    sides: Callable[[int, int], tuple[ClusteredValues, ClusteredValues]]
 
 
 def check_part(cells: RatingCells, differences: Differences, tests: Sequence[RatingTest], plan: Plan) -> PartChecks:
@@ -143,7 +149,7 @@ def check_sums(sums: PartSums, tests: Sequence[RatingTest], plan: Plan) -> PartC
         "wilcoxon": signed_rank_tests(means[0], means[2], len(pairs)),
         "z_scores": z_tests,
         "ordinal": sums.ordinal(pairs),
-        "crossed": sums.crossed(pairs),
+        "crossed": _crossed_of_all(sums, pairs, tests, sums.crossed(pairs), plan.confidence),
     }
     return PartChecks(
         effects=_effects(sums, pairs, tests, means, plan.confidence),
@@ -175,6 +181,8 @@ def _sums_of(cells: RatingCells, differences: Differences, plan: Plan) -> PartSu
         )
 
     few = cells.llm and int(cells.annotator.max() - cells.annotator.min()) < ENOUGH_ANNOTATORS - 1
+    who = cells.assignment if few else cells.annotator
+    clusters = SystemClusters(cells.system, cells.value, who, cells.item, scale=cells.scale)
     return PartSums(
         systems=cells.systems,
         scale=cells.scale,
@@ -194,7 +202,35 @@ def _sums_of(cells: RatingCells, differences: Differences, plan: Plan) -> PartSu
             confidence=plan.confidence,
             scale=cells.scale,
         ),
+        sides=lambda x, y: (clusters[x], clusters[y]),
     )
+
+
+def _crossed_of_all(
+    sums: PartSums, pairs: PairDifferences, tests: Sequence[RatingTest], found: ManyTests, confidence: float
+) -> ManyTests:
+    """Put tests of all ratings in the place of those of the paired ones, where the test of the pair is of all, too."""
+    columns = {name: getattr(found, name).copy() for name in ("n", "estimate", "df", "p_value", "low", "high")}
+    reasons = list(found.reasons)
+    for place in np.flatnonzero(_partly_paired(tests)).tolist():
+        test, sides = tests[place], sums.sides(int(pairs.x[place]), int(pairs.y[place]))
+        result = clustered_t(*sides, confidence=confidence)
+        reason = result.test.reason if sides[0].both_known else why("needs_single_answers")
+        if test.n_items is not None:
+            reason = ITSELF
+        elif not (result.over_annotators and result.over_items):
+            reason = ONE_ITEM if result.over_annotators else ONE_ANNOTATOR
+        reasons[place], found_t = reason, result.test
+        ends = (found_t.df, found_t.p_value, found_t.ci_low, found_t.ci_high)
+        values = (test.n_answers, found_t.mean, *(ends if reason is None else (None,) * 4))
+        for column, value in zip(columns.values(), values, strict=True):
+            column[place] = np.nan if value is None else value
+    return ManyTests(**columns, reasons=reasons)
+
+
+def _partly_paired(tests: Sequence[RatingTest]) -> Flags:
+    """Tell which tests are of all ratings although some pair."""
+    return np.array([test.test == CLUSTERED and test.n_paired != 0 for test in tests], dtype=np.bool_)
 
 
 def _unchecked(n_tests: int) -> PartChecks:
@@ -304,7 +340,14 @@ def _effects(
     means: tuple[Ints, Ints, Floats],
     confidence: float,
 ) -> Effects:
-    n = np.array([test.n for test in tests], dtype=np.int64)
+    n, partly = np.array([test.n for test in tests], dtype=np.int64), _partly_paired(tests)
+    kept, there = ~partly[pairs.pair], ~partly[means[0]]  # where few pair, all ratings are measured
+    pairs = replace(
+        pairs,
+        **{name: getattr(pairs, name)[kept] for name in ("pair", "unit", "total", "higher")},
+        n=None if pairs.n is None else pairs.n[kept],
+    )
+    means = (means[0][there], means[1][there], means[2][there])
     t = np.array([test.t if test.test == PAIRED else None for test in tests], dtype=np.float64)
     d_z = t / np.sqrt(n)
     low, high, exact = d_z_bounds(d_z, n, confidence)
@@ -314,9 +357,8 @@ def _effects(
     paired = np.bincount(pairs.pair, minlength=len(pairs)) > 0
     shares = np.where(paired, share.estimate, _unpaired_shares(sums.counts, pairs, paired))
     planned = [NO_D_Z if known and test.test != PAIRED else None for test, known in zip(tests, paired, strict=True)]
-    reasons = [
-        several((test.reason, *whys)) for test, *whys in zip(tests, planned, g.reasons, share.reasons, strict=True)
-    ]
+    unpaired = [FEW_PAIRED_EFFECTS if few else reason for few, reason in zip(partly, share.reasons, strict=True)]
+    reasons = [several((test.reason, *whys)) for test, *whys in zip(tests, planned, g.reasons, unpaired, strict=True)]
     return Effects(
         d_z=(d_z, low, high),
         exact=exact,

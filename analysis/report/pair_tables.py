@@ -33,6 +33,7 @@ from analysis.results.findings import (
     opened,
 )
 from analysis.results.records import PairTest, Results
+from analysis.results.small_designs import partly_paired
 from analysis.results.words import (
     MINUS,
     SPACE,
@@ -136,15 +137,20 @@ def how_tested(rows: Sequence[PairTest]) -> tuple[tuple[str, ...], list[str]]:
         same.append("Unit")
         notes.append(UNIT_NOTES[units])
     rated = [row for row in rows if isinstance(row, RatingTest)]
-    clustered = any(row.n_items for row in rated)
+    clustered = [row for row in rated if row.n_items]
+    partly = partly_paired(rated)
     if len(tests) == 1 and tests != {""}:
         same.append("Test")
-        notes += [] if clustered else [f"Test: {str(*tests)}."]
-    if clustered:
+        notes += [] if clustered or partly else [f"Test: {str(*tests)}."]
+    if partly:
         notes.append(
-            "Clustered t: nobody rated both systems on one item, so the means of all ratings are compared; the result "
-            "holds for items like these too."
+            "Clustered t: where one annotator rated both systems on one item for less than nine tenths of the ratings, "
+            "the means of all ratings are compared."
         )
+    if any(row not in partly for row in clustered):
+        notes.append("Clustered t: nobody rated both systems on one item, so the means of all ratings are compared.")
+    if clustered:
+        notes.append("With annotators as units, clustered t holds for items like these too.")
     notes += [f"{sentence(problem)}." for problem in dict.fromkeys(row.level_problem for row in rated) if problem]
     return tuple(same), notes
 

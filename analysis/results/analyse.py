@@ -87,7 +87,8 @@ def analyse(
         results = replace(results, observed_power=rounded(tuple(power)))
     results = replace(results, raters=rounded(tuple(_raters(results, ready))))
     rows = (*warn(results, ready.plan), *outdated_files(results, study))
-    return replace(results, warnings=tuple(row.text for row in rows), warning_rows=rows, headline=headline_of(results))
+    results = replace(results, warnings=tuple(row.text for row in rows), warning_rows=rows)
+    return replace(results, headline=headline_of(results))
 
 
 def _raters(results: Results, ready: AnalysisInput) -> Sequence[RaterRow]:

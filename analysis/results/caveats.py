@@ -202,6 +202,7 @@ def _part_used(known: Known) -> Lines:
             f"{known.names.against(least.test)} on {least.test.n_used:,} of {least.test.n_answers:,}.",
             least.source,
         )
+    yield from _as_warned("few_paired")(known)
 
 
 def _untested(known: Known) -> Lines:

@@ -100,8 +100,10 @@ def _ratings_and_choices(plan: Plan) -> dict[str, str]:
         "counts units.",
         "rating test": "x minus y of one annotator's ratings of one item, averaged within the unit; one-sample t over "
         "units (paired t). Where nobody rated both systems on one item, means of all ratings, errors clustered by "
-        "annotator and by item (clustered t); with a planned unit Welch's t. Several outputs of a system for one item "
-        "are averaged first."
+        "annotator and by item (clustered t); with a planned unit Welch's t. Where less than nine tenths of the "
+        "ratings are so paired, means of all, too, errors clustered by the unit, or by both where annotators (of a "
+        "test by annotator: items) are unevenly spread over the systems. Several outputs of a system for one item are "
+        "averaged first."
         if plan.rating_test == "auto"
         else "Welch's t over the units of each system, as planned, also where one annotator rated both on one item.",
         "effect sizes": "d_z: the mean difference over the standard deviation of the units' differences (paired); "

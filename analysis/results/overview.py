@@ -35,6 +35,7 @@ WarningKind = Literal[
     "untested",
     "asymmetric_directions",
     "unpaired_ratings",
+    "few_paired",
     "few_values",
     "highly_skewed",
     "no_strength",

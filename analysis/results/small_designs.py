@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from analysis.agreement.rows import AgreementRow
+from analysis.comparisons.ratings import CLUSTERED, RatingTest
 from analysis.results.overview import WarningRow
 from analysis.results.records import PairTest, Results
 from analysis.statistics.t_tests import MOSTLY_ONE
@@ -22,6 +23,11 @@ RESAMPLED = ("krippendorff_alpha", "gwet", "fleiss", "cohen")
 def tests_by_source(results: Results) -> Mapping[str, Sequence[PairTest]]:
     """Return the tests of pairs of preferences, ratings and choices."""
     return {"preferences": results.preferences, "ratings": results.ratings.pairs, "choices": results.choices.pairs}
+
+
+def partly_paired(rows: Iterable[RatingTest]) -> list[RatingTest]:
+    """Return the tests of all ratings that are so because too few of them lie side by side."""
+    return [row for row in rows if row.test == CLUSTERED and row.separated_by is None]
 
 
 def about_coverage(results: Results) -> Iterator[WarningRow]:

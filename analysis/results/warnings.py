@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from analysis.answers.beside import read_record
 from analysis.answers.plan import Plan
 from analysis.answers.study_facts import StudyFacts
 from analysis.answers.units import ENOUGH_ANNOTATORS
+from analysis.comparisons.ratings import RatingTest
 from analysis.contamination.results import Contamination
 from analysis.results.live import about_live
 from analysis.results.overview import WarningKind, WarningRow
 from analysis.results.records import Results
-from analysis.results.small_designs import about_coverage, tests_by_source
-from analysis.results.words import listed
+from analysis.results.small_designs import about_coverage, partly_paired, tests_by_source
+from analysis.results.words import listed, plural
 from analysis.statistics.reasons import Reason
 
 FEW_EXPOSURES = 4
@@ -153,10 +154,25 @@ def _about_tests(results: Results, plan: Plan) -> Iterator[WarningRow]:
     for (group, column), n in apart.items():
         why = UNPAIRED[column] if results.study is None else AS_DESIGNED
         yield _of_group("unpaired_ratings", group, f"{n} of {tests[group]} tests of ratings {why}")
+    partly = partly_paired(results.ratings.pairs)
+    for group in dict.fromkeys(row.group for row in partly):
+        own = [row for row in partly if row.group == group]
+        yield _of_group("few_paired", group, _few_paired(own, tests[group]))
     for name, rows in (("preferences", results.preferences), ("choices", results.choices.pairs)):
         for group in sorted({row.group for row in rows if 1 < row.n < SMALL_CLUSTERS}):
             text = f"some tests of {name} rest on fewer than {SMALL_CLUSTERS} values; read them with care."
             yield _of_group("few_values", group, text)
+
+
+def _few_paired(rows: Sequence[RatingTest], n_tests: int) -> str:
+    """Say of how many ratings tests are that would else rest on few of them."""
+    row = min(rows, key=lambda row: (row.n_paired or 0) / (row.n_answers or 1))
+    of = f" of {row.system_x} and {row.system_y}" if n_tests > 1 else ""
+    share = "" if row.n_paired is None else f" ({row.n_paired:,} of {row.n_answers:,} ratings{of})"
+    return (
+        f"in {len(rows)} of {plural(n_tests, 'test')} of ratings less than nine tenths{share} were given beside one of "
+        "the other system by the same annotator, so that all are compared, annotators' differences among them."
+    )
 
 
 def _untested(results: Results) -> Iterator[WarningRow]:

@@ -20,7 +20,8 @@ class ClusterSums:
     """One system's values by cluster: ``share`` of its values, and the ``rest`` that they add to its mean.
 
     ``times``, where given, says of how many clusters with equal shares a row is, whose squared rests add up to
-    ``times`` rest²; such clusters hold no values of another system.
+    ``times`` rest². Where such clusters hold values of another system, too, its row says as many, and the squared
+    differences of the rests add up to ``times`` times that of the two rows.
     """
 
     cluster: Ints
@@ -35,13 +36,17 @@ class ClusterSums:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClusteredValues:
-    """The mean of one system's values, and their sums by annotator, by item, and by both."""
+    """The mean of one system's values, and their sums by annotator, by item, and by both.
+
+    ``both_known``: the sums by both say which of them hold values of the other system, too.
+    """
 
     n: int
     mean: float
     annotators: ClusterSums
     items: ClusterSums
     cells: ClusterSums
+    both_known: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +107,9 @@ def _cluster_sums(codes: Ints, rest: Floats) -> ClusterSums:
     return ClusterSums(cluster=codes[folded.first], share=np.bincount(folded.of) / n, rest=total / n)
 
 
-def clustered_t(x: ClusteredValues, y: ClusteredValues, *, confidence: float) -> ClusteredTest:
+def clustered_t(
+    x: ClusteredValues, y: ClusteredValues, *, confidence: float, over: Literal["annotators", "items"] | None = None
+) -> ClusteredTest:
     """Test two-sidedly whether two systems have the same mean, annotators and items both taken as drawn.
 
     For each cluster g (annotator, item, or both) u_g = Σ (x - mean_x) / n_x - Σ (y - mean_y) / n_y over its values,
@@ -119,6 +126,9 @@ def clustered_t(x: ClusteredValues, y: ClusteredValues, *, confidence: float) ->
         What :class:`SystemClusters` holds of both systems.
     confidence : float
         Level of the interval of the difference.
+    over : {"annotators", "items"}, optional
+        What alone is taken as drawn, the other kind as it is: V is then V_a, or V_i. Where each item has one value of
+        each system, V_i gives the paired t over items, whoever gave them.
 
     Returns
     -------
@@ -132,8 +142,9 @@ def clustered_t(x: ClusteredValues, y: ClusteredValues, *, confidence: float) ->
     238-249. Bell, R. M. and McCaffrey, D. F. (2002). Bias reduction in standard errors for linear regression with
     multi-stage samples. Survey Methodology, 28(2), 169-181. Welch (1947). Biometrika, 34(1-2), 28-35.
     """
+    sides = {"annotators": (x.annotators, y.annotators), "items": (x.items, y.items)}
     over_annotators, over_items = (
-        min(len(one), len(other)) > 1 for one, other in ((x.annotators, y.annotators), (x.items, y.items))
+        over in (None, kind) and min(len(one), len(other)) > 1 for kind, (one, other) in sides.items()
     )
     of_annotators, n_annotators = _variance(x, y, "annotators")
     of_items, n_items = _variance(x, y, "items")

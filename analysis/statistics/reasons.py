@@ -31,6 +31,7 @@ ReasonCode: TypeAlias = Literal[
     "clusters_alike",
     "comparisons_in_parts",
     "confounded_with_systems",
+    "crossed_itself",
     "crossed_one_annotator",
     "crossed_one_item",
     "disconnected",
@@ -40,6 +41,7 @@ ReasonCode: TypeAlias = Literal[
     "few_for_folds",
     "few_in_common",
     "few_more_units",
+    "few_paired_effects",
     "few_ranked",
     "few_shared_items",
     "few_systems",
@@ -174,6 +176,7 @@ WORDS: dict[ReasonCode, str] = {
     "clusters_alike": "no variation: every {unit} says the same, so there is no interval",
     "comparisons_in_parts": "some comparisons are neither won, lost nor tied (repeated answers were averaged)",
     "confounded_with_systems": "cannot be distinguished from the systems",
+    "crossed_itself": "the test is itself over annotators and items at once",
     "crossed_one_annotator": "one annotator only: no spread between annotators to test against",
     "crossed_one_item": "one item only: no spread between items to test against",
     "disconnected": "the comparisons fall apart into systems never compared with one another: {parts}",
@@ -185,6 +188,10 @@ WORDS: dict[ReasonCode, str] = {
     "few_for_folds": "{n} independent answers for {folds} folds",
     "few_in_common": "only {n} in common, at least {needed} are needed",
     "few_more_units": "the LLM answered fewer than two more units",
+    "few_paired_effects": (
+        "no d_z and no interval of superiority: less than nine tenths of the ratings were given beside one of the "
+        "other system by the same annotator"
+    ),
     "few_ranked": "fewer than two systems are ranked by both",
     "few_shared_items": "{n} items shared with others and the LLM; {needed} are needed",
     "few_systems": "{n} systems are too few to compare correlations, at least {needed} are needed",

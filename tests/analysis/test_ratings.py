@@ -42,9 +42,9 @@ def test_ten_annotators_are_the_unit_and_nine_are_not() -> None:
 
 
 def test_annotators_are_counted_for_the_pair_that_they_rated() -> None:
-    """Twelve annotators rated x, only nine of them y: the nine decide."""
-    rows, _ = crossed(12, 3)
-    rows = [row for row in rows if not (row[2] == "y" and row[0] in {"p9", "p10", "p11"})]
+    """Eleven annotators rated x, only nine of them y: the nine decide."""
+    rows, _ = crossed(11, 3)
+    rows = [row for row in rows if not (row[2] == "y" and row[0] in {"p9", "p10"})]
     row = pair(run(ratings=ratings(rows)))
     assert (row["unit"], row["n"]) == ("item", 3)
 
@@ -87,13 +87,13 @@ def test_the_plan_may_ask_for_welch_although_items_are_shared(unit: Any, axis: i
     assert unit == "annotator" or (alone["t"], alone["n"]) == (row["t"], row["n"])  # item ids do not matter
 
 
-def test_only_what_one_annotator_rated_on_both_sides_counts_in_a_paired_test() -> None:
-    rows: list[tuple[str, str, str, object]] = [
-        ("a", "i", "x", 5), ("a", "i", "y", 3), ("a", "j", "x", 1),
-        ("b", "j", "y", 5), ("b", "k", "x", 2), ("b", "k", "y", 1),
-    ]  # fmt: skip
-    row = pair(run(ratings=ratings(rows)))
-    assert (row["test"], row["n"], row["mean_difference"]) == ("paired t", 2, 1.5)
+def test_of_a_paired_test_up_to_a_tenth_of_the_ratings_is_left_out() -> None:
+    rows, scores = crossed(3, 6, seed=2)
+    alone: list[tuple[str, str, str, object]] = [(f"p{a}", f"i{7 + a}", "x", 1) for a in range(3)]
+    row = pair(run(ratings=ratings([*rows, *alone])))
+    assert (row["test"], row["n"]) == ("paired t", 6)
+    assert row["mean_difference"] == pytest.approx((scores[..., 0] - scores[..., 1]).mean())
+    assert (row["n_answers"], row["n_paired"], row["n_used"]) == (39, 36, 36)
 
 
 def test_repeats_are_averaged_before_anything_else() -> None:
@@ -175,9 +175,9 @@ def test_people_who_rate_nothing_usable_leave_no_row() -> None:
 
 def test_annotators_who_have_both_systems_count_also_where_few_items_pair() -> None:
     """Twelve annotators rated x and y, three of them on different items: the annotator is the unit of nine."""
-    rows: list[tuple[str, str, str, object]] = []
-    for who in range(12):
-        rows += [(f"p{who}", "i", "x", 1 + who % 4), (f"p{who}", "j" if who > 8 else "i", "y", 1 + who % 3)]
+    rows, _ = crossed(9, 4, seed=1)
+    for who in ("p9", "p10", "p11"):
+        rows += [(who, "i0", "x", 3), (who, "i1", "y", 4)]
     row = pair(run(ratings=ratings(rows)))
     assert (row["unit"], row["n"], row["test"]) == ("annotator", 9, "paired t")
 

@@ -1,0 +1,184 @@
+"""Ratings of which few are side by side: the test is of all of them, and of no fewer where more are added."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from analysis import Plan
+from analysis.comparisons.partly_paired import BY_CHANCE, PairedOutputs
+from analysis.statistics.clustered_difference import SystemClusters
+from tests.analysis.answers import ratings, render_report, run
+from tests.calibration.partly_paired import NULLS, Rotation, shares
+from tests.calibration.table import most_by_luck
+
+PUBLISHED = Path(__file__).parents[2].parent / "shared" / "cases" / "published" / "one_rater_an_output"
+Row = tuple[str, str, str, object]
+
+
+def test_in(results: dict[str, Any]) -> dict[str, Any]:
+    (row,) = results["ratings"]["pairs"]
+    found: dict[str, Any] = row
+    return found
+
+
+test_in.__test__ = False  # type: ignore[attr-defined]
+
+
+def rotation(items: int, same: int, *, annotators: int = 4, seed: int = 1) -> list[Row]:
+    """Have each output rated by one annotator in turn; the first ``same`` items have one for both systems."""
+    rng, rows = np.random.default_rng(seed), []
+    strict = rng.normal(0, 0.6, annotators)
+    for item in range(items):
+        level = rng.normal(0, 0.6)
+        for side, system in enumerate("xy"):
+            who = (item + (side if item >= same else 0)) % annotators
+            score = np.clip(np.round(3.3 - 0.3 * side + level + strict[who] + rng.normal(0, 0.8)), 1, 5)
+            rows.append((f"a{who}", f"i{item:03}", system, int(score)))
+    return rows
+
+
+def item_differences(rows: list[Row]) -> np.ndarray[Any, Any]:
+    by = {(item, system): score for _, item, system, score in rows}
+    return np.array([by[item, "x"] - by[item, "y"] for item in dict.fromkeys(row[1] for row in rows)])  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("same", [1, 4, 30, 53])
+def test_with_one_rating_of_each_output_it_is_the_paired_t_over_items(same: int) -> None:
+    rows = rotation(60, same)
+    found = run(ratings=ratings(rows))
+    row, wanted = test_in(found), stats.ttest_1samp(item_differences(rows), 0)
+    assert (row["test"], row["unit"], row["n"], row["n_items"]) == ("clustered t", "item", 60, None)
+    assert row["unit_note"] == "these annotators only"
+    assert (row["t"], row["df"], row["p_value"]) == pytest.approx((wanted.statistic, 59, wanted.pvalue), rel=1e-9)
+    assert (row["n_answers"], row["n_paired"], row["n_used"]) == (120, 2 * same, 120)
+    (text,) = [one["text"] for one in found["warning_rows"] if one["kind"] == "few_paired"]
+    assert f"less than nine tenths ({2 * same} of 120 ratings)" in text
+    assert any(f"({2 * same} of 120 ratings)" in one["text"] for one in found["headline"]["problems"])
+    assert "unpaired_ratings" not in {one["kind"] for one in found["warning_rows"]}
+
+
+def test_where_nine_tenths_pair_the_paired_test_stays() -> None:
+    found = run(ratings=ratings(rotation(60, 54)))
+    row = test_in(found)
+    assert (row["test"], row["n"], row["n_answers"], row["n_used"]) == ("paired t", 54, 120, 108)
+    assert "few_paired" not in {one["kind"] for one in found["warning_rows"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "difference", "p_value", "paired"),
+    [("rotating", 0.5167, 3.11e-9, 100), ("four_shared", 0.1792, 0.0185, 8), ("none_shared", 0.1708, 0.0265, 0)],
+)
+def test_segments_rated_by_one_of_four_are_compared_over_all_segments(
+    name: str, difference: float, p_value: float, paired: int
+) -> None:
+    if not (file := PUBLISHED / f"{name}.csv").is_file():
+        pytest.skip("the data are not here")
+    row = test_in(run(ratings=pl.read_csv(file, infer_schema=False)))
+    assert (row["unit"], row["n"], row["verdict"]) == ("item", 240, "x")
+    assert row["mean_difference"] == pytest.approx(difference, abs=5e-5)
+    assert row["p_value"] == pytest.approx(p_value, rel=5e-3)
+    assert (row["n_answers"], row["n_paired"], row["n_used"]) == (480, paired, 480)
+    assert (row["level_problem"] is None) == (name == "rotating")
+
+
+designs = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5), st.integers(1, 5)), min_size=4, max_size=40)
+
+
+@given(designs, designs, st.integers(0, 8), st.integers(0, 3))
+def test_adding_ratings_side_by_side_leaves_none_of_the_others_out(
+    x: list[tuple[int, int, int]], y: list[tuple[int, int, int]], blocks: int, who: int
+) -> None:
+    """While less than nine tenths pair: the difference of means, with one rating more in each."""
+    rated = {(f"a{a}", f"i{i}", system): score for system, own in (("x", x), ("y", y)) for a, i, score in own}
+    rows: list[Row] = [(*key, score) for key, score in rated.items()]
+    rows += [(f"a{who}", f"new{number}", system, 3) for number in range(blocks) for system in "xy"]
+    row = test_in(run(ratings=ratings(rows)))
+    n = {system: sum(one[2] == system for one in rows) for system in "xy"}
+    assert row["n_answers"] == len(rows)
+    assert row["n_used"] >= 0.9 * row["n_answers"]
+    if row["test"] == "clustered t":
+        assert row["n_used"] == row["n_answers"]
+        mean = {system: sum(int(one[3]) for one in rows if one[2] == system) / n[system] for system in "xy"}  # type: ignore[call-overload]
+        assert row["mean_difference"] == pytest.approx(mean["x"] - mean["y"], abs=1e-9)
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=2, max_size=6))
+def test_annotators_are_even_where_pearsons_test_of_their_table_says_so(counts: list[tuple[int, int]]) -> None:
+    n = max(sum(own) for own in zip(*counts, strict=True))
+    counts = [*counts, *[(n - sum(one for one, _ in counts) + 1, n - sum(one for _, one in counts) + 1)]]
+    system = np.concatenate([np.full(own[side], side) for side in (0, 1) for own in counts])
+    who = np.concatenate([np.full(own[side], place) for side in (0, 1) for place, own in enumerate(counts)])
+    sums = SystemClusters(system, np.zeros(len(system)), who, np.arange(len(system)), scale=1.0)
+    outputs = PairedOutputs(n_x=n + 1, n_y=n + 1, n_paired=0)
+    wanted = stats.chi2_contingency(np.array(counts), correction=False).pvalue
+    if abs(wanted - BY_CHANCE) > 1e-9:
+        assert outputs.even(sums[0], sums[1], "annotators") == (wanted >= BY_CHANCE)
+
+
+def test_unevenly_spread_annotators_are_taken_as_drawn() -> None:
+    """Two of four rated most of x, the others most of y: their strictness is not taken for a difference."""
+    rng, rows = np.random.default_rng(2), []
+    for item in range(60):
+        for side, system in enumerate("xy"):
+            who = int(rng.integers(0, 2)) + 2 * (side if item >= 6 else item % 2)
+            rows.append((f"a{who}", f"i{item}", system, int(np.clip(round(3 + (who - 1.5) / 2 + rng.normal()), 1, 5))))
+    found = run(ratings=ratings(rows))
+    row = test_in(found)
+    assert (row["test"], row["unit"], row["n"], row["n_items"]) == ("clustered t", "annotator", 4, 60)
+    assert row["crossed_reason"] == "the test is itself over annotators and items at once"
+    planned = test_in(run(ratings=ratings(rows), plan=Plan(unit="item")))
+    wanted = stats.ttest_1samp(item_differences(rows), 0)
+    assert (planned["test"], planned["unit"], planned["n"]) == ("clustered t", "item", 60)
+    assert planned["p_value"] == pytest.approx(wanted.pvalue)
+    assert planned["p_value"] < row["p_value"]
+    assert "differences between annotators" in planned["level_problem"]
+
+
+def test_with_ten_annotators_errors_are_by_annotator_and_beside_them_by_both() -> None:
+    """Eight ratings of each system an annotator, few on one item: statistics of the annotators' shares by hand."""
+    rng, rows = np.random.default_rng(3), list[Row]()
+    for who in range(12):
+        for place in range(8):
+            for side, system in enumerate("xy"):
+                rows.append((f"a{who}", f"i{(place + 6 * side + who) % 12}", system, int(rng.integers(1, 6))))
+    row = test_in(run(ratings=ratings(rows)))
+    assert (row["test"], row["unit"], row["n"], row["n_items"]) == ("clustered t", "annotator", 12, None)
+    assert (row["n_paired"], row["n_used"]) == (96, 192)
+    score = {(who, system): 0.0 for who, _, system, _ in rows}
+    for who, _, system, value in rows:
+        score[who, system] += int(value) / 8  # type: ignore[call-overload]
+    wanted = stats.ttest_1samp([score[f"a{who}", "x"] - score[f"a{who}", "y"] for who in range(12)], 0)
+    assert (row["t"], row["df"], row["p_value"]) == pytest.approx((wanted.statistic, 11, wanted.pvalue))
+    assert row["p_crossed"] is not None
+
+
+def test_what_stands_beside_the_test_is_of_all_ratings_or_says_of_how_many() -> None:
+    rows = rotation(60, 12)
+    found = run(ratings=ratings(rows))
+    row = test_in(found)
+    scores = [[int(one[3]) for one in rows if one[2] == system] for system in "xy"]  # type: ignore[call-overload]
+    assert row["superiority"] == pytest.approx(stats.mannwhitneyu(*scores).statistic / 3600)
+    assert row["superiority_low"] is row["d_z"] is None
+    assert row["hedges_g"] * row["mean_difference"] > 0
+    assert row["effect_reason"].startswith("no d_z and no interval of superiority: less than nine tenths")
+    checks = {check["method"]: check for check in found["ratings"]["robustness"]}
+    assert (checks["wilcoxon"]["n"], checks["z_scores"]["n"]) == (12, 12)
+    assert (checks["crossed"]["n"], checks["ordinal"]["n"]) == (120, 60)
+    assert checks["crossed"]["estimate"] == row["mean_difference"]
+    assert (row["p_crossed"], row["crossed_reason"]) == (checks["crossed"]["p_value"], None)
+    assert "the means of all ratings are compared" in render_report(found)["report.md"]
+
+
+@pytest.mark.parametrize("null", NULLS)
+@pytest.mark.parametrize("shared", [0.1, 0.8])
+def test_no_difference_is_found_as_rarely_as_promised(null: str, shared: float) -> None:
+    found = shares(Rotation(annotators=5, items=40, shared=shared), NULLS[null], runs=200, seed=2)
+    assert found["report"] <= most_by_luck(200, 0.06)
