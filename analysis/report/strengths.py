@@ -151,7 +151,7 @@ def _note(row: SystemStrength) -> Cell:
 
 def counts_alike(unit: str | None) -> str:
     """Say that each of a unit has the same total weight; nothing where every answer counts alike."""
-    return f"every {unit} counts alike" if unit else ""
+    return f"every {Names.unit(unit)} counts alike" if unit else ""
 
 
 def rank_interval(low: float | None, high: float | None) -> str:

@@ -206,8 +206,8 @@ def _part_used(known: Known) -> Lines:
 
 
 def _untested(known: Known) -> Lines:
-    every = _every(known)
-    untested = [row for row in every if row.test.p_value is None and row.p_unanimous is None]
+    every, fwer = _every(known), known.results.settings.fwer
+    untested = [row for row in every if row.test.p_value is None and not _enough(row.p_unanimous, fwer)]
     if untested:
         reasons = Counter(row.test.reason or "no reason was recorded" for row in untested)
         reason = max(reasons, key=lambda one: reasons[one])
@@ -301,6 +301,11 @@ def _dropped_items(known: Known) -> Lines:
     study = known.results.study
     if study is not None and study.dropped_items:
         yield f"{plural(len(study.dropped_items), 'item')} left the study before the draw.", "asked"
+
+
+def _enough(bound: float | None, fwer: float) -> bool:
+    """Tell whether unanimous answers stand in for a test."""
+    return bound is not None and bound <= fwer
 
 
 def _every(known: Known) -> list[PairResult]:

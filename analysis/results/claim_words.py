@@ -42,8 +42,7 @@ class Wording:
         claims = [claim for claim, _ in found]
         if len(found) == 1:
             text = f"{self._verdict(*found[0])}{_turn(claims)}."
-            named_first = self.llm or (claims[0].unbeaten and claims[0].strength != "unanimous")  # a name as it is
-            return text if named_first else sentence(text)
+            return text if self.llm or _names_first(claims[0]) else sentence(text)  # a name keeps its letters
         alike = len({claim.direction for claim in claims}) == 1
         if len(found) <= MOST_CLAIMS:
             parts = [
@@ -75,9 +74,7 @@ class Wording:
 
     def _verdict(self, claim: HeadlineClaim, evidence: Evidence) -> str:
         """Return the claim as a clause that starts with who judged, or with who won everything."""
-        if claim.strength == "unanimous" or (claim.unbeaten and claim.leader in claim.unbeaten):
-            return self._case(claim, evidence)
-        if not claim.unbeaten:
+        if not claim.unbeaten or claim.leader in claim.unbeaten:
             return self._case(claim, evidence)
         won = f"{listed([self.names.system(system) for system in claim.unbeaten])} won every comparison"
         if claim.reason:
@@ -190,7 +187,9 @@ class Wording:
             return "all answers are the same"
         names, test = self.names, row.test
         best, other = names.system(row.ahead), names.system(row.y if row.ahead == row.x else row.x)
-        all_units = f"all {names.units(self.group, 'annotator', test.all_alike or test.n)}"
+        n = test.all_alike or test.n
+        all_units = names.units(self.group, "annotator", n)
+        all_units = f"both {all_units.removeprefix('2 ')}" if n == 2 else f"all {all_units}"
         subject = f"{self.who}, on {all_units}," if self.llm else all_units
         share = 1 - row.value if row.ahead == row.y else row.value
         over = "" if evidence.two else f" over {other}"
@@ -258,7 +257,7 @@ class Wording:
     def _evidence(self, claim: HeadlineClaim, evidence: Evidence) -> str:
         row = evidence.against
         if claim.strength == "unanimous":
-            return "As all values are the same, there is no spread to test or to make an interval of."
+            return "All values are the same, so that no interval can be given."
         if row is None or row.value is None:
             shared = claim.strength == "no_leader" and len(evidence.first) > 1
             return "No test tells apart who shares it." if shared else "No test of the first place could be run."
@@ -315,7 +314,7 @@ class Wording:
             match case:
                 case "not_shown":
                     parts.append(f"For other annotators and items it is not shown{where} ({p}).")
-                case "agrees":
+                case "agrees" if one or len(by_case) == 1:
                     parts.append(f"The test over other annotators and items agrees{where}.")
                 case "open" if one:
                     parts.append(f"Nor does the test over other annotators and items find a difference ({p}).")
@@ -374,8 +373,8 @@ def chance(bound: float | None) -> str:
     ('chance at most .0002 if there were no preference', 'chance at most .25 if there were no preference', \
 'chance below .0001 ')
     """
-    if bound is None:
-        return "no bound on the chance is known"
+    if bound is None or bound >= 1:
+        return "which chance alone may bring about"
     where = "if there were no preference"
     if bound < 1e-4:
         return f"chance below .0001 {where}"
@@ -389,6 +388,11 @@ def _turn(claims: Sequence[HeadlineClaim]) -> str:
     words = {"higher": " (higher is better)", "lower": " (lower is better)"}
     direction = claims[0].direction
     return "" if direction is None else words.get(direction, " (assumed: higher is better)")
+
+
+def _names_first(claim: HeadlineClaim) -> bool:
+    """Tell whether the first line begins with those who won every comparison."""
+    return bool(claim.unbeaten) and (claim.leader not in claim.unbeaten or claim.strength == "untested")
 
 
 def _compared(claim: HeadlineClaim, evidence: Evidence) -> PairResult | None:
