@@ -315,7 +315,7 @@ def _every(known: Known) -> list[PairResult]:
 
 
 def _tests(rows: Sequence[PairResult]) -> str:
-    return plural(len(rows), "test")
+    return f"{len(rows)} tests"
 
 
 def _pairs(known: Known, rows: Iterable[PairResult]) -> str:

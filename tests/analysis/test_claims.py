@@ -15,6 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.answers.live_rows import LivePairRow, LiveStudy
+from analysis.report.cells import SKEWED, verdict
+from analysis.report.document import Bullets, Links, Table, Terms
+from analysis.report.expected import expected
+from analysis.report.headline import headline
+from analysis.report.preferences import preferences as section_of_preferences
+from analysis.report.warnings import warnings
 from analysis.results.caveats import SEVERITY
 from analysis.results.claim_words import p_words
 from analysis.results.files import from_plain
@@ -23,7 +29,7 @@ from analysis.results.headline import headline_of
 from analysis.results.headline_rows import Headline, HeadlineClaim
 from analysis.results.live import live_row
 from analysis.results.records import Results
-from analysis.results.words import percent
+from analysis.results.words import Names, percent
 from tests.analysis.answers import choices, preferences, ratings, run
 from tests.analysis.sample_results import empty_results, preference, rating_pair
 
@@ -607,3 +613,72 @@ def test_three_caveats_are_shown_and_the_number_of_the_others() -> None:
     assert [problem.kind for problem in found.problems] == ["highly_skewed", "many_excluded", "few_annotators"]
     assert [problem.kind for problem in found.more_problems] == ["missing_answers"]
     assert dict(found.lines())["Main caveats"].endswith("And 1 more.")
+
+
+def test_the_number_of_further_caveats_leads_to_all_of_them() -> None:
+    row = preference("human", "alder", "birch", 0.7, highly_skewed=True)
+    lost = {"source": "preferences", "group": "human", "criterion": "overall", "reason": "no answer", "n": 7}
+    people = group_row("human", "human", annotators=9, excluded_annotators=4)
+    results = from_plain({**empty_results(), "preferences": [row], "missing": [lost], "groups": [people]})
+    results = replace(results, headline=headline_of(results))
+    first, all_of_them = headline(results), warnings(results)
+    assert first is not None
+    assert all_of_them is not None
+    links = dict(next(block for block in first.blocks if isinstance(block, Terms)).items)["Main caveats"]
+    assert not isinstance(links, str)
+    assert [(link.text, link.target) for link in links][-1] == ("and 1 more", "warnings")
+    bullets = next(block for block in all_of_them.blocks if isinstance(block, Bullets))
+    assert len(bullets.items) == 4
+
+
+def test_warnings_are_counted_as_they_are_printed() -> None:
+    """Nine warnings of which some say the same of two groups are fewer lines, and the first page says how many."""
+    groups = [group_row(name, "human") for name in ("one", "two")]
+    rows = [{"kind": "few_values", "group": name, "text": f"{name}: only {n} values."} for n, name in enumerate("ab")]
+    results = {**empty_results(), "groups": groups, "warning_rows": [*rows, {**rows[0], "text": "a: another."}]}
+    results |= {"preferences": [preference("one", "alder", "birch", 0.7)], "warnings": ["1", "2", "3"]}
+    first = headline(from_plain(results))
+    assert first is not None
+    (links,) = [block for block in first.blocks if isinstance(block, Links)]
+    assert [link.text for link in links.items] == ["2 warnings"]
+
+
+def test_a_highly_skewed_row_has_one_mark_in_place_of_evidence() -> None:
+    names = Names(from_plain(empty_results()))
+    for skewed, detail in ((True, SKEWED), (False, "very strong evidence")):
+        row = from_plain(
+            {**empty_results(), "preferences": [preference("human", "alder", "birch", 0.7, highly_skewed=skewed)]}
+        ).preferences[0]
+        cell = verdict(row, names, "preferences")
+        assert (cell.text, cell.detail) == ("alder preferred", detail)
+
+
+@pytest.mark.parametrize(
+    ("groups", "counted"),
+    [
+        ({"gpt": "llm"}, "forms"),
+        ({"human": "human"}, "people"),
+        ({"simulated": "simulated"}, "simulated annotators"),
+        ({"human": "human", "gpt": "llm"}, "people; for an LLM, forms"),
+        ({"human": "human", "experts": "human", "gpt": "llm"}, "annotators; for an LLM, forms"),
+    ],
+)
+def test_tables_say_what_n_counts(groups: dict[str, str], counted: str) -> None:
+    results = {**empty_results(), "groups": [group_row(group, kind) for group, kind in groups.items()]}
+    results["preferences"] = [preference(group, "alder", "birch", 0.7) for group in groups]
+    section = section_of_preferences(from_plain(results))
+    assert section is not None
+    columns = [column for block in section.blocks if isinstance(block, Table) for column in block.columns]
+    assert counted in [column.explanation for column in columns if column.title == "n"]
+
+
+def test_an_expected_preference_that_is_not_found_is_undecided() -> None:
+    row = {"source": "preferences", "group": "human", "criterion": "overall", "exposure": 5, "system_x": "alder",
+           "system_y": "birch", "expected": "x", "found": "indifferent", "recovered": False}  # fmt: skip
+    tested = preference("human", "alder", "birch", 0.55, p_adjusted=0.135)
+    section = expected(from_plain({**empty_results(), "preferences": [tested], "expected": [row]}))
+    assert section is not None
+    tables = [block for block in section.appendix if isinstance(block, Table)]
+    texts = [cell.text for table in tables for cells in table.rows for cell in cells]
+    assert "not recovered: ~ undecided" in texts
+    assert not any("no difference" in text for text in texts)
