@@ -16,12 +16,12 @@ from analysis.report.rating_details import mean_cell
 from analysis.results.findings import KIND_ORDER, OVERALL, agreement_with, by_criterion, grouped, pair_findings
 from analysis.results.rater_rows import RaterRow
 from analysis.results.records import Results
-from analysis.results.words import NONE, SPACE, Names, count, number, percent, plural, sentence, signed
+from analysis.results.words import NONE, SPACE, Names, count, listed, number, percent, plural, sentence, signed
 from analysis.statistics.record import Source
 
 SOURCES = ("preferences", "ratings", "choices")
 LONGEST_REASON = 60
-INTRO = "One row for each rater and way of asking."
+INTRO = "One row for each LLM and way of asking it."
 SAME_FORM = "Every LLM read the form that people read."
 FORMS = (
     "Identical: the LLM read what people read. Variant: it read more (a persona, guidelines, a reference, or a request "
@@ -175,24 +175,31 @@ def _means(means: Sequence[RatingMean], groups: list[str], criterion: str, names
 
 
 def raters_compared(results: Results, names: Names) -> Table:
-    """Return one row a way of asking and rater, people first, then the LLMs that find most often what people find."""
+    """Return one row an LLM and way of asking, first those that find most often what people find."""
     by_rater = grouped(results.raters, lambda row: (row.source, row.group))
     people = min(names.groups, key=lambda group: KIND_ORDER.get(names.kind(group), 2))
     same_form = {row.form for row in results.raters} <= {None, "identical"}
-    lines = [_compared_line(results, names, source, group, people, rows) for (source, group), rows in by_rater.items()]
+    lines = [
+        _compared_line(results, names, source, group, people, rows)
+        for (source, group), rows in by_rater.items()
+        if names.kind(group) == "llm"
+    ]
     lines.sort(key=lambda line: line[0])
     columns = [
         Column(title="Rater"),
         Column(title="Asked as"),
         Column(title="Form", explanation="whether the rater read what people read"),
-        Column(title="Same verdict", explanation="pairs on which it finds what people find, of all judged by both"),
-        Column(title="Undecided", explanation="pairs clear to one of the two only", numeric=True),
-        Column(title="Opposite", explanation="pairs on which both are clear and contradict each other", numeric=True),
+        Column(
+            title="Same verdict",
+            explanation="pairs on which it finds what people find, of all judged by both; below it those clear to one "
+            "of the two only, and those on which both are clear and contradict each other",
+            numeric=True,
+        ),
         Column(title="Order of systems", explanation="Kendall\u2019s tau with people", numeric=True),
         Column(title="Single outputs", explanation="Kendall\u2019s tau with people", numeric=True),
         Column(
             title="Alpha",
-            explanation="Krippendorff\u2019s, among people, or among the repeats and forms of one LLM",
+            explanation="Krippendorff\u2019s, among the repeats and forms of the LLM",
             numeric=True,
         ),
         Column(
@@ -210,13 +217,13 @@ def raters_compared(results: Results, names: Names) -> Table:
         Column(title="Missing", explanation="share of answers that could not be used", numeric=True),
     ]
     note = "Of several criteria, verdicts are counted over all and numbers averaged; the appendix has each one."
-    caption = "People and LLMs side by side"
+    caption = "LLMs beside people"
     return build_table(
         "raters_compared",
         caption,
         columns,
         [[*cells[:FORM], cell(""), *cells[FORM + 1 :]] if same_form else cells for _, cells in lines],
-        [note],
+        [note, *_among_people(results, names)],
         constant=("Asked as",),
         csv="raters",
         weights=tuple(map(float, range(len(lines)))),
@@ -226,20 +233,19 @@ def raters_compared(results: Results, names: Names) -> Table:
 
 def _compared_line(
     results: Results, names: Names, source: Source, group: str, people: str, rows: Sequence[RaterRow]
-) -> tuple[tuple[int, float, float], list[Cell]]:
-    """Return the cells of one rater, and what they are sorted by."""
+) -> tuple[tuple[float, float], list[Cell]]:
+    """Return the cells of one LLM, and what they are sorted by."""
     criteria = [row.criterion for row in rows]
     base, other = (pair_findings(results, source, who, criteria) for who in (people, group))
-    apart = names.kind(group) == "llm"
-    same, opposite, pairs = agreement_with(base, other) if apart and names.kind(people) != "llm" else (0, [], 0)
-    counted = [f"{same} of {pairs}", str(pairs - same - len(opposite)), str(len(opposite))] if pairs else [NONE] * 3
+    same, opposite, pairs = agreement_with(base, other) if names.kind(people) != "llm" else (0, [], 0)
+    rest = f"{pairs - same - len(opposite)} undecided, {len(opposite)} opposite"
     outputs = _mean_of(row.overall_kendall for row in rows)
     asked = sum(row.n_asked for row in rows)
     cells = [
-        cell(shown_name(group) if apart else sentence(names.group(group))),
+        cell(shown_name(group)),
         cell(sentence(names.source(source))),
-        cell((rows[0].form or "") if apart else ""),
-        *map(cell, counted),
+        cell(rows[0].form or ""),
+        cell(f"{same} of {pairs}", detail=rest if same < pairs else "") if pairs else cell(NONE),
         cell(number(_mean_of(row.system_kendall for row in rows))),
         cell(number(outputs)),
         cell(number(_mean_of(row.alpha for row in rows))),
@@ -247,7 +253,20 @@ def _compared_line(
         _bias_cell(results, source, group),
         cell(percent(sum(row.n_missing for row in rows) / asked if asked else None)),
     ]
-    return (int(apart), -same / pairs if pairs else 0.0, -(outputs or 0.0)), cells
+    return (-same / pairs if pairs else 0.0, -(outputs or 0.0)), cells
+
+
+def _among_people(results: Results, names: Names) -> list[str]:
+    """Return the agreement among each group of people, by way of asking, to measure that of an LLM by."""
+    lines = []
+    by_group = grouped((row for row in results.raters if row.annotator_kind != "llm"), lambda row: row.group)
+    for group, own in by_group.items():
+        sources = grouped(own, lambda row: row.source)
+        known = {source: _mean_of(row.alpha for row in rows) for source, rows in sources.items()}
+        said = [f"{names.source(source)} {number(alpha)}" for source, alpha in known.items() if alpha is not None]
+        if said:
+            lines.append(f"Alpha among {names.group(group)}: {listed(said)}.")
+    return lines
 
 
 def _mean_of(values: Iterable[float | None]) -> float | None:
