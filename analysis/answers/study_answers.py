@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
@@ -29,6 +30,7 @@ from spa.commands.workspace import Workspace
 from spa.errors import AnalysisError
 from spa.responses.decisions import read_decisions
 from spa.responses.export import export_tables
+from spa.responses.payloads import last_received
 from spa.responses.tidy_tables import TABLES
 from spa.responses.two_reviewers import two_decide
 from spa.study.study import Study
@@ -80,12 +82,14 @@ def answers_of(workspace: Workspace, *, with_reading: bool = False, metrics: Pat
     live = live_study(workspace.study, workspace.store, exported)
     with workspace.store.reading() as connection:
         decisions = tuple(read_decisions(connection)) if two_decide(connection) else ()
+        last = last_received(connection)
     preregistration = _preregistered(workspace, live)
     known = tuple(map(read_beside, paths_beside(workspace.study, CONTAMINATION)))
     explored = file_beside(workspace.study, EXPLANATIONS)
     facts = replace(
         facts,
         preregistration=preregistration,
+        last_answer=None if last is None else datetime.fromtimestamp(last, UTC).date().isoformat(),
         interview=interview,
         live=live,
         decisions=decisions,

@@ -102,6 +102,8 @@ class StudyReport(Record):
     preregistration: Preregistration | None = None
     fingerprint: str | None = None
     """Hash of the study as built: file, texts, outputs, images."""
+    last_answer: str | None = None
+    """Day of the newest page received or submission ended, UTC: 2026-05-04; null where no store says it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

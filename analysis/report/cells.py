@@ -99,7 +99,7 @@ def importance(rows: Sequence[PairTest], names: Names) -> tuple[float, ...]:
     )
 
 
-SKEWED = "highly skewed values: p may be too small"  # in place of what p would say
+SKEWED = "highly skewed"  # in place of what p would say
 VERBS = {"preferences": "preferred", "ratings": "rated better", "choices": "chosen more often"}
 SYMBOLS = {"x": ">", "y": "<", "indifferent": "~"}
 

@@ -57,6 +57,7 @@ UNIT_NOTES = {
     "others like these.",
 }
 NOT_EQUAL = "\u201cNo clear\u201d means that the answers do not tell the two apart, not that the two are equal."
+HIGHLY_SKEWED = "Highly skewed: most values are equal or a few lie far from the rest, so p may be too small."
 More: TypeAlias = Callable[[Sequence[Any]], Sequence[Block]]
 
 
@@ -115,6 +116,8 @@ def pair_table(
         same = (*same, "Group")
     if source == "ratings" and criterion in names.lower_is_better:
         notes.append("A negative difference speaks for the first system, as lower is better.")
+    if any(row.highly_skewed for row in rows):
+        notes.append(HIGHLY_SKEWED)
     if any(row.verdict == "indifferent" for row in rows):
         notes.append(NOT_EQUAL)
     return tabulate(

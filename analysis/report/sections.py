@@ -98,6 +98,7 @@ def build_document(results: Results) -> Document:
 
 
 def _subtitle(results: Results) -> str:
+    """Say who answered, when the last answer came, as far as a store knows it, and what analysed them."""
     groups = results.groups
     parts = []
     for kind, one, many in (("human", "person", "people"), ("simulated", "simulated annotator", None)):
@@ -110,4 +111,8 @@ def _subtitle(results: Results) -> str:
     if rehearsed := raters.count(True):
         parts.append(plural(rehearsed, "simulated rater"))
     nobody = "; no LLM was asked" if rehearsed and not llms else ""
-    return f"Answers of {listed(parts)}{nobody}" if parts else ""
+    last = results.study.last_answer if results.study else None
+    when = f"; the last answer of {last} (UTC)" if last else ""
+    version = results.settings.versions.get("spa-eval")
+    by = f"; spa-eval {version}" if version else ""
+    return f"Answers of {listed(parts)}{nobody}{when}{by}" if parts else ""

@@ -6,10 +6,10 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, insert, select
+from sqlalchemy import Connection, bindparam, func, insert, select
 
 from spa.responses.prepared_statements import PreparedStatement
-from spa.responses.store_schema import from_bytes, payloads, to_bytes
+from spa.responses.store_schema import from_bytes, payloads, submissions, to_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +48,13 @@ _SAVE = PreparedStatement(
 def save_page(connection: Connection, submission_id: str, page_id: str, body: str, *, now: float) -> None:
     """Add what arrived for a page of a visit that is there."""
     _SAVE.rows(connection, visit=submission_id, page=page_id, body=to_bytes(body), now=now)
+
+
+def last_received(connection: Connection) -> float | None:
+    """Return when the newest page came or the newest submission ended, in seconds since 1970; ``None`` for neither."""
+    page = connection.scalar(select(payloads.c.received_at).order_by(payloads.c.number.desc()).limit(1))
+    ended = connection.scalar(select(func.max(submissions.c.completed_at)))  # of LLMs, which send no pages
+    return max((time for time in (page, ended) if time is not None), default=None)
 
 
 def read_pages(connection: Connection, submission_id: str) -> tuple[Payload, ...]:

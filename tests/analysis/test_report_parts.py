@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from dataclasses import replace
+from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -58,6 +60,19 @@ def demo(folder: Path, *options: str) -> Results:
 @pytest.fixture(scope="module")
 def shown(made_demo: Path) -> Results:
     return read_results(made_demo / "report" / "results.json")
+
+
+def test_the_subtitle_has_the_day_of_the_last_answer_and_the_version(made_demo: Path, shown: Results) -> None:
+    with sqlite3.connect(made_demo / "study" / "study.sqlite") as store:
+        (ended,) = store.execute("SELECT max(completed_at) FROM submissions").fetchone()
+    day = datetime.fromtimestamp(ended, UTC).date().isoformat()
+    assert shown.study is not None
+    assert shown.study.last_answer == day
+    version = shown.settings.versions["spa-eval"]
+    assert build(shown).subtitle.endswith(f"; the last answer of {day} (UTC); spa-eval {version}")
+    without = replace(shown, study=None)  # of tables, which do not say when
+    assert build(without).subtitle.endswith(f"; spa-eval {version}")
+    assert "last answer" not in build(without).subtitle
 
 
 def words(html: str) -> int:
