@@ -47,6 +47,7 @@ calibrate: $(VENV)/.installed-test
 	$(BIN)/python -m tests.calibration --out tests/calibration/calibration.md
 	$(BIN)/python -m tests.calibration.unpaired --out tests/calibration/unpaired.md
 	$(BIN)/python -m tests.calibration.partly_paired --out tests/calibration/partly_paired.md
+	$(BIN)/python -m tests.calibration.uneven --out tests/calibration/uneven.md
 	$(BIN)/python -m tests.calibration.planning --out tests/calibration/planning.md
 	$(BIN)/python -m tests.calibration.top_k --out tests/calibration/top_k.md
 	$(BIN)/python -m tests.calibration.careless --out tests/calibration/careless.md
