@@ -279,7 +279,7 @@ class _Stages:
                 rows = range(start, min(start + AT_ONCE, len(scores)))
                 yield scores[start : rows.stop], np.stack([_information_of(times, row, share) for row in rows])
 
-        return bias_reduced(adjusted_scores(blocks(), root), root, len(scores))
+        return bias_reduced(adjusted_scores(blocks(), root, len(scores)), root, len(scores))
 
 
 def _information_of(times: csr_array, row: int, share: Floats) -> Floats:

@@ -144,7 +144,7 @@ def _note(row: SystemStrength) -> Cell:
     if row.strength is None:
         return Cell(text="no strength: no reason was recorded", tone="untested")
     made, n = Names.unit(row.interval or ""), row.n_clusters
-    parts = [f"{made}: {n}, {number(row.df)} degrees of freedom" if made and n and row.df else made]
+    parts = [f"{made}: {n}, {row.df:.1f} degrees of freedom" if made and n and row.df else made]
     parts.append(counts_alike(row.alike))
     return cell("; ".join(part for part in parts if part) or "\u2013")
 

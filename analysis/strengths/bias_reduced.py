@@ -17,6 +17,8 @@ from analysis.statistics.coding import Floats
 SOLE = 1e-10  # share of a direction's information that other clusters must have, or one alone determines it
 CROSSED = 60  # systems whose differences are taken with all products of clusters: 8 k^4 bytes
 WORK = 8e9  # multiplications for those products; beyond it, and beyond CROSSED, their bound
+CUBES = 2e9  # clusters times cubed systems; beyond it clusters of little weight are adjusted by a series
+LIGHT, TERMS = 0.1, 14  # size of S up to which the series is exact to rounding, and how many terms that takes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -37,13 +39,14 @@ class Adjusted:
 
     ``score`` (b, q) are their adjusted scores v; ``pull`` (b, q, q) is v's dependence on the estimate,
     ``variance`` (b, q, q) the working model's variance of v, and ``sole`` (q, q) the information that
-    no other cluster has.
+    no other cluster has. Where ``pull`` is ``None``, |pull z|² is at most ``reach`` (b,) times zᵀ variance z.
     """
 
     score: Floats
-    pull: Floats
+    pull: Floats | None
     variance: Floats
-    sole: Floats | None
+    sole: Floats | None = None
+    reach: Floats | None = None
 
 
 def bread_root(bread: Floats) -> Floats:
@@ -53,7 +56,7 @@ def bread_root(bread: Floats) -> Floats:
     return root
 
 
-def adjusted_scores(blocks: Iterable[tuple[Floats, Floats]], root: Floats) -> Iterator[Adjusted]:
+def adjusted_scores(blocks: Iterable[tuple[Floats, Floats]], root: Floats, n_clusters: int) -> Iterator[Adjusted]:
     """Adjust clusters by their scores u and information N: v = (I - S)^(-1/2) Lᵀ u with S = Lᵀ N L.
 
     Parameters
@@ -62,9 +65,29 @@ def adjusted_scores(blocks: Iterable[tuple[Floats, Floats]], root: Floats) -> It
         Scores and information under the working model, some clusters at a time.
     root : array of float, shape (k, q)
         L, see :func:`bread_root`.
+    n_clusters : int
+        Clusters in all blocks. Where they times k³ exceed 2e9, those with |S| of at most .1 are adjusted by the series
+        of the root, as exactly; of their pull a bound is given.
     """
+    many = n_clusters * float(root.shape[0]) ** 3 > CUBES
     for score, information in blocks:
-        yield adjusted(score @ root, root.T @ information @ root)
+        moved, share = score @ root, root.T @ information @ root
+        size = np.sqrt((share**2).sum(axis=(1, 2)))
+        light = many & (size <= LIGHT)
+        if light.any():
+            yield _by_series(moved[light], share[light], size[light])
+        if not light.all():
+            yield adjusted(moved[~light], share[~light])
+
+
+def _by_series(score: Floats, information: Floats, size: Floats) -> Adjusted:
+    """Adjust scores by Σ c_n Sⁿ u with c_n = (2n)! / (n! 2ⁿ)², the series of (I - S)^(-1/2)."""
+    term, found, factor = score[..., None], score[..., None].copy(), 1.0
+    for n in range(1, TERMS):
+        term = information @ term
+        factor *= (2 * n - 1) / (2 * n)
+        found += factor * term
+    return Adjusted(score=found[..., 0], pull=None, variance=information, reach=size / (1 - size))
 
 
 def adjusted(score: Floats, information: Floats) -> Adjusted:
@@ -98,7 +121,8 @@ def bias_reduced(parts: Iterable[Adjusted], root: Floats, n_clusters: int) -> Bi
     -------
     BiasReduced
         O(G k³), and O(G k⁴) for the differences of up to 60 systems. Beyond that or 8e9 multiplications their degrees
-        of freedom are a lower bound, (Σ|w_g|²)² for |Σ w_g w_gᵀ|², which is close where clusters are many.
+        of freedom are a lower bound, (Σ|w_g|²)² for |Σ w_g w_gᵀ|², which is close where clusters are many; and so are
+        all where clusters come without ``pull``.
 
     References
     ----------
@@ -110,15 +134,20 @@ def bias_reduced(parts: Iterable[Adjusted], root: Floats, n_clusters: int) -> Bi
     k, q = root.shape
     crossed = k <= CROSSED and n_clusters * float(k * q) ** 2 <= WORK
     meat, sole = np.zeros((q, q)), np.zeros((q, q))
-    total, squares, lengths, fourth = (np.zeros((k, k)) for _ in range(4))
+    total, squares, lengths, fourth, bound = (np.zeros((k, k)) for _ in range(5))
     products = np.zeros((k * q, k * q)) if crossed else np.zeros((k, q, q))
     for part in parts:
         meat += part.score.T @ part.score
         sole += 0.0 if part.sole is None else part.sole
-        pull = root @ part.pull.swapaxes(1, 2)  # w of each value, (b, k, q)
-        variance, length = _spread(root @ part.variance @ root.T), _spread(pull @ pull.swapaxes(1, 2))
+        variance = _spread(root @ part.variance @ root.T)
         total += variance.sum(axis=0)
         squares += (variance**2).sum(axis=0)
+        if part.pull is None:
+            assert part.reach is not None
+            bound += np.tensordot(part.reach, variance, 1)
+            continue
+        pull = root @ part.pull.swapaxes(1, 2)  # w of each value, (b, k, q)
+        length = _spread(pull @ pull.swapaxes(1, 2))
         lengths += length.sum(axis=0)
         fourth += (length**2).sum(axis=0)
         if crossed:
@@ -127,7 +156,8 @@ def bias_reduced(parts: Iterable[Adjusted], root: Floats, n_clusters: int) -> Bi
         else:
             by_value = np.ascontiguousarray(pull.swapaxes(0, 1))
             products += by_value.swapaxes(1, 2) @ by_value
-    between = np.maximum(_squared_norms(products, k, q, lengths) - fourth, 0.0)
+    norms = np.sqrt(_squared_norms(products, k, q, lengths)) + bound
+    between = np.maximum(norms**2 - fourth, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         df = np.where(total > 0, total**2 / (squares + between), 0.0)
     df[_spread(root @ sole @ root.T) > SOLE * _spread(root @ root.T)] = 0.0

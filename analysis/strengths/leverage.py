@@ -42,7 +42,7 @@ def adjusted_clusters(cells: CellCounts, strength: Floats, root: Floats, weight:
     """
     size = np.bincount(cells.cluster, minlength=cells.n_clusters)
     if weight is None or float((size.astype(np.float64) ** 3).sum()) > CELLS_WORK:
-        yield from adjusted_scores(_score_and_information(cells, strength), root)
+        yield from adjusted_scores(_score_and_information(cells, strength), root, cells.n_clusters)
         return
     start = np.concatenate([[0], np.cumsum(size)])
     order = np.argsort(size, kind="stable")
@@ -99,7 +99,6 @@ def _by_cell(cells: CellCounts, strength: Floats, root: Floats, weight: Floats, 
         score=(each * (inward.swapaxes(1, 2) @ met)[..., 0])[sound],
         pull=(each[..., None] * (outward.swapaxes(1, 2) @ (factor * inward)))[sound],
         variance=information[sound],
-        sole=None,
     )
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from analysis import bradley_terry
 from analysis.statistics.coding import Floats, Ints, fold
-from analysis.strengths import leverage
+from analysis.strengths import bias_reduced, leverage
 from analysis.strengths.bias_reduced import bread_root
 from analysis.strengths.counting import count_cells
 from analysis.strengths.estimate import LEAST_DF, BradleyTerry
@@ -144,7 +144,7 @@ def test_beyond_a_size_the_root_of_a_clusters_numbers_stands_in(monkeypatch: pyt
     assert other.se == pytest.approx(exact.se, rel=0.05)
     assert other.df == pytest.approx(exact.df, rel=0.01)
     assert np.abs(other.se - exact.se).max() > 1e-6
-    monkeypatch.setattr("analysis.strengths.bias_reduced.WORK", 0.0)
+    monkeypatch.setattr(bias_reduced, "WORK", 0.0)
     bound = fitted()
     assert bound.df == pytest.approx(other.df)
     assert other.df_differences is not None
@@ -152,6 +152,21 @@ def test_beyond_a_size_the_root_of_a_clusters_numbers_stands_in(monkeypatch: pyt
     off = ~np.eye(4, dtype=bool)
     assert (bound.df_differences[off] <= other.df_differences[off] + 1e-9).all()
     assert (bound.df_differences[off] > 0.7 * other.df_differences[off]).all()
+
+
+def test_of_very_many_clusters_the_light_are_adjusted_by_a_series_as_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y, won, annotator = drawn(2, 4, 150, 60)
+    monkeypatch.setattr(leverage, "CELLS_WORK", 0.0)
+    monkeypatch.setattr(bias_reduced, "WORK", 0.0)
+    exact, series = (
+        bradley_terry(x, y, won, systems=SYSTEMS, clusters={"annotator": annotator})
+        for cubes in (2e9, 0.0)
+        if monkeypatch.setattr(bias_reduced, "CUBES", cubes) is None
+    )
+    assert series.se == pytest.approx(exact.se, rel=1e-12)
+    assert (series.df <= exact.df + 1e-9).all()
+    assert series.df == pytest.approx(exact.df, rel=0.1)
+    assert series.df.tolist() != exact.df.tolist()
 
 
 @pytest.mark.parametrize("work", [1e9, 0.0])
