@@ -16,6 +16,7 @@ from analysis.results.overview import WarningKind, WarningRow
 from analysis.results.records import Results
 from analysis.results.small_designs import about_coverage, partly_paired, tests_by_source
 from analysis.results.words import listed, plural
+from analysis.statistics.corrections import OUTSIDE_FAMILY
 from analysis.statistics.reasons import Reason
 
 FEW_EXPOSURES = 4
@@ -176,17 +177,19 @@ def _few_paired(rows: Sequence[RatingTest], n_tests: int) -> str:
 
 
 def _untested(results: Results) -> Iterator[WarningRow]:
-    counted: dict[tuple[str, str, Reason | None], int] = {}
-    for source, rows in tests_by_source(results).items():
-        for row in rows:
-            if row.p_value is None:
-                key = (source, row.group, row.reason)
-                counted[key] = counted.get(key, 0) + 1
-    for (source, group, reason), n in counted.items():
-        text = (
-            f"{n} test{'s' if n != 1 else ''} of {source} could not be run and took no part in the correction "
-            f"({reason})."
+    counted = Counter(
+        (source, row.group, row.reason, row.p_unanimous is not None)
+        for source, rows in tests_by_source(results).items()
+        for row in rows
+        if row.p_value is None and row.reason != OUTSIDE_FAMILY
+    )
+    for (source, group, reason, unanimous), n in counted.items():
+        instead = (
+            "a bound on the chance of such agreement, corrected with the tests, stands instead"
+            if unanimous
+            else f"took no part in the correction ({reason})"
         )
+        text = f"{n} test{'s' if n != 1 else ''} of {source} could not be run{';' if unanimous else ' and'} {instead}."
         yield _of_group("untested", group, text)
 
 

@@ -46,6 +46,16 @@ def test_fourteen_of_fourteen_people_are_a_sign_test() -> None:
     assert mirrored["p_unanimous"] == row["p_unanimous"]
 
 
+def test_the_warning_says_that_unanimous_answers_take_part() -> None:
+    (said,) = (row["text"] for row in run(choices=choices(chosen(14, 4)))["warning_rows"] if row["kind"] == "untested")
+    assert "took no part" not in said
+    assert "a bound on the chance of such agreement" in said
+    (said,) = (
+        row["text"] for row in run(choices=choices(chosen(14, 4, "tie")))["warning_rows"] if row["kind"] == "untested"
+    )
+    assert "took no part in the correction (no variation" in said
+
+
 def test_ties_of_everybody_say_nothing() -> None:
     (row,) = run(choices=choices(chosen(14, 4, winner="tie")))["choices"]["pairs"]
     assert (row["p_unanimous"], row["all_alike"], row["n_tests"]) == (None, None, None)
