@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from analysis.answers.conversion import tidy_names
+from analysis.answers.documents import GROUPING
 from analysis.statistics.coding import translate
 from spa.errors import AnalysisError, ResponseError, shortened
 from spa.responses.table_files import check_table_file, read_csv, read_csv_batches, read_json_lines
@@ -206,6 +207,8 @@ def _json_frames(
                 cells = block.setdefault(name, [])
                 if (absent := number - done - 1 - len(cells)) > 0:
                     cells.extend([None] * absent)
+                if name in GROUPING and isinstance(value, list | dict):
+                    value = None
                 if not (value is None or isinstance(value, str)):
                     value = _text(value, f"{path}, line {number}: {name}")
                 cells.append(value)
@@ -258,6 +261,7 @@ def _tidy(
 ) -> pl.DataFrame:
     names = tidy_names(source.schema, mapping, place)
     kept = {old: new for old, new in names.items() if new in known}
+    kept = {old: new for old, new in kept.items() if new not in GROUPING or not source.schema[old].is_nested()}
     for old, new in kept.items():
         if source.schema[old].is_nested() or isinstance(source.schema[old], pl.Duration):
             got = "lists or objects" if source.schema[old].is_nested() else "durations"

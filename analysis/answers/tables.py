@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import polars as pl
 
@@ -29,6 +30,7 @@ from analysis.answers.columns import (
     Scale,
 )
 from analysis.answers.conversion import Frame, mapping_problems, polars_of
+from analysis.answers.documents import GROUPING, Documents, find_documents
 from analysis.answers.groups import fill_groups, kinds_by_annotator, with_groups
 from analysis.answers.orderings import with_implied_choices
 from analysis.answers.reading import RawTable, read_raw, tidy_frame
@@ -38,6 +40,7 @@ from analysis.statistics.record import Record
 from spa.errors import AnalysisError
 
 ANSWERS = ("preferences", "ratings", "choices", "orders")
+WITH_ITEMS = (*ANSWERS, "spans")
 NO_FILES: Mapping[str, Path] = MappingProxyType({})
 PLANNED_RULES = (  # the plan's own; no table may name one
     "self_consistency",
@@ -83,6 +86,7 @@ class AnswerTables:
     exclusions: pl.DataFrame | None = None  # who leaves by a decision taken outside of the plan's rules
     inputs: tuple[InputFile, ...] = ()
     scales: tuple[Scale, ...] = ()
+    documents: tuple[Documents, ...] = ()  # tables whose items look like segments of documents
 
     def answers(self) -> dict[str, pl.DataFrame]:
         """Return the answer tables that are there, by name."""
@@ -124,7 +128,7 @@ def read_tables(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
     problems: list[str] = []
     for kind, path in paths.items():
         try:
-            raw[kind] = read_raw(path, reading.mapping, KNOWN[kind], coded=kind in CODED)
+            raw[kind] = read_raw(path, reading.mapping, _columns_read(kind), coded=kind in CODED)
         except AnalysisError as error:
             problems += error.problems
     if raw:
@@ -152,18 +156,28 @@ def check_frames(
             seen |= {*frame.columns}
             if frame.is_empty():
                 continue
-            tidy = tidy_frame(frame, place, reading.mapping, KNOWN[kind], coded=kind in CODED)
+            tidy = tidy_frame(frame, place, reading.mapping, _columns_read(kind), coded=kind in CODED)
         except AnalysisError as error:
             problems += error.problems
             continue
-        columns, sha256 = tuple(frame.columns), hashlib.sha256(tidy.write_csv().encode()).hexdigest()
+        known = tidy.drop(_grouping(tidy))
+        columns, sha256 = tuple(frame.columns), hashlib.sha256(known.write_csv().encode()).hexdigest()
         raw[kind] = RawTable(place=place, columns=columns, frame=tidy, first_row=1, sha256=sha256)
     for kind, path in files.items():
         try:
-            raw[kind] = read_raw(path, reading.mapping, KNOWN[kind])
+            raw[kind] = read_raw(path, reading.mapping, _columns_read(kind))
         except AnalysisError as error:
             problems += error.problems
     return _check_all(raw, reading, problems + mapping_problems(seen, reading.mapping))
+
+
+def _columns_read(kind: str) -> frozenset[str]:
+    """Return the columns that a table may have, and those that tell what items belong together."""
+    return KNOWN[kind] | GROUPING if kind in WITH_ITEMS else KNOWN[kind]
+
+
+def _grouping(frame: pl.DataFrame) -> list[str]:
+    return [name for name in frame.columns if name in GROUPING]
 
 
 def read_beside(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
@@ -176,19 +190,26 @@ def read_beside(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
     """
     raw = {kind: read_raw(path, reading.mapping, KNOWN[kind]) for kind, path in paths.items()}
     checked = _checked(raw, reading, [])
-    filled = fill_groups(checked, reading.llms, kinds_by_annotator(checked))
+    filled: dict[str, Any] = fill_groups(checked, reading.llms, kinds_by_annotator(checked))
     return AnswerTables(**filled, inputs=_inputs(raw), scales=reading.scales)
 
 
 def _check_all(raw: Mapping[str, RawTable], reading: Reading, problems: list[str]) -> AnswerTables:
+    seen = {kind: table.frame for kind, table in raw.items() if kind in WITH_ITEMS}
+    raw = {
+        kind: replace(table, frame=table.frame.drop(_grouping(table.frame))) if kind in seen else table
+        for kind, table in raw.items()
+    }
     checked = _checked(raw, reading, problems)
     if "spans" in checked:
         checked["ratings"] = _with_counts(checked.get("ratings"), checked["spans"])
     if not any(kind in checked for kind in ANSWERS):
         expected = "at least one table of preferences, ratings, choices, orders or spans"
         raise AnalysisError(f"no answers: expected {expected}")
-    grouped = with_implied_choices(with_groups(checked, reading.llms))
-    return AnswerTables(**grouped, inputs=_inputs(raw), scales=reading.scales)
+    grouped: dict[str, Any] = with_implied_choices(with_groups(checked, reading.llms))
+    documents = (find_documents(frame, {name: frame[name] for name in _grouping(frame)}) for frame in seen.values())
+    found = tuple(dict.fromkeys(one for one in documents if one is not None))
+    return AnswerTables(**grouped, inputs=_inputs(raw), scales=reading.scales, documents=found)
 
 
 def _inputs(raw: Mapping[str, RawTable]) -> tuple[InputFile, ...]:

@@ -215,6 +215,7 @@ def _named_counts(totals: AnswerTotals) -> tuple[pl.DataFrame, pl.DataFrame]:
 def _left_out(totals: AnswerTotals, results: Results) -> dict[LeftOut, str]:
     """Name what does not follow from sums."""
     left_out: dict[LeftOut, str] = {"agreement": _agreement_left_out(totals, results)}
+    left_out["documents"] = "whether items are segments of documents"
     if totals.kind == "choices":
         left_out["strengths_both_ways"] = "intervals of strengths by annotator and item at once"
     if totals.kind == "ratings":

@@ -44,7 +44,7 @@ from analysis.results.live import with_fixed_estimates
 from analysis.results.rater_rows import RaterRow
 from analysis.results.rater_table import count_answers, rater_table
 from analysis.results.records import SCHEMA, ChoiceResults, RatingResults, Results
-from analysis.results.warnings import outdated_files, warn
+from analysis.results.warnings import about_documents, outdated_files, warn
 from analysis.spans.rows import SpanResults, span_results
 from analysis.statistics.rank_orders import Ranking
 from analysis.statistics.record import rounded
@@ -86,7 +86,7 @@ def analyse(
         )
         results = replace(results, observed_power=rounded(tuple(power)))
     results = replace(results, raters=rounded(tuple(_raters(results, ready))))
-    rows = (*warn(results, ready.plan), *outdated_files(results, study))
+    rows = (*warn(results, ready.plan), *outdated_files(results, study), *about_documents(tables.documents))
     results = replace(results, warnings=tuple(row.text for row in rows), warning_rows=rows)
     return replace(results, headline=headline_of(results))
 

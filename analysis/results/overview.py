@@ -57,6 +57,7 @@ WarningKind = Literal[
 ]
 LeftOut = Literal[
     "agreement",
+    "documents",
     "strengths_both_ways",
     "person_correlations",
     "variant_means",

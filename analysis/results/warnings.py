@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from analysis.answers.beside import read_record
+from analysis.answers.documents import Documents, documents_words
 from analysis.answers.plan import Plan
 from analysis.answers.study_facts import StudyFacts
 from analysis.answers.units import ENOUGH_ANNOTATORS
@@ -85,6 +86,12 @@ def outdated_files(results: Results, study: StudyFacts | None) -> Iterator[Warni
     for command, file in outdated:
         text = f"{file.path.name} is of other texts than the study has now, so it is left out; run spa {command} anew."
         yield WarningRow(kind="outdated_file", group=None, text=text)
+
+
+def about_documents(found: Iterable[Documents]) -> Iterator[WarningRow]:
+    """Warn of items that look like segments of documents."""
+    for documents in found:
+        yield WarningRow(kind="documents", group=None, text=documents_words(documents))
 
 
 def _about_groups(results: Results) -> Iterator[WarningRow]:
