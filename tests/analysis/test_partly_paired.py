@@ -89,6 +89,26 @@ def test_segments_rated_by_one_of_four_are_compared_over_all_segments(
     assert (row["level_problem"] is None) == (name == "rotating")
 
 
+def test_four_ratings_side_by_side_hardly_move_the_other_476() -> None:
+    """One annotator rated x and four of y, another the rest of y: what is equal is an annotator's weight in the pair.
+
+    Were it equal in each system, these four ratings of y would weigh as much as the other 236.
+    """
+    rng = np.random.default_rng(7)
+    x, y = rng.integers(2, 6, 240), rng.integers(1, 6, 240)
+    found = []
+    for shared in (0, 4):
+        rows: list[Row] = [("ada", f"i{item}", "x", int(score)) for item, score in enumerate(x)]
+        rows += [("ada" if item < shared else "ben", f"i{item}", "y", int(score)) for item, score in enumerate(y)]
+        found.append(test_in(run(ratings=ratings(rows))))
+    none, four = found
+    assert (none["test"], none["unit"], none["n"]) == (four["test"], four["unit"], four["n"])
+    assert four["mean_difference"] == pytest.approx(float(x.mean() - y.mean()), abs=0.02)
+    assert four["mean_difference"] == pytest.approx(none["mean_difference"], abs=0.02)
+    assert four["p_value"] == pytest.approx(none["p_value"], rel=0.5)
+    assert none["level_problem"] == four["level_problem"] is not None
+
+
 designs = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5), st.integers(1, 5)), min_size=4, max_size=40)
 
 
