@@ -132,12 +132,12 @@ def _difference(study: Study, design: Assumptions, *, paired: bool) -> Conclusio
     usual = USUAL[design.kind]
     needed = annotators_for(design, usual, POWER, design.alpha, study.seed).annotators
     more = needed is not None and needed > annotators
-    change = f"{needed:,} annotators to find {design.shown(usual)} (spa plan)" if more else None
+    change = f"{needed:,} annotators for {design.shown(usual)} (spa plan)" if more else None
     if found.difference is None:
         return Conclusion(question=question, answerable=False, reason=found.reason or "", change=change)
-    reason = (
-        f"{annotators} annotators find {design.shown(found.difference)} or more with power {100 * POWER:g}%, {tests}"
-    )
+    size = design.shown(found.difference) if design.in_points else f"{100 * (0.5 + found.difference):.0f}%"
+    what = f"a {'difference' if design.in_points else 'preference'} of about {size}"
+    reason = f"{annotators} annotators give {100 * POWER:g}% power for {what}, {tests}"
     return Conclusion(question=question, answerable=True, reason=reason, change=change)
 
 
@@ -231,7 +231,7 @@ def _crossed(planned: PlannedAnswers) -> Conclusion:
 
 def _stand_in(study: Study, planned: PlannedAnswers) -> Conclusion:
     """Tell whether enough people share enough rated items with others, by the way of asking that has most."""
-    question = "whether an LLM may stand in for a person"
+    question = "whether an LLM can replace annotators"
     verb = "rate" if planned.rated else "compare"
     needed = f"{STAND_IN_ANNOTATORS} annotators who each {verb} {STAND_IN_ITEMS} items that others {verb} too"
     most, enough = 0, 0

@@ -110,7 +110,7 @@ class Assumptions:
         """Say a difference as a reader of the report would: 60% preferred, or 0.3 points.
 
         >>> assumed("spa").shown(0.1)
-        '60 %'
+        '60%'
         """
         if not self.in_points:
             return f"{100 * (0.5 + difference):.4g}%"

@@ -168,8 +168,9 @@ def _sentences(plan: PowerPlan) -> list[str]:
     for found in plan.detectable:
         cost = assumptions.cost(found.annotators)
         price = "" if cost is None else f" ({cost:,.2f} {assumptions.currency})"
-        what = found.reason or f"{assumptions.shown(found.difference or 0.0)} or more"
-        lines.append(f"{found.annotators:,} annotators{price} find with power {100 * found.power:g}%: {what}.")
+        power = f"{100 * found.power:g}% power for {assumptions.shown(found.difference or 0.0)} or more"
+        what = f": {found.reason}" if found.reason else f" give {power}"
+        lines.append(f"{found.annotators:,} annotators{price}{what}.")
     lines += [_live_line(assumptions, cost) for cost in plan.live]
     for floor in plan.items_floor:
         what = floor.reason or f"{assumptions.shown(floor.difference or 0.0)} or more"

@@ -100,7 +100,7 @@ def _config(columns: list[str], names: Mapping[str, str]) -> dict[str, Any]:
         title, explanation = COLUMNS[name]
         if name == "annotator_id" and loading.has_store():
             length = min(len(short) for short in names.values())
-            shown = f"#([0-9a-f]{{{length}}}(?=[0-9a-f]+$)|.+)$"
+            shown = f"#([0-9a-f]{{{length}}}(?=[0-9a-f]+$)|.+$)"
             config[name] = st.column_config.LinkColumn(title, help=f"{explanation}; opens the form", display_text=shown)
         elif name in WHOLE:
             config[name] = st.column_config.Column(title, help=explanation)

@@ -127,7 +127,7 @@ def _show_rehearsed(results: Results | None) -> None:
     """Say which raters are simulated; what they answer says nothing of an LLM."""
     simulated = [row.group for row in results.groups if row.simulated] if results is not None else []
     if simulated:
-        st.caption(plain(f"Simulated, no LLM was asked: {', '.join(simulated)}."))
+        st.caption(plain(f"Simulated (no LLM was asked): {', '.join(simulated)}."))
 
 
 def _tau(rows: Sequence[RaterRow], source: str) -> float | None:

@@ -18,7 +18,7 @@ from spa.commands.init import write_example
 PREFERRED, RATED = "which system is preferred", "which system is rated higher"
 EQUAL, CONSISTENT = "that two systems are equally preferred", "whether annotators are consistent with themselves"
 AGREE, CROSSED = "whether annotators agree", "whether other annotators, on other items, would find the same"
-STAND_IN = "whether an LLM may stand in for a person"
+STAND_IN = "whether an LLM can replace annotators"
 
 pytestmark = pytest.mark.xdist_group("demo")  # it is made once, and so are the draws for its plan
 
@@ -54,7 +54,7 @@ def test_the_default_study_can_tell_whether_an_llm_may_stand_in(tmp_path: Path) 
         ({"same_items": "true"}, STAND_IN, "0 annotators share 30", "3 annotators who each rate 30 items"),
         ({"annotators": "2"}, STAND_IN, "0 annotators share 30", "3 annotators who each rate 30 items"),
         ({"annotators": "1"}, AGREE, "0 outputs rated by 2", "more annotators"),
-        ({"annotators": "1"}, PREFERRED, "fewer than 2 annotators", "128 annotators to find 60%"),
+        ({"annotators": "1"}, PREFERRED, "fewer than 2 annotators", "128 annotators for 60%"),
         ({"annotators": "6", "same_items": "true"}, RATED, "below 10 tests hold for these", "10 annotators"),
         ({"directions": '"one"'}, CONSISTENT, "one direction of each pair", '[spa] directions = "both"'),
         ({}, CROSSED, "no annotator rates", "3 annotators and 3 items a pair"),

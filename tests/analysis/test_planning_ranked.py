@@ -69,7 +69,7 @@ def test_a_ranking_study_is_planned_and_told_what_it_finds(tmp_path: Path) -> No
     assert row["alone"]["power"]["value"] == pytest.approx(0.8, abs=0.08)
     found = {one["question"]: one for one in said["conclusions"]}["which system is ranked higher"]
     assert found["answerable"]
-    assert f"{row['need']['annotators']} annotators to find 60%" in found["change"]
+    assert f"{row['need']['annotators']} annotators for 60%" in found["change"]
     path.write_text(path.read_text().replace("[ranking]", "[ranking]\nsize = 2"))
     found = {"n_tests": 6, "n_items": 1, "meets": 4 / 6}  # 4 orders of 2, of 6 pairs
     assert ranking_design(load_study(path)) == found
