@@ -113,7 +113,7 @@ def _choose(kept: list[ReviewEntry], blind: bool) -> ReviewEntry:
     keep = ", i keep in" if loading.two_reviewers() else ""
     keys = "j next, k previous" + (f", a approve, x leave out{keep}, u undo" if loading.reviewer() else "")
     chosen = kept[place].visit.annotator_id
-    where = plain(f"{place + 1:,} of {len(ids):,}: annotator {names[chosen]}. Keys: {keys}")
+    where = plain(f"{place + 1:,} of {len(ids):,}. Annotator {names[chosen]}. Keys: {keys}")
     position.caption(where, help=None if names[chosen] == chosen else plain(f"Annotator {chosen}"))
     st.session_state[CHOSEN] = ids[place]
     return kept[place]
@@ -179,7 +179,7 @@ def _compared(row: AnswerBeside, names: Names) -> dict[str, Any]:
         "This annotator": said(row.own) if row.own is not None else row.reason,
         "People": said(row.people),
         "n": row.n_people,
-        "LLMs": said(row.raters),
+        "Raters": said(row.raters),
     }
 
 

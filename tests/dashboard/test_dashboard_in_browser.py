@@ -63,7 +63,7 @@ def open_submission(tab: Tab, running: Dashboard, source: str) -> None:
     visit(tab, running, "submissions")
     tab.get_by_role("combobox", name="Source").click()
     tab.get_by_role("option", name=source, exact=True).click()
-    expect(tab.get_by_text("1 of 1. Keys")).to_be_visible()
+    expect(tab.get_by_text("1 of 1. Annotator")).to_be_visible()
 
 
 def logged(study: Path, source: str | None = None) -> list[Decision]:
@@ -75,7 +75,7 @@ def logged(study: Path, source: str | None = None) -> list[Decision]:
 def test_the_overview_counts_what_is_in_the_store(tab: Tab, dashboard: Dashboard) -> None:
     visit(tab, dashboard, "")
     expect(tab.get_by_text("10 of 12")).to_be_visible()
-    expect(tab.get_by_text("LLM raters")).to_be_visible()
+    expect(tab.get_by_role("heading", name="Raters")).to_be_visible()
     expect(tab.get_by_text("<b>A watched study</b> for $1$ or $2$")).to_be_visible()
 
 
@@ -207,7 +207,7 @@ def test_a_decision_without_a_reason_is_refused_in_one_line(tab: Tab, deciding: 
     [
         ("mturk", "spa mturk notify {study} --decided"),
         ("prolific", "spa prolific message {study} --decided"),
-        ("link", "no platform stands behind the source link"),
+        ("link", "the source link is not a platform that pays"),
     ],
 )
 def test_what_carries_decisions_out_is_named_for_where_the_submission_came_from(
@@ -230,7 +230,7 @@ def test_another_address_wants_the_token_of_the_link(tab: Tab, deciding: Dashboa
     base, _, token = deciding.url.partition("/?token=")
     assert len(token) > 20
     tab.goto(base)
-    expect(tab.get_by_text("the token in it is missing")).to_be_visible()
+    expect(tab.get_by_text("contains an access token")).to_be_visible()
     assert "watched" not in tab.locator("body").inner_text()
     tab.goto(deciding.url)
     expect(tab.get_by_text("10 of 12")).to_be_visible()
