@@ -84,7 +84,7 @@ def test_a_text_opens_with_its_output(explained: Dashboard, browser: Browser, wi
     expect(page.get_by_text("In brackets: number of texts that contain it")).to_be_visible()
     expect(page.get_by_role("columnheader", name="plot")).to_be_visible()
     page.get_by_role("combobox", name="Written by").click()
-    page.get_by_role("option", name="judge (LLM)").click()
+    page.get_by_role("option", name="judge (simulated)").click()
     expect(page.get_by_role("columnheader", name="overall")).to_be_visible()
     photograph(page, tmp_path / f"keywords-{width}.png")
     choose(page, "Errors found")
