@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from analysis.answers.columns import OVERALL
-from analysis.answers.plan import Expectation
+from analysis.answers.plan import Expectation, Plan
 from analysis.comparisons.families import ComparedPair
-from analysis.statistics.corrections import Verdict
+from analysis.statistics.corrections import Verdict, reaches
 from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Probability, Record, Source
 from spa.errors import AnalysisError
@@ -30,7 +30,7 @@ class ExpectedRow(Record):
     system_y: str
     expected: Verdict
     found: Verdict | None
-    """X: system_x is preferred; null where there is no test."""
+    """X: system_x is preferred, by the test or where answers are unanimous (p_unanimous); null where neither says."""
     recovered: bool
     reason: Reason | None = None
     """Why a number is missing."""
@@ -81,22 +81,34 @@ class Finding:
         return replace(self, system_x=x, system_y=y, verdict=TURNED[self.verdict])
 
 
-def findings_of(source: Source, rows: Sequence[ComparedPair]) -> list[Finding]:
-    """Take the verdicts out of the tests of one source."""
-    return [
-        Finding(
-            source=source,
-            group=row.group,
-            criterion=row.criterion,
-            exposure=getattr(row, "exposure", None),
-            system_x=row.system_x,
-            system_y=row.system_y,
-            verdict=row.verdict,
-            p_adjusted=row.p_adjusted,
-            reason=row.reason,
-        )
-        for row in rows
-    ]
+def findings_of(source: Source, rows: Sequence[ComparedPair], plan: Plan) -> list[Finding]:
+    """Take the verdicts out of the tests of one source.
+
+    Unanimous answers whose bound is at most the error rate of the family find who is preferred, as a test does.
+    """
+    found = []
+    for row in rows:
+        verdict, p_adjusted = row.verdict, row.p_adjusted
+        bound, effect = getattr(row, "p_unanimous", None), getattr(row, "effect", 0.0)
+        if bound is not None and reaches(bound, plan.fwer):
+            turned = source == "ratings" and row.criterion in plan.lower_is_better
+            verdict, p_adjusted = "x" if (effect > 0) != turned else "y", bound
+        found.append(_finding(source, row, verdict, p_adjusted))
+    return found
+
+
+def _finding(source: Source, row: ComparedPair, verdict: Verdict | None, p_adjusted: float | None) -> Finding:
+    return Finding(
+        source=source,
+        group=row.group,
+        criterion=row.criterion,
+        exposure=getattr(row, "exposure", None),
+        system_x=row.system_x,
+        system_y=row.system_y,
+        verdict=verdict,
+        p_adjusted=p_adjusted,
+        reason=row.reason,
+    )
 
 
 def compare_with_expected(findings: Sequence[Finding], expected: Sequence[Expectation]) -> list[ExpectedRow]:

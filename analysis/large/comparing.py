@@ -52,7 +52,7 @@ def compare_sums(totals: AnswerTotals, plan: Plan) -> ComparisonResults:
         choices=choices,
         sources=sources,
         otherwise=otherwise,
-        findings=[*findings_of("ratings", ratings), *findings_of("choices", choices)],
+        findings=[*findings_of("ratings", ratings, plan), *findings_of("choices", choices, plan)],
     )
 
 

@@ -182,7 +182,7 @@ def analyse_preferences_in_parts(totals: PreferenceTotals, plan: Plan) -> Result
         choices=[],
         sources=sources,
         otherwise=OtherTests(plan=plan),
-        findings=findings_of("preferences", rows),
+        findings=findings_of("preferences", rows, plan),
     )
     swept = sweep_units(base, units.failing.astype(np.int64), totals.checked, tests, plan, taus=taus_of(tests, plan))
     preferences = combine(kept)

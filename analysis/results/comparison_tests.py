@@ -70,9 +70,9 @@ def compare_systems(ready: AnalysisInput) -> ComparisonResults:
         sources=sources,
         otherwise=otherwise,
         findings=[
-            *findings_of("preferences", preferences),
-            *findings_of("ratings", ratings),
-            *findings_of("choices", choices),
+            *findings_of("preferences", preferences, ready.plan),
+            *findings_of("ratings", ratings, ready.plan),
+            *findings_of("choices", choices, ready.plan),
         ],
     )
 

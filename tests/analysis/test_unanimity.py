@@ -15,12 +15,13 @@ from scipy import stats
 from analysis import Plan, Reading, StudyFacts, check_frames
 from analysis import analyse as analyse_records
 from analysis.answers.columns import Scale
+from analysis.answers.plan import parse_expectations
 from analysis.comparisons.preferences import PreferenceTest
 from analysis.comparisons.unanimity import alike, unanimous_p
 from analysis.large.analyse import analyse_totals
 from analysis.statistics.corrections import with_verdicts
 from analysis.statistics.t_tests import one_sample
-from tests.analysis.answers import analyse, check, choices, preferences, ratings, run
+from tests.analysis.answers import analyse, check, choices, preferences, ratings, render_report, run
 from tests.analysis.totals_in_memory import totals_of
 from tests.calibration.table import most_by_luck
 
@@ -54,6 +55,24 @@ def test_the_warning_says_that_unanimous_answers_take_part() -> None:
         row["text"] for row in run(choices=choices(chosen(14, 4, "tie")))["warning_rows"] if row["kind"] == "untested"
     )
     assert "took no part in the correction (no variation" in said
+
+
+def test_an_expectation_is_recovered_by_unanimous_answers() -> None:
+    """As the first line names a winner, so do expectations; three people are too few for it."""
+    plan = Plan(expected=parse_expectations(["b < a"]))
+    for people, found in ((14, "y"), (3, None)):
+        (row,) = run(choices=choices(chosen(people, 4)), plan=plan)["expected"]
+        assert (row["found"], row["recovered"]) == (found, found is not None)
+        assert row["reason"].startswith("no variation")
+    low = Plan(expected=parse_expectations(["errs < does"]), lower_is_better=frozenset({"overall"}))
+    rows = [
+        (who, item, {"a": "does", "b": "errs"}[system], 6 - int(str(score)))
+        for who, item, system, score in rated(14, 2, 5, 1)
+    ]
+    (row,) = analyse(check_frames({"ratings": ratings(rows)}, FIVE_POINTS), low)["expected"]
+    assert (row["found"], row["recovered"]) == ("y", True)
+    page = render_report(run(choices=choices(chosen(14, 4)), plan=plan))["report.html"]
+    assert "1 of 1" in page
 
 
 def test_ties_of_everybody_say_nothing() -> None:
