@@ -19,6 +19,7 @@ from analysis.strengths.estimate import LEAST_DF, ROUNDING, t_quantile
 from analysis.strengths.fit import fit_strengths
 from analysis.strengths.ranks import rank_intervals
 from analysis.strengths.sandwich import NOISE
+from analysis.strengths.sweeps import Levels, levels_of
 
 MOST_ORDERS = 24  # orders that the ties of one ordering may allow; one that allows more is left out
 AT_ONCE = 256  # clusters whose information is held at once
@@ -53,6 +54,7 @@ class PlackettLuce:
     n_clusters: int
     alike: bool
     no_interval: Reason | None
+    levels: Levels
     n_orderings: int
     n_tied: int
     n_left_out: int
@@ -117,7 +119,9 @@ def plackett_luce(
     counts = csr_array((np.ones(len(here)), (used.of, here)), shape=(len(used), len(patterns)))
     beaten = np.array([_beaten(pattern) for pattern in patterns])
     total: Floats = np.asarray(counts.sum(axis=0), dtype=np.float64)
-    fitted = fit_strengths(np.tensordot(total, beaten, 1), systems)
+    wanted = total
+    wins = np.tensordot(total, beaten, 1)
+    fitted = fit_strengths(wins, systems)
     kept = fitted.fitted
     strength, probit, low, high, df = (np.full(len(systems), np.nan) for _ in range(5))
     rank_low, rank_high = np.zeros((2, len(systems)), dtype=np.int64)
@@ -152,6 +156,12 @@ def plackett_luce(
                 centre, found.matrix, df=found.df_differences, confidence=confidence, rng=rng, least_df=least
             )
             rank_low[own], rank_high[own] = places.low[enough], places.high[enough]
+
+    def fit_set(own: Ints) -> Floats:
+        stages = _Stages.of(orders, own)
+        found: Floats = stages.solve(wanted[None], stages.start(len(own)))[0]
+        return found
+
     return PlackettLuce(
         strength=strength,
         thurstone=probit,
@@ -165,6 +175,7 @@ def plackett_luce(
         n_clusters=len(used),
         alike=alike,
         no_interval=no_interval,
+        levels=levels_of(wins, strength, fit=fit_set),
         n_orderings=int((~left_out).sum()),
         n_tied=int(tied.sum()),
         n_left_out=int(left_out.sum()),

@@ -14,7 +14,7 @@ from analysis.answers.order import Order
 from analysis.answers.plan import Plan
 from analysis.orders.plackett_luce import PlackettLuce, plackett_luce
 from analysis.statistics.coding import Floats, Ints, code, fold
-from analysis.statistics.rank_orders import STRENGTH_TIE, order_systems, ranks
+from analysis.statistics.rank_orders import STRENGTH_TIE, ranks
 from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Count, Probability, Record, Share
 from analysis.statistics.t_tests import TTest, no_test, one_sample
@@ -54,7 +54,7 @@ class OrderSummary(Record):
 class OrderStrength(Record):
     """Plackett-Luce strength of one system; ``reason`` says why a number is missing."""
 
-    explained: ClassVar[tuple[str, ...]] = ("strength", "rank")
+    explained: ClassVar[tuple[str, ...]] = ("strength",)
 
     group: str
     """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
@@ -206,7 +206,8 @@ def _strengths(
     group: str, criterion: str, found: _Orderings, fit: PlackettLuce, systems: tuple[str, ...], unit: Clustered
 ) -> Iterator[OrderStrength]:
     known = {systems[place]: float(fit.strength[place]) for place in np.flatnonzero(np.isfinite(fit.strength)).tolist()}
-    rank_of = ranks(order_systems(known, tie=STRENGTH_TIE, lower_is_better=False))
+    rank_of = ranks(fit.levels.order(systems, tie=STRENGTH_TIE))
+    before = min((rank_of[system] for system in known), default=1) - 1  # systems above all that have a strength
     for place, system in enumerate(systems):
         own = found.rank[:, place]
         own = own[np.isfinite(own)]
@@ -228,8 +229,8 @@ def _strengths(
             df=float(fit.df[place]) if bounded else None,
             alike=unit if fit.alike and system in known else None,
             rank=rank_of.get(system),
-            rank_low=int(fit.rank_low[place]) if bounded else None,
-            rank_high=int(fit.rank_high[place]) if bounded else None,
+            rank_low=int(fit.rank_low[place]) + before if bounded else None,
+            rank_high=int(fit.rank_high[place]) + before if bounded else None,
             reason=fit.reasons[place] or (None if bounded else fit.no_interval),
         )
 

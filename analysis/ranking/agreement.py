@@ -17,6 +17,7 @@ from analysis.statistics.record import Coefficient, Count, Record, replace_field
 
 HELD = 1 << 23  # signs held at once
 FEWEST_SYSTEMS = 3
+SWEPT = why("no_interval_swept")
 TOO_FEW_UNITS = why("no_interval_ranking_of_one")
 Key = tuple[str, str, str]
 Marks = npt.NDArray[np.bool_]
@@ -90,7 +91,12 @@ def agreement_of_rankings(
     for row, (first, second) in zip(rows, pairs, strict=True):
         units = [by_key[key].unit if key in by_key else None for key in (first, second)]
         shared = first in pool_of and pool_of.get(first) == pool_of.get(second)
-        done.append(_bounded(row, bounds.get((first, second)), _drawn(units, shared), confidence))
+        common = places[first].keys() & places[second].keys()
+        drawn = [common <= set(by_key[key].systems) for key in (first, second) if key in by_key]
+        if row.kendall_tau is not None and not all(drawn):
+            done.append(replace_fields(row, reason=SWEPT))
+        else:
+            done.append(_bounded(row, bounds.get((first, second)), _drawn(units, shared), confidence))
     return done
 
 

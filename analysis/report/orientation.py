@@ -164,7 +164,9 @@ def _places(results: Results, lower: Collection[str]) -> dict[Key, dict[str, int
     places = {}
     for entry in results.rankings:
         place = rank_of(entry.order)
-        best = "lost_all" if entry.source == "ratings_bt" and entry.criterion in lower else "won_all"
+        best = "won_all"
+        if entry.source == "ratings_bt":
+            best = "rated_lower" if entry.criterion in lower else "rated_higher"
         first = {one.system for one in entry.unranked if one.reason is not None and one.reason.code == best}
         place |= {one.system: 0 if one.system in first else len(place) + 1 for one in entry.unranked}
         places[entry.source, entry.group, entry.criterion] = place

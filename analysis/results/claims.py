@@ -122,7 +122,11 @@ def evidence_of(results: Results, tested: Sequence[PairResult], source: Source, 
     rankings = [row for row in results.rankings if (row.source, row.group, row.criterion) == (source, group, criterion)]
     order = next((row.order for row in rankings if row.order), ())
     unbeaten = tuple(
-        one.system for row in rankings for one in row.unranked if won_all(one) and _swept(tested, one.system)
+        one.system
+        for one in results.bradley_terry
+        if (one.source, one.group, one.criterion) == (source, group, criterion)
+        and won_all(one)
+        and _swept(tested, one.system)
     )
     decisions = {id(row): live_row(results, source, row.test) for row in tested}
     usable = _latest([row for row in tested if _usable(row, decisions[id(row)])])

@@ -12,8 +12,8 @@ from analysis.comparisons.choices import ChoiceTest
 from analysis.comparisons.preferences import PreferenceTest
 from analysis.results.records import PairTest, Results
 from analysis.results.small_designs import tests_by_source
-from analysis.statistics.rank_orders import Unranked
 from analysis.statistics.record import Source
+from analysis.strengths.rows import SystemStrength
 
 SHARES = {"preferences": "mean", "choices": "win_rate"}  # key of the share of each source that has one
 SOURCES: tuple[Source, ...] = ("preferences", "choices", "ratings")  # the headline takes the first with answers
@@ -143,9 +143,9 @@ def lower_criteria(results: Results) -> frozenset[str]:
     return frozenset((*declared, *results.settings.lower_is_better))
 
 
-def won_all(left_out: Unranked) -> bool:
-    """Tell whether a system has no place because it won every comparison."""
-    return left_out.reason is not None and left_out.reason.code == "won_all"
+def won_all(row: SystemStrength) -> bool:
+    """Tell whether a system has no strength because it won every comparison."""
+    return row.reason is not None and row.reason.code == "won_all"
 
 
 def confidence_words(results: Results) -> str:

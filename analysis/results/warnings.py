@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from analysis.answers.beside import read_record
 from analysis.answers.documents import Documents, documents_words
@@ -18,7 +18,7 @@ from analysis.results.records import Results
 from analysis.results.small_designs import about_coverage, partly_paired, tests_by_source
 from analysis.results.words import listed, plural
 from analysis.statistics.corrections import OUTSIDE_FAMILY
-from analysis.statistics.reasons import Reason
+from analysis.statistics.reasons import Reason, ReasonCode, why
 
 FEW_EXPOSURES = 4
 LARGE_SHARE = 1 / 3
@@ -33,6 +33,8 @@ UNPAIRED = {
     "they were rated side by side, give both ratings one assignment_id, or leave the column out.",
 }
 
+MANY: Mapping[ReasonCode, ReasonCode] = {"between": "between_many", "rated_between": "rated_between_many"}
+Missing = tuple[str, str, str, Reason | None]  # source, group and criterion of systems without a strength, and why
 AS_DESIGNED = "compare systems that nobody rated on the same item, as the study was designed, so that nothing pairs."
 
 
@@ -201,7 +203,7 @@ def _untested(results: Results) -> Iterator[WarningRow]:
 
 
 def _about_strengths(results: Results) -> Iterator[WarningRow]:
-    counted: dict[tuple[str, str, str, Reason | None], list[str]] = {}
+    counted: dict[Missing, list[str]] = {}
     few: dict[tuple[str, str, str], list[str]] = {}
     for row in results.bradley_terry:
         if row.strength is None:
@@ -216,7 +218,7 @@ def _about_strengths(results: Results) -> Iterator[WarningRow]:
             made = few.setdefault(("orders", order.group, order.alike), [])
             if order.criterion not in made:
                 made.append(order.criterion)
-    for (source, group, criterion, reason), systems in counted.items():
+    for (source, group, criterion, reason), systems in _merged(counted).items():
         text = f"{group}, {criterion}: no Bradley-Terry strength ({source}) for {', '.join(systems)}: {reason}."
         yield WarningRow(kind="no_strength", group=group, text=text)
     for (source, group, alike), criteria in few.items():
@@ -225,6 +227,17 @@ def _about_strengths(results: Results) -> Iterator[WarningRow]:
             "by answers, their intervals would rest on fewer than 4 degrees of freedom."
         )
         yield WarningRow(kind="few_clusters", group=group, text=text)
+
+
+def _merged(counted: Mapping[Missing, list[str]]) -> dict[Missing, list[str]]:
+    """Put systems between others together, each of which has other systems above and below it."""
+    found: dict[Missing, list[str]] = {}
+    alike = Counter((*about, reason.code) for *about, reason in counted if reason is not None)
+    for (source, group, criterion, reason), systems in counted.items():
+        several = reason is not None and alike[source, group, criterion, reason.code] > 1
+        many = MANY.get(reason.code) if reason is not None and several else None
+        found.setdefault((source, group, criterion, why(many) if many else reason), []).extend(systems)
+    return found
 
 
 def _about_study(results: Results) -> Iterator[WarningRow]:

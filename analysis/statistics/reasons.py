@@ -27,6 +27,8 @@ ReasonCode: TypeAlias = Literal[
     "answers_alike",
     "answers_too_large",
     "averaged",
+    "between",
+    "between_many",
     "cells_missing",
     "clusters_alike",
     "comparisons_in_parts",
@@ -81,6 +83,7 @@ ReasonCode: TypeAlias = Literal[
     "no_interval_replicates_empty",
     "no_interval_resamples_alike",
     "no_interval_resamples_undefined",
+    "no_interval_swept",
     "no_interval_too_many",
     "no_interval_too_many_profiles",
     "no_interval_two_systems",
@@ -137,6 +140,10 @@ ReasonCode: TypeAlias = Literal[
     "outside_family",
     "over_triples",
     "people_themselves",
+    "rated_between",
+    "rated_between_many",
+    "rated_higher",
+    "rated_lower",
     "raters_constant",
     "ratings_alike",
     "regularised",
@@ -172,6 +179,14 @@ WORDS: dict[ReasonCode, str] = {
     "answers_alike": "no variation: every answer is the same",
     "answers_too_large": "answers beyond 1e100 in size cannot be squared",
     "averaged": "an average over people, not a test",
+    "between": (
+        "lost every comparison with {above:+{more_above}} and won every one with {below:+{more_below}}: at no finite "
+        "distance from either"
+    ),
+    "between_many": (
+        "each lost every comparison with those above it and won every one with those below: at no finite distance "
+        "from either"
+    ),
     "cells_missing": "cells are missing: the F test wants every annotator's answer to every unit",
     "clusters_alike": "no variation: every {unit} says the same, so there is no interval",
     "comparisons_in_parts": "some comparisons are neither won, lost nor tied (repeated answers were averaged)",
@@ -233,6 +248,7 @@ WORDS: dict[ReasonCode, str] = {
     "no_interval_replicates_empty": "no interval: {lost:,} of {replicates:,} replicates drew none of its answers",
     "no_interval_resamples_alike": "no interval: every resample of units gives the same value",
     "no_interval_resamples_undefined": "no interval: {lost:,} of {replicates:,} resamples of units have no value",
+    "no_interval_swept": "no interval: a ranking places systems without a strength, which resampling does not move",
     "no_interval_too_many": "no interval: too many answers to resample",
     "no_interval_too_many_profiles": "no interval: more than {most:,} outputs with different sums",
     "no_interval_two_systems": "no interval: only two systems are ranked by both",
@@ -291,6 +307,16 @@ WORDS: dict[ReasonCode, str] = {
     "outside_family": "this pair is not among those compared",
     "over_triples": "sizes over all triples; each triple is tested by itself",
     "people_themselves": "people themselves",
+    "rated_between": (
+        "was rated lower than {above:+{more_above}} and higher than {below:+{more_below}} whenever both were "
+        "rated: at no finite distance from either"
+    ),
+    "rated_between_many": (
+        "each was rated lower than those above it and higher than those below whenever both were rated: at no "
+        "finite distance from either"
+    ),
+    "rated_higher": "was rated higher than each of the others whenever both were rated: at no finite distance",
+    "rated_lower": "was rated lower than each of the others whenever both were rated: at no finite distance",
     "raters_constant": "no variation: every rater gave one answer to all units",
     "ratings_alike": "every rating is the same",
     "regularised": "not fitted with regularisation",
@@ -450,9 +476,12 @@ class _Formatter(string.Formatter):
     """
 
     def format_field(self, value: Any, format_spec: str) -> Any:
-        if isinstance(value, tuple):
+        if isinstance(value, tuple) and not format_spec:
             mark = "; " if isinstance(value[0], Reason) else " | " if isinstance(value[0], tuple) else ", "
             return mark.join(self.format_field(part, "") for part in value)
+        if format_spec.startswith("+"):  # and so many more
+            more = int(format_spec)
+            return self.format_field(value, "") + (f" and {more:,} more" if more else "")
         if format_spec.startswith("="):
             return f"{value:,} {format_spec[1:]}{'' if value == 1 else 's'}"
         return format(value, format_spec)

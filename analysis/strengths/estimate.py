@@ -11,11 +11,13 @@ import polars as pl
 from scipy.special import ndtri, stdtrit
 
 from analysis.statistics.coding import Floats, Ints, code, fold
+from analysis.statistics.rank_orders import STRENGTH_TIE
 from analysis.statistics.reasons import Reason, why
 from analysis.strengths.counting import Codes, WinCounts, count_cells, count_wins
 from analysis.strengths.fit import fit_strengths
 from analysis.strengths.ranks import rank_intervals
 from analysis.strengths.sandwich import Covariance, over_clusters, over_rows, over_two_clusterings
+from analysis.strengths.sweeps import Levels, levels_of
 
 LEAST_DF = 4.0  # fewer hold neither their level nor their coverage (Pustejovsky and Tipton 2018)
 ROUNDING = 1e-6  # of degrees of freedom: five equal annotators have 4
@@ -54,6 +56,12 @@ class BradleyTerry:
     alike: str | None = None
     no_interval: Reason | None = None
     warnings: tuple[str, ...] = ()
+    levels: Levels
+
+    @property
+    def order(self) -> tuple[tuple[str, ...], ...]:
+        """Systems whose place is known, best first, tied ones together; also those at no finite distance."""
+        return self.levels.order(self.systems, tie=STRENGTH_TIE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -85,6 +93,7 @@ class _Estimate:
 
     strength: Floats
     reasons: tuple[Reason | None, ...]
+    wins: Floats
     found: Covariance | None = None
     no_interval: Reason | None = None
     even: bool = True  # the clusters of the first clustering have the same total weight
@@ -212,6 +221,7 @@ def bradley_terry(
         alike=alike,
         no_interval=no_interval,
         warnings=(NOT_POSITIVE,) if found is not None and found.mended else (),
+        levels=levels_of(made.wins, made.strength),
     )
 
 
@@ -251,10 +261,10 @@ def interval_words(clusters: Sequence[str], regularisation: float | None) -> str
 def _estimate(names: tuple[str, ...], rows: _Rows, regularisation: float | None) -> _Estimate:
     """Fit all systems that can be fitted, with the clusters ``rows.alike`` alike, and their covariance."""
     counts = count_wins(rows.x, rows.y, rows.won, len(names), rows.weights)
-    fit = fit_strengths(counts.wins, names, regularisation=regularisation)
+    fit, wins = fit_strengths(counts.wins, names, regularisation=regularisation), counts.wins
     kept = fit.fitted
     if not len(kept):
-        return _Estimate(strength=fit.strength, reasons=fit.reasons)
+        return _Estimate(strength=fit.strength, reasons=fit.reasons, wins=wins)
     if len(kept) < len(names):
         rows, counts = _restricted(rows, counts, kept)
     strength, reasons = fit.strength, fit.reasons
@@ -268,7 +278,7 @@ def _estimate(names: tuple[str, ...], rows: _Rows, regularisation: float | None)
             listed[place] = reason
         reasons = tuple(listed)
         if len(again.fitted) < len(kept):
-            return _Estimate(strength=strength, reasons=reasons)
+            return _Estimate(strength=strength, reasons=reasons, wins=wins)
     clustering = " and ".join(rows.clusters) or "comparison"
     found = _covariance(rows, counts, strength[kept], regularisation or 0.0)
     even = not rows.clusters or alike_factor(next(iter(rows.clusters.values())), rows.weights)[1]
@@ -279,6 +289,7 @@ def _estimate(names: tuple[str, ...], rows: _Rows, regularisation: float | None)
     return _Estimate(
         strength=strength,
         reasons=reasons,
+        wins=wins,
         found=None if no_interval else found,
         no_interval=no_interval,
         even=even,

@@ -15,6 +15,7 @@ TOLERANCE = 1e-9  # largest gap left between wins and expected wins, relative to
 STEPS = 200
 SMALL = 1e-8  # a step after which strengths are exact: the error left is about its square
 HALVINGS = 40
+MOST_NAMED = 3  # systems named in a reason
 WON_ALL = why("won_all")
 TOO_UNEVEN = why("too_uneven")
 LOST_ALL = why("lost_all")
@@ -82,27 +83,29 @@ def fit_strengths(
     strength = np.full(len(table), np.nan)
     reasons: list[Reason | None] = [None] * len(table)
     kept = np.arange(len(table))
-    why = _disconnected(table, kept, names)
-    while why is None and len(kept) > 0:
+    reason = _disconnected(table, kept, names)
+    while reason is None and len(kept) > 0:
         own = table[np.ix_(kept, kept)]
         losers, winners = own.sum(axis=1) == 0, own.sum(axis=0) == 0
         if not np.any(losers | winners):
             break
-        for place in np.flatnonzero(losers | winners).tolist():
-            alone = losers[place] and winners[place]
-            reasons[kept[place]] = _left_alone(names, kept) if alone else WON_ALL if winners[place] else LOST_ALL
+        for place in kept[losers | winners].tolist():
+            reasons[place] = _swept(table, place, names) or _left_alone(names, kept)
         kept = kept[~(losers | winners)]
-        why = _disconnected(table, kept, names)
-    if why is None and len(kept) > 1:
-        why = _one_sided(table, kept, names)
-    if why is None and len(kept) > 1:
+        if len(kept) == 1:
+            reason = _swept(table, int(kept[0]), names)
+        else:
+            reason = _disconnected(table, kept, names)
+    if reason is None and len(kept) > 1:
+        reason = _one_sided(table, kept, names)
+    if reason is None and len(kept) > 1:
         try:
             own = table[np.ix_(kept, kept)]
             strength[kept] = newton(own, None if start is None else start(own))
         except (ArithmeticError, np.linalg.LinAlgError):
-            why = TOO_UNEVEN
-    for place in kept.tolist() if why is not None else ():
-        reasons[place] = why
+            reason = TOO_UNEVEN
+    for place in kept.tolist() if reason is not None else ():
+        reasons[place] = reason
     return Strengths(strength=strength, reasons=tuple(reasons), regularisation=regularisation)
 
 
@@ -213,6 +216,22 @@ def _one_sided(table: Floats, kept: Ints, names: Sequence[str]) -> Reason | None
     if len(parts) == 1:
         return None
     return why("one_sided", parts=_named(parts, names))
+
+
+def _swept(table: Floats, place: int, names: Sequence[str]) -> Reason | None:
+    """Say that a system won everything against some and lost everything to the others; ``None``: it met nobody."""
+    won, lost = table[place] > 0, table[:, place] > 0
+    above, below = (np.flatnonzero(side).tolist() for side in (lost & ~won, won & ~lost))
+    if not above and not below:
+        return None
+    if not above:
+        return WON_ALL
+    if not below:
+        return LOST_ALL
+    listed = {"above": above, "below": below}
+    data = {name: tuple(names[one] for one in own[:MOST_NAMED]) for name, own in listed.items()}
+    more = {f"more_{name}": max(0, len(own) - MOST_NAMED) for name, own in listed.items()}
+    return why("between", **data, **more)
 
 
 def _left_alone(names: Sequence[str], kept: Ints) -> Reason:

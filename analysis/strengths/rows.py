@@ -11,12 +11,17 @@ import numpy as np
 from analysis.answers.plan import Plan
 from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.statistics.coding import Floats, Ints, fold, scale_of, snap
-from analysis.statistics.rank_orders import STRENGTH_TIE, order_systems, ranks
-from analysis.statistics.reasons import Reason
+from analysis.statistics.rank_orders import STRENGTH_TIE, ranks
+from analysis.statistics.reasons import Reason, ReasonCode
 from analysis.statistics.record import Record
 from analysis.strengths.estimate import LEAST_DF, BradleyTerry, alike_factor, bradley_terry
 
 Compared = Literal["preferences", "choices", "ratings_bt"]  # answers that strengths are fitted to
+RATED: Mapping[ReasonCode, ReasonCode] = {
+    "won_all": "rated_higher",
+    "lost_all": "rated_lower",
+    "between": "rated_between",
+}
 STABLE_DIGITS = 11  # digits of the largest strength or bound that do not depend on the order of the rows
 
 
@@ -24,7 +29,7 @@ STABLE_DIGITS = 11  # digits of the largest strength or bound that do not depend
 class SystemStrength(Record):
     """Bradley-Terry strength of one system; ``reason`` says why a number is missing."""
 
-    explained: ClassVar[tuple[str, ...]] = ("strength", "rank")
+    explained: ClassVar[tuple[str, ...]] = ("strength",)
 
     source: Compared
     group: str
@@ -48,6 +53,7 @@ class SystemStrength(Record):
     alike: Literal["annotator", "assignment", "item"] | None = None
     """What has the same total weight each, since the answers as they are left under 4 degrees of freedom."""
     rank: int | None
+    """Also where there is no strength: one that won all its comparisons with the others stands above them."""
     rank_low: int | None
     """Best rank that the answers allow, all systems of the table jointly."""
     rank_high: int | None
@@ -150,6 +156,8 @@ def strength_table(
     clusters = judgements.clusters(plan.unit)
     found = _fit(of, judgements, names, plan, clusters, rng=np.random.default_rng(plan.seed))
     two_way = _two_way(of, judgements, names, plan, found.alike)
+    if source == "ratings_bt":
+        found = replace(found, reasons=tuple(map(_of_ratings, found.reasons)))
     turned = source == "ratings_bt" and criterion in plan.lower_is_better
     identity: dict[str, Any] = {"source": source, "group": group, "criterion": criterion}
     return StrengthTable(
@@ -161,6 +169,12 @@ def strength_table(
         rows=tuple(_rows(identity, names, found, two_way, turned)),
         factor=None if found.alike is None else _factor(of, judgements, found, clusters[found.alike]),
     )
+
+
+def _of_ratings(reason: Reason | None) -> Reason | None:
+    """Say who was rated higher instead of who won, as low ratings may be good."""
+    code = None if reason is None else RATED.get(reason.code)
+    return reason if reason is None or code is None else Reason(code, reason.data)
 
 
 def _factor(of: Ints, judgements: Judgements, found: BradleyTerry, cluster: Ints) -> Floats:
@@ -175,10 +189,13 @@ def _rows(
     """Yield what is said of each system: strength, intervals and ranks, or why there are none."""
     known = np.isfinite(found.strength)
     values = {names[place]: float(found.strength[place]) for place in np.flatnonzero(known).tolist()}
-    places = ranks(order_systems(values, tie=STRENGTH_TIE, lower_is_better=turned))
+    levels = replace(found.levels, within=np.where(known, found.strength, found.levels.within))
+    places = ranks(levels.order(names, tie=STRENGTH_TIE, lower_is_better=turned))
     low, high = found.rank_low, found.rank_high
     if turned:
         low, high = len(values) + 1 - high, len(values) + 1 - low
+    before = min((places[name] for name in values), default=1) - 1  # systems above all that have a strength
+    low, high = low + before, high + before
     bounded = np.isfinite(found.ci_low)
     for place, name in enumerate(names):
         yield SystemStrength(

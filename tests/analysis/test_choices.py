@@ -57,7 +57,7 @@ def test_a_tie_is_half_a_win_in_the_strengths() -> None:
     assert strength["x"] - strength["y"] == pytest.approx(math.log(3 / 2))
 
 
-def test_who_wins_everything_has_no_strength_and_no_rank_but_a_reason() -> None:
+def test_who_wins_everything_is_first_at_no_finite_distance() -> None:
     rows = [
         ("a", "i", "x", "y", "x"),
         ("a", "i", "x", "z", "x"),
@@ -66,10 +66,10 @@ def test_who_wins_everything_has_no_strength_and_no_rank_but_a_reason() -> None:
     ]
     results = run(choices=choices(rows))
     rows_by_system = {row["system"]: row for row in results["bradley_terry"]}
-    assert (rows_by_system["x"]["strength"], rows_by_system["x"]["rank"]) == (None, None)
+    assert (rows_by_system["x"]["strength"], rows_by_system["x"]["rank"]) == (None, 1)
+    assert rows_by_system["x"]["reason_code"] == "won_all"
     (ranking,) = results["rankings"]
-    assert ranking["order"] == [["y", "z"]]
-    assert [gone["system"] for gone in ranking["unranked"]] == ["x"]
+    assert (ranking["order"], ranking["unranked"]) == ([["x"], ["y", "z"]], [])
     assert any("won every comparison" in line for line in results["warnings"])
     regular = run(choices=choices(rows), plan=Plan(regularisation=0.5))
     assert regular["rankings"][0]["order"] == [["x"], ["z"], ["y"]]

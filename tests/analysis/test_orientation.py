@@ -17,9 +17,8 @@ from analysis.report import render_report
 from analysis.report.orientation import aligned, oriented, turned
 from analysis.results.files import from_plain
 from analysis.results.records import Results
-from analysis.statistics.reasons import beside
+from analysis.statistics.reasons import beside, why
 from analysis.statistics.record import rounded
-from analysis.strengths.fit import LOST_ALL, WON_ALL
 from tests.analysis.sample_results import empty_results, full_results, many_results, preference, rating_pair
 
 
@@ -113,7 +112,10 @@ def test_the_best_system_stands_first_and_the_best_pair():
 @pytest.mark.parametrize(("lower", "order"), [([], "BCA"), (["overall"], "ACB")])
 def test_who_won_or_lost_everything_stands_where_good_ratings_put_it(lower: list[str], order: str):
     about = {"source": "ratings_bt", "group": "human", "criterion": "overall"}
-    left = [{"system": "A", **beside("reason", LOST_ALL)}, {"system": "B", **beside("reason", WON_ALL)}]
+    left = [
+        {"system": "A", **beside("reason", why("rated_lower"))},
+        {"system": "B", **beside("reason", why("rated_higher"))},
+    ]
     none = dict.fromkeys(("strength", "ci_low", "ci_high", "interval", "rank", "rank_low", "rank_high"))
     strengths = [{**about, **none, "system": system, "reason": "none"} for system in "ABC"]
     results = {**empty_results(), "bradley_terry": strengths}

@@ -355,7 +355,9 @@ def test_a_system_that_won_everything_is_named_before_the_first_of_the_others():
         untested(preference("human", "C", "B", 1.0, sd=0.0), "no variation: every value is the same"),
         order=[["A"], ["B"]],
     )
-    results["rankings"][0]["unranked"] = [{"system": "C", **beside("reason", WON_ALL)}]
+    nothing = dict.fromkeys(("strength", "ci_low", "ci_high", "interval", "rank", "rank_low", "rank_high"))
+    about = {"source": "preferences", "group": "human", "criterion": "overall", "system": "C"}
+    results["bradley_terry"] = [{**about, **nothing, **beside("reason", WON_ALL)}]
     assert winner(results).startswith(
         "C won every comparison, which leaves no place to give; of the others, people prefer A"
     )
