@@ -36,6 +36,7 @@ WarningKind = Literal[
     "asymmetric_directions",
     "unpaired_ratings",
     "few_paired",
+    "paired_only",
     "few_values",
     "highly_skewed",
     "no_strength",

@@ -16,7 +16,7 @@ from analysis.results.live import about_live
 from analysis.results.overview import WarningKind, WarningRow
 from analysis.results.records import Results
 from analysis.results.small_designs import about_coverage, partly_paired, tests_by_source
-from analysis.results.words import listed, plural
+from analysis.results.words import listed
 from analysis.statistics.corrections import OUTSIDE_FAMILY
 from analysis.statistics.reasons import Reason, ReasonCode, why
 
@@ -35,6 +35,10 @@ UNPAIRED = {
 
 MANY: Mapping[ReasonCode, ReasonCode] = {"between": "between_many", "rated_between": "rated_between_many"}
 Missing = tuple[str, str, str, Reason | None]  # source, group and criterion of systems without a strength, and why
+PAIRED_ONLY = (
+    "Wilcoxon's test, z-scores and strengths of ratings (ratings_bt) compare only what one annotator rated side by "
+    "side; where that is little of a pair's ratings, they may point elsewhere than the means."
+)
 AS_DESIGNED = "compare systems that nobody rated on the same item, as the study was designed, so that nothing pairs."
 
 
@@ -168,6 +172,7 @@ def _about_tests(results: Results, plan: Plan) -> Iterator[WarningRow]:
     for group in dict.fromkeys(row.group for row in partly):
         own = [row for row in partly if row.group == group]
         yield _of_group("few_paired", group, _few_paired(own, tests[group]))
+        yield _of_group("paired_only", group, PAIRED_ONLY)
     for name, rows in (("preferences", results.preferences), ("choices", results.choices.pairs)):
         for group in sorted({row.group for row in rows if 1 < row.n < SMALL_CLUSTERS}):
             text = f"some tests of {name} rest on fewer than {SMALL_CLUSTERS} values; read them with care."
@@ -180,7 +185,7 @@ def _few_paired(rows: Sequence[RatingTest], n_tests: int) -> str:
     of = f" of {row.system_x} and {row.system_y}" if n_tests > 1 else ""
     share = "" if row.n_paired is None else f" ({row.n_paired:,} of {row.n_answers:,} ratings{of})"
     return (
-        f"in {len(rows)} of {plural(n_tests, 'test')} of ratings less than nine tenths{share} were given beside one of "
+        f"in {len(rows)} of {n_tests} tests of ratings less than nine tenths{share} were given beside one of "
         "the other system by the same annotator, so that all are compared, annotators' differences among them."
     )
 

@@ -62,7 +62,9 @@ def test_with_one_rating_of_each_output_it_is_the_paired_t_over_items(same: int)
     (text,) = [one["text"] for one in found["warning_rows"] if one["kind"] == "few_paired"]
     assert f"less than nine tenths ({2 * same} of 120 ratings)" in text
     assert any(f"({2 * same} of 120 ratings)" in one["text"] for one in found["headline"]["problems"])
-    assert "unpaired_ratings" not in {one["kind"] for one in found["warning_rows"]}
+    kinds = {one["kind"] for one in found["warning_rows"]}
+    assert "paired_only" in kinds
+    assert "unpaired_ratings" not in kinds
 
 
 def test_where_nine_tenths_pair_the_paired_test_stays() -> None:
