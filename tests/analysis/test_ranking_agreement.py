@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -251,7 +252,9 @@ def test_a_supported_difference_needs_two_clear_and_opposite_orders() -> None:
 def test_a_pair_never_compared_is_judged_by_its_strengths() -> None:
     rng = np.random.default_rng(5)
     likes = [row for row in liked(rng, (0.9, 0.3, -0.3, -0.9), 30) if (row[1], row[2]) != ("a", "d")]
-    results = run(preferences=preferences(likes), ratings=ratings(scored(rng, (-0.9, 0.5, 0.3, 0.9), 30)))
+    every = Plan(pairs=tuple(combinations("abcd", 2)))  # else ratings are tested over the pairs of the preferences
+    rated = ratings(scored(rng, (-0.9, 0.5, 0.3, 0.9), 30))
+    results = run(preferences=preferences(likes), ratings=rated, plan=every)
     row = next(r for r in results["ranking_differences"] if {r["system_x"], r["system_y"]} == {"a", "d"})
     assert (row["evidence_a"], row["support"]) == ("difference of strengths", "both")
     ranking = next(row for row in results["rankings"] if row["source"] == "ratings")
