@@ -94,21 +94,26 @@ def with_unanimity(
     test : str, optional
         Rows of another test are left as they are.
     """
-    open_rows = [place for place, row in enumerate(rows) if _is_open(row, test)]
+    place = {system: number for number, system in enumerate(systems)}
+    open_rows: list[tuple[int, int]] = []
+    for at, row in enumerate(rows):
+        if _is_open(row, test):
+            x, y = (place[getattr(row, name)] for name in ("system_x", "system_y"))
+            pair = x * len(systems) + y
+            if llm or annotators[pair] > 1:
+                open_rows.append((at, pair))
     if not open_rows:
         return list(rows)
-    place = {system: number for number, system in enumerate(systems)}
     rule = UnitRule(planned="annotator", llm=llm)
     found = averages([rule.choose(count) for count in annotators.tolist()])
     done = list(rows)
-    for at in open_rows:
-        row = rows[at]
-        x, y = (place[getattr(row, name)] for name in ("system_x", "system_y"))
-        units = found[x * len(systems) + y]
+    for at, pair in open_rows:
+        units = found[pair]
         if units is not None and (more := alike(units.values, width)):
-            done[at] = replace_fields(row, **more)
+            done[at] = replace_fields(rows[at], **more)
     return done
 
 
 def _is_open(row: Any, test: str | None) -> bool:
-    return row.p_value is None and (test is None or row.test == test)
+    """Say whether a row, of that test, has none and speaks for one of the two."""
+    return row.p_value is None and row.effect != 0 and (test is None or row.test == test)
