@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mturk.hit_study import HitStudy
 
 NO_RECEIPT = "the form is finished, but what was submitted is not its receipt"
-DOUBTS: Mapping[Kind, str] = {  # about who handed in, or how often, which the answers do not show
+DOUBTS: Mapping[Kind, str] = {  # about who handed in, or how often; stored with the submission, so never reworded
     "twice": "the same annotator submitted another HIT of this study before",
     "completion_without_data": "submitted without a visit to the survey server",
     "another_person": "submitted by another annotator than the one who visited the survey server",
