@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&])")  # what Markdown, or Streamlit, reads as more than text
 LIGHT_INK, DARK_INK = "#31333f", "#fafafa"  # of text on the page's ground
 FIGURE_WIDTH = 760  # pixels at the most
+LONG_ID = re.compile(r"(?<=>)[0-9a-f]{12,}(?=<)")
 PAGES_KEY = "pages"  # of the session: the pages by their title
 
 
@@ -106,7 +107,7 @@ def show_blocks(blocks: Sequence[Block], notes: Mapping[str, tuple[str, ...]]) -
 
     def flush() -> None:
         if waiting:
-            st.html(f'<div class="spa-report">{render_blocks(waiting, notes)}</div>')
+            st.html(f'<div class="spa-report">{with_short_names(render_blocks(waiting, notes))}</div>')
             waiting.clear()
 
     for block in blocks:
@@ -120,6 +121,18 @@ def show_blocks(blocks: Sequence[Block], notes: Mapping[str, tuple[str, ...]]) -
             with st.expander(plain(block.summary)):
                 show_blocks(block.blocks, notes)
     flush()
+
+
+def with_short_names(html: str) -> str:
+    """Return HTML in which long ids of annotators, alone in a cell, are short and whole on hover.
+
+    >>> with_short_names("<td>8ce3872243bfa2ce7677</td><td>Ada</td>")
+    '<td><abbr title="8ce3872243bfa2ce7677">8ce387</abbr></td><td>Ada</td>'
+    """
+    from analysis.monitoring.short_names import short_names
+
+    names = short_names(LONG_ID.findall(html))
+    return LONG_ID.sub(lambda found: f'<abbr title="{found[0]}">{names[found[0]]}</abbr>', html)
 
 
 def show_figure(svg: str, caption: str = "") -> None:
