@@ -156,7 +156,7 @@ def is_explored(state: str) -> bool:
     return _exploring(state).has(EXPLORATION)
 
 
-@st.cache_resource(show_spinner="Reading what was written\N{HORIZONTAL ELLIPSIS}", max_entries=2)
+@st.cache_resource(show_spinner="Reading the explanations\N{HORIZONTAL ELLIPSIS}", max_entries=2)
 def exploration(state: str) -> Exploration:
     """Return keywords, separation and map of what raters and people wrote; refuse less than two texts."""
     ready: Exploration | None = _exploring(state).take(EXPLORATION, state)

@@ -61,7 +61,7 @@ def show() -> None:
 def _wait(state: str) -> None:
     if loading.is_explored(state):
         st.rerun()
-    st.info("Reading what was written\N{HORIZONTAL ELLIPSIS}", icon="spinner")
+    st.info("Reading the explanations\N{HORIZONTAL ELLIPSIS}", icon="spinner")
 
 
 def _map(found: Exploration, names: Names) -> None:

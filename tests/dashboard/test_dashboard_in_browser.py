@@ -127,6 +127,10 @@ def test_annotators_raters_report_and_plan_open(tab: Tab, dashboard: Dashboard) 
     ):
         visit(tab, dashboard, page)
         expect(tab.get_by_text(seen).first).to_be_visible()
+        settled(tab)
+        shown = tab.locator("body").inner_text()
+        assert not re.search("[0-9a-f]{20}", shown)  # ids are short, and whole on hover
+        assert page != "report" or tab.locator("abbr[title]").count()
 
 
 def test_a_download_holds_no_formula(tab: Tab, dashboard: Dashboard, tmp_path: Path) -> None:
