@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from analysis.answers.units import ENOUGH_ANNOTATORS
+from analysis.comparisons.ratings import RatingTest
 from analysis.contamination.results import seen_words
 from analysis.results.claim_words import FEW_USED, Found, Wording, p_words
 from analysis.results.claims import better, path
@@ -16,7 +17,7 @@ from analysis.results.headline_rows import CaveatKind, HeadlineProblem
 from analysis.results.live import about_live, live_row
 from analysis.results.overview import WarningKind
 from analysis.results.records import Results
-from analysis.results.small_designs import tests_by_source
+from analysis.results.small_designs import partly_paired, tests_by_source
 from analysis.results.words import Names, listed, plural, sentence
 from analysis.statistics.record import Source
 from spa.responses.outcomes import NEVER_SHOWN
@@ -202,7 +203,23 @@ def _part_used(known: Known) -> Lines:
             f"{known.names.against(least.test)} on {least.test.n_used:,} of {least.test.n_answers:,}.",
             least.source,
         )
-    yield from _as_warned("few_paired")(known)
+    rated = [row for row in every if isinstance(row.test, RatingTest)]
+    mixed = {id(test) for test in partly_paired(row.test for row in rated if isinstance(row.test, RatingTest))}
+    beside = [row for row in rated if id(row.test) in mixed]
+    if beside:
+        shown = f"{_pairs(known, beside[:1])}: {_paired(beside[0])}" if len(beside) == 1 else _pairs(known, beside)
+        yield (
+            f"{len(beside)} of {len(rated)} tests of ratings compare all, as under nine tenths lie side by side "
+            f"({shown}).",
+            "ratings",
+        )
+
+
+def _paired(row: PairResult) -> str:
+    """Return "100 of 480": ratings that lie side by side, of all."""
+    test = row.test
+    paired = test.n_paired if isinstance(test, RatingTest) else None
+    return "some" if paired is None or test.n_answers is None else f"{paired:,} of {test.n_answers:,}"
 
 
 def _untested(known: Known) -> Lines:

@@ -34,6 +34,8 @@ class Wording:
         self.results, self.names, self.source, self.group = results, names, source, group
         self.who = names.who(group)
         self.llm = names.kind(group) == "llm"
+        own = [row for row in results.groups if row.group == group and not self.llm]
+        self.annotators = sum(row.annotators - row.excluded_annotators for row in own)
         self.s = "s" if self.llm else ""  # of a verb: a group of people is many, an LLM is one
         self.they = "It" if self.llm else "They"
 
@@ -190,6 +192,8 @@ class Wording:
         n = test.all_alike or test.n
         all_units = names.units(self.group, "annotator", n)
         all_units = f"both {all_units.removeprefix('2 ')}" if n == 2 else f"all {all_units}"
+        if n < self.annotators and not evidence.two:
+            all_units += " who compared them"
         subject = f"{self.who}, on {all_units}," if self.llm else all_units
         share = 1 - row.value if row.ahead == row.y else row.value
         over = "" if evidence.two else f" over {other}"
@@ -256,6 +260,8 @@ class Wording:
 
     def _evidence(self, claim: HeadlineClaim, evidence: Evidence) -> str:
         row = evidence.against
+        if claim.strength == "circle":
+            return "Each of these comparisons is clear by itself; how far apart the systems are cannot be said."
         if claim.strength == "unanimous":
             return "All values are the same, so that no interval can be given."
         if row is None or row.value is None:

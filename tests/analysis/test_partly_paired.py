@@ -61,7 +61,7 @@ def test_with_one_rating_of_each_output_it_is_the_paired_t_over_items(same: int)
     assert (row["n_answers"], row["n_paired"], row["n_used"]) == (120, 2 * same, 120)
     (text,) = [one["text"] for one in found["warning_rows"] if one["kind"] == "few_paired"]
     assert f"less than nine tenths ({2 * same} of 120 ratings)" in text
-    assert any(f"({2 * same} of 120 ratings)" in one["text"] for one in found["headline"]["problems"])
+    assert any(f"(x\u2013y: {2 * same} of 120)" in one["text"] for one in found["headline"]["problems"])
     kinds = {one["kind"] for one in found["warning_rows"]}
     assert "paired_only" in kinds
     assert "unpaired_ratings" not in kinds
