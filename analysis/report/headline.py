@@ -68,7 +68,7 @@ def headline(results: Results) -> Section | None:
     cautions = warning_lines(results)
     if cautions:
         link = Link(text=plural(len(cautions), "warning"), target="warnings")
-        blocks.append(Links(label="Read before you use these numbers:", items=(link,)))
+        blocks.append(Links(label="Read first:", items=(link,)))
     ranking = _ranking_table(results, names, criteria)
     blocks += [ranking] if ranking else []
     return Section(id="answer", title="The answer", blocks=tuple(blocks), appendix=tuple(more_others))

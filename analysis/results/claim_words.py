@@ -281,7 +281,7 @@ class Wording:
             f" than {other}" if evidence.ahead != evidence.leader else "",
         )
         if row.source == "ratings":
-            shown = f"{best} is {number(abs(value))} points ahead{than.replace('than', 'of')} on average"
+            shown = f"{best} is {number(abs(value))} points ahead{than.replace('than', 'of')}"
             if low is not None and high is not None:
                 low, high = (low, high) if value >= 0 else (-high, -low)
                 shown += f" ({level} {number(low)} to {number(high)})"
@@ -339,7 +339,7 @@ class Wording:
         if not rows:
             return []
         if all(isinstance(row.test, PreferenceTest) for row in rows):
-            return ["It holds for annotators like these, who read these outputs."]
+            return ["It holds for annotators like these with these outputs."]
         if all(isinstance(row.test, RatingTest) and row.test.n_items for row in rows):
             return ["It holds for annotators and items like these."]
         if any(_unit(row) == "item" for row in rows):

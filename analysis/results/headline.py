@@ -83,7 +83,7 @@ def _stand_in(results: Results, names: Names) -> str:
     llms = [row.group for row in results.groups if row.annotator_kind == "llm" and not row.simulated]
     if not llms:
         simulated = any(row.simulated for row in results.groups)
-        return REHEARSAL if simulated else "Not asked: no LLM answered."
+        return REHEARSAL if simulated else "No LLM answered."
     rows = [row for row in results.llm_vs_people.alternative_annotator if row.group in llms]
     tested: dict[str, list[list[str]]] = {}  # criteria passed and failed
     for row in rows:

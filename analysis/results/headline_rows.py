@@ -130,5 +130,5 @@ class Headline(Record):
             ("By how much", self.certainty),
             ("Can an LLM replace annotators?", self.stand_in),
             *([("Who was excluded", self.excluded)] if self.excluded is not None else []),
-            ("Main caveats", problems or "None found."),
+            ("Main caveats", problems or "None."),
         )

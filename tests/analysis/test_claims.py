@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from analysis.answers.live_rows import LivePairRow, LiveStudy
 from analysis.report.cells import SKEWED, verdict
-from analysis.report.document import Bullets, Links, Table, Terms
+from analysis.report.document import Bullets, Links, Paragraph, Section, Table, Terms
 from analysis.report.expected import expected
 from analysis.report.headline import headline
 from analysis.report.preferences import preferences as section_of_preferences
@@ -140,6 +141,8 @@ def hold_words_to_claim(results: Results, headline: Headline) -> None:
         return
     if row.test.p_adjusted is not None:
         assert f"adjusted {p_words(row.test.p_adjusted)}," in headline.certainty
+    if row.test.ci_low is not None:
+        assert f"({100 * results.settings.confidence:g}% confidence interval" in headline.certainty
     if row.source != "ratings" and row.value is not None and row.ahead is not None:
         share = row.value if row.ahead == row.x else 1 - row.value
         text = headline.certainty + headline.winner
@@ -164,6 +167,7 @@ def random_results(draw: st.DrawFn) -> dict[str, Any]:
     pairs = draw(st.lists(st.sampled_from([*combinations(systems, 2)]), min_size=1, unique=True))
     rows = [draw(random_row(source, group, pair)) for pair in pairs]
     results = {**empty_results(), "groups": [group_row(group, kind)]}
+    results["settings"] = {**results["settings"], "confidence": draw(st.sampled_from([0.9, 0.95]))}
     if source == "preferences" and draw(st.booleans()):
         rows += [{**draw(random_row(source, group, pairs[0])), "exposure": 9}]
     fill(results, source, rows)
@@ -613,6 +617,37 @@ def test_three_caveats_are_shown_and_the_number_of_the_others() -> None:
     assert [problem.kind for problem in found.problems] == ["highly_skewed", "many_excluded", "few_annotators"]
     assert [problem.kind for problem in found.more_problems] == ["missing_answers"]
     assert dict(found.lines())["Main caveats"].endswith("And 1 more.")
+
+
+@pytest.mark.parametrize("rated_only", [False, True])
+def test_the_first_page_of_a_study_without_faults_stays_short(rated_only: bool) -> None:
+    """As short as before it said what it says now: 69 words of preferences with one warning, 72 of ratings."""
+    results = {**empty_results(), "groups": [group_row("human", "human")]}
+    results |= {
+        "warnings": ["human: x."],
+        "warning_rows": [{"kind": "few_values", "group": "human", "text": "human: x."}],
+    }
+    results["preferences"] = [preference("human", "A", "B", 0.68)]
+    if rated_only:
+        row = rating_pair("human", "A", "B", 0.4, 0.001) | {"ci_low": 0.2, "ci_high": 0.6}
+        results |= {"preferences": [], "ratings": {"means": [], "pairs": [row]}}
+        results["settings"] = {**results["settings"], "lower_is_better": ["wit"]}
+    section = headline(from_plain(results))
+    assert section is not None
+    assert len(" ".join(texts_of(section)).split()) <= (64 if rated_only else 61)
+
+
+def texts_of(section: Section) -> Iterator[str]:
+    """Yield the running text of a section, without its pictures and tables."""
+    for block in section.blocks:
+        match block:
+            case Paragraph():
+                yield block.text
+            case Terms():
+                for title, text in block.items:
+                    yield f"{title} {text if isinstance(text, str) else ' '.join(link.text for link in text)}"
+            case Links():
+                yield f"{block.label} {' '.join(link.text for link in block.items)}"
 
 
 def test_the_number_of_further_caveats_leads_to_all_of_them() -> None:

@@ -62,9 +62,9 @@ def test_one_pair():
     assert lines["By how much"] == (
         "They put the chance that A & B is better at 68.0% on average (95% confidence interval 63.3 to 72.7); "
         "adjusted p < .001, n = 88 people. "
-        "It holds for annotators like these, who read these outputs."
+        "It holds for annotators like these with these outputs."
     )
-    assert lines["Can an LLM replace annotators?"] == "Not asked: no LLM answered."
+    assert lines["Can an LLM replace annotators?"] == "No LLM answered."
 
 
 def test_the_section_opens_with_the_four_lines():
@@ -244,7 +244,7 @@ def test_an_llm_is_one_subject():
 def test_ratings_speak_in_points():
     results = {**empty_results(), "ratings": {"means": [], "pairs": [rating_pair("human", "A", "B", -0.4, 0.001)]}}
     assert winner(results).startswith("People rate B best")
-    assert lines_of(results)["By how much"].startswith("B is 0.40 points ahead on average; adjusted p = .001")
+    assert lines_of(results)["By how much"].startswith("B is 0.40 points ahead; adjusted p = .001")
 
 
 @pytest.mark.parametrize("lower", [False, True])
@@ -259,7 +259,7 @@ def test_the_interval_is_that_of_the_system_ahead(difference: float, ends: tuple
     said = lines_of(results)["By how much"]
     assert winner(results).startswith(f"People rate {best} best")
     shown = f"(95% confidence interval {number(low)} to {number(high)})"
-    assert said.startswith(f"{best} is 0.40 points ahead on average {shown}")
+    assert said.startswith(f"{best} is 0.40 points ahead {shown}")
 
 
 def test_criteria_are_told_apart_where_there_is_no_overall_question():
