@@ -19,6 +19,7 @@ from analysis.results.overview import WarningKind
 from analysis.results.records import Results
 from analysis.results.small_designs import partly_paired, tests_by_source
 from analysis.results.words import Names, listed, plural, sentence
+from analysis.statistics.corrections import OUTSIDE_FAMILY
 from analysis.statistics.record import Source
 from spa.responses.outcomes import NEVER_SHOWN
 
@@ -224,7 +225,11 @@ def _paired(row: PairResult) -> str:
 
 def _untested(known: Known) -> Lines:
     every, fwer = _every(known), known.results.settings.fwer
-    untested = [row for row in every if row.test.p_value is None and not _enough(row.p_unanimous, fwer)]
+    untested = [
+        row
+        for row in every
+        if row.test.p_value is None and row.test.reason != OUTSIDE_FAMILY and not _enough(row.p_unanimous, fwer)
+    ]
     if untested:
         reasons = Counter(row.test.reason or "no reason was recorded" for row in untested)
         reason = max(reasons, key=lambda one: reasons[one])
