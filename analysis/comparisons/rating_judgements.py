@@ -52,7 +52,9 @@ def judgements_of_counts(counted: Callable[[Unit], dict[str, Any]], plan: Plan, 
     """
     unit: Unit = "assignment" if llm else "annotator"
     if plan.unit != "item":
-        return Judgements(**counted(unit), unit=unit, item=None)
+        judged = Judgements(**counted(unit), unit=unit, item=None)
+        if plan.unit == "annotator" or judged.speaks_for_units:
+            return judged
     by_item = counted("item")
     return Judgements(
         **{**by_item, "of_unit": np.zeros_like(by_item["x"])},

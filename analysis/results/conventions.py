@@ -139,16 +139,17 @@ def _strengths(plan: Plan, level: str) -> dict[str, str]:
         + ". A disconnected "
         "comparison graph has no strengths.",
         "Bradley-Terry interval": f"{level} sandwich intervals, right for fractional wins, clustered by annotator (of "
-        "an LLM: by assignment; by item where the plan says so), bias-reduced (CR2), t with Satterthwaite's degrees of "
-        "freedom. Where these fall below 4 for some system, annotators count alike instead, each with the same total "
-        "weight; where they are still below 4, there is no interval.",
+        f"an LLM: by assignment) from {ENOUGH_ANNOTATORS} of them on, or where one gave at least half of the "
+        "comparisons, else by item where there are items; bias-reduced (CR2), t with Satterthwaite's degrees of "
+        "freedom. Where these fall below 4 for some system, annotators (or items) count alike instead, each with the "
+        "same total weight; where they are still below 4, there is no interval.",
         "two-way interval": f"Of choices with at least {ENOUGH_ANNOTATORS} annotators (of an LLM: assignments) and as "
         "many items: clustered by both at once, so that it holds for other annotators and other items.",
         "ties as an outcome": "Davidson's model gives ties a parameter of their own (nu; two equal systems tie with "
         "probability nu / (2 + nu)) where choices or ratings of one item are tied.",
         "rank interval": f"Places that the answers allow, for all systems of a table jointly at {level}: a system "
         "stands below those whose strength is clearly higher, by the largest |t| over all differences (simulated from "
-        "the seed).",
+        "the seed; below 20 degrees of freedom by Šidák's bound).",
         "ratings as comparisons": "Bradley-Terry of ratings (ratings_bt): a comparison is one annotator's two scores "
         "of one item and criterion.",
     }

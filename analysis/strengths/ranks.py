@@ -12,6 +12,7 @@ from analysis.statistics.coding import Floats, Ints
 
 ROUNDING = 1e-12  # a variance of a difference this small beside those of the strengths is what rounding left of none
 DRAWS = 10_000
+KNOWN_DF = 20.0  # fewer know the correlation of differences too badly to gain from it
 MOST = 2 * 10**8  # pairs times draws that are simulated; beyond it Šidák's bound
 
 
@@ -56,8 +57,8 @@ def rank_intervals(
     confidence : float
         Joint level.
     rng : numpy.random.Generator or None
-        Simulates the largest deviate ("max-t"), dependent as the covariance says. ``None``, and systems too many for
-        it: Šidák's bound, which is a little wider.
+        Simulates the largest deviate ("max-t"), dependent as the covariance says. ``None``, systems too many for it and
+        differences of fewer than 20 degrees of freedom: Šidák's bound, which is a little wider.
     least_df : float
         A difference with fewer degrees of freedom is not judged.
 
@@ -95,7 +96,7 @@ def rank_intervals(
     t = np.abs(strength[:, None] - strength[None, :]) / se
     tail = _upper_tail(t, np.where(judged, own, np.inf))
     deviate = np.where(np.isfinite(own), -ndtri(tail), t)
-    if rng is not None and pairs * DRAWS <= MOST:
+    if rng is not None and pairs * DRAWS <= MOST and own[judged].min(initial=np.inf) >= KNOWN_DF:
         # One order of systems whatever their names or the side that wins: the same draws, the same ranks.
         order = np.lexsort((np.abs(strength).round(9), (variance / variance.max()).round(9)))
         place = np.ix_(order, order)

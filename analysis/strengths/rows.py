@@ -22,6 +22,7 @@ RATED: Mapping[ReasonCode, ReasonCode] = {
     "lost_all": "rated_lower",
     "between": "rated_between",
 }
+MOST = 0.5  # share of the comparisons with which one of few annotators speaks for all
 STABLE_DIGITS = 11  # digits of the largest strength or bound that do not depend on the order of the rows
 
 
@@ -85,8 +86,23 @@ class Judgements:
         return len(fold(self.of_unit))
 
     def clusters(self, planned: str) -> dict[str, Ints]:
-        """Choose what the interval is clustered by: the unit, unless the plan says the item and there are items."""
-        return {"item": self.item} if planned == "item" and self.item is not None else {self.unit: self.of_unit}
+        """Choose what the interval is clustered by.
+
+        The unit where there are at least 10 of it, or one of fewer gave most comparisons, else the item; the unit as
+        well where there is no item, and what the plan fixes goes before.
+        """
+        enough = planned == "annotator" or (planned == "auto" and self.speaks_for_units)
+        return {self.unit: self.of_unit} if enough or self.item is None else {"item": self.item}
+
+    @property
+    def speaks_for_units(self) -> bool:
+        """Say whether an interval is about other units: there are 10, or one would speak for all as items are drawn.
+
+        One of fewer does with half of the comparisons, of two with three quarters.
+        """
+        given = np.bincount(self.of_unit, weights=self.weights)
+        n = self.n_units
+        return n >= ENOUGH_ANNOTATORS or (n > 1 and bool(given.max() >= max(MOST, 1.5 / n) * given.sum()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -38,28 +38,37 @@ def test_preferences_are_clustered_by_annotator_and_agree_with_the_function() ->
     assert [(row["rank_low"], row["rank_high"]) for row in rows] == [(1, 1), (2, 3), (2, 3)]
 
 
-@pytest.mark.parametrize("planned", ["auto", "annotator", "item"])
+@pytest.mark.parametrize(("people", "unit"), [(9, "item"), (10, "annotator")])
 @pytest.mark.parametrize("source", ["choices", "ratings_bt"])
-def test_the_annotator_is_the_cluster_however_few_unless_the_plan_says_the_item(planned: str, source: str) -> None:
-    rng = np.random.default_rng(3)
-    if source == "choices":
-        picks = [
-            (f"p{who}", f"i{item}", "x", "y", str(rng.choice(["x", "y", "tie"])))
-            for who in range(9)
-            for item in range(8)
-        ]
-        results = run(choices=choices(picks), plan=Plan(unit=planned))
+def test_the_item_stands_in_for_fewer_than_ten_annotators(people: int, unit: str, source: str) -> None:
+    rows = strengths(answered_by(people, source), source)
+    assert {row["interval"] for row in rows} == {f"clustered by {unit} (CR2)"}
+    assert {row["n_clusters"] for row in rows} == {8 if unit == "item" else people}
+
+
+@pytest.mark.parametrize("source", ["choices", "ratings_bt"])
+@pytest.mark.parametrize(("people", "repeats", "alike"), [(6, 2, None), (6, 20, "annotator"), (2, 20, "annotator")])
+def test_the_item_does_not_stand_in_where_one_gave_most(
+    people: int, repeats: int, alike: str | None, source: str
+) -> None:
+    """By items one person would speak for all; annotators alike, and no interval where they are too few."""
+    rows = strengths(answered_by(people, source, repeats), source)
+    assert {row["alike"] for row in rows} == {alike}
+    if people == 2:
+        assert {row["ci_low"] for row in rows} == {None}
     else:
-        scores = [
-            (f"p{who}", f"i{item}", system, int(rng.integers(1, 6)))
-            for who in range(9)
-            for item in range(8)
-            for system in "xy"
-        ]
-        results = run(ratings=ratings(scores), plan=Plan(unit=planned))
-    rows = strengths(results, source)
-    unit, n = ("item", 8) if planned == "item" else ("annotator", 9)
-    assert {(row["interval"], row["n_clusters"]) for row in rows} == {(f"clustered by {unit} (CR2)", n)}
+        assert {row["interval"] for row in rows} == {f"clustered by {alike or 'item'} (CR2)"}
+
+
+def answered_by(people: int, source: str, repeats: int = 1) -> Results:
+    """Return the results of people who answered on eight items, the first of them ``repeats`` times as many."""
+    rng = np.random.default_rng(3)
+    asked = [(f"p{who}", f"i{item}") for who in range(people) for item in range(8 * (repeats if who == 0 else 1))]
+    if source == "choices":
+        picks = [(who, item, "x", "y", str(rng.choice(["x", "y", "tie"]))) for who, item in asked]
+        return run(choices=choices(picks))
+    scores = [(who, item, system, int(rng.integers(1, 6))) for who, item in asked for system in "xy"]
+    return run(ratings=ratings(scores))
 
 
 def test_an_llm_is_clustered_by_assignment() -> None:

@@ -21,6 +21,7 @@ from analysis.statistics.coding import Floats
 from analysis.strengths.bias_reduced import SOLE
 from analysis.strengths.bootstrap import Marks
 from analysis.strengths.estimate import LEAST_DF, ROUNDING
+from analysis.strengths.ranks import KNOWN_DF
 
 LEVEL, COVERED, REJECTED = 0.95, 0.93, 0.06
 STEPS = 40
@@ -240,7 +241,9 @@ def intervals(studies: Studies, rng: np.random.Generator) -> Intervals:
     draws = rng.standard_normal((len(gap), DRAWS, k)) @ root.swapaxes(1, 2)
     largest = (np.abs(draws[..., one] - draws[..., two]) / apart[:, None]).max(axis=2)
     beyond = (largest[:, :, None] >= -ndtri(tail)[:, None]).sum(axis=1)
-    p = np.where(judged, (1 + beyond) / (1 + DRAWS), 1.0)
+    known = np.where(judged, own, np.inf).min(axis=1, keepdims=True) >= KNOWN_DF
+    p = np.where(known, (1 + beyond) / (1 + DRAWS), 1 - (1 - np.minimum(2 * tail, 1)) ** len(one))
+    p = np.where(judged, p, 1.0)
     people = counts.shape[1]
     return Intervals(
         strength=found.strength,
