@@ -107,7 +107,7 @@ def test_the_demo_finds_what_the_readme_prints(made_demo: Path) -> None:
     ]
     assert f"**{lines[0][1]}**" in found
     assert all(f"- **{title}**{'' if title.endswith('?') else ':'} {text}" in found for title, text in lines[1:])
-    same = re.findall(r"the same on (\d of \d) shared pairs", found)
+    same = re.findall(r"agrees on (\d of \d) pairs", found)
     assert re.findall(r"(\d of \d)(?: pairs|\.)", readme) == same
     places = re.findall(r"^\|.*\| \d \|$", readme, flags=re.M)
     assert len(places) == 4

@@ -115,7 +115,7 @@ def _others(
             lines.append(_agreement_words(names.source_by_group(other_source, other_group), same, turned, pairs))
     if not lines:
         return [], []
-    question = f"Do the others find the same as {names.source_by_group(source, group)}?"
+    question = f"Do other measures agree with {names.source_by_group(source, group)}?"
     first, rest = tuple(lines[:MOST_LINES]), tuple(lines[MOST_LINES:])
     more: list[Block] = [Fold(summary=f"{question} The other {len(rest)}", blocks=(Bullets(items=rest),))]
     return [Paragraph(text=question), Bullets(items=first)], more if rest else []
@@ -131,15 +131,14 @@ def _turned(names: Names, judged: tuple[str, frozenset[str]], winners: set[str])
 
 def _agreement_words(name: str, same: int, turned: list[str], pairs: int) -> str:
     if same == pairs:
-        count = "the only shared pair" if pairs == 1 else f"all {pairs} shared pairs"
-        return f"{sentence(name)}: yes, on {count}."
+        return f"{sentence(name)}: agrees on {'the only pair' if pairs == 1 else f'all {pairs} pairs'} that both judged."
     turn = ""
     if turned:
         named = f" ({'; '.join(turned)})" if len(turned) <= MOST_TURNED else ""
-        turn = f", and the opposite on {len(turned)}{named}"
+        turn = f", contradicts on {len(turned)}{named}"
     undecided = pairs - same - len(turned)
     rest = f"; on {undecided}, only one of the two is clear" if undecided else ""
-    return f"{sentence(name)}: the same on {same} of {plural(pairs, 'shared pair')}{turn}{rest}."
+    return f"{sentence(name)}: agrees on {same} of {plural(pairs, 'pair')}{turn}{rest}."
 
 
 def _columns(results: Results) -> list[tuple[Source, str]]:

@@ -231,7 +231,7 @@ def test_answers_are_no_problem_where_their_questions_were_never_shown():
 def test_others_that_find_the_opposite_are_named():
     results = pair_results()
     results["ratings"]["pairs"] = [rating_pair("human", "B", "A & B", 0.4, 0.001)]
-    assert "Ratings by people: the same on 0 of 1 shared pair, and the opposite on 1 (B over A & B)." in items(results)
+    assert "Ratings by people: agrees on 0 of 1 pair, contradicts on 1 (B over A & B)." in items(results)
 
 
 def test_an_llm_is_one_subject():
