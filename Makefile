@@ -6,7 +6,7 @@ PROJECT := .
 EDITABLE = $(if $(filter .,$(PROJECT)),--editable)
 # how packages come into the environment with this bin folder
 install = $(1)/python -m pip install --quiet
-.PHONY: demo test check lint docs fix dist bench soak calibrate golden schema clean
+.PHONY: demo test check lint docs fix dist bench soak calibrate golden schema strings clean
 
 demo: $(VENV)/.installed
 	rm -rf demo-out
@@ -55,6 +55,9 @@ calibrate: $(VENV)/.installed-test
 
 schema: $(VENV)/.installed  # of results.json, from the records
 	$(BIN)/python -m analysis.results.schema
+
+strings: $(VENV)/.installed-test  # every string that a user can read, to be read through
+	$(BIN)/python -m tests.printed_strings
 
 golden: $(VENV)/.installed-test
 	$(BIN)/python -m tests.golden $(if $(DATA),--data $(DATA))

@@ -88,8 +88,8 @@ def _unread(tree: ast.Module) -> Iterator[int]:
             command = any("command" in ast.unparse(one) or "group" in ast.unparse(one) for one in _decorators(node))
             if isinstance(first, ast.Expr) and not command:
                 parts.append(first)
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):  # of a field
-            parts.append(node if not isinstance(tree, ast.Expr) and _is_of_field(tree, node) else None)
+        if isinstance(node, ast.ClassDef):  # the words on the field above them
+            parts += [one for one in node.body if isinstance(one, ast.Expr)]
         if isinstance(node, ast.arg | ast.AnnAssign):
             parts.append(node.annotation)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -107,11 +107,6 @@ def _unread(tree: ast.Module) -> Iterator[int]:
 
 def _decorators(node: ast.AST) -> list[ast.expr]:
     return getattr(node, "decorator_list", [])
-
-
-def _is_of_field(tree: ast.Module, node: ast.Expr) -> bool:
-    """Say whether a string stands by itself within a class: the words on the field above it."""
-    return any(isinstance(one, ast.ClassDef) and node in one.body for one in ast.walk(tree))
 
 
 @click.command()

@@ -113,7 +113,7 @@ MEASURES = (
     ),
     Measure(
         name="Gwet\u2019s AC1",
-        explanation="Gwet\u2019s: alike, but steadier where one answer prevails",
+        explanation="Gwet\u2019s: alike, but steadier where one answer dominates",
         published="Gwet (2008, 2014)",
         sources=("ratings", "choices"),
         compute=lambda answered: [gwet_ac1(answered.data, confidence=answered.confidence)],

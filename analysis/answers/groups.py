@@ -113,7 +113,7 @@ def _mixed_readouts(tables: Sequence[pl.DataFrame]) -> list[str]:
     mixed = [(group, readouts) for group, readouts in by_group.iter_rows() if len(readouts) > 1]
     return [
         f"group {shortened(repr(group))} mixes answers read in several ways (readout {' and '.join(readouts)}); "
-        "analyse them apart: tell them apart in a column variant or group"
+        "name each in a column variant or group, to analyse them separately"
         for group, readouts in mixed[:SHOWN]
     ]
 

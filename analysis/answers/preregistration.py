@@ -121,10 +121,10 @@ def deviations(
             if before.get(name) != after.get(name):
                 found.append(f"{place}{name}: planned {_shown(before.get(name))}, used {_shown(after.get(name))}.")
     if frozen.content["fingerprint"] != content["fingerprint"]:
-        found.append("The study was changed: its file, a text, an output or an image is another one than was frozen.")
+        found.append("The study was changed: its file, a text, an output or an image differs from what was frozen.")
     planned_annotators = frozen.content["annotators"]
     if undecided:
-        found.append("By the stopping rule asking goes on, as not everything is decided.")
+        found.append("By the stopping rule the study is not over: not everything is decided.")
     elif undecided is None and annotators != planned_annotators:
         found.append(f"annotators: planned {planned_annotators}, {annotators} handed in a form.")
     return found

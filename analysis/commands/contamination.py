@@ -26,7 +26,7 @@ SHARE = Finite(0, 1, min_open=True, max_open=True)
     type=click.Path(path_type=Path),
     help="Texts like the study's with the columns text and seen (true or false): CSV, JSONL or Parquet.",
 )
-@click.option("--share", type=SHARE, default=0.2, show_default=True, help="K of Min-K, as a share; fix it beforehand.")
+@click.option("--share", type=SHARE, default=0.2, show_default=True, help="K of Min-K, as a share; set it in advance.")
 @click.option(
     "--false-positive-rate",
     type=SHARE,

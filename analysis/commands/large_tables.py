@@ -39,7 +39,7 @@ def analyse_in_parts(
     if refused:
         raise click.UsageError(f"{', '.join(refused)}: not with --{kind} in parts; analyse it by itself")
     if cluster is not None and not is_local(cluster) and scratch is None:
-        raise click.UsageError(f"--cluster {cluster}: expected --scratch FOLDER, which all workers see, too")
+        raise click.UsageError(f"--cluster {cluster}: expected --scratch FOLDER, which all workers can reach")
     tables = read_beside(beside, reading)
     if kind == "preferences":
         with nullcontext() if cluster is None else open_cluster(cluster) as client:

@@ -51,7 +51,7 @@ def metrics(
     """Compute automatic metrics of the outputs of STUDY.
 
     metrics.csv has a score of every output, corpus_metrics.csv one of every system, each with library, version and
-    settings. `spa report STUDY` reads them where they lie beside STUDY. What cannot be computed gets a line.
+    settings. `spa report STUDY` reads them where they lie beside STUDY. What cannot be computed is named.
     """
     import json
 

@@ -145,7 +145,7 @@ def estimate_plans(
     if path is None:
         designs: tuple[Assumptions, ...] = (assumed(kind or "spa", **_design(options)),)
     else:
-        _refuse(options, ("pairs", "directions", "exposure"), f"{path}: the study says it; leave out the option")
+        _refuse(options, ("pairs", "directions", "exposure"), f"{path}: the study file sets it; leave out the option")
         study, outputs, designs = study_assumptions(path, kind)
         conclusions = reachable_conclusions(study, outputs)
         seed = study.seed if seed is None else seed
@@ -161,7 +161,7 @@ def estimate_plans(
     steps = sum(len(differences) * len(powers) for differences, powers in expected)
     plans = []
     shown = sys.stderr if sys.stderr.isatty() else io.StringIO()
-    with click.progressbar(length=steps, label="Reckoning", file=shown) as bar:
+    with click.progressbar(length=steps, label="Computing", file=shown) as bar:
         for number, (design, (differences, powers), count) in enumerate(zip(designs, expected, counts, strict=True)):
             plans.append(
                 make_plan(

@@ -157,7 +157,9 @@ Examples:
 @click.option(
     "--min-outputs-seen", type=Finite(0, 1, min_open=True), help="Share of outputs that a person must have seen."
 )
-@click.option("--max-words-per-minute", type=Finite(0, min_open=True), help="Fastest reading that is believed.")
+@click.option(
+    "--max-words-per-minute", type=Finite(0, min_open=True), help="Fastest reading allowed, in words a minute."
+)
 @click.option("--max-same-answers", type=Finite(0.5, 1, max_open=True), help="Share of answers that may be the same.")
 @click.option(
     "--repeat-submissions",
@@ -192,7 +194,7 @@ Examples:
     "--observed-power",
     type=SHARE,
     metavar="LEVEL",
-    help="Add Figure 2 of Ethayarajh & Jurafsky: power at the effects found. It restates p and is no evidence.",
+    help="Add Figure 2 of Ethayarajh & Jurafsky: power at the effects found. It restates p and is no further evidence.",
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Random seed, stored with the results.  [0]")
 @click.option("--full", is_flag=True, help="Put the appendix into the report itself.")

@@ -180,12 +180,12 @@ def settle(
     where = f"{item}, {criterion}"
     named = f"{review.first.reviewer} and {review.second.reviewer}"
     if place not in review.conflicts:
-        raise ResponseError(f"{where}: {named} do not differ; a third settles only where two differ")
+        raise ResponseError(f"{where}: {named} do not differ; a third person settles only where two differ")
     if reviewer in (review.first.reviewer, review.second.reviewer):
         raise ResponseError(f"{where}: expected somebody other than {named}, who differ, got {reviewer}")
     before = settlements(read_decisions(connection)).get(place)
     if before is not None:
-        raise ResponseError(f"{where}: {before.reviewer} has settled it, and may take that back; nobody else decides")
+        raise ResponseError(f"{where}: {before.reviewer} has settled it and can undo that; nobody else can")
     add_decision(connection, _settlement(review, place, score=score, reviewer=reviewer, now=now))
 
 

@@ -241,7 +241,7 @@ def _left_out(totals: AnswerTotals, results: Results) -> dict[LeftOut, str]:
 def _llms_left_out(totals: AnswerTotals, results: Results) -> Iterator[tuple[LeftOut, str]]:
     """Name what is missing of the comparisons of LLMs with people."""
     if totals.kind == "choices" and totals.sampled:
-        yield "stand_in", "whether an LLM may stand in, where several samples were shown"
+        yield "stand_in", "whether an LLM can replace annotators, where several samples were shown"
     if totals.names is None:
         yield "annotator_ranks", f"ranks and tests person by person, of more than {NAMED:,} people"
     elif totals.kind == "ratings" and len(results.llm_vs_people.rank_tables) < len(totals.order.criteria):

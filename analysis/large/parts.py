@@ -187,7 +187,7 @@ def scratch_errors(folder: Path) -> Iterator[None]:
     except (OSError, pl.exceptions.PolarsError) as error:
         text = str(error).partition("\n")[0]
         full = getattr(error, "errno", None) == errno.ENOSPC or "No space left" in text
-        raise OSError(errno.EIO, "no room is left" if full else shortened(text, 160), str(folder)) from error
+        raise OSError(errno.EIO, "no space is left" if full else shortened(text, 160), str(folder)) from error
 
 
 def joined_orders(orders: Sequence[Order]) -> Order:

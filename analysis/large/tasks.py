@@ -51,7 +51,7 @@ def run_tasks(
     except KilledWorker as error:
         found = shortened(str(error).partition("\n")[0], 200)
         raise AnalysisError(
-            f"cluster: expected workers that live, got several that died at one part ({found}); "
+            f"cluster: expected workers that stay alive, got several that died on one part ({found}); "
             "give them more memory or make the parts smaller"
         ) from error
     except (CancelledError, CommClosedError) as error:

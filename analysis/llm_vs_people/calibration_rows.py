@@ -45,7 +45,7 @@ class CalibrationRow(Record):
     """Whose choices: the group's own, or people's."""
     criterion: str
     matched_by: MatchedBy
-    """Whose statement a choice is held against: of the person who chose, of the LLM on the same form, or the group's
+    """Whose statement a choice is compared with: of the person who chose, of the LLM on the same form, or the group's
     mean about the pair."""
     interval: str | None = None
     """What the interval of the Brier score is clustered by."""
@@ -81,7 +81,7 @@ def calibration_rows(kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Orde
     * ``assignment``: the LLM on the form on which the choice was made, where it answered that form;
     * ``pair``: else the whole group, about this pair.
 
-    An LLM is held against people's choices and, where it chose too, against its own.
+    An LLM is compared with people's choices and, where it chose too, against its own.
 
     Parameters
     ----------

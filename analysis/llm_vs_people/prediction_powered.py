@@ -82,7 +82,7 @@ def prediction_powered_mean(
         What hangs together: the annotator where one gave several answers, the item, or (annotator, item).
     clusters_more : array of ids, shape (n_more,), optional
     llm_weight : float, optional
-        lambda, where it was fixed beforehand.
+        lambda, where it was set in advance.
     confidence : float
 
     Returns

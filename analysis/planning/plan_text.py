@@ -81,7 +81,7 @@ def notes(plan: PowerPlan) -> tuple[str, ...]:
     if plan.live:
         lines.append(
             f'"When decided": {plan.live[0].studies} simulated studies that end when each pair is decided, or given up '
-            "as futile, beside the fixed number that finds the smallest difference as often. Reading that is spared is "
+            "as futile, beside the fixed number that finds the smallest difference as often. Reading time saved is "
             "not counted."
         )
     if assumptions.components.item_sd and assumptions.own_items is None:
@@ -103,7 +103,7 @@ def _family(assumptions: Assumptions) -> str:
     return (
         f"{assumptions.n_tests} tests share an error rate of {assumptions.fwer:g} (Holm). Annotators are counted at "
         f"{assumptions.fwer:g}/{assumptions.n_tests} = {assumptions.alpha:.3g}, the worst case, enough whatever "
-        'the other pairs show; where others differ too, fewer are enough (down to "lone test").'
+        'the other pairs show; where others differ too, fewer are enough (down to "single test").'
     )
 
 
@@ -117,7 +117,7 @@ def print_plan(plan: PowerPlan, console: Console) -> None:
     console.print(f"[bold]{NAMES[assumptions.kind]}[/bold]: {escape(_design(assumptions))}", soft_wrap=True)
     table = Table(box=None, pad_edge=False)
     cost = [f"cost, {assumptions.currency}"] if assumptions.pay else []
-    titles = ["to find", "power", "annotators", "reached", *cost, "lone\ntest"]
+    titles = ["to find", "power", "annotators", "reached", *cost, "single\ntest"]
     for title in titles + (["check:\nalone", "all\ndiffer"] if drawn else []):
         table.add_column(title, justify="right", header_style="dim", no_wrap=True)
     for row in plan.rows:

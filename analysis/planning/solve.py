@@ -122,7 +122,7 @@ def detectable_difference(
         return Detectable(annotators=annotators, power=power, difference=None, reason="fewer than 2 annotators")
     kept, chances = chances_to_stay(annotators, exclusion_rate)
     if chances[kept >= LEAST].sum() < power:
-        reason = "no difference is large enough: too often fewer than 2 annotators stay"
+        reason = "no difference is large enough: too often fewer than 2 annotators remain"
         return Detectable(annotators=annotators, power=power, difference=None, reason=reason)
     high = 1.0
     while shortfall(high) < 0 and high * sd <= largest:

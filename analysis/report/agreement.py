@@ -40,7 +40,7 @@ SOURCES = {
 }
 READING = (
     "Krippendorff\u2019s alpha says how far raters agree beyond chance: 1 means that they always give the same answer, "
-    "0 that they agree no more than if the answers had been dealt out at random, and below 0 that they agree less than "
+    "0 that they agree no more than if the answers had been given at random, and below 0 that they agree less than "
     "that. Low agreement does not make a mean wrong, but more annotators are then needed for it, and single answers "
     "say little. Agreement is not correctness: raters who share a bias agree."
 )
@@ -175,7 +175,7 @@ def _pairs(names: Names, rows: Sequence[AnnotatorPairRow]) -> Table:
         "Kendall\u2019s tau", lambda row: number(row.kendall_tau), "1 = same order, 0 = unrelated, \u22121 = reversed"
     )
     ac1: Field[AnnotatorPairRow] = number_column(
-        "AC1", lambda row: number(row.gwet_ac1), "Gwet\u2019s: as kappa, but steadier where one answer prevails"
+        "AC1", lambda row: number(row.gwet_ac1), "Gwet\u2019s: as kappa, but steadier where one answer dominates"
     )
     fields: list[Field[AnnotatorPairRow]] = [
         text_column("Raters", lambda row: cell(f"{row.annotator_x} and {row.annotator_y}", quoted=True)),

@@ -36,7 +36,7 @@ def bias(rows: Sequence[BiasRow], names: Names, confidence: str) -> list[Block]:
 
 def _reading(estimated: Sequence[BiasRow]) -> str:
     text = (
-        "An LLM and people judged the same outputs or pairs; here stands the LLM\u2019s answer less that of people. "
+        "An LLM and people judged the same outputs or pairs; shown is the LLM\u2019s answer minus that of people. "
         "Over all outputs this is its severity (below 0: stricter than people). The others say how much more it gives "
         "to what stood first, was longer or bore a certain letter than to the rest, within the same system or pair. "
     )

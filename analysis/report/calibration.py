@@ -25,9 +25,9 @@ from analysis.results.words import (
 
 FEW_CHOICES = 100  # below which the calibration error is mostly chance
 WHOSE = {
-    "annotator": "a person's choices are held against what this person stated",
-    "assignment": "a choice is held against what the LLM stated on the same form",
-    "pair": "a choice is held against the mean of what the group stated about the pair",
+    "annotator": "a person's choices are compared with what this person stated",
+    "assignment": "a choice is compared with what the LLM stated on the same form",
+    "pair": "a choice is compared with the mean of what the group stated about the pair",
 }
 
 
@@ -54,7 +54,8 @@ def calibration(results: Results) -> Section | None:
 def _reading(rows: Sequence[CalibrationRow], names: Names) -> str:
     ways = listed([WHOSE[way] for way in dict.fromkeys(row.matched_by for row in rows)])
     text = (
-        "Who says that one system is better with a chance of 70% should see its outputs chosen in 7 of 10 cases. The "
+        "Someone who says that one system is better with a chance of 70% should see its outputs chosen in 7 of 10 "
+        "cases. The "
         "Brier score is the mean squared distance between stated chance and choice (a tie is half); less is better. "
         "The calibration error is how far stated and found shares lie apart, averaged over "
         f"{rows[0].n_bins} bins; chance alone keeps it above 0. {sentence(ways)}. "
@@ -64,7 +65,7 @@ def _reading(rows: Sequence[CalibrationRow], names: Names) -> str:
     if named:
         text += f"Worse than saying 50% to everything: {listed(named)}."
     else:
-        text += "Every one scores at least as well as saying 50% to everything would."
+        text += "All score at least as well as saying 50% to everything."
     return text
 
 
@@ -97,7 +98,7 @@ def _scores(rows: Sequence[CalibrationRow], names: Names, confidence: str) -> Ta
         number_column("Stated", lambda row: percent(row.mean_stated), "mean stated chance of the first of a pair"),
         number_column("Chosen", lambda row: percent(row.mean_outcome), "share of choices that it won"),
         number_column(
-            "Repaired",
+            "Recalibrated",
             lambda row: number(row.recalibrated.brier_score, 3),
             "Brier score after a rising curve is fitted to the statements of others (cross-fitted isotonic regression)",
         ),

@@ -23,11 +23,11 @@ from analysis.results.words import listed, plural
 from analysis.statistics.record import names_of
 
 SETTINGS = {
-    "fwer": "Error rate of a family of tests",
+    "fwer": "Error rate of the tests corrected together",
     "confidence": "Confidence of intervals",
-    "consistency_tau": "Bound of self-consistency",
+    "consistency_tau": "Bound on self-contradiction",
     "family": "Tests corrected together",
-    "correction": "How they are corrected",
+    "correction": "Correction for several tests",
     "unit": "Unit of paired tests",
     "pairs": "Pairs compared",
     "pairs_from": "Pairs named by",
@@ -37,9 +37,9 @@ SETTINGS = {
     "regularisation": "Regularisation of Bradley-Terry",
     "epsilon": "Epsilon of the alternative-annotator test",
     "max_failed_checks": "Failed attention checks allowed",
-    "min_outputs_seen": "Least share of outputs seen",
-    "max_words_per_minute": "Most words read a minute",
-    "max_same_answers": "Largest share of one and the same answer",
+    "min_outputs_seen": "Smallest share of outputs that must be seen",
+    "max_words_per_minute": "Fastest reading allowed (words a minute)",
+    "max_same_answers": "Largest share of the same answer allowed",
     "equivalence_margin": "Margin of equivalence (preferences and choices)",
     "equivalence_margin_ratings": "Margin of equivalence (ratings)",
     "repeat_submissions": "A person\u2019s second submission",

@@ -140,13 +140,13 @@ def conclusions(found: Contamination) -> list[str]:
             "which scores depend, most of all zlib: match the controls."
         )
     if found.unscored:
-        lines.append(f"{plural(found.unscored, 'text')} of less than two tokens could not be scored.")
+        lines.append(f"{plural(found.unscored, 'text')} of fewer than two tokens could not be scored.")
     return lines
 
 
 def _settings(found: Contamination) -> str:
     parts = [
-        f"K = {100 * found.share:g}%, fixed beforehand",
+        f"K = {100 * found.share:g}%, set in advance",
         found.dtype,
         *([f"files {found.fingerprint}"] if found.fingerprint else []),
         *([f"{plural(found.windowed, 'text')} read in windows that overlap by half"] if found.windowed else []),
@@ -165,7 +165,7 @@ def _scores(found: Contamination) -> Table:
         *(number_column(title, measured(name)) for name, title in MEASURES.items()),
         number_column("Perplexity", lambda row: number(row.perplexity, 1)),
     ]
-    note = "All are medians of texts. Higher is more familiar, but for perplexity."
+    note = "All values are medians over texts. Higher is more familiar, except for perplexity."
     return _table("sources", "How familiar the texts look", fields, found.sources, note)
 
 

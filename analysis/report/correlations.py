@@ -256,7 +256,7 @@ def _comparisons(results: Results, names: Names, *, several: bool) -> list[Block
         about = "Each comparison" if len(shown) == len(rows) else f"{len(shown)} of the {len(clear)} with a difference"
         blocks.append(Fold(summary=about, blocks=(table,)))
     if len(shown) < len(rows):
-        blocks.append(Paragraph(text="All of them stand in tables/comparisons_of_correlations.csv."))
+        blocks.append(Paragraph(text="All of them are in tables/comparisons_of_correlations.csv."))
     return blocks
 
 

@@ -13,8 +13,8 @@ from analysis.statistics.record import Source
 
 OPEN = 30  # rows of an open table; more are folded
 EXPLAINED = (
-    "That a test finds no difference does not show that there is none: few answers find little. Here the question is "
-    "turned round. A margin was declared below which a difference does not matter, and two one-sided t-tests ask "
+    "That a test finds no difference does not show that there is none: few answers reveal little. Here the question is "
+    "reversed. A margin was declared below which a difference does not matter, and two one-sided t-tests ask "
     "whether the difference is shown to lie within it on both sides (TOST). A pair can be clearly different and still "
     "equivalent, when the difference is real and too small to matter; and it can be neither, when there are too few "
     "answers to tell. The margin must have been chosen before the answers were seen."

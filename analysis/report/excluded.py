@@ -22,7 +22,7 @@ RULES = {
     "incomplete_answers": "did not finish the form",
     "ended_early": "the form ended before its last page",
     "outputs_seen": "saw fewer of the outputs shown than the study asks for",
-    "reading_speed": "read faster than the study believes",
+    "reading_speed": "read faster than the study allows",
     "same_answers": "gave one and the same answer to more questions than the study allows",
     "review": "left out by a reviewer, who noted why",
 }

@@ -29,7 +29,7 @@ def explanations(results: Results) -> Section | None:
         Paragraph(
             text="An explanation is what a rater wrote when asked why. It need not be what led to the answer. Shown "
             f"first are up to {MOST_APART} whose answer departs most from the mean of people\u2019s answers to the "
-            f"same, then up to {SPREAD} spread evenly over the rest. All {plural(len(rows), 'explanation')} stand in "
+            f"same, then up to {SPREAD} spread evenly over the rest. All {plural(len(rows), 'explanation')} are in "
             f"{TABLE}."
         )
     ]
@@ -116,7 +116,7 @@ def interview(results: Results) -> Section | None:
         return None
     names = Names(results)
     intro = "Asked after everything else, in one's own words; nobody is excluded here."
-    blocks: list[Block] = [Paragraph(text=f"{intro} All answers stand in tables/interview.csv.")]
+    blocks: list[Block] = [Paragraph(text=f"{intro} All answers are in tables/interview.csv.")]
     for question in dict.fromkeys(row.question for row in rows):
         blocks.append(Heading(text=question))
         for group in dict.fromkeys(row.group for row in rows):

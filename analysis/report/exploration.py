@@ -22,7 +22,7 @@ def exploration(results: Results) -> Section | None:
     blocks: list[Block] = [Paragraph(text=_about(found)), _separations(names, found)]
     blocks += [_keywords(names, found)] if found.keywords else []
     blocks.append(_map(names, found))
-    return Section(id="exploration", title="What explanations speak of", blocks=tuple(blocks))
+    return Section(id="exploration", title="What the explanations are about", blocks=tuple(blocks))
 
 
 def _about(found: ExplorationResults) -> str:
@@ -38,7 +38,11 @@ def _separations(names: Names, found: ExplorationResults) -> Table:
         Column(title="Items", explanation="or forms, or people, where texts are not of one item", numeric=True),
         Column(title="Criteria", explanation="with questions at the end", numeric=True),
         Column(title="Recognised (%)", explanation="texts of which the criterion is recognised", numeric=True),
-        Column(title="Shuffled (%)", explanation="with criteria shuffled; below it what 95% stay under", numeric=True),
+        Column(
+            title="Shuffled (%)",
+            explanation="with criteria shuffled; below it what 95% of the shuffles stay under",
+            numeric=True,
+        ),
         Column(title="p", explanation="uncorrected", numeric=True),
     ]
     rows = [

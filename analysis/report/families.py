@@ -17,7 +17,7 @@ PAIRS_FROM = {
 }
 METHODS = {"holm": "Holm", "bh": "Benjamini-Hochberg"}
 RATES = {
-    "holm": "the chance of one false alarm or more in a family of tests",
+    "holm": "the chance of at least one false alarm in a family of tests",
     "bh": "the share of false alarms to expect among all differences found in a family of tests",
 }
 

@@ -18,7 +18,8 @@ DRAWN = 6  # comparisons of the figure
 OPEN = 20  # rows of an open table; more are folded
 BESIDE = "the table before this figure holds the same numbers"
 MEANING = (
-    "Who gives two chances that add up to more than the bound is left out. The bound is a choice, so here are the "
+    "Anyone who gives two chances that add up to more than the bound is left out. The bound is a choice, so here are "
+    "the "
     "same tests under others. A bound cuts off high sums only: each direction taken alone then falls on average, even "
     "where nobody is biased, while the mean of both directions stays where it was as long as the slips in the two "
     "directions are alike. So a shift of one direction is no finding, and one of the mean of both deserves a look."

@@ -131,7 +131,9 @@ def _turned(names: Names, judged: tuple[str, frozenset[str]], winners: set[str])
 
 def _agreement_words(name: str, same: int, turned: list[str], pairs: int) -> str:
     if same == pairs:
-        return f"{sentence(name)}: agrees on {'the only pair' if pairs == 1 else f'all {pairs} pairs'} that both judged."
+        return (
+            f"{sentence(name)}: agrees on {'the only pair' if pairs == 1 else f'all {pairs} pairs'} that both judged."
+        )
     turn = ""
     if turned:
         named = f" ({'; '.join(turned)})" if len(turned) <= MOST_TURNED else ""

@@ -43,7 +43,7 @@ def _ranking(live: LiveStudy, names: Names) -> list[Block]:
     fields: list[Field[LiveSystemRow]] = [
         text_column("System", lambda row: names.system(row.system)),
         text_column("Group", lambda row: names.group(row.group)),
-        number_column("n", lambda row: count(row.n), "annotators (of an LLM, forms) whose choices count for it"),
+        number_column("n", lambda row: count(row.n), "annotators (for LLMs, forms) whose choices count for it"),
         number_column("Share won (%)", lambda row: percent(row.score), "against systems drawn at random, ties half"),
         number_column(
             f"{level_of(live)} confidence interval (%)",
@@ -99,7 +99,7 @@ def _table(live: LiveStudy, rows: list[LivePairRow], names: Names) -> Table:
         text_column("Group", lambda row: names.group(row.group)),
         text_column("Criterion", lambda row: names.criterion(row.criterion)),
         number_column("Outputs read", lambda row: count(row.exposure)),
-        number_column("n", lambda row: count(row.n), "annotators (of an LLM, forms) until the decision"),
+        number_column("n", lambda row: count(row.n), "annotators (for LLMs, forms) until the decision"),
         number_column("Mean", lambda row: live_value(live, row.mean), "biased where a decision ended the asking"),
         number_column(
             f"{level_of(live)} confidence interval{unit}",
@@ -111,10 +111,10 @@ def _table(live: LiveStudy, rows: list[LivePairRow], names: Names) -> Table:
             lambda row: decision_words(row.decision, names.system(row.system_x), names.system(row.system_y), within),
         ),
         number_column(
-            "After", lambda row: count(row.decided_after), "annotators (of an LLM, forms) of the group when it fell"
+            "After", lambda row: count(row.decided_after), "annotators (for LLMs, forms) of the group when it was made"
         ),
         number_column(
-            "More expected", lambda row: count(row.expected_more), "annotators (of an LLM, forms), until it may fall"
+            "More expected", lambda row: count(row.expected_more), "annotators (for LLMs, forms) until it may be made"
         ),
         number_column(
             "All exclusions",

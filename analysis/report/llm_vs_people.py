@@ -59,7 +59,7 @@ def _stand_in(rows: Sequence[AlternativeAnnotatorRow], names: Names) -> list[Blo
         return []
     tested = [row for row in rows if row.passes is not None]
     people = names.group(rows[0].people)
-    blocks: list[Block] = [Heading(text="May an LLM stand in for a person?")]
+    blocks: list[Block] = [Heading(text="Can an LLM replace annotators?")]
     if not tested:
         reasons = list(dict.fromkeys(sentence(str(row.reason)) for row in rows))
         text = f"This cannot be determined from these answers. {listed(reasons[:3])}."
@@ -77,7 +77,7 @@ def _stand_in(rows: Sequence[AlternativeAnnotatorRow], names: Names) -> list[Blo
     blocks.append(
         Paragraph(
             text=f"A pass says that on {judged} and criteria like these the LLM agrees with the group as well as one "
-            "of its members does; not that it is right, or may replace all of them. A fail does not show that it is "
+            "of its members does; not that it is right, or can replace all of them. A fail does not show that it is "
             f"worse: few {judged} rarely allow a win. Epsilon is set in the plan, before answers are seen; the authors "
             f"suggest {SUGGESTED}. Where several people share an id, the LLM was compared with a mixture of them."
         )
@@ -96,7 +96,7 @@ def _sentences(rows: Sequence[AlternativeAnnotatorRow], names: Names, people: st
         if not failed:
             text = f"{who} passes on {listed(passed)}."
         elif not passed:
-            text = f"{who} does not pass on {listed(failed)}: on these answers it may not stand in for one of the "
+            text = f"{who} does not pass on {listed(failed)}: on these answers it cannot replace one of the "
             text += f"{people}."
         else:
             text = f"{who} passes on {listed(passed)}, but not on {listed(failed)}."
@@ -243,7 +243,7 @@ def _unchecked(rows: Sequence[LLMOnlyMean], names: Names, confidence: str) -> li
         number_column(f"{confidence} confidence interval", lambda row: interval(row.ci_low, row.ci_high)),
         number_column("n", lambda row: count(row.n)),
     ]
-    text = "No person rated these systems on these criteria: the means are the LLM\u2019s word alone, unchecked."
+    text = "No person rated these systems on these criteria: the means come from the LLM alone and are unchecked."
     table = tabulate("llm_only", "Systems that no person rated", fields, rows, constant=("LLM", "Criterion"))
     return [Heading(text="Rated by LLMs only"), Paragraph(text=text, weight="warning"), table]
 

@@ -113,7 +113,7 @@ def _tests(results: Results, names: Names, pairs: Sequence[MetricTest]) -> Table
         text_column("Pair", lambda row: f"{names.system(row.system_x)} \u2212 {names.system(row.system_y)}"),
         number_column("n", lambda row: count(row.n), "items that both systems answered"),
         number_column(
-            "Difference", lambda row: signed(row.mean_difference, 3), "mean score of the first less the second"
+            "Difference", lambda row: signed(row.mean_difference, 3), "mean score of the first minus the second"
         ),
         number_column(
             f"{confidence_words(results)} confidence interval",

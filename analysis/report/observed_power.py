@@ -46,7 +46,7 @@ def _table(rows: Sequence[ObservedPowerRow], names: Names) -> Block:
         number_column(
             "Effect",
             lambda row: number(row.effect),
-            "what was found of the first less the second, in standard deviations (t / root n)",
+            "what was found of the first minus the second, in standard deviations (t / root n)",
         ),
         number_column("p", lambda row: p_value(row.p_value), "of the test, not corrected"),
         number_column("Observed power", lambda row: percent(row.power), "at n, with that effect"),

@@ -63,7 +63,7 @@ def _strengths(results: Results, names: Names) -> Table:
             "strength from every two outputs of an ordering",
         ),
         number_column(
-            "Thurstone", lambda row: number(row.thurstone), "the same by a normal in place of a logistic model"
+            "Thurstone", lambda row: number(row.thurstone), "the same with a normal instead of a logistic model"
         ),
         number_column("Mean rank", lambda row: number(row.mean_rank), "tied outputs at the mean of their places"),
         number_column("Orderings", lambda row: count(row.n)),

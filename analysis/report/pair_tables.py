@@ -50,13 +50,14 @@ from analysis.results.words import (
 from analysis.statistics.record import Source
 
 UNIT_NOTES = {
-    frozenset({"annotator"}): "Each test counts annotators, so its result holds for annotators like these.",
-    frozenset({"item"}): "Each test counts items, so its result holds for these annotators only.",
-    frozenset({"assignment"}): "Each test counts forms, so its result holds for further forms that the LLM answers.",
-    frozenset({"annotator", "assignment"}): "Each test counts annotators, of an LLM its forms; its result holds for "
-    "others like these.",
+    frozenset({"annotator"}): "The unit is the annotator: results hold for annotators like these.",
+    frozenset({"item"}): "The unit is the item: results hold for these annotators only.",
+    frozenset({"assignment"}): "The unit is the form: results hold for further forms that the LLM answers.",
+    frozenset({"annotator", "assignment"}): "The unit is the annotator (for LLMs, the form): results hold for others "
+    "like these.",
 }
 NOT_EQUAL = "\u201cNo clear\u201d means that the answers do not tell the two apart, not that the two are equal."
+OTHER_VERDICT = "\u2260: over annotators and items at once (crossed p) the verdict is another."
 HIGHLY_SKEWED = "Highly skewed: most values are equal or a few lie far from the rest, so p may be too small."
 More: TypeAlias = Callable[[Sequence[Any]], Sequence[Block]]
 
@@ -116,6 +117,8 @@ def pair_table(
         same = (*same, "Group")
     if source == "ratings" and criterion in names.lower_is_better:
         notes.append("A negative difference speaks for the first system, as lower is better.")
+    if any(getattr(row, "disagree", False) for row in rows):  # not of preferences
+        notes.append(OTHER_VERDICT)
     if any(row.highly_skewed for row in rows):
         notes.append(HIGHLY_SKEWED)
     if any(row.verdict == "indifferent" for row in rows):
@@ -167,7 +170,7 @@ def _fields(results: Results, names: Names, source: Source) -> list[Field[Any]]:
     )
     estimate: list[Field[Any]] = [
         number_column(
-            "Difference", lambda row: signed(row.mean_difference, 3), "mean rating of the first less the second"
+            "Difference", lambda row: signed(row.mean_difference, 3), "mean rating of the first minus the second"
         ),
         number_column(f"{confidence} confidence interval", lambda row: interval(row.ci_low, row.ci_high, decimals=3)),
         text_column("Test", lambda row: row.test, "paired where the same unit rated both systems"),

@@ -83,7 +83,7 @@ def _shares(drawn: Rows, names: Names, source: str, beside: str) -> str:
 
 
 def _line_words(drawn: Rows) -> str:
-    hollow = "; a hollow mark has no test behind it" if any(row.verdict is None for row in drawn) else ""
+    hollow = "; a hollow mark was not tested" if any(row.verdict is None for row in drawn) else ""
     return f"The vertical line is 50%, no preference{hollow}."
 
 
@@ -205,7 +205,7 @@ def strengths_figure(
     )
     caption = (
         f"Bradley-Terry strengths with their intervals: {names.source(source)}, {names.criterion(criterion)}. "
-        f"Only differences between systems of one group mean something.{left_out}"
+        f"Compare strengths only within a group.{left_out}"
     )
     return _figure(f"strengths-{source}-{slug(criterion)}", svg, caption, len(drawn))
 
@@ -230,7 +230,7 @@ def reliability_figure(curves: Sequence[tuple[str, Sequence[ReliabilityBin]]], n
     caption = (
         f"Reliability of stated chances{about}: share of choices over stated chance, bin by bin. On the line "
         f"\u201c{right}\u201d statements are right on average; a flatter curve is over-confident, "
-        "a steeper one too timid."
+        "a steeper one under-confident."
     )
     if len(kept) < len(curves):
         caption += f" Only the first {len(kept)} of {len(curves)} curves are drawn; the table has all."

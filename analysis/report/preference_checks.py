@@ -48,7 +48,7 @@ MEANING = (
 )
 MOST_TRIPLES = 40  # triples in the table
 COHERENCE = (
-    "Who prefers A to B and B to C should prefer A to C (weak transitivity), and at least as strongly as the "
+    "Anyone who prefers A to B and B to C should prefer A to C (weak transitivity), and at least as strongly as the "
     "stronger of the two (strong transitivity). Bradley-Terry asks for more: the odds of A over C are the product of "
     "the other two. The discrepancy is stated minus implied log odds, 0 where they agree and below 0 where A over C is "
     "stated nearer to even than the two steps imply; answers of 0 or 100% have no "

@@ -27,4 +27,4 @@ def preregistered(results: Results) -> Section | None:
         blocks.append(Bullets(items=tuple(" ".join(line.split()) for line in frozen.deviations)))
     else:
         blocks.append(Paragraph(text="Nothing deviates from it."))
-    return Section(id="preregistration", title="What was fixed beforehand", blocks=tuple(blocks))
+    return Section(id="preregistration", title="What was set in advance", blocks=tuple(blocks))

@@ -23,7 +23,7 @@ def rank_tables(tables: Sequence[RankTableRow], names: Names) -> list[Block]:
     if not tables:
         return []
     text = (
-        "Each rater\u2019s mean rating of every system, turned into ranks: 1 is best, systems with one mean share "
+        "Each rater\u2019s mean rating of every system, turned into ranks: 1 is best, systems with equal means share "
         "their places. People\u2019s ranks are then averaged."
     )
     left_out = max(table.n_incomplete or 0 for table in tables)

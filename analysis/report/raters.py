@@ -205,19 +205,19 @@ def raters_compared(results: Results, names: Names) -> Table:
         Column(
             title="As good as a person",
             explanation="share of outputs on which it agrees with the others at least as well as a person left out; "
-            "below it the criteria on which it may stand in for one",
+            "below it on how many criteria it passes the test",
             numeric=True,
         ),
         Column(
             title="Bias",
-            explanation="its mean answer less that of people; below it the contrasts (place, letter, length) whose "
+            explanation="its mean answer minus that of people; below it the contrasts (place, letter, length) whose "
             "interval leaves out 0",
             numeric=True,
         ),
         Column(title="Missing", explanation="share of answers that could not be used", numeric=True),
     ]
     note = "Of several criteria, verdicts are counted over all and numbers averaged; the appendix has each one."
-    caption = "LLMs beside people"
+    caption = "Each LLM and way of asking"
     return build_table(
         "raters_compared",
         caption,

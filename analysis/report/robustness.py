@@ -65,7 +65,7 @@ MEANINGS = {
     "ordinal model": "a cumulative logit model, which uses only the order of the scale; clustered by unit",
     "annotators and items": "both taken as drawn, to say whether others of both would show the same difference",
 }
-CSV = "The CSV tables hold all of them."
+CSV = "The CSV tables have all of them."
 Key: TypeAlias = tuple[str | None, ...]
 PairRow: TypeAlias = RatingTest | ChoiceTest | RespacingRow
 
@@ -81,8 +81,8 @@ def robustness(results: Results) -> Section | None:
         blocks += [
             Paragraph(
                 text="Each difference between mean ratings was tested in other ways as well. The verdict of the "
-                "paired test stands; where another test says something else, it rests on what only one of them takes "
-                "for granted."
+                "paired test counts; where another test disagrees, the verdict depends on an assumption that only one "
+                "of them makes."
             ),
             _counts(pairs, checks),
             *_differing(pairs, checks, names),
@@ -303,7 +303,7 @@ def _effects(pairs: Sequence[RatingTest], names: Names, confidence: str) -> list
     blocks: list[Block] = [Heading(text="How large the differences are")]
     if len(known) > LISTED:
         text = (
-            f"Effect sizes of all {len(known):,} pairs, with {confidence} confidence intervals, stand in the CSV table "
+            f"Effect sizes of all {len(known):,} pairs, with {confidence} confidence intervals, are in the CSV table "
         )
         return [*blocks, Paragraph(text=f"{text}ratings_pairs (d_z, hedges_g, superiority).")]
     fields: list[Field[RatingTest]] = [

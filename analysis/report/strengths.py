@@ -30,7 +30,7 @@ def strengths(results: Results) -> Section | None:
             Paragraph(
                 text="The Bradley-Terry model gives each system one number, its strength, that fits all its "
                 "comparisons at once. A system 1 point stronger than another is expected to be preferred to it in 73% "
-                "of comparisons; strengths average zero, so only their differences mean something."
+                "of comparisons; strengths average zero, so only differences between them matter."
             ),
             *_of(results, names, [row for row in rows if row.source not in APART]),
             *_ties(names, [row for row in results.ties if row.source not in APART]),

@@ -111,7 +111,9 @@ def _terms(results: Results) -> list[tuple[str, str]]:
             (
                 "SPA",
                 "system-level probabilistic assessment: annotators read several outputs of each system, then say how "
-                "likely it is that one system is better (Ethayarajh & Jurafsky, 2022).",
+                "likely it is that one system is better (Ethayarajh & Jurafsky, 2022). Not the soft pairwise "
+                "accuracy of "
+                "the WMT metrics task, also called SPA.",
             ),
         )
         terms.insert(2, ("Exposure", "how many outputs of each system an annotator reads before judging."))

@@ -66,7 +66,7 @@ def _preferences(plan: Plan) -> dict[str, str]:
         "indifference": "An answer of 0% means certain that x is no better; 1 - P(x > y) - P(y > x) is the "
         "indifference, counted half for each.",
         "symmetry": "A t-test (p_symmetry), before exclusions, of whether the two directions add up to 100%; "
-        "mean_excess is what they exceed it by. Who is kept is selected by this sum, which then lies low by "
+        "mean_excess is what they exceed it by. Who is kept is selected by this sum, which is then low by "
         "construction (mean_excess_selected): it is described and not tested.",
         "outputs read": "How sure annotators are is the distance of a preference from 0.5. Its trend is the change "
         "with each doubling of the outputs read, within a unit's own pairs where at least half of the units have "
@@ -82,7 +82,7 @@ def _preferences(plan: Plan) -> dict[str, str]:
         "or more is beyond root(n) / 4: there it finds differences that do not exist more often than its level says.",
         "self-consistency": "Not applied."
         if tau is None
-        else f"Who gives two directions of one pair that sum to more than {tau} leaves entirely; of an LLM the "
+        else f"Anyone who gives two directions of one pair that sum to more than {tau} leaves entirely; of an LLM the "
         "assignment leaves. A sum equal to the bound stays; one direction alone cannot be checked and stays.",
         "LLM p-values": "Tests of an LLM generalise over assignments of this LLM, not over people.",
     }
@@ -216,10 +216,11 @@ def _beside_people(plan: Plan, level: str) -> dict[str, str]:
         "Fieller, with an allowance for ties); within an item: t over items. None below 5 in common.",
         "alternative-annotator test": "Each person is left out in turn; the LLM wins where the share of outputs on "
         "which the person agrees better with the others, less that of the LLM, is shown to be below "
-        f"{plan.epsilon:g} (epsilon; Benjamini and Yekutieli at {plan.fwer:g}). It passes from half of the people on.",
+        f"{plan.epsilon:g} (epsilon; Benjamini and Yekutieli at {plan.fwer:g}). It passes if it wins against at "
+        "least half of the people.",
         "prediction-powered": "An LLM's answers to more items (forms) are added to people's mean; its error is "
         "measured where both answered. Right if what people answered is a random part of the whole.",
-        "calibration": "A choice (1, 1/2 or 0 for x, a tie, y) is held against the chance that the person who chose "
+        "calibration": "A choice (1, 1/2 or 0 for x, a tie, y) is compared with the chance that the person who chose "
         "stated, that the LLM stated on the same form, or else the group's mean. Bins have equal width.",
         "raters side by side": "Mean and standard deviation are over the cells of all systems; agreement is that among "
         "the repeats and further forms of an LLM; correlations are those with people. Missing answers are counted "

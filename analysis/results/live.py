@@ -108,7 +108,7 @@ def about_live(results: Results) -> Iterator[WarningRow]:
         open_ = sum(row.decision is None for row in own)
         if not group.enough:
             left = f": {open_} of {len(own)} comparisons still open" if own else ""
-            text = f"{group.group}: by its own rule the study goes on{left}."
+            text = f"{group.group}: by its stopping rule the study is not over{left}."
             yield WarningRow(kind="not_ended", group=group.group, text=text)
         moved = sum(contradicted(live, row) for row in own)
         if moved:

@@ -96,7 +96,7 @@ class Settings(Record):
     min_outputs_seen: float | None = None
     """Least share of the outputs shown that a person must have seen; null, as of the next two: no such rule."""
     max_words_per_minute: float | None = None
-    """Fastest reading that is believed."""
+    """Fastest reading allowed, in words a minute."""
     max_same_answers: float | None = None
     """Largest share of a person's answers that may be one and the same."""
     repeat_submissions: Literal["exclude", "first"] | None = None

@@ -25,11 +25,14 @@ LARGE_SHARE = 1 / 3
 SMALL_CLUSTERS = 6
 MADE_BY_A_PROGRAM = "these answers were made by a program; they say nothing about people."
 UNPAIRED = {
-    "item_id": "compare systems without a common item_id, so that nothing pairs. If the systems answered the same "
+    "item_id": "compare systems without a common item_id, so the tests cannot be paired. If the systems answered the "
+    "same "
     "inputs, item_id names outputs: put what names the input there (--map COLUMN=item_id).",
-    "annotator_id": "compare systems that nobody rated on the same item, so that nothing pairs. If somebody did, "
+    "annotator_id": "compare systems that nobody rated on the same item, so the tests cannot be paired. If somebody "
+    "did, "
     "annotator_id does not say so: put what names the person there (--map COLUMN=annotator_id).",
-    "assignment_id": "compare systems that were rated in different assignments or variants, so that nothing pairs. If "
+    "assignment_id": "compare systems that were rated in different assignments or variants, so the tests cannot be "
+    "paired. If "
     "they were rated side by side, give both ratings one assignment_id, or leave the column out.",
 }
 
@@ -39,7 +42,9 @@ PAIRED_ONLY = (
     "Wilcoxon's test, z-scores and strengths of ratings (ratings_bt) compare only what one annotator rated side by "
     "side; where that is little of a pair's ratings, they may point elsewhere than the means."
 )
-AS_DESIGNED = "compare systems that nobody rated on the same item, as the study was designed, so that nothing pairs."
+AS_DESIGNED = (
+    "compare systems that nobody rated on the same item, as the study was designed, so the tests cannot be paired."
+)
 
 
 def warn(results: Results, plan: Plan) -> tuple[WarningRow, ...]:
@@ -90,7 +95,10 @@ def outdated_files(results: Results, study: StudyFacts | None) -> Iterator[Warni
     if study.exploration is not None and results.exploration is None:
         outdated.append(("explanations", study.exploration))
     for command, file in outdated:
-        text = f"{file.path.name} is of other texts than the study has now, so it is left out; run spa {command} anew."
+        text = (
+            f"{file.path.name} is about other texts than those the study has now, so it is left out; run spa "
+            f"{command} anew."
+        )
         yield WarningRow(kind="outdated_file", group=None, text=text)
 
 
@@ -131,7 +139,8 @@ def _about_groups(results: Results) -> Iterator[WarningRow]:
             yield _of_group("all_excluded", group, "nobody is left after exclusions.")
         elif row.excluded_annotators / annotators > LARGE_SHARE:
             text = (
-                f"{row.excluded_annotators} of {annotators} annotators were excluded; the rest may not stand for all."
+                f"{row.excluded_annotators} of {annotators} annotators were excluded; those left may not be "
+                "representative."
             )
             yield _of_group("many_excluded", group, text)
 
@@ -260,7 +269,9 @@ def _about_study(results: Results) -> Iterator[WarningRow]:
     dropped = len(results.study.dropped_items) if results.study else 0
     if dropped:
         text = (
-            f"{dropped} item{'s' if dropped != 1 else ''} left the study before the draw, by its conditions on items."
+            f"{dropped} item{'s were' if dropped != 1 else ' was'} left out before assignments were drawn, by the "
+            "study's "
+            "conditions on items."
         )
         yield WarningRow(kind="dropped_items", group=None, text=text)
 

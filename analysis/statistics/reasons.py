@@ -187,7 +187,7 @@ WORDS: dict[ReasonCode, str] = {
         "each lost every comparison with those above it and won every one with those below: at no finite distance "
         "from either"
     ),
-    "cells_missing": "cells are missing: the F test wants every annotator's answer to every unit",
+    "cells_missing": "cells are missing: the F test needs every annotator's answer to every unit",
     "clusters_alike": "no variation: every {unit} says the same, so there is no interval",
     "comparisons_in_parts": "some comparisons are neither won, lost nor tied (repeated answers were averaged)",
     "confounded_with_systems": "cannot be distinguished from the systems",

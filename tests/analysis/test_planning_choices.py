@@ -154,7 +154,7 @@ def test_pairs_of_many_systems_are_planned_unless_only_the_best_are_looked_for(t
     few = assumed("choices", n_tests=1225, meets=12 / 1225)
     missed = "even the largest difference of the scale, 0.5, would be missed too often"
     assert detectable(few, 400, 0.8).reason == missed
-    assert detectable(few, 200, 0.8).reason == "no difference is large enough: too often fewer than 2 annotators stay"
+    assert detectable(few, 200, 0.8).reason == "no difference is large enough: too often fewer than 2 annotators remain"
     live = '\n[stopping]\nrule = "when_decided"\ntop = 1\n'
     path = write_study(tmp_path, STUDY + "per_annotator = 1" + live)
     expected = (

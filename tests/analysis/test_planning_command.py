@@ -159,7 +159,7 @@ def test_what_cannot_be_found_or_drawn_has_its_reason():
         (["--budget", "10"], "add --pay"),
         (["--budget", "10", "--pay", "1", "--annotators", "4"], "either --budget or --annotators"),
         (["--power", "0.04"], "more than the error rate"),
-        (["STUDY", "--pairs", "3"], "the study says it"),
+        (["STUDY", "--pairs", "3"], "the study file sets it"),
         (["STUDY", "--sd", "0.2"], "add --elicitation"),
         (["nowhere.toml"], "no such file"),
     ],

@@ -50,7 +50,7 @@ def test_deviations_name_what_was_planned_and_what_was_done(store: Store) -> Non
     assert told == [
         'consistency_tau: planned "1.1", used "1.2".',
         "fwer: planned 0.05, used 0.1.",
-        "The study was changed: its file, a text, an output or an image is another one than was frozen.",
+        "The study was changed: its file, a text, an output or an image differs from what was frozen.",
         "annotators: planned 30, 25 handed in a form.",
     ]
     late = replace(frozen, submissions=3)

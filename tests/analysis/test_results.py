@@ -246,7 +246,7 @@ def test_an_unknown_criterion_is_refused() -> None:
 
 
 def test_simulated_answers_and_dropped_items_are_pointed_out(results: Results) -> None:
-    assert any("1 item left the study" in line for line in results["warnings"])
+    assert any("1 item was left out" in line for line in results["warnings"])
     table = preferences([("a", "x", "y", 0.7)], annotator_kind="simulated")
     assert any("say nothing about people" in line for line in run(preferences=table)["warnings"])
 
