@@ -9,7 +9,7 @@ from typing import TypeAlias
 from analysis.comparisons.choices import ChoiceTest
 from analysis.comparisons.preferences import PreferenceTest
 from analysis.comparisons.ratings import RatingTest
-from analysis.results.claims import FIRST, Evidence
+from analysis.results.claims import FIRST, NAMED, Evidence
 from analysis.results.findings import PairResult
 from analysis.results.headline_rows import Crossed, HeadlineClaim
 from analysis.results.live import turned_live
@@ -17,6 +17,7 @@ from analysis.results.live_words import live_evidence
 from analysis.results.records import Results
 from analysis.results.words import Names, listed, number, p_value, percent, plural, sentence, share_interval
 from analysis.statistics.record import Source
+from spa.simulation import SIMULATED_RATER
 
 MOST_CLAIMS = 3  # criteria worded one by one; of more, how many systems lead on how many
 VERBS = {"preferences": "prefer", "choices": "choose", "ratings": "rate"}
@@ -44,7 +45,8 @@ class Wording:
         claims = [claim for claim, _ in found]
         if len(found) == 1:
             text = f"{self._verdict(*found[0])}{_turn(claims)}."
-            return text if self.llm or _names_first(claims[0]) else sentence(text)  # a name keeps its letters
+            named = (self.llm and self.group != SIMULATED_RATER) or _names_first(claims[0])  # a name keeps its letters
+            return text if named else sentence(text)
         alike = len({claim.direction for claim in claims}) == 1
         if len(found) <= MOST_CLAIMS:
             parts = [
@@ -224,7 +226,7 @@ class Wording:
         else:
             parts = [self._counted([claim for claim, _ in found])]
         parts += further
-        if self.names.kind(self.group) == "simulated":
+        if self.names.simulated(self.group):
             parts.append("This shows how the method works, not what people think.")
         elif self.llm:
             parts.append(self._of_an_llm(found))
@@ -244,7 +246,8 @@ class Wording:
         return f"The first place is clear on {clear or 'none'} of {n} criteria{only}{far}."
 
     def _of_an_llm(self, found: Sequence[Found]) -> str:
-        rows = [evidence.against for _, evidence in found if evidence.against is not None]
+        named = [evidence.against for claim, evidence in found if claim.strength in NAMED]
+        rows = [row for row in named if row is not None]
         if not rows:
             return ""
         if all(_unit(row) == "item" for row in rows):
@@ -329,13 +332,14 @@ class Wording:
                 case "alone":
                     what = f" {self.names.system(crossed_winner(tested[0][1]))} better" if one else " a difference"
                     parts.append(f"Only the test over other annotators and items finds{what}{where} ({p}).")
-        parts += self._untested(
-            [row for claim, row in tested if claim.crossed is None and claim.strength in FIRST[:-1]]
-        )
+        parts += self._untested([row for claim, row in tested if claim.crossed is None and claim.strength in NAMED])
         return " ".join(parts)
 
     def _untested(self, rows: Sequence[PairResult]) -> list[str]:
         """Return for whom tests hold that have no crossed test beside them, of the claims that name a winner."""
+        if any(isinstance(row.test, RatingTest) and row.test.level_problem for row in rows):
+            return ["The test does not keep its level on this design."]
+        rows = [row for row in rows if not row.test.highly_skewed]
         if not rows:
             return []
         if all(isinstance(row.test, PreferenceTest) for row in rows):

@@ -219,9 +219,15 @@ class Names:
 
     def who(self, group: str) -> str:
         """Return the group as the subject of a sentence."""
+        if group == SIMULATED_RATER:
+            return f"the {self.group(group)}"
         if group in KINDS or self.kind(group) == "llm":
             return self.group(group)
         return f"the annotators of group {self.group(group)}"
+
+    def simulated(self, group: str) -> bool:
+        """Tell whether a program gave the answers of a group, in people's or in an LLM's place."""
+        return self.kind(group) == "simulated" or group in self._simulated
 
     def units(self, group: str, unit: str, n: int) -> str:
         """Return how many a test counts, by what they are: "24 people", "24 forms" of an LLM, "24 items"."""

@@ -543,6 +543,28 @@ def test_a_first_place_on_highly_skewed_values_is_not_called_clear() -> None:
     assert "1 test rests on highly skewed values (SPA: alder\u2013birch)." in lines["Main caveats"]
 
 
+def test_what_a_test_that_does_not_keep_its_level_shows_is_not_extended_to_others() -> None:
+    results = rated("x", None)
+    row = results["ratings"]["pairs"][0]
+    row |= {"level_problem": "three annotators beside nine"}
+    claim, lines = claim_and_lines(results)
+    assert claim.strength == "these_only"
+    assert lines["By how much"].endswith("The test does not keep its level on this design.")
+    row |= {"level_problem": None, "highly_skewed": True}
+    claim, lines = claim_and_lines(results)
+    assert claim.strength == "skewed"
+    assert "It holds" not in lines["By how much"]
+
+
+def test_a_simulated_rater_alone_is_no_llm() -> None:
+    row = preference("simulated-rater", "alder", "birch", 0.7, n=24)
+    groups = [group_row("simulated-rater", "llm", simulated=True)]
+    _, lines = claim_and_lines({**empty_results(), "groups": groups, "preferences": [row]})
+    assert lines["Who wins"] == "The simulated rater prefers alder most, clearly ahead of birch."
+    assert lines["By how much"].endswith("n = 24 forms. This shows how the method works, not what people think.")
+    assert lines["Can an LLM replace annotators?"] == "Rehearsal: not asked of an LLM."
+
+
 @pytest.mark.parametrize(
     ("group", "kind", "units"),
     [("gpt", "llm", "24 forms"), ("simulated", "simulated", "24 simulated annotators"), ("human", "human", "24 people"),
