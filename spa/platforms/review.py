@@ -19,7 +19,6 @@ from spa.responses.two_reviewers import read_visit_decisions
 
 GROUP = "spa.review_rules"
 PROPOSED = "a reviewer proposed a rejection"
-WAITS_FOR = "waits for "  # and who of the reviewers
 Waiting = TypeVar("Waiting")  # as a platform has it
 
 
@@ -38,6 +37,18 @@ class ReviewRules:
     lines: tuple[str, ...]
     commands: tuple[str, ...]
     paid_bonuses: Callable[[Store], Collection[int]]
+
+
+class WaitsFor(str):
+    """Why a person must look: other reviewers decide first. Its text says so, ``reviewers`` are who."""
+
+    __slots__ = ("reviewers",)
+    reviewers: str
+
+    def __new__(cls, reviewers: str) -> WaitsFor:  # noqa: D102
+        found = super().__new__(cls, f"waits for {reviewers}")
+        found.reviewers = reviewers
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +133,7 @@ def reason_to_look(decisions: VisitDecisions | None, *, held: str | None, lackin
     'twice'
     """
     if decisions is not None and decisions.awaits is not None:
-        return WAITS_FOR + decisions.awaits
+        return WaitsFor(decisions.awaits)
     if proposed_rejection(decisions) is not None:
         return PROPOSED
     if held is not None:
@@ -161,13 +172,13 @@ def lines_to_look_at(reasons: Iterable[tuple[str, str]]) -> list[str]:
 
     ``reasons`` says who handed in what, and why somebody must look.
 
-    >>> print(*lines_to_look_at([("a", "twice"), ("b", WAITS_FOR + "two reviewers")]), sep="\n")
+    >>> print(*lines_to_look_at([("a", "twice"), ("b", WaitsFor("two reviewers"))]), sep="\n")
     a: twice
     1 waits for two reviewers (spa dashboard); --json lists these, --also ID pays one nonetheless
     """
     listed = list(reasons)
-    lines = [f"{name}: {reason}" for name, reason in listed if not reason.startswith(WAITS_FOR)]
-    awaited = Counter(reason.removeprefix(WAITS_FOR) for _, reason in listed if reason.startswith(WAITS_FOR))
+    lines = [f"{name}: {reason}" for name, reason in listed if not isinstance(reason, WaitsFor)]
+    awaited = Counter(reason.reviewers for _, reason in listed if isinstance(reason, WaitsFor))
     if awaited:
         counts = ", ".join(f"{n} {'waits' if n == 1 else 'wait'} for {who}" for who, n in sorted(awaited.items()))
         lines.append(f"{counts} (spa dashboard); --json lists these, --also ID pays one nonetheless")

@@ -20,7 +20,7 @@ from analysis.results.files import from_plain, to_json
 from analysis.results.headline import headline_of
 from analysis.statistics.reasons import WORDS, Reason, ReasonCode, folded, several, why
 from analysis.statistics.record import Record, plain, replace_fields, rounded
-from tests.analysis.answers import Results, build_document, choices, preferences, ratings, run
+from tests.analysis.answers import Results, build_document, choices, preferences, ratings, render_report, run
 
 ROOT = Path(__file__).parents[2]
 ONE = why("one_unit")
@@ -168,6 +168,28 @@ def test_no_word_of_a_reason_or_a_warning_steers_a_result(
     assert [one.id for one in build_document(json.loads(to_json(unsaid))).sections] == [
         one.id for one in build_document(before).sections
     ]
+
+
+def without_codes(value: Any) -> Any:
+    """Return results as files had them before there were codes."""
+    if isinstance(value, dict):
+        return {
+            key: without_codes(part) for key, part in value.items() if not key.endswith(("reason_code", "reason_data"))
+        }
+    return [without_codes(part) for part in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("made", [swept_choices, few_preferences, apart])
+def test_the_report_of_a_file_without_codes_is_the_same(made: Callable[[], Results]) -> None:
+    results = made()
+    old = without_codes(results)
+    assert render_report(old) == render_report(results) | csv_of(old)
+    assert without_codes(json.loads(to_json(from_plain(old)))) == old
+
+
+def csv_of(results: Results) -> dict[str, str]:
+    """Return the CSV tables, which have columns of codes."""
+    return {f"tables/{name}": text for name, text in csv_tables(from_plain(results)).items()}
 
 
 def prose_compared(code: str) -> Iterator[int]:
