@@ -92,6 +92,7 @@ class Wording:
         if self.source == "choices" and names.ordered(claim.criterion):
             verb, most = f"rank{s}", "highest"
         first = f"{who} {verb} {best} {most}"
+        together = f"by all {'ratings' if self.source == 'ratings' else 'comparisons'} together"
         match claim.strength:
             case "clear":
                 return f"{first}, clearly ahead of {other}{self._passed_over(claim)}"
@@ -106,16 +107,13 @@ class Wording:
                 return self.alike(evidence)
             case "not_clear":
                 if evidence.ahead not in (None, claim.leader):
-                    return (
-                        f"{who} put{s} {best} first by all comparisons together, but not clearly: between the two "
-                        f"{other} is ahead"
-                    )
+                    return f"{who} put{s} {best} first {together}, but not clearly: between the two {other} is ahead"
                 return f"{first}, but not clearly ahead of {other}{self._passed_over(claim)}"
             case "contradicted":
                 where = "by the test of the two" if self.source == "ratings" else "where the two were compared"
                 return (
-                    f"no winner can be named: {who} put{s} {best} first by all comparisons together, although {other} "
-                    f"is clearly better {where}"
+                    f"no winner can be named: {who} put{s} {best} first {together}, although {other} is clearly better "
+                    f"{where}"
                 )
             case "circle":
                 return (
@@ -279,17 +277,16 @@ class Wording:
         value = row.value or 0.0
         turned = row.ahead == row.y
         best, other = (names.system(one) for one in ((row.y, row.x) if turned else (row.x, row.y)))
-        level, than = (
-            f"{row.confidence} confidence interval",
-            f" than {other}" if evidence.ahead != evidence.leader else "",
-        )
+        level, unsaid = f"{row.confidence} confidence interval", evidence.ahead != evidence.leader
         if row.source == "ratings":
-            shown = f"{best} is {number(abs(value))} points ahead{than.replace('than', 'of')}"
+            shown = f"{best} is {number(abs(value))} points ahead{f' of {other}' if unsaid else ''}"
+            if row.ahead is None:
+                shown = f"The mean ratings of {best} and {other} differ by {number(0.0)} points"
             if low is not None and high is not None:
                 low, high = (low, high) if value >= 0 else (-high, -low)
                 shown += f" ({level} {number(low)} to {number(high)})"
         else:
-            share = 1 - value if turned else value
+            share, than = 1 - value if turned else value, f" than {other}" if unsaid else ""
             what = "{they} put{s} the chance that {best} is better{than} at {share} on average"
             if row.source == "choices":
                 what = "{they} chose {best} over {other} {share} of the time on average"
