@@ -77,6 +77,8 @@ def bootstrap_strengths(
 ) -> Bootstrap:
     """Resample comparisons and refit, with percentile intervals.
 
+    Of few clusters, or where one has most comparisons, they are too narrow; :func:`analysis.bradley_terry` is not.
+
     Parameters
     ----------
     x, y, won, n_systems
