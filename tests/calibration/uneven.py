@@ -24,6 +24,7 @@ from analysis.strengths.estimate import LEAST_DF, ROUNDING
 from analysis.strengths.ranks import KNOWN_DF
 
 LEVEL, COVERED, REJECTED = 0.95, 0.93, 0.06
+ALL_BUT_SOME = 0.99  # share without an interval beyond which coverage is not given
 STEPS = 40
 FARTHEST = 12.0  # a strength beyond is taken for one at no finite distance
 HEAD = """# Strengths by few or uneven annotators
@@ -381,7 +382,7 @@ def write(runs: int, seed: int, quick: bool = False) -> Iterator[str]:
     for number, design in enumerate(one for one in designs() if one.quick or not quick):
         found = simulate(design, runs, seed)
         kept += found.kept
-        covered = "-" if found.made == 0 else f"{100 * found.covered:.1f}"
+        covered = "-" if found.none > ALL_BUT_SOME else f"{100 * found.covered:.1f}"
         shares = [f"{100 * one:.1f}" for one in (found.covered_cr1, found.rejected, found.alike, found.none)]
         name = design.name + ("" if found.kept else " *")
         lines.append(_row([name, design.spread, f"{design.taste:g}, {design.items:g}", covered, *shares]))
