@@ -128,8 +128,8 @@ def _ratings_and_choices(plan: Plan) -> dict[str, str]:
 
 def _strengths(plan: Plan, level: str) -> dict[str, str]:
     fitted = (
-        "a system that won or lost everything has no finite strength, a rank where the comparisons give one, and the "
-        "others are fitted without it"
+        "a system that won or lost everything has no finite strength (its rank is given where the comparisons "
+        "determine it), and the others are fitted without it"
         if plan.regularisation is None
         else f"{plan.regularisation:g} wins were added to both directions of every pair (regularisation)"
     )
