@@ -16,6 +16,8 @@ from analysis import Plan, Reading, StudyFacts, check_frames
 from analysis import analyse as analyse_records
 from analysis.answers.columns import Scale
 from analysis.answers.plan import parse_expectations
+from analysis.answers.scales import scale_widths
+from analysis.answers.study_facts import StudyCriterion, StudyOption
 from analysis.comparisons.preferences import PreferenceTest
 from analysis.comparisons.unanimity import alike, unanimous_p
 from analysis.large.analyse import analyse_totals
@@ -115,6 +117,19 @@ def test_differences_of_ratings_that_are_all_alike_need_a_scale() -> None:
     assert (row["p_value"], row["p_unanimous"], row["all_alike"]) == (None, None, None)
     (row,) = analyse(check_frames({"ratings": frame}, FIVE_POINTS), Plan())["ratings"]["pairs"]
     assert (row["all_alike"], row["p_unanimous"]) == (10, pytest.approx(2 * (2 / 3) ** 10, rel=1e-9))
+
+
+def test_scales_are_those_declared_for_tables_or_by_the_study() -> None:
+    """Counts of errors have no end; a criterion rated in a second way has the scale of that way."""
+    ways = {"fluency": "likert", "fluency (continuous)": "continuous", "faulty": "category", "errors": "spans"}
+    options = (StudyOption(text="no", score=0.0), StudyOption(text="some", score=2.0))
+    criteria = (StudyCriterion(id="faulty", name=None, lower_is_better=True, options=options),)
+    study = StudyFacts(id="s", title="s", language="en", systems=(), criteria=criteria, likert_points=7)
+    assert scale_widths(ways, (), study) == {"fluency": 6, "fluency (continuous)": 100, "faulty": 2}
+    scales = (Scale(criterion="fluency", low=1, high=5), Scale(criterion=None, low=0, high=10))
+    of_table = dict.fromkeys(("fluency", "sense")) | {"errors": "spans"}
+    assert scale_widths(of_table, scales, None) == {"fluency": 4, "sense": 10}
+    assert scale_widths(of_table, (), None) == {}
 
 
 @given(
