@@ -10,7 +10,8 @@ from typing import TypeAlias, cast
 from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.comparisons.ratings import RatingTest
 from analysis.contamination.results import seen_words
-from analysis.results.claim_words import FEW_USED, Found, Wording, p_words
+from analysis.results.certainty_words import FEW_USED, p_words
+from analysis.results.claim_words import Found, Wording
 from analysis.results.claims import better, path
 from analysis.results.findings import SOURCES, PairResult, grouped, pair_results, rank_of
 from analysis.results.headline_rows import CaveatKind, HeadlineProblem

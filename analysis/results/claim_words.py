@@ -1,4 +1,4 @@
-"""Claims in words: the first line of a report and what follows it. Every word depends on a claim's case alone."""
+"""The first line of a report in words: who wins. Every word depends on a claim's case alone."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from typing import TypeAlias
 from analysis.comparisons.choices import ChoiceTest
 from analysis.comparisons.preferences import PreferenceTest
 from analysis.comparisons.ratings import RatingTest
-from analysis.results.claims import FIRST, NAMED, Evidence
+from analysis.results.claims import FIRST, Evidence
 from analysis.results.findings import PairResult
-from analysis.results.headline_rows import Crossed, HeadlineClaim
-from analysis.results.live import turned_live
-from analysis.results.live_words import live_evidence
+from analysis.results.headline_rows import HeadlineClaim
 from analysis.results.records import Results
-from analysis.results.words import Names, listed, number, p_value, percent, plural, sentence, share_interval
+from analysis.results.words import Names, listed, number, percent, plural, sentence
 from analysis.statistics.record import Source
 from spa.simulation import SIMULATED_RATER
 
@@ -23,7 +21,6 @@ MOST_CLAIMS = 3  # criteria worded one by one; of more, how many systems lead on
 VERBS = {"preferences": "prefer", "choices": "choose", "ratings": "rate"}
 SUPERLATIVES = {"preferences": "most", "choices": "most", "ratings": "best"}
 PAST = {"preferences": "preferred", "choices": "chosen", "ratings": "rated"}
-FEW_USED = 0.9  # share of a pair's answers; where fewer enter its test, the share is said
 Found: TypeAlias = tuple[HeadlineClaim, Evidence]
 
 
@@ -151,7 +148,7 @@ class Wording:
         row = evidence.against
         if self.llm:
             return "in these answers only"
-        if claim.crossed is None and row is not None and _unit(row) == "item":
+        if claim.crossed is None and row is not None and unit_of(row) == "item":
             return "with these annotators only"
         return "on these items with these annotators only"
 
@@ -169,7 +166,7 @@ class Wording:
         if row is None:
             return "it turns with the weight of one annotator"
         test, names = row.test, self.names
-        unit = _unit(row)
+        unit = unit_of(row)
         one = names.units(self.group, "assignment" if self.llm else "annotator", 1).removeprefix("1 ")
         total = test.n_used or test.n_answers
         gave = "most answers" if test.most_of_one is None or total is None else f"{test.most_of_one} of {total} answers"
@@ -209,144 +206,6 @@ class Wording:
             said = f"put the chance that {best} is better{'' if evidence.two else f' than {other}'} at {percent(share)}"
         return f"{subject} {said} ({chance(row.p_unanimous)})"
 
-    def certainty(self, found: Sequence[Found], further: Sequence[str]) -> str:
-        """Return by how much, and for whom it holds; ``further`` stands before for whom."""
-        if len(found) == 1:
-            claim, evidence = found[0]
-            parts = [self._decided(evidence) or self._evidence(claim, evidence)]
-            if claim.strength == "not_clear" and evidence.decided is None and evidence.against is not None:
-                close = evidence.against.test.equivalent
-                parts.append(
-                    "They are equivalent within the declared margin."
-                    if close
-                    else "This does not show that they are equal."
-                )
-        else:
-            parts = [self._counted([claim for claim, _ in found])]
-        parts += further
-        if self.names.simulated(self.group):
-            parts.append("This shows how the method works, not what people think.")
-        elif self.llm:
-            parts.append(self._of_an_llm(found))
-        else:
-            parts.append(self.scope(found))
-        return " ".join(part for part in parts if part)
-
-    def _counted(self, claims: Sequence[HeadlineClaim]) -> str:
-        n = len(claims)
-        clear, here, skewed = (
-            sum(claim.strength in cases for claim in claims)
-            for cases in (("clear", "unanimous"), ("these_only",), ("skewed",))
-        )
-        more = " more" if clear else ""
-        only = f", and on {here}{more} for these annotators and items only" if here else ""
-        far = f", and on {skewed} by highly skewed values" if skewed else ""
-        return f"The first place is clear on {clear or 'none'} of {n} criteria{only}{far}."
-
-    def _of_an_llm(self, found: Sequence[Found]) -> str:
-        named = [evidence.against for claim, evidence in found if claim.strength in NAMED]
-        rows = [row for row in named if row is not None]
-        if not rows:
-            return ""
-        if all(_unit(row) == "item" for row in rows):
-            return "It holds for further items that this LLM judges, not for people."
-        return "It holds for further forms that this LLM answers, not for people."
-
-    def _decided(self, evidence: Evidence) -> str:
-        live, decided = self.results.live, evidence.decided
-        if live is None or decided is None:
-            return ""
-        row = decided if decided.system_x == evidence.leader else turned_live(decided)
-        return live_evidence(live, row, self.names)
-
-    def _evidence(self, claim: HeadlineClaim, evidence: Evidence) -> str:
-        row = evidence.against
-        if claim.strength == "circle":
-            return "Each of these comparisons is clear by itself; how far apart the systems are cannot be said."
-        if claim.strength == "unanimous":
-            return "All values are the same, so that no interval can be given."
-        if row is None or row.value is None:
-            shared = claim.strength == "no_leader" and len(evidence.first) > 1
-            return "No test tells apart who shares it." if shared else "No test of the first place could be run."
-        if row.test.p_value is None and row.p_unanimous is not None:
-            return f"{sentence(self.alike(evidence))}."
-        return f"{self._estimate(row, evidence)}{self._used(row)}."
-
-    def _estimate(self, row: PairResult, evidence: Evidence) -> str:
-        names, test, low, high = self.names, row.test, row.test.ci_low, row.test.ci_high
-        value = row.value or 0.0
-        turned = row.ahead == row.y
-        best, other = (names.system(one) for one in ((row.y, row.x) if turned else (row.x, row.y)))
-        level, unsaid = f"{row.confidence} confidence interval", evidence.ahead != evidence.leader
-        if row.source == "ratings":
-            shown = f"{best} is {number(abs(value))} points ahead{f' of {other}' if unsaid else ''}"
-            if row.ahead is None:
-                shown = f"The mean ratings of {best} and {other} differ by {number(0.0)} points"
-            if low is not None and high is not None:
-                low, high = (low, high) if value >= 0 else (-high, -low)
-                shown += f" ({level} {number(low)} to {number(high)})"
-        else:
-            share, than = 1 - value if turned else value, f" than {other}" if unsaid else ""
-            what = "{they} put{s} the chance that {best} is better{than} at {share} on average"
-            if row.source == "choices":
-                what = "{they} chose {best} over {other} {share} of the time on average"
-                if names.ordered(test.criterion):
-                    what = "{they} ranked {best} above {other} {share} of the time on average, ties half"
-            shown = what.format(they=self.they, s=self.s, best=best, other=other, than=than, share=percent(share))
-            if low is not None and high is not None:
-                shown += f" ({level} {share_interval(*((1 - high, 1 - low) if turned else (low, high)))})"
-        return f"{shown}; adjusted {p_words(test.p_adjusted)}, n = {names.units(self.group, _unit(row), test.n)}"
-
-    def _used(self, row: PairResult) -> str:
-        used, given = row.test.n_used, row.test.n_answers
-        if used is None or not given or used / given >= FEW_USED:
-            return ""
-        return f", from {used:,} of {given:,} answers about the two"
-
-    def scope(self, found: Sequence[Found]) -> str:
-        """Return for whom the claims hold: these annotators and items, or others like them."""
-        tested = [(claim, row) for claim, evidence in found if (row := _compared(claim, evidence)) is not None]
-        if not tested:
-            return ""
-        one = len(found) == 1
-        by_case: dict[Crossed | None, list[HeadlineClaim]] = {}
-        for claim, _ in tested:
-            by_case.setdefault(claim.crossed, []).append(claim)
-        parts = []
-        for case, claims in by_case.items():
-            where = "" if one else f" on {plural(len(claims), 'criterion', 'criteria')}"
-            least = min((one.p_crossed_adjusted for one in claims if one.p_crossed_adjusted is not None), default=None)
-            p = f"{'' if len(claims) == 1 else 'smallest '}crossed {p_words(least)}"
-            match case:
-                case "not_shown":
-                    parts.append(f"For other annotators and items it is not shown{where} ({p}).")
-                case "agrees" if one or len(by_case) == 1:
-                    parts.append(f"The test over other annotators and items agrees{where}.")
-                case "open" if one:
-                    parts.append(f"Nor does the test over other annotators and items find a difference ({p}).")
-                case "open":
-                    parts.append(f"Neither test finds a difference{where}.")
-                case "alone":
-                    what = f" {self.names.system(crossed_winner(tested[0][1]))} better" if one else " a difference"
-                    parts.append(f"Only the test over other annotators and items finds{what}{where} ({p}).")
-        parts += self._untested([row for claim, row in tested if claim.crossed is None and claim.strength in NAMED])
-        return " ".join(parts)
-
-    def _untested(self, rows: Sequence[PairResult]) -> list[str]:
-        """Return for whom tests hold that have no crossed test beside them, of the claims that name a winner."""
-        if any(isinstance(row.test, RatingTest) and row.test.level_problem for row in rows):
-            return ["The test does not keep its level on this design."]
-        rows = [row for row in rows if not row.test.highly_skewed]
-        if not rows:
-            return []
-        if all(isinstance(row.test, PreferenceTest) for row in rows):
-            return ["It holds for annotators like these with these outputs."]
-        if all(isinstance(row.test, RatingTest) and row.test.n_items for row in rows):
-            return ["It holds for annotators and items like these."]
-        if any(_unit(row) == "item" for row in rows):
-            return ["It holds for further items judged by these annotators; other annotators were not tested."]
-        return ["It holds for annotators like these, who judged these items; other items were not tested."]
-
 
 def replaced(row: PairResult, estimate: float | None) -> PairResult:
     """Return a row with another estimate of its own, in its direction."""
@@ -359,18 +218,6 @@ def replaced(row: PairResult, estimate: float | None) -> PairResult:
         confidence=row.confidence,
         lower_is_better=row.lower_is_better,
     )
-
-
-def crossed_winner(row: PairResult) -> str | None:
-    """Return whom the crossed test finds better."""
-    verdict = None if isinstance(row.test, PreferenceTest) else row.test.crossed_verdict
-    return {"x": row.x, "y": row.y}.get(verdict or "")
-
-
-def p_words(value: float | None) -> str:
-    """Return "p = .012" or "p < .001"."""
-    text = p_value(value)
-    return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
 def chance(bound: float | None) -> str:
@@ -402,11 +249,6 @@ def _names_first(claim: HeadlineClaim) -> bool:
     return bool(claim.unbeaten) and (claim.leader not in claim.unbeaten or claim.strength == "untested")
 
 
-def _compared(claim: HeadlineClaim, evidence: Evidence) -> PairResult | None:
-    """Return the test that a claim rests on, where a test and no decision does, and it names somebody first."""
-    named = claim.strength in (*FIRST, "contradicted")
-    return evidence.against if named and evidence.decided is None else None
-
-
-def _unit(row: PairResult) -> str:
+def unit_of(row: PairResult) -> str:
+    """Return what the test of a row counts: "annotator", "assignment" or "item"."""
     return "annotator" if isinstance(row.test, PreferenceTest) else row.test.unit

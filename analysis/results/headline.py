@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from analysis.results.caveats import MOST_PROBLEMS, Known, caveats
-from analysis.results.claim_words import MOST_CLAIMS, Found, Wording
+from analysis.results.certainty_words import CertaintyWording
+from analysis.results.claim_words import MOST_CLAIMS, Found
 from analysis.results.claims import claim_of, evidence_of
 from analysis.results.findings import (
     by_criterion,
@@ -35,7 +36,7 @@ def headline_of(results: Results) -> Headline:
     every = tuple(caveats(Known(results=results, names=names, source=source, group=group, found=found)))
     winner = certainty = "Cannot be determined: there are no answers that compare two systems."
     if source is not None and group is not None:
-        wording = Wording(results, names, source, group)
+        wording = CertaintyWording(results, names, source, group)
         winner = wording.winner(found)
         certainty = wording.certainty(found, _of_live(results, found, names, group))
     return Headline(

@@ -23,7 +23,7 @@ from analysis.report.headline import headline
 from analysis.report.preferences import preferences as section_of_preferences
 from analysis.report.warnings import warnings
 from analysis.results.caveats import SEVERITY
-from analysis.results.claim_words import p_words
+from analysis.results.certainty_words import p_words
 from analysis.results.files import from_plain
 from analysis.results.findings import PairResult, pair_results
 from analysis.results.headline import headline_of
