@@ -27,6 +27,8 @@ from tests.guides.walking import DOCUMENTS, NOT_RUN, ROOT, STUDY, Step, init, is
 from tests.shell_lines import fenced, shell_commands
 from tests.spa.tiny_models import tiny_llama
 
+README_FIGURE, FIGURE = ROOT / "docs" / "images" / "preferences.svg", "report/figures/preferences.svg"
+
 
 def order(report: Path, source: str, criterion: str = "overall") -> list[list[str]]:
     """Return the order of the systems that a report found for its first group."""
@@ -109,6 +111,8 @@ def test_the_demo_finds_what_the_readme_prints(made_demo: Path) -> None:
     assert all(f"- **{title}**{'' if title.endswith('?') else ':'} {text}" in found for title, text in lines[1:])
     same = re.findall(r"agrees on (\d of \d) pairs", found)
     assert re.findall(r"(\d of \d)(?: pairs|\.)", readme) == same
+    drawn, shown = (re.findall("<text[^>]*>([^<]*)", path.read_text()) for path in (README_FIGURE, made_demo / FIGURE))
+    assert drawn == shown, f"copy {FIGURE} of the demo to {README_FIGURE.relative_to(ROOT)}"
     places = re.findall(r"^\|.*\| \d \|$", readme, flags=re.M)
     assert len(places) == 4
     assert all(row in found for row in places)

@@ -38,7 +38,7 @@ from analysis.results.headline import headline_of
 from analysis.results.headline_rows import Headline
 from analysis.results.records import Results
 from analysis.results.small_designs import tests_by_source
-from analysis.results.words import Names, listed, number, plural, sentence
+from analysis.results.words import NONE, Names, listed, number, plural, sentence
 from analysis.statistics.record import Source
 
 MOST_LINES = 6  # lines on who agrees
@@ -131,9 +131,7 @@ def _turned(names: Names, judged: tuple[str, frozenset[str]], winners: set[str])
 
 def _agreement_words(name: str, same: int, turned: list[str], pairs: int) -> str:
     if same == pairs:
-        return (
-            f"{sentence(name)}: agrees on {'the only pair' if pairs == 1 else f'all {pairs} pairs'} that both judged."
-        )
+        return f"{sentence(name)}: agrees on {'the one pair' if pairs == 1 else f'all {pairs} pairs'}."
     turn = ""
     if turned:
         named = f" ({'; '.join(turned)})" if len(turned) <= MOST_TURNED else ""
@@ -167,7 +165,9 @@ def _ranking_table(results: Results, names: Names, criteria: tuple[str, ...]) ->
     )
     apart = {one.system: one.reason for entry in chosen for one in entry.unranked}
     systems += [system for system in apart if system not in systems]
-    notes = ["1 is best. An equals sign marks systems that share a place; a dash, one that has none."]
+    tied = any(len(set(order.values())) < len(order) for order in ranks)
+    absent = any(system not in order for order in ranks for system in systems)
+    notes = [f"1 is best{'; =, shared' if tied else ''}{f'; {NONE}, no place' if absent else ''}."]
     notes += [f"No place for {names.system(system)}: {reason}." for system, reason in apart.items()]
     if left_out:
         notes.append(f"{plural(left_out, 'more ranking')} under \u201cStrengths and rankings\u201d.")

@@ -67,7 +67,7 @@ def leading_figure(
     return Figure(
         name="answer",
         svg=_shares(drawn, names, source, "the table of the answer\u2019s section holds the ranking"),
-        caption=f"{what}, with its confidence interval{_about(names, criterion, several)}. "
+        caption=f"{what}, with confidence intervals{_about(names, criterion, several)}. "
         f"{_line_words(drawn)}{left_out}{more}",
         alternative=f"{what} ({names.group(first)}): {listed(said)}",
     )
@@ -84,7 +84,7 @@ def _shares(drawn: Rows, names: Names, source: str, beside: str) -> str:
 
 def _line_words(drawn: Rows) -> str:
     hollow = "; a hollow mark was not tested" if any(row.verdict is None for row in drawn) else ""
-    return f"The vertical line is 50%, no preference{hollow}."
+    return f"The line is 50%, no preference{hollow}."
 
 
 def share_figure(rows: Rows, names: Names, source: str, criterion: str, several: bool) -> Figure | Fold:
@@ -92,7 +92,7 @@ def share_figure(rows: Rows, names: Names, source: str, criterion: str, several:
     what = WHAT[source]
     drawn, left_out = _drawn(aligned(rows), names)
     svg = _shares(drawn, names, source, BESIDE)
-    caption = f"{what}, with its interval{_about(names, criterion, several)}. {_line_words(drawn)}{left_out}"
+    caption = f"{what}, with confidence intervals{_about(names, criterion, several)}. {_line_words(drawn)}{left_out}"
     return _figure(f"{source}-{slug(criterion)}" if several else source, svg, caption, len(drawn))
 
 

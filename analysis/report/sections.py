@@ -112,7 +112,7 @@ def _subtitle(results: Results) -> str:
         parts.append(plural(rehearsed, "simulated rater"))
     nobody = "; no LLM was asked" if rehearsed and not llms else ""
     last = results.study.last_answer if results.study else None
-    when = f"; the last answer of {last} (UTC)" if last else ""
+    when = f"; last answer {last}" if last else ""
     version = results.settings.versions.get("spa-eval")
     by = f"; spa-eval {version}" if version else ""
     return f"Answers of {listed(parts)}{nobody}{when}{by}" if parts else ""

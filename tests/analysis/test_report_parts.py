@@ -69,7 +69,7 @@ def test_the_subtitle_has_the_day_of_the_last_answer_and_the_version(made_demo: 
     assert shown.study is not None
     assert shown.study.last_answer == day
     version = shown.settings.versions["spa-eval"]
-    assert build(shown).subtitle.endswith(f"; the last answer of {day} (UTC); spa-eval {version}")
+    assert build(shown).subtitle.endswith(f"; last answer {day}; spa-eval {version}")
     without = replace(shown, study=None)  # of tables, which do not say when
     assert build(without).subtitle.endswith(f"; spa-eval {version}")
     assert "last answer" not in build(without).subtitle

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from analysis.figures.drawing import COLOURS
-from analysis.report.document import Figure
+from analysis.report.document import Figure, Table
 from analysis.report.headline import headline
 from analysis.report.orientation import oriented
 from analysis.report.pair_tables import shares_by_criterion
@@ -89,3 +89,14 @@ def test_the_picture_of_two_systems_is_not_shown_twice():
     blocks, appendix = shares_by_criterion(three, Names(three), three.preferences, "preferences")
     assert any(isinstance(block, Figure) for block in blocks)
     assert appendix == []
+
+
+@pytest.mark.parametrize(
+    ("order", "note"), [([["A"], ["B"], ["C"]], "1 is best."), ([["A", "B"], ["C"]], "1 is best; =, shared.")]
+)
+def test_signs_of_the_ranking_are_explained_where_they_stand(order: list[list[str]], note: str):
+    rankings = [{"source": "preferences", "group": "human", "criterion": "overall", "order": order, "unranked": []}]
+    section = headline(oriented(from_plain({**empty_results(), "preferences": ALL, "rankings": rankings})))
+    assert section is not None
+    (table,) = [block for block in section.blocks if isinstance(block, Table)]
+    assert table.notes[0] == note
