@@ -186,10 +186,13 @@ def between_two(people: int, always: tuple[str, ...]) -> list[tuple[str, str, st
 def test_systems_with_strengths_stand_between_those_that_won_and_lost_everything() -> None:
     """The ranks that the answers allow are counted among all systems that have a rank."""
     rows = [
-        (f"p{who}", f"i{item}", x, y, "x") for who in range(8) for item in range(3) for x, y in ("ab", "ac", "bd", "cd")
+        (f"p{who}", f"i{item}", x, y, "x")
+        for who in range(24)
+        for item in range(3)
+        for x, y in ("ab", "ac", "bd", "cd")
     ]
     rows += [
-        (f"p{who}", f"j{item}", "b", "c", "x" if (who + item) % 4 else "y") for who in range(8) for item in range(3)
+        (f"p{who}", f"j{item}", "b", "c", "x" if (who + item) % 4 else "y") for who in range(24) for item in range(3)
     ]
     (ranking,) = rankings(choices(rows))
     assert ranking.order == (("a",), ("b",), ("c",), ("d",))
