@@ -18,12 +18,16 @@ ITEM_NOTE = "these annotators only"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UnitValues:
-    """Values of one test, averaged within the unit."""
+    """Values of one test, averaged within the unit; ``counts`` says over how many answers each."""
 
     unit: Unit
     values: Floats
-    n: int
-    """Of how many values (differences, choices) these are the averages."""
+    counts: Floats
+
+    @property
+    def n(self) -> int:
+        """Of how many values (differences, choices) these are the averages."""
+        return round(float(self.counts.sum()))
 
     @property
     def note(self) -> str | None:
@@ -43,6 +47,10 @@ class UnitRule:
     planned: str
     llm: bool
 
+    def is_default(self, unit: Unit) -> bool:
+        """Whether the item is the unit because there are few annotators, and nobody planned it."""
+        return unit == "item" and self.planned == "auto"
+
     def choose(self, n_annotators: int) -> Unit:
         """Name the unit of a test where ``n_annotators`` of the group have both systems.
 
@@ -52,6 +60,11 @@ class UnitRule:
         if self.planned == "item" or (self.planned == "auto" and n_annotators < ENOUGH_ANNOTATORS):
             return "item"
         return "assignment" if self.llm and n_annotators < ENOUGH_ANNOTATORS else "annotator"
+
+
+def who_answers(*, llm: bool, n_annotators: int) -> Unit:
+    """Name who has one vote in a group with so many annotators: the annotator, or of few LLMs the assignment."""
+    return "assignment" if llm and n_annotators < ENOUGH_ANNOTATORS else "annotator"
 
 
 def count_by(part: Ints, who: Ints, n_parts: int) -> Ints:
@@ -127,10 +140,9 @@ def averages_of_sums(
     units: Sequence[Unit], part: Ints, count: Floats | Ints, sums: Floats, *, scale: float
 ) -> list[UnitValues | None]:
     """Do what :func:`average_by_unit` does, from the count and sum of each part and its unit."""
-    parts = split_by(part, snap(sums / count, scale=scale, digits=13), len(units))
-    n = np.bincount(part, weights=count, minlength=len(units)).astype(np.int64).tolist()
-    named = zip(units, parts, n, strict=True)
-    return [UnitValues(unit=name, values=own, n=counted) if len(own) else None for name, own, counted in named]
+    columns = (snap(sums / count, scale=scale, digits=13), count.astype(np.float64))
+    named = zip(units, *(split_by(part, column, len(units)) for column in columns), strict=True)
+    return [UnitValues(unit=name, values=own, counts=n) if len(own) else None for name, own, n in named]
 
 
 def unit_name(annotator: str, assignment: str | None = None) -> str:

@@ -9,15 +9,23 @@ from typing import ClassVar, Literal
 import numpy as np
 import polars as pl
 
+from analysis.answers.equal_weights import (
+    AnnotatorSums,
+    Answers,
+    PairWeights,
+    items_of_counts,
+    weight_fields,
+)
 from analysis.answers.order import Order
 from analysis.answers.plan import Plan
-from analysis.answers.units import Unit, UnitRule, UnitValues, average_by_unit, count_by
+from analysis.answers.units import Unit, UnitRule, UnitValues, average_by_unit, count_by, who_answers
 from analysis.comparisons.unanimity import with_unanimity
 from analysis.statistics.coding import Floats, Ints, code, fold
 from analysis.statistics.corrections import Verdict
 from analysis.statistics.reasons import Reason
 from analysis.statistics.record import Count, Probability, Record, Share
 from analysis.statistics.t_tests import one_sample, sign_test
+from analysis.statistics.weighed_items import WeighedItems
 from analysis.strengths.rows import Judgements
 
 CHANCE = 0.5
@@ -25,7 +33,10 @@ CHANCE = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ChoiceTest(Record):
-    """Share of choices that x won (a tie is half), averaged within the unit and tested against 0.5."""
+    """Share of choices that x won (a tie is half), averaged within the unit and tested against 0.5.
+
+    Everybody weighs the same, also where the unit is the item because there are few annotators.
+    """
 
     explained: ClassVar[tuple[str, ...]] = ("p_value", "p_adjusted", "verdict")
 
@@ -42,7 +53,7 @@ class ChoiceTest(Record):
     wins_y: Count
     ties: Count
     win_rate: Share
-    """Of x, a tie is half, averaged over units."""
+    """Of x, a tie is half: mean over annotators (LLM: assignments); over items where the plan names them."""
     ci_low: float | None
     ci_high: float | None
     t: float | None = None
@@ -95,8 +106,10 @@ class ChoiceTest(Record):
     """win_rate with every answer alike, not every annotator (LLM: assignment); null where it is the same."""
     others_estimate: Share | None = None
     """win_rate without the annotator (LLM: assignment) who gave most; null where nobody else answered."""
+    one_gave_most: bool = False
+    """Whether one annotator (LLM: assignment) gave half of those used or more, and 1.5 times an equal share."""
     weights_reverse: bool = False
-    """Whether the estimate and pooled_estimate lie on different sides of no difference: no winner can be named."""
+    """Whether the means over annotators and over answers lie on different sides of no difference: no winner."""
 
     @property
     def effect(self) -> float:
@@ -119,6 +132,16 @@ class ChoiceCells:
     item: Ints
     value: Floats
 
+    @property
+    def n_annotators(self) -> int:
+        """How many annotators chose."""
+        return len(np.unique(self.annotator))
+
+    @property
+    def votes(self) -> Unit:
+        """Who has one vote: the annotator, or of few LLMs the assignment."""
+        return who_answers(llm=self.llm, n_annotators=self.n_annotators)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ChoiceTotals:
@@ -126,21 +149,30 @@ class ChoiceTotals:
 
     Attributes
     ----------
+    n_annotators : int
+        Annotators with a choice.
     annotators : array of int, shape (n_pairs,)
-        Who chose between the two.
+        How many chose between the two.
     outcomes : array of int, shape (n_pairs, 3)
         Cells that x lost, tied and won.
     averages : callable
         From the unit of every pair to the share that x won, averaged within the unit.
+    people : callable
+        Choices of a pair by annotator (of few LLMs: by assignment).
+    items : callable
+        Choices of a pair by item, everybody weighing the same.
     """
 
     group: str
     criterion: str
     llm: bool
     systems: tuple[str, ...]
+    n_annotators: int
     annotators: Ints
     outcomes: Ints
     averages: Callable[[Sequence[Unit]], list[UnitValues | None]]
+    people: Callable[[int], AnnotatorSums]
+    items: Callable[[int], WeighedItems]
 
 
 def choice_cells(table: pl.DataFrame, order: Order) -> Iterator[ChoiceCells]:
@@ -181,8 +213,9 @@ def choice_cells(table: pl.DataFrame, order: Order) -> Iterator[ChoiceCells]:
 def compare_choices(cells: ChoiceCells, plan: Plan) -> list[ChoiceTest]:
     """Test for every pair whether x wins as often as y.
 
-    The share won is averaged within the unit and a one-sample t against 0.5 is taken over units;
-    ``p_binomial`` is the exact two-sided sign test over the untied choices, which takes them as independent.
+    The share won is averaged within the unit and a one-sample t against 0.5 is taken over units. Where the unit is the
+    item by default, each annotator weighs the same (:mod:`analysis.answers.equal_weights`). ``p_binomial`` is the
+    exact two-sided sign test over the untied choices, which takes them as independent.
     """
     k = len(cells.systems)
     pair = cells.x * k + cells.y
@@ -191,15 +224,25 @@ def compare_choices(cells: ChoiceCells, plan: Plan) -> list[ChoiceTest]:
         columns = {"annotator": cells.annotator, "assignment": cells.assignment, "item": cells.item}
         return average_by_unit(pair, cells.value, **columns, units=units, scale=1.0)
 
+    who = cells.assignment if cells.votes == "assignment" else cells.annotator
+    weights = PairWeights(
+        lambda: [Answers(pair=pair, value=cells.value, who=who, item=cells.item)],
+        k * k,
+        width={"who": int(who.max()) + 1, "item": int(cells.item.max()) + 1},
+        scale=1.0,
+    )
     outcomes = 1 + np.sign(cells.value - CHANCE).astype(np.int64)
     totals = ChoiceTotals(
         group=cells.group,
         criterion=cells.criterion,
         llm=cells.llm,
         systems=cells.systems,
+        n_annotators=cells.n_annotators,
         annotators=count_by(pair, cells.annotator, k * k),
         outcomes=np.bincount(pair * 3 + outcomes, minlength=k * k * 3).reshape(k * k, 3).astype(np.int64),
         averages=averages,
+        people=weights.people,
+        items=weights.items,
     )
     return compare_choice_totals(totals, plan)
 
@@ -213,7 +256,12 @@ def compare_choice_totals(totals: ChoiceTotals, plan: Plan) -> list[ChoiceTest]:
     for number, (unit, (losses, ties, wins)) in enumerate(zip(units, totals.outcomes.tolist(), strict=True)):
         if unit is None:
             continue
-        result = one_sample(unit.values, against=CHANCE, confidence=plan.confidence)
+        people = totals.people(number)
+        if rule.is_default(unit.unit):
+            weighed = items_of_counts(unit.values, unit.counts) if people.even else totals.items(number)
+            result = weighed.test(against=CHANCE, confidence=plan.confidence)
+        else:
+            result = one_sample(unit.values, against=CHANCE, confidence=plan.confidence)
         rows.append(
             ChoiceTest(
                 group=totals.group,
@@ -227,6 +275,8 @@ def compare_choice_totals(totals: ChoiceTotals, plan: Plan) -> list[ChoiceTest]:
                 ties=ties,
                 win_rate=result.mean,
                 p_binomial=sign_test(wins, losses),
+                n_answers=wins + ties + losses,
+                **weight_fields(people, result.mean, against=CHANCE, scale=1.0),
                 **result.columns(),
             )
         )

@@ -65,6 +65,7 @@ def compare_all(
     names: tuple[str, str],
     outputs: PairedOutputs,
     *,
+    weighed: tuple[ClusteredValues, ClusteredValues],
     unit: Unit,
     planned: bool,
     who: Unit,
@@ -86,6 +87,8 @@ def compare_all(
         The systems.
     outputs : PairedOutputs
         How many of them pair.
+    weighed : tuple of ClusteredValues
+        Sums of both systems in which each annotator weighs the same, for the test by both.
     unit : {"annotator", "assignment", "item"}
         Unit of a paired test.
     planned : bool
@@ -104,7 +107,7 @@ def compare_all(
                 test = replace_fields(test, highly_skewed=True)
             problem = OTHERS_BY_ITEM if unit == "item" and not even else None
             return unit, test, {"level_problem": problem}
-    found_unit, test, holds = compare_clusters(x, y, names, who=who, llm=llm, confidence=confidence)
+    found_unit, test, holds = compare_clusters(*weighed, names, who=who, llm=llm, confidence=confidence)
     if holds["n_items"] and not x.both_known:
         test = no_test(test.n, test.mean, None, why("needs_single_answers"))
         holds["level_problem"] = None
@@ -113,7 +116,7 @@ def compare_all(
 
 def _shares(x: ClusterSums, y: ClusterSums) -> tuple[Floats, Floats]:
     """Return the share of each system's values that lies in each cluster of either."""
-    return _aligned(x.cluster, x.share, y.cluster, y.share)
+    return _aligned(x.cluster, x.count / x.count.sum(), y.cluster, y.count / y.count.sum())
 
 
 def _sums(x: ClusterSums, y: ClusterSums) -> Floats:

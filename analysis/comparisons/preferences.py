@@ -36,6 +36,7 @@ class PreferenceTest(Record):
     most_of_one: ClassVar[None] = None
     pooled_estimate: ClassVar[None] = None
     others_estimate: ClassVar[None] = None
+    one_gave_most: ClassVar[bool] = False
     weights_reverse: ClassVar[bool] = False
 
     group: str

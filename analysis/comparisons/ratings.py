@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 import polars as pl
 
+from analysis.answers.equal_weights import (
+    AnnotatorSums,
+    Answers,
+    PairWeights,
+    items_of_counts,
+    one_gave_most,
+    unpaired_weight_fields,
+    weight_fields,
+)
 from analysis.answers.order import Order
 from analysis.answers.plan import Plan
 from analysis.answers.tables import answered_rows
-from analysis.answers.units import ENOUGH_ANNOTATORS, ITEM_NOTE, Unit, UnitRule, UnitSums, UnitValues
+from analysis.answers.units import ITEM_NOTE, Unit, UnitRule, UnitSums, UnitValues, who_answers
 from analysis.comparisons.partly_paired import PairedOutputs, compare_all
 from analysis.comparisons.score_totals import RatingTotals, ScoreTotals, total_scores
 from analysis.comparisons.unanimity import with_unanimity
@@ -54,7 +64,10 @@ class RatingMean(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RatingTest(Record):
-    """Mean rating of x minus that of y, tested against 0; with the effect sizes and the crossed test of the report."""
+    """Mean rating of x minus that of y, tested against 0; with the effect sizes and the crossed test of the report.
+
+    Everybody weighs the same, also where the unit is the item because there are few annotators.
+    """
 
     explained: ClassVar[tuple[str, ...]] = ("p_value", "p_adjusted", "verdict")
     group: str
@@ -143,8 +156,10 @@ class RatingTest(Record):
     """mean_difference with every answer alike, not every annotator (LLM: assignment); null where it is the same."""
     others_estimate: float | None = None
     """mean_difference without the annotator (LLM: assignment) who gave most; null where nobody else answered."""
+    one_gave_most: bool = False
+    """Whether one annotator (LLM: assignment) gave half of those used or more, and 1.5 times an equal share."""
     weights_reverse: bool = False
-    """Whether the estimate and pooled_estimate lie on different sides of no difference: no winner can be named."""
+    """Whether the means over annotators and over answers lie on different sides of no difference: no winner."""
 
     @property
     def effect(self) -> float:
@@ -284,6 +299,7 @@ def rating_differences(cells: RatingCells) -> Differences:
         assignments=cells.assignment[first],
         items=cells.item[first],
         scale=cells.scale,
+        times=None if alone else np.bincount(outputs.of),
     )
 
 
@@ -293,11 +309,13 @@ def compare_ratings(
     """Test for every pair of systems whether their mean ratings differ.
 
     x minus y is averaged within the unit over what was rated side by side, and a one-sample t over units is taken
-    (``test`` "paired t"). Where nobody rated both systems on one item, the means of all ratings are compared, with
-    errors clustered by annotator and by item (:func:`analysis.statistics.clustered_difference.clustered_t`,
-    "clustered t"); where the plan names a unit or says so, Welch's t compares the units ("Welch t"). Where less than
-    nine tenths of the ratings are side by side, they do not stand for the others, and the means of all are compared,
-    too (:func:`analysis.comparisons.partly_paired.compare_all`). With the ``width`` of the scale, highest score less
+    (``test`` "paired t"); where the unit is the item by default, each annotator weighs the same
+    (:mod:`analysis.answers.equal_weights`). Where nobody rated both systems on one item, the means of annotators'
+    means are compared, with errors clustered by annotator and by item
+    (:func:`analysis.statistics.clustered_difference.clustered_t`, "clustered t"); where the plan names a unit or says
+    so, Welch's t compares the units ("Welch t"). Where less than nine tenths of the ratings are side by side, they do
+    not stand for the others, and the means of all are compared, too
+    (:func:`analysis.comparisons.partly_paired.compare_all`). With the ``width`` of the scale, highest score less
     lowest, paired differences that are all alike get ``p_unanimous``.
     """
     return compare_totals(_totals_of(cells, differences), plan, width=width)
@@ -309,31 +327,27 @@ def compare_totals(totals: RatingTotals, plan: Plan, *, width: float | None = No
     rule = UnitRule(planned=plan.unit, llm=totals.llm)
     chosen = [rule.choose(count) for count in totals.both.ravel().tolist()]
     paired = totals.averages(chosen)
-    who: Unit = "assignment" if totals.llm and totals.n_annotators < ENOUGH_ANNOTATORS else "annotator"
+    who = who_answers(llm=totals.llm, n_annotators=totals.n_annotators)
     rows = []
     for place, x in enumerate(present):
         for y in present[place + 1 :]:
             units = paired[x * k + y]
             row = _compare(totals, x, y, units, chosen[x * k + y], who, plan)
-            n_answers, n_paired = int(totals.answers[[x, y]].sum()), _n_paired(totals, x, y, units)
-            n_used = n_paired if row.test == PAIRED else n_answers
-            rows.append(replace(row, n_answers=n_answers, n_paired=n_paired, n_used=n_used))
+            n_answers = int(totals.answers[[x, y]].sum())
+            people = None if units is None else totals.people(x * k + y)
+            if people is not None and row.test == PAIRED:
+                weights = weight_fields(people, row.mean_difference, against=0.0, scale=totals.scale)
+            else:
+                raters = totals.raters(x, who), totals.raters(y, who)
+                weights = unpaired_weight_fields(*raters, row.mean_difference, scale=totals.scale)
+            n_paired = 0 if people is None else people.used
+            rows.append(replace(row, n_answers=n_answers, n_paired=n_paired, **weights))
     if width is None:
         return rows
     both = totals.both.ravel()
     return with_unanimity(
         rows, totals.systems, totals.averages, annotators=both, llm=totals.llm, width=width, test=PAIRED
     )
-
-
-def _n_paired(totals: RatingTotals, x: int, y: int, units: UnitValues | None) -> int | None:
-    """Count the ratings of two systems that lie side by side; ``None``: some of several samples, which are averaged."""
-    if units is None:
-        return 0
-    answers, outputs = (int(counts[[x, y]].sum()) for counts in (totals.answers, totals.outputs))
-    if 2 * units.n == outputs:
-        return answers
-    return 2 * units.n if answers == outputs else None
 
 
 def _compare(
@@ -344,18 +358,26 @@ def _compare(
         n_x=int(totals.outputs[x]), n_y=int(totals.outputs[y]), n_paired=0 if units is None else units.n
     )
     if units is not None and outputs.enough and plan.rating_test != "welch":
-        result = one_sample(units.values, against=0.0, confidence=plan.confidence)
+        if UnitRule(planned=plan.unit, llm=totals.llm).is_default(units.unit):
+            number = x * len(totals.systems) + y
+            even = totals.people(number).even
+            weighed = items_of_counts(units.values, units.counts) if even else totals.items(number)
+            result = weighed.test(against=0.0, confidence=plan.confidence)
+        else:
+            result = one_sample(units.values, against=0.0, confidence=plan.confidence)
         return _row(totals, x, y, units.unit, PAIRED, result)
     names = totals.systems[x], totals.systems[y]
     if plan.rating_test == "welch" or (units is None and plan.unit != "auto"):
         row = _welch(totals, x, y, chosen, plan)
     else:
-        sides = totals.sides(x, y, who)
+        sides = totals.sides(x, y, who, True)
         if units is not None:
+            alike = plan.unit == "auto" and one_gave_most(totals.raters(x, who), totals.raters(y, who))
             unit, result, holds = compare_all(
-                *sides,
+                *totals.sides(x, y, who, alike),
                 names,
                 outputs,
+                weighed=sides,
                 unit=units.unit,
                 planned=plan.unit != "auto",
                 who=who,
@@ -367,12 +389,12 @@ def _compare(
         row = replace(_row(totals, x, y, unit, CLUSTERED, result), **holds)
     if units is not None:
         return row
-    return replace(row, separated_by=separating_column(*totals.sides(x, y, who), who))
+    return replace(row, separated_by=separating_column(*totals.sides(x, y, who, True), who))
 
 
 def _totals_of(cells: RatingCells, differences: Differences) -> RatingTotals:
     """Return what the tests need of the cells of one group and criterion, most of it when it is asked for."""
-    found: dict[Unit, SystemClusters] = {}
+    found: dict[tuple[Unit, bool], SystemClusters] = {}
 
     def averages(units: Sequence[Unit]) -> list[UnitValues | None]:
         width = 1 + max(int(cells.column(unit).max()) for unit in set(units))
@@ -386,11 +408,34 @@ def _totals_of(cells: RatingCells, differences: Differences) -> RatingTotals:
         own = cells.system == system
         return snap(fold(cells.column(unit)[own]).mean(cells.value[own]), scale=cells.scale, digits=13)
 
-    def sides(x: int, y: int, who: Unit) -> tuple[ClusteredValues, ClusteredValues]:
-        if who not in found:
+    def sides(x: int, y: int, who: Unit, alike: bool) -> tuple[ClusteredValues, ClusteredValues]:
+        if (who, alike) not in found:
             columns = (cells.system, cells.value, cells.column(who), cells.item)
-            found[who] = SystemClusters(*columns, scale=cells.scale)
-        return found[who][x], found[who][y]
+            found[who, alike] = SystemClusters(*columns, scale=cells.scale, annotators_alike=alike)
+        return found[who, alike][x], found[who, alike][y]
+
+    n_annotators = len(np.unique(cells.annotator))
+    votes = who_answers(llm=cells.llm, n_annotators=n_annotators)
+
+    def values() -> Iterator[Answers]:
+        for part in differences.parts():
+            yield Answers(
+                pair=part.x * len(cells.systems) + part.y,
+                value=part.value,
+                who=getattr(part, votes),
+                item=part.item,
+                answers=np.full(len(part.value), 2.0) if part.answers is None else part.answers,
+            )
+
+    width = {"who": int(cells.column(votes).max()) + 1, "item": int(cells.item.max()) + 1}
+    weights = PairWeights(values, len(cells.systems) ** 2, width=width, scale=cells.scale)
+
+    def raters(system: int, who: Unit) -> AnnotatorSums:
+        own = cells.system == system
+        folded = fold(cells.column(who)[own])
+        count = np.bincount(folded.of).astype(np.float64)
+        total = np.bincount(folded.of, weights=cells.value[own]).astype(np.float64)
+        return AnnotatorSums(who=cells.column(who)[own][folded.first], count=count, total=total, answers=count)
 
     k = len(cells.systems)
     rated = np.zeros((int(cells.annotator.max()) + 1, k), dtype=np.int64)
@@ -403,13 +448,17 @@ def _totals_of(cells: RatingCells, differences: Differences) -> RatingTotals:
         systems=cells.systems,
         present=np.flatnonzero(rated.any(axis=0)).tolist(),
         both=rated.T @ rated,
-        n_annotators=int(rated.any(axis=1).sum()),
+        n_annotators=n_annotators,
         answers=answers,
         outputs=np.bincount(differences.system, minlength=k).astype(np.int64),
         averages=averages,
         unit_means=unit_means,
         same_annotators=lambda x, y: np.array_equal(rated[:, x], rated[:, y]),
         sides=sides,
+        raters=cache(raters),
+        people=weights.people,
+        items=weights.items,
+        scale=cells.scale,
     )
 
 

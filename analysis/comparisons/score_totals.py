@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.answers.equal_weights import AnnotatorSums
 from analysis.answers.units import Unit, UnitValues, count_by
 from analysis.statistics.clustered_difference import ClusteredValues
 from analysis.statistics.coding import Floats, Ints, fold, snap
+from analysis.statistics.weighed_items import WeighedItems
 
 LONG = 1 << 20  # rows from which scores are counted instead of added up one by one
 CHUNK = 1 << 16  # rows counted at a time, so that their keys stay in the cache
@@ -59,7 +61,15 @@ class RatingTotals:
     same_annotators : callable
         Whether two systems were rated by the same annotators.
     sides : callable
-        Sums of two systems by annotator or assignment, by item, and by both.
+        Sums of two systems by annotator or assignment, by item, and by both; all annotators alike, or all ratings.
+    raters : callable
+        Ratings of one system by annotator or assignment.
+    people : callable
+        Differences of an ordered pair by annotator (of few LLMs: by assignment).
+    items : callable
+        Differences of an ordered pair by item, everybody weighing the same.
+    scale : float
+        Largest size of the ratings.
     """
 
     group: str
@@ -74,7 +84,11 @@ class RatingTotals:
     averages: Callable[[Sequence[Unit]], list[UnitValues | None]]
     unit_means: Callable[[int, Unit], Floats]
     same_annotators: Callable[[int, int], bool]
-    sides: Callable[[int, int, Unit], tuple[ClusteredValues, ClusteredValues]]
+    sides: Callable[[int, int, Unit, bool], tuple[ClusteredValues, ClusteredValues]]
+    raters: Callable[[int, Unit], AnnotatorSums]
+    people: Callable[[int], AnnotatorSums]
+    items: Callable[[int], WeighedItems]
+    scale: float
 
 
 def total_scores(system: Ints, value: Floats, columns: dict[str, Ints], n_systems: int, scale: float) -> ScoreTotals:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 import polars as pl
-from polars.dataframe.group_by import GroupBy
 
 from analysis.answers.order import Order
 from analysis.large.totals import LargeKind, SummedKind
@@ -34,11 +33,14 @@ MASS = 1e9  # parts of probability in which mass is added up
 LISTED = 1000  # different scores of a group and criterion that are counted each by itself
 UNITS = ("annotator", "assignment", "item")
 OVER = {"scores": ("system",), "pairs": ("x", "y")}
+SQUARED = 100  # bits of the largest squared weight of an answer
+TOGETHER = {"clusters": "annotator", "visits": "assignment"}  # who gave an item what is added up together
 CELL = (*PART, "annotator", "item", "assignment", "variant")
 KEYS: Mapping[str, tuple[str, ...]] = {  # what the rows of each table of sums are about
     **{f"{of}_overall": ("about",) for of in OVER},
     **{f"{of}_{unit}": ("about", unit) for of in OVER for unit in UNITS},
-    **{f"{of}_{kind}": ("about", "n") for of in OVER for kind in ("clusters", "visits")},
+    **{f"{of}_{kind}": ("about", unit, "n") for of in OVER for kind, unit in TOGETHER.items()},
+    **{f"{of}_weighed_item": ("about", "item") for of in OVER},
     **{f"{of}_counts": ("about", "value") for of in OVER},
     "layout": PART,
     "counted": PART,
@@ -250,14 +252,52 @@ def add_up(rows: pl.DataFrame, kind: SummedKind, grid: Grid) -> Sums:
 
     O(rows log rows) time; sums are whole numbers of 128 bits.
     """
+    found = _values(rows, kind, grid)
+    clusters, blocks, once = found.clusters, found.blocks, len(found.clusters) == len(found.blocks)
+    sums: Sums = {}
+    if kind == "ratings":
+        once_each = once and len(found.cells) == len(found.outputs)
+        packed = found.about.with_columns(_packed(rows[found.cells], grid))
+        sums |= _sums("scores", packed, grid, once=once_each) | {"scores_counts": _counts("scores", found.about, grid)}
+        sums |= merged([_sums("pairs", pairs, grid, once=once) for pairs in found.pairs()])
+    else:
+        (pairs,) = found.pairs()
+        sums |= _sums("pairs", pairs, grid, once=False) | {"pairs_counts": _counts("pairs", pairs, grid)}
+    starts = {"clusters": clusters, "blocks": blocks}
+    layout = [rows[own].group_by(PART).agg(pl.len().cast(pl.Int64).alias(name)) for name, own in starts.items()]
+    layout.append(rows.group_by(PART).agg(pl.len().cast(pl.Int64).alias("answers")))
+    layouts = pl.concat(layout, how="diagonal").group_by(PART).sum()
+    return sums | {"layout": layouts, "repeated": _repeated(found.about, kind, grid, once=once)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Valued:
+    """Values of cells (``about``), rows at which what belongs together begins, and what pairs of systems get."""
+
+    about: pl.DataFrame
+    clusters: Ints
+    blocks: Ints
+    outputs: Ints
+    cells: Ints
+    pairs: Callable[[], Iterable[pl.DataFrame]]
+
+    def of_both(self, kind: SummedKind) -> Iterator[tuple[str, pl.DataFrame]]:
+        """Yield values of systems (of ratings) and of pairs."""
+        if kind == "ratings":
+            yield "scores", self.about
+        for pairs in self.pairs():
+            yield "pairs", pairs
+
+
+def _values(rows: pl.DataFrame, kind: SummedKind, grid: Grid) -> Valued:
     edges = _Edges(rows)
     clusters, blocks = edges.after(*CELL[:4]), edges.after(*CELL[4:])
     outputs, cells = edges.after(*SYSTEMS[kind]), edges.after("sample")
     factor = grid.factor[rows["group"].to_numpy(), rows["criterion"].to_numpy()]
     value = _averaged(np.rint(rows["value"].to_numpy() * factor).astype(np.int64), cells)
     about = rows[cells].with_columns(value=pl.Series(value))
-    once = len(clusters) == len(blocks)
-    if kind == "choices":
+
+    def chosen() -> Iterable[pl.DataFrame]:
         turned = pl.col("system_x") > pl.col("system_y")
         whole = pl.Series(factor[cells]).cast(pl.Int64)
         pairs = about.with_columns(
@@ -265,23 +305,39 @@ def add_up(rows: pl.DataFrame, kind: SummedKind, grid: Grid) -> Sums:
             y=pl.max_horizontal(SYSTEMS[kind]),
             value=pl.when(turned).then(whole - pl.col("value")).otherwise("value"),
         ).with_columns(above=pl.col("value") > whole // 2, tied=pl.col("value") == whole // 2)
-        sums = _sums("pairs", pairs, grid, once=False) | {"pairs_counts": _counts("pairs", pairs, grid)}
-    else:
-        once_each = once and len(cells) == len(outputs)
-        packed = about.with_columns(_packed(rows[cells], grid))
-        sums = _sums("scores", packed, grid, once=once_each) | {"scores_counts": _counts("scores", about, grid)}
-        scores = _averaged(value, np.searchsorted(cells, outputs))
-        sums |= merged(
-            [
-                _sums("pairs", pairs, grid, once=once)
-                for pairs in _pairs(rows, scores, outputs, np.searchsorted(blocks, outputs, side="right") - 1)
-            ]
-        )
-    starts = {"clusters": clusters, "blocks": blocks}
-    layout = [rows[own].group_by(PART).agg(pl.len().cast(pl.Int64).alias(name)) for name, own in starts.items()]
-    layout.append(rows.group_by(PART).agg(pl.len().cast(pl.Int64).alias("answers")))
-    layouts = pl.concat(layout, how="diagonal").group_by(PART).sum()
-    return sums | {"layout": layouts, "repeated": _repeated(about, kind, grid, once=once)}
+        yield pairs.with_columns(answers=pl.lit(1, dtype=pl.Int64))
+
+    def rated() -> Iterable[pl.DataFrame]:
+        first = np.searchsorted(cells, outputs)
+        scores, times = _averaged(value, first), np.diff(first, append=len(cells))
+        return _pairs(rows, scores, times, outputs, np.searchsorted(blocks, outputs, side="right") - 1)
+
+    pairs_of = chosen if kind == "choices" else rated
+    return Valued(about=about, clusters=clusters, blocks=blocks, outputs=outputs, cells=cells, pairs=pairs_of)
+
+
+def add_weighed(rows: pl.DataFrame, kind: SummedKind, grid: Grid, weights: Mapping[str, pl.DataFrame]) -> Sums:
+    """Add up the sorted rows of :func:`coded` by item, each value times the weight of whoever gave it.
+
+    ``weights`` are those of :func:`analysis.large.weighing.uneven_weights`; values without one are left out.
+    """
+    found = _values(rows, kind, grid)
+    parts = [_weighed(of, values, grid, weights[of]) for of, values in found.of_both(kind) if of in weights]
+    return merged(parts)
+
+
+def _weighed(of: str, values: pl.DataFrame, grid: Grid, weights: pl.DataFrame) -> Sums:
+    values = values.with_columns(grid.about(of))
+    large, weight = pl.col("value").cast(pl.Int128), pl.col("weight")
+    added = {"share": weight.sum(), "square": pl.col("squared").sum(), "total": (weight * large).sum()}
+    if of == "pairs":
+        added["higher"] = (weight * (2 * pl.col("above").cast(pl.Int128) + pl.col("tied").cast(pl.Int128))).sum()
+    parts = [
+        values.join(own, on=("about", unit)).group_by("about", "item").agg(**added)
+        for unit in TOGETHER.values()
+        if (own := weights.filter(votes=unit).rename({"who": unit})).height
+    ]
+    return merged([{f"{of}_weighed_item": part} for part in parts])
 
 
 def _packed(rows: pl.DataFrame, grid: Grid) -> list[pl.Series]:
@@ -302,7 +358,7 @@ def _averaged(values: Ints, starts: Ints) -> Ints:
     return np.rint(np.add.reduceat(values, starts) / times).astype(np.int64)
 
 
-def _pairs(rows: pl.DataFrame, scores: Ints, outputs: Ints, blocks: Ints) -> Iterable[pl.DataFrame]:
+def _pairs(rows: pl.DataFrame, scores: Ints, times: Ints, outputs: Ints, blocks: Ints) -> Iterable[pl.DataFrame]:
     """Yield the differences of every two outputs of a block, about a million at a time."""
     columns = {name: rows[name].to_numpy()[outputs] for name in (*CELL[:5], "system")}
     differences = Differences(
@@ -313,6 +369,7 @@ def _pairs(rows: pl.DataFrame, scores: Ints, outputs: Ints, blocks: Ints) -> Ite
         assignments=columns["assignment"],
         items=columns["item"],
         scale=10.0 ** (DIGITS - 1),  # so that a difference keeps 13 digits, and equal ones are equal
+        times=times,
     )
     for part in differences.parts():
         value = part.value.astype(np.int64)
@@ -326,6 +383,7 @@ def _pairs(rows: pl.DataFrame, scores: Ints, outputs: Ints, blocks: Ints) -> Ite
                 "tied": value == 0,
                 "first": scores[part.of],
                 "second": scores[part.of] - value,
+                "answers": times[part.of] + times[part.of_y],
             }
         )
 
@@ -335,33 +393,33 @@ def _sums(of: str, values: pl.DataFrame, grid: Grid, *, once: bool) -> Sums:
     values = values.with_columns(grid.about(of))
     large = pl.col("value").cast(pl.Int128)
     added = {"n": pl.len().cast(pl.Int64), "total": large.sum()}
-    added |= {name: pl.col(name).sum().cast(pl.Int64) for name in ("above", "tied") if of == "pairs"}
+    added |= {name: pl.col(name).sum().cast(pl.Int64) for name in ("above", "tied", "answers") if of == "pairs"}
     squares = (large * large).sum().alias("squares")
     beside = {}
     if "first" in values.columns:  # of the ratings that lie side by side
         first, second = (pl.col(name).cast(pl.Int128) for name in ("first", "second"))
         beside = {"first": first.sum(), "first_squares": (first * first).sum(), "product": (first * second).sum()}
-    found = {f"{of}_overall": values.group_by("about").agg(squares, **added, **beside)}
+    found = {f"{of}_overall": values.group_by("about").agg(squares, **added)}
     llms = values.filter(pl.col("group").is_in(grid.llm))
     for unit in UNITS:
-        squared = [squares, pl.col("^packed_.*$").sum()] if of == "scores" else []
+        packed = [pl.col("^packed_.*$").sum()] if of == "scores" else []
         own = llms if unit == "assignment" else values
-        found[f"{of}_{unit}"] = own.group_by("about", unit).agg(*squared, **added)
+        together = beside if unit in TOGETHER.values() else {}
+        found[f"{of}_{unit}"] = own.group_by("about", unit).agg(squares, *packed, **added, **together)
     if once:
         one = pl.lit(1, dtype=pl.Int64).alias("n")
-        alone = found[f"{of}_overall"].select("about", one, pl.col("n").alias("clusters"), "total", "squares")
-        of_llms = alone.filter(pl.col("about").is_in(llms["about"].unique().to_list()))
-        return found | {f"{of}_clusters": alone, f"{of}_visits": of_llms}
+        alone = ("about", one, pl.col("n").alias("clusters"), "total", "squares")
+        return found | {f"{of}_{kind}": found[f"{of}_{unit}"].select(unit, *alone) for kind, unit in TOGETHER.items()}
     return found | {
-        f"{of}_clusters": _clusters(values.group_by("about", "annotator", "item")),
-        f"{of}_visits": _clusters(llms.group_by("about", "assignment", "item")),
+        f"{of}_{kind}": _clusters(llms if unit == "assignment" else values, unit) for kind, unit in TOGETHER.items()
     }
 
 
-def _clusters(values: GroupBy) -> pl.DataFrame:
-    clusters = values.agg(n=pl.len().cast(pl.Int64), total=pl.col("value").cast(pl.Int128).sum())
+def _clusters(values: pl.DataFrame, unit: str) -> pl.DataFrame:
+    total = pl.col("value").cast(pl.Int128).sum()
+    clusters = values.group_by("about", unit, "item").agg(n=pl.len().cast(pl.Int64), total=total)
     total = pl.col("total")
-    return clusters.group_by("about", "n").agg(
+    return clusters.group_by("about", unit, "n").agg(
         clusters=pl.len().cast(pl.Int64), total=total.sum(), squares=(total * total).sum()
     )
 

@@ -10,14 +10,13 @@ import polars as pl
 
 from analysis.answers.columns import Scale
 from analysis.answers.tables import InputFile
-from analysis.large.adding import LISTED, MASS, OVER, PART, UNITS, Grid, Sums
+from analysis.large.adding import LISTED, MASS, OVER, PART, SQUARED, TOGETHER, UNITS, Grid, Sums
 from analysis.large.totals import AnswerTotals, SummedKind, ValueTotals
 from analysis.results.rater_table import RaterCounts
 from analysis.statistics.coding import Ints
 from analysis.statistics.record import AnnotatorKind
 
 NAMED = 10_000  # annotators up to which their names are kept
-SQUARED = ("squares", "squares_x", "squares_y", "product")
 
 
 def build_totals(
@@ -103,44 +102,82 @@ def _numbered(frame: pl.DataFrame, unit: str, keys: Ints) -> pl.DataFrame:
 def _value_totals(sums: Sums, of: str, keys: Mapping[str, Ints], grid: Grid) -> ValueTotals:
     over = (*PART, *OVER[of])
     overall = sums[f"{of}_overall"].with_columns(size=1)
-    means = _means(overall)
-    together = [sums[f"{of}_{kind}"].rename({"n": "size", "clusters": "n"}) for kind in ("clusters", "visits")]
-    if "first" in overall.columns:
-        overall = _beside(overall, _means(sums["scores_overall"]), len(grid.order.systems))
-    overall, *together = (_in_scores(_centred(frame, means), of, grid) for frame in (overall, *together))
-    clusters, visits = (frame.drop("total").rename({"n": "clusters", "size": "n"}) for frame in together)
-    units = {unit: _in_scores(_numbered(sums[f"{of}_{unit}"], unit, keys[unit]), of, grid) for unit in UNITS}
+    means = {about: Fraction(total, n) for about, total, n in overall.select("about", "total", "n").iter_rows()}
+    overall = _in_scores(_centred(overall, means), of, grid)
+    together = {
+        kind: _in_scores(_about_equal_mean(sums[f"{of}_{kind}"], sums[f"{of}_{unit}"], unit), of, grid)
+        for kind, unit in TOGETHER.items()
+    }
+    clusters, visits = (_numbered(together[kind], unit, keys[unit]) for kind, unit in TOGETHER.items())
+    by_unit = {unit: sums[f"{of}_{unit}"] for unit in UNITS}
+    for unit in TOGETHER.values() if "first" in by_unit["annotator"].columns else ():
+        by_unit[unit] = _beside(by_unit[unit], sums[f"scores_{unit}"], unit, len(grid.order.systems))
+    units = {unit: _in_scores(_numbered(by_unit[unit], unit, keys[unit]), of, grid) for unit in UNITS}
     return ValueTotals(
         overall=overall.drop("size").sort(over),
-        clusters=clusters.sort(*over, "n"),
-        visits=visits.sort(*over, "n"),
+        clusters=clusters.sort(*over, "annotator", "n"),
+        visits=visits.sort(*over, "assignment", "n"),
+        weighed=_weighed(sums, of, keys, grid).sort(*over, "item"),
         **{unit: frame.sort(*over, unit) for unit, frame in units.items()},
     )
 
 
-def _means(overall: pl.DataFrame) -> dict[int, Fraction]:
-    return {about: Fraction(total, n) for about, total, n in overall.select("about", "total", "n").iter_rows()}
+def _middles(by_unit: pl.DataFrame, unit: str) -> pl.DataFrame:
+    """Return the mean of the units' means of each system or pair, as a whole multiple: ``about, middle``."""
+    ordered = by_unit.sort("about", unit)
+    about, of = np.unique(ordered["about"].to_numpy(), return_inverse=True)
+    means = ordered["total"].cast(pl.Float64).to_numpy() / ordered["n"].to_numpy()
+    middle = np.rint(np.bincount(of, weights=means) / np.bincount(of)) if len(about) else means
+    frame = pl.DataFrame({"about": about, "middle": middle.astype(np.int64)})
+    return frame.with_columns(pl.col("about").cast(by_unit.schema["about"]), pl.col("middle").cast(pl.Int128))
 
 
-def _beside(frame: pl.DataFrame, means: Mapping[int, Fraction], k: int) -> pl.DataFrame:
-    """Turn sums of the ratings of x and y that lie side by side into those of distances from the systems' means.
+def _about_equal_mean(clusters: pl.DataFrame, by_unit: pl.DataFrame, unit: str) -> pl.DataFrame:
+    """Turn ``total`` and ``squares`` of ``clusters`` sums of ``n`` values into those of distances from the middle."""
+    size, times, total = (
+        pl.col("n").cast(pl.Int128) * pl.col("middle"),
+        pl.col("clusters").cast(pl.Int128),
+        pl.col("total"),
+    )
+    squares = pl.col("squares") - 2 * size * total + times * size * size
+    centred = {"total": (total - times * size).cast(pl.Float64), "squares": squares.cast(pl.Float64)}
+    return clusters.join(_middles(by_unit, unit), on="about").with_columns(**centred).drop("middle")
 
-    ``squares_x`` and ``squares_y`` add up their squares, ``product`` what they are times each other.
+
+def _beside(by_unit: pl.DataFrame, scores: pl.DataFrame, unit: str, k: int) -> pl.DataFrame:
+    """Turn sums of the ratings of x and y that lie side by side into those of distances from the systems' middles.
+
+    ``first`` and ``second`` add up the distances, ``squares_x`` and ``squares_y`` their squares, and ``product`` what
+    they are times each other.
     """
-    names = ("about", "n", "total", "squares", "first", "first_squares", "product")
-    rows = []
-    for about, n, total, squares, first, first_squares, product in frame.select(names).iter_rows():
-        x, y = means[about // k], means[about // k // k * k + about % k]
-        second, second_squares = first - total, squares - first_squares + 2 * product
-        rows.append(
-            (
-                float(first_squares - 2 * x * first + n * x**2),
-                float(second_squares - 2 * y * second + n * y**2),
-                float(product - y * first - x * second + n * x * y),
-            )
-        )
-    found = pl.DataFrame(rows, ("squares_x", "squares_y", "product"), orient="row").cast(pl.Float64)
-    return frame.drop("first", "first_squares", "product").with_columns(found.get_columns())
+    middles = _middles(scores, unit)
+    of_x, of_y = pl.col("about") // k, pl.col("about") // k // k * k + pl.col("about") % k
+    both = by_unit.with_columns(of_x=of_x, of_y=of_y)
+    for name in ("x", "y"):
+        both = both.join(middles.rename({"about": f"of_{name}", "middle": name}), on=f"of_{name}", how="left")
+    n, x, y, first = pl.col("n").cast(pl.Int128), pl.col("x"), pl.col("y"), pl.col("first")
+    second = first - pl.col("total")
+    second_squares = pl.col("squares") - pl.col("first_squares") + 2 * pl.col("product")
+    centred = {
+        "first": first - n * x,
+        "second": second - n * y,
+        "squares_x": pl.col("first_squares") - 2 * x * first + n * x * x,
+        "squares_y": second_squares - 2 * y * second + n * y * y,
+        "product": pl.col("product") - y * first - x * second + n * x * y,
+    }
+    found = both.with_columns(**{name: column.cast(pl.Float64) for name, column in centred.items()})
+    return found.drop("of_x", "of_y", "x", "y", "first_squares")
+
+
+def _weighed(sums: Sums, of: str, keys: Mapping[str, Ints], grid: Grid) -> pl.DataFrame:
+    """Return what is weighed; no rows where everybody gave as many answers."""
+    whole = dict.fromkeys(("share", "square", "total", *(("higher",) if of == "pairs" else ())), pl.Int128)
+    empty = pl.DataFrame(schema={"about": pl.Int64, "item": pl.Int64, **whole})
+    frame = sums.get(f"{of}_weighed_item", empty).with_columns(pl.col(pl.Int128).cast(pl.Float64))
+    frame = frame.with_columns(square=pl.col("square") / 2.0**SQUARED)
+    if of == "pairs":
+        frame = frame.with_columns(higher=pl.col("higher") / 2)
+    return _in_scores(_numbered(frame, "item", keys["item"]), of, grid)
 
 
 def _centred(frame: pl.DataFrame, means: Mapping[int, Fraction]) -> pl.DataFrame:
@@ -156,7 +193,8 @@ def _in_scores(frame: pl.DataFrame, of: str, grid: Grid) -> pl.DataFrame:
     """Turn sums of multiples into sums of scores, and say what they are about."""
     frame = grid.spelt_out(frame, of)
     factor = pl.Series(grid.factor[frame["group"].to_numpy(), frame["criterion"].to_numpy()])
-    powers = {"total": factor, "value": factor, **dict.fromkeys(SQUARED, factor**2)}
+    once, twice = ("total", "value", "first", "second"), ("squares", "squares_x", "squares_y", "product")
+    powers = {**dict.fromkeys(once, factor), **dict.fromkeys(twice, factor**2)}
     return frame.with_columns(
         pl.col(name).cast(pl.Float64) / power for name, power in powers.items() if name in frame.columns
     )

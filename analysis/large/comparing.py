@@ -23,7 +23,11 @@ from analysis.large.criterion_sums import (
     by_criterion,
     counted_outcomes,
     crossed_tests_of,
+    equal_sums,
+    items_of_pair,
+    people_of_pair,
     rows_of_units,
+    votes_of,
 )
 from analysis.large.rating_sums import mean_sums, part_sums, rating_totals, score_totals
 from analysis.large.totals import AnswerTotals
@@ -104,6 +108,8 @@ def _choice_totals(part: CriterionSums) -> ChoiceTotals:
         rows = rows_of_units(part.pairs, np.array([UNITS.index(unit) for unit in units]), k)
         return averages_of_sums(units, rows[PAIR], rows["n"], rows["total"], scale=1.0)
 
+    votes = votes_of(part)
+    equal = equal_sums(part, "pairs", votes)
     outcomes = np.zeros((k * k, 3), dtype=np.int64)
     outcomes[overall[PAIR], 1:] = np.stack([overall["tied"], overall["above"]], axis=1)
     outcomes[overall[PAIR], 0] = overall["n"] - overall["tied"] - overall["above"]
@@ -112,9 +118,12 @@ def _choice_totals(part: CriterionSums) -> ChoiceTotals:
         criterion=part.criterion,
         llm=part.llm,
         systems=part.systems,
+        n_annotators=part.n_annotators,
         annotators=np.bincount(part.pairs["annotator"][PAIR], minlength=k * k).astype(np.int64),
         outcomes=outcomes,
         averages=averages,
+        people=lambda pair: people_of_pair(equal, pair),
+        items=lambda pair: items_of_pair(equal, pair, scale=1.0),
     )
 
 

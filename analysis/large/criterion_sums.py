@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from analysis.answers.units import ENOUGH_ANNOTATORS, Unit
+from analysis.answers.equal_weights import AnnotatorSums
+from analysis.answers.units import Unit, who_answers
 from analysis.large.adding import PACKED, PART, ROOM
 from analysis.large.totals import AnswerTotals, SummedKind, ValueTotals
-from analysis.rating_checks.crossed import ClusterSquares, crossed_of_squares
+from analysis.rating_checks.crossed import ClusterSquares, crossed_of_squares, items_by_pair
 from analysis.rating_checks.many_tests import Flags, ManyTests
 from analysis.rating_checks.part import UNITS, pair_lookup
 from analysis.statistics.coding import Floats, Ints, snap
 from analysis.statistics.record import names_of
+from analysis.statistics.weighed_items import WeighedItems
 
+ADDED = ("n", "total", "above", "tied")  # by pair and unit
 PAIR = "pair"  # x * number of systems + y
 Columns: TypeAlias = Mapping[str, npt.NDArray[Any]]
 Places: TypeAlias = Mapping[tuple[int, int], tuple[int, int]]  # first row and number of rows by group and criterion
@@ -143,35 +146,127 @@ def rows_of_units(pairs: Mapping[str, Columns], kind: Ints, k: int) -> dict[str,
     for place, unit in enumerate(UNITS):
         own = pairs[unit]
         there = kind[own[PAIR]] == place
-        kept.append({("unit" if name == unit else name): column[there] for name, column in own.items()})
+        kept.append({"unit": own[unit][there], **{name: own[name][there] for name in (PAIR, *ADDED)}})
     return {name: np.concatenate([rows[name] for rows in kept]) for name in kept[0]}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class EqualSums:
+    """What tests in which every annotator (of few LLMs: assignment) weighs the same need, of all pairs (systems).
+
+    Attributes
+    ----------
+    key : str
+        Column that numbers the pairs (systems).
+    by_unit : columns
+        Sums by annotator (assignment), and each one's ``weight`` of a value.
+    people : array of int, shape (n,)
+        How many there are of each pair (system).
+    uneven : array of bool, shape (n,)
+        Whether some gave more values than others.
+    items : columns
+        ``item``, and of its values the weights (``share``), squared weights (``square``) and weighted values
+        (``total``, of pairs also ``higher``), added up.
+    """
+
+    key: str
+    who: Unit
+    by_unit: Columns
+    people: Ints
+    uneven: Flags
+    items: Columns
+
+    def of(self, number: int, columns: Columns) -> Columns:
+        """Return the rows of one pair (system)."""
+        own = columns[self.key] == number
+        return {name: column[own] for name, column in columns.items()}
+
+
+def equal_sums(part: CriterionSums, of: Literal["scores", "pairs"], who: Unit) -> EqualSums:
+    """Return the sums of all pairs, or systems, with everybody weighing the same."""
+    values: Mapping[str, Columns] = getattr(part, of)
+    key, n_about = (PAIR, len(part.systems) ** 2) if of == "pairs" else ("system", len(part.systems))
+    own = values[who]
+    about = own[key]
+    people = np.bincount(about, minlength=n_about).astype(np.int64)
+    least, most = np.full(n_about, np.inf), np.zeros(n_about)
+    np.minimum.at(least, about, own["n"])
+    np.maximum.at(most, about, own["n"])
+    uneven = least < most
+    plain, weighed = values["item"], values["weighed"]
+    alike, kept = ~uneven[plain[key]], uneven[weighed[key]]
+    n = np.bincount(about, weights=own["n"], minlength=n_about)[plain[key][alike]]
+    unit = np.bincount(weighed[key], weights=weighed["share"], minlength=n_about)[weighed[key]]
+    count, places = plain["n"][alike], {"share": unit, "total": unit, "square": people[weighed[key]] ** 2.0}
+    even = {"share": count / n, "square": count / n**2, "total": plain["total"][alike] / n}
+    if of == "pairs":
+        places["higher"] = unit
+        even["higher"] = (plain["above"][alike] + plain["tied"][alike] / 2) / n
+    rows = {name: np.concatenate([even[name], (weighed[name] / places[name])[kept]]) for name in even}
+    ids = {name: np.concatenate([plain[name][alike], weighed[name][kept]]) for name in (key, "item")}
+    with_weight = {**own, "weight": 1 / (people[about] * own["n"])}
+    return EqualSums(key=key, who=who, by_unit=with_weight, people=people, uneven=uneven, items={**ids, **rows})
+
+
+def people_of_pair(equal: EqualSums, number: int) -> AnnotatorSums:
+    """Return the sums of one pair (system) by annotator (assignment)."""
+    own = equal.of(number, equal.by_unit)
+    count = own["n"].astype(np.float64)
+    answers = own["answers"].astype(np.float64) if "answers" in own else count
+    return AnnotatorSums(who=own[equal.who], count=count, total=own["total"], answers=answers)
+
+
+def items_of_pair(equal: EqualSums, number: int, *, scale: float) -> WeighedItems:
+    """Return the weighed values of one pair by item."""
+    own = equal.of(number, equal.items)
+    mean = snap(own["total"] / own["share"], scale=scale, digits=13)
+    return WeighedItems(mean=mean, share=own["share"], square=own["square"])
+
+
+def votes_of(part: CriterionSums) -> Unit:
+    """Return who has one vote."""
+    return who_answers(llm=part.llm, n_annotators=part.n_annotators)
 
 
 def crossed_tests_of(part: CriterionSums, x: Ints, y: Ints, *, against: float, confidence: float) -> ManyTests:
     """Test the pairs of systems x and y over annotators (of few LLMs: assignments) and items at once."""
     overall, number = part.pairs["overall"], pair_lookup(x, y, len(part.systems)).ravel()
     place = number[overall[PAIR]]
-    n, mean = np.zeros(len(x), dtype=np.int64), np.full(len(x), np.nan)
-    same: Flags = np.zeros(len(x), dtype=np.bool_)
-    n[place], mean[place] = overall["n"], overall["total"] / overall["n"]
-    same[place] = overall["squares"] == 0
-    who: Unit = "assignment" if part.llm and part.n_annotators < ENOUGH_ANNOTATORS else "annotator"
+    n, same = np.zeros(len(x), dtype=np.int64), np.zeros(len(x), dtype=np.bool_)
+    n[place], same[place] = overall["n"], overall["squares"] == 0
+    who = votes_of(part)
+    equal = equal_sums(part, "pairs", who)
 
-    def squares(columns: Columns, values: Floats, clusters: Ints | None = None) -> ClusterSquares:
-        pair = number[columns[PAIR]]
-        added = np.bincount(pair, weights=values, minlength=len(x)).astype(np.float64)
-        counted = np.bincount(pair, weights=clusters, minlength=len(x)).astype(np.int64)
-        return ClusterSquares(squares=added, clusters=counted)
+    def added(pair: Ints, values: Floats) -> Floats:
+        return np.bincount(pair, weights=values, minlength=len(x)).astype(np.float64)
 
-    def of_unit(unit: Unit) -> ClusterSquares:
-        own = part.pairs[unit]
-        return squares(own, (own["total"] - own["n"] * mean[number[own[PAIR]]]) ** 2)
-
+    own, of_own, of_item = equal.by_unit, number[equal.by_unit[PAIR]], number[equal.items[PAIR]]
+    people = np.bincount(of_own, minlength=len(x)).astype(np.int64)
+    with np.errstate(all="ignore"):
+        mean = added(of_own, own["total"] / own["n"]) / people
+    rest = snap(own["total"] / own["n"] - mean[of_own], scale=part.scale, digits=13) / people[of_own]
+    annotators = ClusterSquares(squares=added(of_own, rest**2), clusters=people)
     both = part.pairs["clusters" if who == "annotator" else "visits"]
-    of_both = squares(both, both["squares"], both["clusters"])
-    return crossed_of_squares(
-        n, mean, of_unit(who), of_unit("item"), of_both, same=same, against=against, confidence=confidence
+    of_both, weight = number[both[PAIR]], weights_of(equal, both)
+    cells = ClusterSquares(
+        squares=added(of_both, weight**2 * both["squares"]),
+        clusters=added(of_both, both["clusters"]).astype(np.int64),
     )
+    shares = added(of_both, weight**2 * both["n"] ** 2 * both["clusters"])
+    columns = (equal.items["share"], equal.items["square"])
+    of_items = snap(equal.items["total"] - columns[0] * mean[of_item], scale=part.scale, digits=13)
+    items = items_by_pair(of_item, *columns, of_items, shares)
+    return crossed_of_squares(n, mean, annotators, items, cells, same=same, against=against, confidence=confidence)
+
+
+def weights_of(equal: EqualSums, rows: Columns) -> Floats:
+    """Return the weight of a value of the annotator (assignment) of each row."""
+    width = 1 + max(int(columns[equal.who].max(initial=0)) for columns in (equal.by_unit, rows))
+    known = equal.by_unit[equal.key] * width + equal.by_unit[equal.who]
+    order = np.argsort(known)
+    place = np.searchsorted(known, rows[equal.key] * width + rows[equal.who], sorter=order)
+    weights: Floats = equal.by_unit["weight"][order[place]]
+    return weights
 
 
 def counted_outcomes(part: CriterionSums, unit: Unit) -> dict[str, Any]:

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from analysis.answers.plan import Plan
-from analysis.answers.units import ENOUGH_ANNOTATORS, Unit, UnitRule, UnitValues, averages_of_sums, count_by
+from analysis.answers.units import Unit, UnitRule, UnitValues, averages_of_sums, count_by
 from analysis.comparisons.score_totals import RatingTotals, ScoreTotals
 from analysis.correlations.scores import Scores
 from analysis.large.criterion_sums import (
+    PAIR,
     Columns,
     CriterionSums,
+    EqualSums,
     by_criterion,
     crossed_tests_of,
+    equal_sums,
+    items_of_pair,
     option_counts,
+    people_of_pair,
     rows_of_units,
     squares_about_mean,
+    votes_of,
 )
 from analysis.large.totals import AnswerTotals
 from analysis.ranking.replicates import ReplicateSums, sums_of_units
@@ -34,6 +42,7 @@ from analysis.rating_checks.part import (
     ordinal_tests,
     pair_lookup,
     standardised_tests,
+    weighed_units,
 )
 from analysis.rating_checks.respacing import scale_levels
 from analysis.statistics.clustered_difference import ClusteredValues, ClusterSums
@@ -42,8 +51,6 @@ from analysis.statistics.reasons import why
 from spa.errors import AnalysisError
 
 MOST_OUTPUTS = 10_000_000  # means of outputs up to which groups are correlated
-BESIDE = ("squares_x", "squares_y", "product")
-TOGETHER = -1  # number of the clusters of an annotator and an item that hold ratings of both systems
 MOST_SPREAD = 1 << 24  # systems times units whose spread is kept
 SINGLE = why("needs_single_answers")
 
@@ -81,6 +88,14 @@ def rating_totals(part: CriterionSums) -> RatingTotals:
         own = _of_system(part.scores[unit], system)
         return snap(own["total"] / own["n"], scale=part.scale, digits=13)
 
+    @cache
+    def of_systems(who: Unit) -> EqualSums:
+        return equal_sums(part, "scores", who)
+
+    @cache
+    def of_pairs() -> EqualSums:
+        return equal_sums(part, "pairs", votes_of(part))
+
     people, number = np.unique(rated["annotator"], return_inverse=True)
     table = csr_array((np.ones(len(number), dtype=np.int64), (number, rated["system"])), shape=(len(people), k))
 
@@ -103,7 +118,11 @@ def rating_totals(part: CriterionSums) -> RatingTotals:
         averages=averages,
         unit_means=unit_means,
         same_annotators=lambda x, y: np.array_equal(raters(x), raters(y)),
-        sides=lambda x, y, who: _sides(part, x, y, who),
+        sides=lambda x, y, who, alike: _sides(part, of_systems(who), x, y, alike=alike),
+        raters=lambda system, who: people_of_pair(of_systems(who), system),
+        people=lambda pair: people_of_pair(of_pairs(), pair),
+        items=lambda pair: items_of_pair(of_pairs(), pair, scale=part.scale),
+        scale=part.scale,
     )
 
 
@@ -113,74 +132,126 @@ def _outputs(part: CriterionSums) -> Ints:
     return np.bincount(own["system"], weights=own["clusters"], minlength=len(part.systems)).astype(np.int64)
 
 
-def _sides(part: CriterionSums, x: int, y: int, who: Unit) -> tuple[ClusteredValues, ClusteredValues]:
-    """Return the sums of two systems by clusters."""
-    sides = _clusters(part, x, who), _clusters(part, y, who)
-    overall = part.pairs["overall"]
-    row = np.flatnonzero(overall["pair"] == x * len(part.systems) + y)
-    apart = who == "annotator" and part.blocks > part.clusters
-    if not len(row):
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Side:
+    """One system: its ``values`` by cluster, and by annotator (assignment) who rated it, ``who``.
+
+    ``n`` counts the ratings of each, ``weight`` is that of one, ``squares`` adds up their squared distances from the
+    mean, which lies ``away`` from the middle that the sums of the table are about.
+    """
+
+    values: ClusteredValues
+    who: Ints
+    n: Floats
+    weight: Floats
+    squares: Floats
+    away: float
+
+
+def _sides(
+    part: CriterionSums, equal: EqualSums, x: int, y: int, *, alike: bool
+) -> tuple[ClusteredValues, ClusteredValues]:
+    """Return the sums of two systems by clusters; ``alike``: annotators weigh the same, not ratings."""
+    of_x, of_y = (_side(part, equal, system, alike=alike) for system in (x, y))
+    together = part.pairs[equal.who]
+    own = together[PAIR] == x * len(part.systems) + y
+    apart = equal.who == "annotator" and part.blocks > part.clusters
+    if not own.any():
         if apart:
             raise AnalysisError(
                 f"group {part.group!r}, criterion {part.criterion!r}: annotators rated the same item in several "
                 "assignments or variants, and some systems never in one; their test needs all ratings at once, "
                 "expected a table that is read whole (or --rating-test welch)"
             )
-        return sides
+        return of_x.values, of_y.values
     if apart or part.sampled:
-        return replace(sides[0], both_known=False), replace(sides[1], both_known=False)
-    n, (square_x, square_y, product) = int(overall["n"][row[0]]), (float(overall[name][row[0]]) for name in BESIDE)
-    of_x, of_y = sides
-    together = max(square_x / of_x.n**2 + square_y / of_y.n**2 - 2 * product / (of_x.n * of_y.n), 0.0)
-    return (
-        replace(of_x, cells=_partly_beside(of_x, n, square_x, math.sqrt(together / n), part.scale)),
-        replace(of_y, cells=_partly_beside(of_y, n, square_y, 0.0, part.scale)),
-    )
+        return replace(of_x.values, both_known=False), replace(of_y.values, both_known=False)
+    return _beside({name: column[own] for name, column in together.items()}, equal.who, of_x, of_y, part.scale)
 
 
-def _partly_beside(values: ClusteredValues, n: int, squares: float, rest: float, scale: float) -> ClusterSums:
-    """Return the sums by annotator and item where ``n`` ratings lie beside one of the other system.
+def _beside(rows: Columns, who: Unit, x: _Side, y: _Side, scale: float) -> tuple[ClusteredValues, ClusteredValues]:
+    """Return both systems' sums, where ``rows`` add up by annotator (assignment) what lies side by side.
 
-    ``squares`` adds up their squared distances from the mean; ``rest`` stands for the difference of both systems.
+    By annotator and item, ratings side by side are of one cluster: the difference stands in the sums of x.
     """
-    cells, size = values.cells, values.n
-    assert cells.times is not None
-    apart = size - n
-    left = float((cells.rest**2 * cells.times).sum()) * size**2 - squares
-    left = 0.0 if apart == 0 or snap(np.array([left]), scale=scale**2 * size, digits=13)[0] <= 0 else left
-    alone = math.sqrt(left / apart) / size if apart else 0.0
-    return ClusterSums(
-        cluster=np.array([TOGETHER, *cells.cluster[:1]] if apart else [TOGETHER], dtype=np.int64),
-        share=np.full(1 + bool(apart), 1 / size),
-        rest=np.array([rest, alone] if apart else [rest]),
-        times=np.array([n, apart] if apart else [n], dtype=np.float64),
-    )
+    n = rows["n"].astype(np.float64)
+    sides = [(x, "first", "squares_x"), (y, "second", "squares_y")]
+    place = [np.searchsorted(side.who, rows[who]) for side in (x, y)]
+    weight = [side.weight[own] for side, own in zip((x, y), place, strict=True)]
+    squares = [rows[square] - 2 * side.away * rows[total] + n * side.away**2 for side, total, square in sides]
+    product = rows["product"] - y.away * rows["first"] - x.away * rows["second"] + n * x.away * y.away
+    both = weight[0] ** 2 * squares[0] + weight[1] ** 2 * squares[1] - 2 * weight[0] * weight[1] * product
+    rests = [np.sqrt(np.maximum(both, 0.0) / n), np.zeros(len(n))]
+    found = []
+    for number, side in enumerate((x, y)):
+        left_n, left = side.n.copy(), side.squares.copy()
+        left_n[place[number]] -= n
+        left[place[number]] -= squares[number]
+        alone = left_n > 0
+        left = np.where(snap(left, scale=scale**2 * float(side.n.max()), digits=13) <= 0, 0.0, left)[alone]
+        left_n, left_weight = left_n[alone], side.weight[alone]
+        columns = {
+            "cluster": (3 * rows[who], 3 * side.who[alone] + 1 + number),
+            "share": (weight[number], left_weight),
+            "square": (weight[number] ** 2, left_weight**2),
+            "rest": (rests[number], left_weight * np.sqrt(left / left_n)),
+            "count": (np.ones(len(n)), np.ones(len(left_n))),
+            "times": (n, left_n),
+        }
+        joined = {name: np.concatenate(pair) for name, pair in columns.items()}
+        order = np.argsort(joined["cluster"])
+        cells = ClusterSums(**{name: column[order] for name, column in joined.items()})
+        found.append(replace(side.values, cells=cells))
+    return found[0], found[1]
 
 
-def _clusters(part: CriterionSums, system: int, who: Unit) -> ClusteredValues:
+def _side(part: CriterionSums, equal: EqualSums, system: int, *, alike: bool) -> _Side:
     """Return the sums of one system by clusters; those of annotator and item are of this system alone."""
-    overall = _of_system(part.scores["overall"], system)
-    n = int(overall["n"][0])
-    mean = float(snap(overall["total"] / n, scale=part.scale)[0])
-
-    def sums(unit: Unit) -> ClusterSums:
-        own = _of_system(part.scores[unit], system)
-        rest = snap(own["total"] - own["n"] * mean, scale=part.scale, digits=13)
-        return ClusterSums(cluster=own[unit], share=own["n"] / n, rest=rest / n)
-
-    cells = _of_system(part.scores["clusters" if who == "annotator" else "visits"], system)
-    return ClusteredValues(
-        n=n,
+    who, own = equal.who, equal.of(system, equal.by_unit)
+    cells = equal.of(system, part.scores["clusters" if who == "annotator" else "visits"])
+    each, n = own["total"] / own["n"], own["n"].astype(np.float64)
+    middle = float(each.sum() / len(each))
+    if alike:
+        items, weight = equal.of(system, equal.items), own["weight"]
+        mean = float(snap(np.array([middle]), scale=part.scale)[0])
+    else:
+        plain, size = _of_system(part.scores["item"], system), n.sum()
+        items = {"item": plain["item"], "share": plain["n"] / size, "square": plain["n"] / size**2}
+        items["total"], weight = plain["total"] / size, np.full(len(n), 1 / size)
+        mean = float(snap(np.array([own["total"].sum() / size]), scale=part.scale)[0])
+    place = np.searchsorted(own[who], cells[who])
+    of_cell, away = weight[place], mean - middle
+    size, times = cells["n"].astype(np.float64), cells["clusters"].astype(np.float64)
+    squares = cells["squares"] - 2 * size * away * cells["total"] + times * (size * away) ** 2
+    counts = _of_system(part.scores["item"], system)
+    values = ClusteredValues(
+        n=int(n.sum()),
         mean=mean,
-        annotators=sums(who),
-        items=sums("item"),
+        annotators=ClusterSums(
+            cluster=own[who],
+            share=weight * n,
+            square=weight**2 * n,
+            rest=weight * n * snap(each - mean, scale=part.scale, digits=13),
+            count=n,
+        ),
+        items=ClusterSums(
+            cluster=items["item"],
+            share=items["share"],
+            square=items["square"],
+            rest=snap(items["total"] - items["share"] * mean, scale=part.scale, digits=13),
+            count=counts["n"][np.searchsorted(counts["item"], items["item"])].astype(np.float64),
+        ),
         cells=ClusterSums(
-            cluster=np.arange(len(cells["n"])) * len(part.systems) + system,
-            share=cells["n"] / n,
-            rest=np.sqrt(cells["squares"] / cells["clusters"]) / n,
-            times=cells["clusters"].astype(np.float64),
+            cluster=np.arange(len(times)) * len(part.systems) + system,
+            share=of_cell * size,
+            square=of_cell**2 * size,
+            rest=of_cell * np.sqrt(np.maximum(squares, 0.0) / times),
+            count=size,
+            times=times,
         ),
     )
+    by_who = np.bincount(place, weights=squares, minlength=len(n)).astype(np.float64)
+    return _Side(values=values, who=own[who], n=n, weight=weight, squares=by_who, away=away)
 
 
 def part_sums(part: CriterionSums, plan: Plan) -> PartSums:
@@ -195,7 +266,8 @@ def part_sums(part: CriterionSums, plan: Plan) -> PartSums:
         of_pair = np.zeros(k * k, dtype=np.int64)
         of_pair[x * k + y] = kind
         rows = rows_of_units(part.pairs, of_pair, k)
-        return PairDifferences(
+        weighed = weighed_units(kind, plan, llm=part.llm)
+        own = PairDifferences(
             x=x,
             y=y,
             kind=kind,
@@ -204,9 +276,12 @@ def part_sums(part: CriterionSums, plan: Plan) -> PartSums:
             total=rows["total"],
             higher=rows["above"] + rows["tied"] / 2,
             n=rows["n"].astype(np.float64),
+            weighed=weighed,
+            share=np.zeros(len(rows["n"])),
+            square=np.zeros(len(rows["n"])),
         )
+        return _with_weights(own, equal_sums(part, "pairs", votes_of(part)), lookup) if weighed.any() else own
 
-    who: Unit = "assignment" if part.llm and part.n_annotators < ENOUGH_ANNOTATORS else "annotator"
     return PartSums(
         systems=part.systems,
         scale=part.scale,
@@ -217,7 +292,27 @@ def part_sums(part: CriterionSums, plan: Plan) -> PartSums:
         z_scores=lambda own: _z_tests(part, own),
         ordinal=lambda own: _ordinal_tests(part, own),
         crossed=lambda own: crossed_tests_of(part, own.x, own.y, against=0.0, confidence=plan.confidence),
-        sides=lambda x, y: _sides(part, x, y, who),
+        sides=lambda x, y: _sides(part, equal_sums(part, "scores", votes_of(part)), x, y, alike=True),
+    )
+
+
+def _with_weights(pairs: PairDifferences, equal: EqualSums, lookup: Ints) -> PairDifferences:
+    """Put weighed means by item in the place of the sums of tests in which everybody weighs the same."""
+    others, items = ~pairs.weighed[pairs.pair], equal.items
+    pair = lookup[items[PAIR]]
+    own = pairs.weighed[pair]
+    share = items["share"][own]
+    columns: dict[str, npt.NDArray[Any]] = {
+        "pair": pair[own],
+        "unit": items["item"][own],
+        "total": items["total"][own] / share,
+        "higher": items["higher"][own] / share,
+        "n": np.ones(len(share)),
+        "share": share,
+        "square": items["square"][own],
+    }
+    return replace(
+        pairs, **{name: np.concatenate([getattr(pairs, name)[others], column]) for name, column in columns.items()}
     )
 
 

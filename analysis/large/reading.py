@@ -16,6 +16,7 @@ from analysis.large.exchange import Progress, RunningSums, accepted, exchanged, 
 from analysis.large.stand_in import NOBODY, StandInTask, compare_buckets, compared_people
 from analysis.large.tasks import run_tasks
 from analysis.large.totals import AnswerTotals, SummedKind
+from analysis.large.weighing import WeighingTask, uneven_weights, weigh_buckets
 
 if TYPE_CHECKING:
     import distributed
@@ -68,7 +69,7 @@ def read_totals(
     -----
     Time O(rows log rows). Memory by 2 million rows, the annotators times systems and the items times systems.
     """
-    sums = RunningSums()
+    sums, weighed, beside = RunningSums(), RunningSums(), RunningSums()
     with exchanged(
         where,
         kind,
@@ -89,12 +90,20 @@ def read_totals(
             StandInTask(buckets=buckets, kind=kind, grid=grid, people=people)
             for buckets in (found.classes(AT_ONCE) if people else ())
         ]
+        first = sums.total()
+        weights = uneven_weights(first, grid)
+        again = [
+            WeighingTask(buckets=buckets, kind=kind, grid=grid, weights=weights)
+            for buckets in (found.buckets(AT_ONCE) if weights else ())
+        ]
+        for own in watched(run_tasks(weigh_buckets, again, client), "parts weighed", len(again), progress):
+            weighed.add(own)
         compared = run_tasks(compare_buckets, pairs, client)
-        sums.add(NOBODY)
+        beside.add(NOBODY)
         for own in watched(compared, "LLMs compared with people", len(pairs), progress):
-            sums.add(own)
+            beside.add(own)
     return build_totals(
-        found.known | sums.total(),
+        found.known | first | weighed.total() | beside.total(),
         kind=kind,
         grid=grid,
         groups=found.groups,

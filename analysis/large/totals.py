@@ -35,14 +35,18 @@ class ValueTotals:
         from the means of all ratings of x and of y, added up.
     annotator, assignment, item : DataFrame
         Sums by unit, whose column has the unit's name and numbers it from 0. An assignment belongs to one annotator;
-        its frame holds LLMs' alone (people's unit is the annotator). Of scores also ``squares``: scores squared, added
-        up; and ``packed_0`` and so on, in which each option was counted (``PACKED`` of
+        its frame holds LLMs' alone (people's unit is the annotator). Also ``squares``: values squared, added up. Of
+        scores also ``packed_0`` and so on, in which each option was counted (``PACKED`` of
         :mod:`analysis.large.adding`).
     clusters : DataFrame
-        What one annotator gave to one item is a cluster. Of the ``clusters`` with ``n`` values each, ``squares`` adds
-        up the squared distances of their sums from n times the mean of ``overall``.
+        What one annotator gave to one item is a cluster. Of the ``clusters`` of an ``annotator`` with ``n`` values
+        each, ``squares`` adds up the squared distances of their sums from n times the mean of the annotators' means.
     visits : DataFrame
-        The same of an assignment and an item, LLMs' alone.
+        The same of an ``assignment`` and an item, LLMs' alone, about the mean of assignments' means.
+    weighed : DataFrame
+        By ``item``, where annotators (of few LLMs: assignments) gave different numbers n of values: ``share`` adds up
+        1 / n, ``square`` 1 / n², ``total`` the values / n, and of pairs ``higher`` 1 / n where x is better, half where
+        neither is; ``share``, ``total`` and ``higher`` in one unknown unit.
     """
 
     overall: pl.DataFrame
@@ -51,6 +55,7 @@ class ValueTotals:
     item: pl.DataFrame
     clusters: pl.DataFrame
     visits: pl.DataFrame
+    weighed: pl.DataFrame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

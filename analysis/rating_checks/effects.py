@@ -193,7 +193,14 @@ class JackknifeResult:
 
 
 def jackknife(
-    sums: SpreadSums, x: Ints, y: Ints, difference: Floats, without: Floats, confidence: float
+    sums: SpreadSums,
+    x: Ints,
+    y: Ints,
+    difference: Floats,
+    without: Floats,
+    confidence: float,
+    *,
+    most_df: Floats | float = np.inf,
 ) -> JackknifeResult:
     """Standardise differences of means, with the intervals of leaving out each unit in turn.
 
@@ -209,6 +216,8 @@ def jackknife(
         The same without each unit; of units that rated neither system it does not matter.
     confidence : float
         Level of the intervals.
+    most_df : array of float, shape (pairs,), or float
+        Degrees of freedom that an interval has at most.
     """
     own = sums.n[x] + sums.n[y] > 0
     n = own.sum(axis=1)
@@ -225,7 +234,7 @@ def jackknife(
         counted = np.arange(own.shape[1])[None, :] < n[:, None]
         centre = np.where(counted, left, 0.0).sum(axis=1) / n
         squares = (np.where(counted, left - centre[:, None], 0.0) ** 2).sum(axis=1)
-        half = stdtrit(df, (1 + confidence) / 2) * np.sqrt((n - 1) / n * squares)
+        half = stdtrit(np.minimum(df, most_df), (1 + confidence) / 2) * np.sqrt((n - 1) / n * squares)
         half = np.where(broken, np.nan, half)
     reasons = [
         ONE_UNIT if count < 2 else NO_VARIATION if not wide > 0 else TOO_THIN if thin else None

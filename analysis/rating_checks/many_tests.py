@@ -5,7 +5,7 @@ Values are sorted before they are added up, so that the order of the rows leaves
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from scipy.special import stdtr, stdtrit
 from analysis.statistics.coding import Floats, Ints, fold
 from analysis.statistics.reasons import Reason, why
 from analysis.statistics.t_tests import NO_VARIATION, ONE_UNIT
+from analysis.statistics.weighed_items import spread_of_items
 
 Flags = npt.NDArray[np.bool_]
 EXACT = 2.0**53  # whole numbers below are floats
@@ -31,6 +32,21 @@ class ManyTests:
     low: Floats
     high: Floats
     reasons: list[Reason | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class UnitMeans:
+    """Means of each part's units, and how much each unit weighs in its part: see :func:`weighed_tests`.
+
+    ``uneven`` says of each part whether its units weigh differently.
+    """
+
+    part: Ints
+    unit: Ints
+    mean: Floats
+    share: Floats
+    square: Floats
+    uneven: Flags
 
 
 def untested(reasons: list[Reason | None]) -> ManyTests:
@@ -87,3 +103,24 @@ def one_sample_tests(
     no_test = np.array([reason is not None for reason in reasons], dtype=np.bool_)
     p_value, low, high = (np.where(no_test, np.nan, column) for column in (p_value, mean - half, mean + half))
     return ManyTests(n=n, estimate=mean, df=df, p_value=p_value, low=low, high=high, reasons=reasons)
+
+
+def weighed_tests(units: UnitMeans, n_parts: int, *, against: float = 0.0, confidence: float = 0.95) -> ManyTests:
+    """Run :meth:`analysis.statistics.weighed_items.WeighedItems.test` on the units of every part."""
+    found = one_sample_tests(units.part, units.mean, n_parts, against=against, confidence=confidence)
+    if not units.uneven.any():
+        return found
+    mean = sums_by(units.part, units.share * units.mean, n_parts)
+    rest = units.share * (units.mean - mean[units.part])
+    variance, df = spread_of_items(units.part, units.share, units.square, rest, n_parts)
+    with np.errstate(all="ignore"):
+        se = np.sqrt(variance)
+        half = stdtrit(df, (1 + confidence) / 2) * se
+        p_value = np.minimum(1.0, 2 * stdtr(df, -np.abs(mean - against) / se))
+    tested = units.uneven & np.array([reason is None for reason in found.reasons], dtype=np.bool_)
+    columns = {"df": df, "p_value": p_value, "low": mean - half, "high": mean + half}
+    return replace(
+        found,
+        estimate=np.where(units.uneven, mean, found.estimate),
+        **{name: np.where(tested, column, getattr(found, name)) for name, column in columns.items()},
+    )

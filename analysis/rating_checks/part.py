@@ -9,8 +9,9 @@ from typing import Literal, get_args
 import numpy as np
 from scipy.special import stdtr
 
+from analysis.answers.equal_weights import equal_weights
 from analysis.answers.plan import Plan
-from analysis.answers.units import ENOUGH_ANNOTATORS, Unit, count_by
+from analysis.answers.units import Unit, UnitRule, count_by, who_answers
 from analysis.comparisons.choices import CHANCE, ChoiceCells, ChoiceTest
 from analysis.comparisons.ratings import CLUSTERED, PAIRED, RatingCells, RatingTest
 from analysis.rating_checks.crossed import ONE_ANNOTATOR, ONE_ITEM, crossed_tests
@@ -22,7 +23,15 @@ from analysis.rating_checks.effects import (
     mean_without,
     spread_sums,
 )
-from analysis.rating_checks.many_tests import NOTHING_PAIRED, Flags, ManyTests, one_sample_tests, sums_by, untested
+from analysis.rating_checks.many_tests import (
+    NOTHING_PAIRED,
+    Flags,
+    ManyTests,
+    UnitMeans,
+    sums_by,
+    untested,
+    weighed_tests,
+)
 from analysis.rating_checks.ordinal import OrdinalFit, fit_ordinal
 from analysis.rating_checks.respacing import Respacing, respacings_of_counts, scale_levels
 from analysis.rating_checks.wilcoxon import signed_rank_tests
@@ -32,12 +41,14 @@ from analysis.statistics.coding import Floats, Ints, fold, snap
 from analysis.statistics.differences import Differences
 from analysis.statistics.effect_sizes import d_z_bounds
 from analysis.statistics.reasons import Reason, several, why
+from analysis.statistics.weighed_items import spread_of_items
 
 Method = Literal["wilcoxon", "z_scores", "ordinal", "crossed"]
 METHODS: tuple[Method, ...] = get_args(Method)
 UNITS: tuple[Unit, ...] = ("annotator", "assignment", "item")
 MOST = 1_000_000  # differences of a part that are held at once
 TOO_LARGE = why("too_many_differences", most=MOST)
+LOPSIDED = why("lopsided")
 NO_D_Z = why("no_d_z")
 FEW_PAIRED_EFFECTS = why("few_paired_effects")
 ITSELF = why("crossed_itself")
@@ -72,7 +83,9 @@ class PairDifferences:
     """The differences of a part by pair, one a row or some of one pair and unit added up.
 
     ``pair`` numbers the test that a row belongs to, ``unit`` its unit; ``total`` is the difference, ``higher`` is 1
-    where x is rated higher and 1/2 where neither is. ``n`` says how many a row adds up, ``None``: one.
+    where x is rated higher and 1/2 where neither is. ``n`` says how many a row adds up, ``None``: one. Of tests in
+    which every annotator weighs the same although items are the units (``weighed``), ``share`` is the weight of a
+    row's differences, and ``square`` their squared weights, added up.
     """
 
     x: Ints
@@ -83,6 +96,9 @@ class PairDifferences:
     total: Floats
     higher: Floats
     n: Floats | None = None
+    weighed: Flags
+    share: Floats
+    square: Floats
 
     def __len__(self) -> int:
         """Return the number of tests."""
@@ -145,10 +161,11 @@ def check_sums(sums: PartSums, tests: Sequence[RatingTest], plan: Plan) -> PartC
     pairs = sums.pairs(x, y, kind)
     means = _by_unit(pairs, pairs.total, sums.scale)
     z_tests, left_out = sums.z_scores(pairs)
+    lopsided = np.array([test.one_gave_most for test in tests], dtype=np.bool_)
     methods: dict[Method, ManyTests] = {
-        "wilcoxon": signed_rank_tests(means[0], means[2], len(pairs)),
+        "wilcoxon": _unless(lopsided & pairs.weighed, signed_rank_tests(means.part, means.mean, len(pairs))),
         "z_scores": z_tests,
-        "ordinal": sums.ordinal(pairs),
+        "ordinal": _unless(lopsided, sums.ordinal(pairs)),
         "crossed": _crossed_of_all(sums, pairs, tests, sums.crossed(pairs), plan.confidence),
     }
     return PartChecks(
@@ -159,6 +176,22 @@ def check_sums(sums: PartSums, tests: Sequence[RatingTest], plan: Plan) -> PartC
     )
 
 
+def _unless(flags: Flags, found: ManyTests) -> ManyTests:
+    """Take out the tests that weigh answers alike where one annotator gave most of them."""
+    reasons = [
+        LOPSIDED if flag and reason is None else reason
+        for flag, reason in zip(flags.tolist(), found.reasons, strict=True)
+    ]
+    columns = ("estimate", "df", "p_value", "low", "high")
+    return replace(found, reasons=reasons, **{name: np.where(flags, np.nan, getattr(found, name)) for name in columns})
+
+
+def weighed_units(kind: Ints, plan: Plan, *, llm: bool) -> Flags:
+    """Tell which tests have items as units by default, so that every annotator weighs the same."""
+    rule = UnitRule(planned=plan.unit, llm=llm)
+    return np.array([rule.is_default(UNITS[number]) for number in kind.tolist()], dtype=np.bool_)
+
+
 def _sums_of(cells: RatingCells, differences: Differences, plan: Plan) -> PartSums:
     k, levels = len(cells.systems), scale_levels(cells.value)
     place = cells.system * len(levels) + np.searchsorted(levels, cells.value)
@@ -167,8 +200,12 @@ def _sums_of(cells: RatingCells, differences: Differences, plan: Plan) -> PartSu
         there, of = np.unique(cells.column(unit), return_inverse=True)
         return there, spread_sums(cells.system, of.astype(np.int64), cells.value, k)
 
+    who = who_answers(llm=cells.llm, n_annotators=len(np.unique(cells.annotator)))
+    votes = differences.assignment if who == "assignment" else differences.annotator
+
     def pairs(x: Ints, y: Ints, kind: Ints) -> PairDifferences:
         pair = pair_lookup(x, y, k)[differences.x, differences.y]
+        weights = equal_weights(pair, votes, len(x))
         columns = [differences.annotator, differences.assignment, differences.item]
         return PairDifferences(
             x=x,
@@ -178,11 +215,12 @@ def _sums_of(cells: RatingCells, differences: Differences, plan: Plan) -> PartSu
             unit=np.choose(kind[pair], columns) if len(pair) else pair,
             total=differences.value,
             higher=(np.sign(differences.value) + 1) / 2,
+            weighed=weighed_units(kind, plan, llm=cells.llm),
+            share=weights,
+            square=weights**2,
         )
 
-    few = cells.llm and int(cells.annotator.max() - cells.annotator.min()) < ENOUGH_ANNOTATORS - 1
-    who = cells.assignment if few else cells.annotator
-    clusters = SystemClusters(cells.system, cells.value, who, cells.item, scale=cells.scale)
+    clusters = SystemClusters(cells.system, cells.value, cells.column(who), cells.item, scale=cells.scale)
     return PartSums(
         systems=cells.systems,
         scale=cells.scale,
@@ -195,7 +233,7 @@ def _sums_of(cells: RatingCells, differences: Differences, plan: Plan) -> PartSu
         crossed=lambda own: crossed_tests(
             own.pair,
             differences.value,
-            differences.assignment if few else differences.annotator,
+            votes,
             differences.item,
             len(own),
             against=0.0,
@@ -247,11 +285,10 @@ def _unchecked(n_tests: int) -> PartChecks:
 def check_choices(cells: ChoiceCells, tests: Sequence[ChoiceTest], plan: Plan) -> ManyTests:
     """Test every pair of a part of the choices over annotators and items at once."""
     pair = pair_lookup(*pair_numbers(cells.systems, tests), len(cells.systems))[cells.x, cells.y]
-    few = cells.llm and len(np.unique(cells.annotator)) < ENOUGH_ANNOTATORS
     return crossed_tests(
         pair,
         cells.value,
-        cells.assignment if few else cells.annotator,
+        cells.assignment if cells.votes == "assignment" else cells.annotator,
         cells.item,
         len(tests),
         against=CHANCE,
@@ -275,13 +312,37 @@ def pair_lookup(x: Ints, y: Ints, n_systems: int) -> Ints:
     return lookup
 
 
-def _by_unit(pairs: PairDifferences, values: Floats, scale: float) -> tuple[Ints, Ints, Floats]:
-    """Average values within pair and unit: pair, unit and mean of each."""
+def _by_unit(pairs: PairDifferences, values: Floats, scale: float) -> UnitMeans:
+    """Average values within pair and unit, and say how much each unit weighs."""
     folded = fold(pairs.pair, pairs.unit)
-    sums = sums_by(folded.of, values, len(folded))
-    n = np.bincount(folded.of, weights=pairs.n, minlength=len(folded))
-    means = snap(sums / n, scale=scale, digits=13)
-    return pairs.pair[folded.first], pairs.unit[folded.first], means
+    part = pairs.pair[folded.first]
+    n = np.ones(len(values)) if pairs.n is None else pairs.n
+    weighed = pairs.weighed[pairs.pair]
+    weight = np.where(weighed, pairs.share, n)
+    sums = sums_by(folded.of, np.where(weighed, weight * (values / n), values), len(folded))
+    weights, squares = (
+        np.bincount(folded.of, weights=column, minlength=len(folded)) for column in (weight, pairs.square)
+    )
+    units = np.bincount(part, minlength=len(pairs))
+    together = np.bincount(part, weights=weights, minlength=len(pairs))  # not 1 where annotators are left out
+    known = pairs.weighed[part]
+    share = np.where(known, weights / together[part], 1 / units[part])
+    square = np.where(known, squares / together[part] ** 2, 1 / units[part] ** 2)
+    even = np.isclose(share * units[part], 1, rtol=1e-12) & np.isclose(square, _least(part, square)[part], rtol=1e-12)
+    return UnitMeans(
+        part=part,
+        unit=pairs.unit[folded.first],
+        mean=snap(sums / weights, scale=scale, digits=13),
+        share=share,
+        square=square,
+        uneven=np.bincount(part, weights=~even, minlength=len(pairs)) > 0,
+    )
+
+
+def _least(part: Ints, values: Floats) -> Floats:
+    least = np.full(int(part.max(initial=-1)) + 1, np.inf)
+    np.minimum.at(least, part, values)
+    return least
 
 
 def _z_tests(cells: RatingCells, differences: Differences, pairs: PairDifferences) -> tuple[ManyTests, Ints]:
@@ -297,8 +358,8 @@ def standardised_tests(pairs: PairDifferences) -> ManyTests:
     """Run the tests over units of standardised differences; those that are not finite are left out."""
     kept = np.isfinite(pairs.total)
     n = None if pairs.n is None else pairs.n[kept]
-    own = replace(pairs, pair=pairs.pair[kept], unit=pairs.unit[kept], n=n)
-    found = one_sample_tests(*_by_unit(own, pairs.total[kept], 1.0)[::2], len(pairs))
+    rows = {name: getattr(pairs, name)[kept] for name in ("pair", "unit", "share", "square")}
+    found = weighed_tests(_by_unit(replace(pairs, **rows, n=n), pairs.total[kept], 1.0), len(pairs))
     return _with_reason(found, CONSTANT, np.bincount(pairs.pair, minlength=len(pairs)) > 0)
 
 
@@ -337,22 +398,25 @@ def _effects(
     sums: PartSums,
     pairs: PairDifferences,
     tests: Sequence[RatingTest],
-    means: tuple[Ints, Ints, Floats],
+    means: UnitMeans,
     confidence: float,
 ) -> Effects:
-    n, partly = np.array([test.n for test in tests], dtype=np.int64), _partly_paired(tests)
-    kept, there = ~partly[pairs.pair], ~partly[means[0]]  # where few pair, all ratings are measured
+    n = np.array([test.n if test.df is None else test.df + 1 for test in tests], dtype=np.float64)
+    partly = _partly_paired(tests)
+    kept, there = ~partly[pairs.pair], ~partly[means.part]  # where few pair, all ratings are measured
     pairs = replace(
         pairs,
-        **{name: getattr(pairs, name)[kept] for name in ("pair", "unit", "total", "higher")},
+        **{name: getattr(pairs, name)[kept] for name in ("pair", "unit", "total", "higher", "share", "square")},
         n=None if pairs.n is None else pairs.n[kept],
     )
-    means = (means[0][there], means[1][there], means[2][there])
+    means = replace(
+        means, **{name: getattr(means, name)[there] for name in ("part", "unit", "mean", "share", "square")}
+    )
     t = np.array([test.t if test.test == PAIRED else None for test in tests], dtype=np.float64)
     d_z = t / np.sqrt(n)
     low, high, exact = d_z_bounds(d_z, n, confidence)
     higher = _by_unit(pairs, pairs.higher, 1.0)
-    share = one_sample_tests(higher[0], higher[2], len(pairs), against=0.5, confidence=confidence)
+    share = weighed_tests(higher, len(pairs), against=0.5, confidence=confidence)
     g = _hedges(sums, pairs, means, confidence)
     paired = np.bincount(pairs.pair, minlength=len(pairs)) > 0
     shares = np.where(paired, share.estimate, _unpaired_shares(sums.counts, pairs, paired))
@@ -368,13 +432,13 @@ def _effects(
     )
 
 
-def _hedges(
-    part: PartSums, pairs: PairDifferences, means: tuple[Ints, Ints, Floats], confidence: float
-) -> JackknifeResult:
+def _hedges(part: PartSums, pairs: PairDifferences, means: UnitMeans, confidence: float) -> JackknifeResult:
     """Standardise the difference of every pair by the spread of single ratings, unit kind by unit kind."""
     columns = [np.full(len(pairs), np.nan) for _ in range(3)]
     counted = np.zeros(len(pairs), dtype=np.int64)
     reasons: list[Reason | None] = [None] * len(pairs)
+    most_df = spread_of_items(means.part, means.share, means.square, np.zeros(len(means.part)), len(pairs))[1]
+    most_df = np.where(means.uneven, most_df, np.inf)
     for kind in np.unique(pairs.kind).tolist():
         spread, members = part.spread(UNITS[kind]), np.flatnonzero(pairs.kind == kind)
         if spread is None:
@@ -385,7 +449,8 @@ def _hedges(
         for start in range(0, len(members), size):
             some = members[start : start + size]
             difference, without = _without(sums, pairs, some, units, means)
-            found = jackknife(sums, pairs.x[some], pairs.y[some], difference, without, confidence)
+            systems = pairs.x[some], pairs.y[some]
+            found = jackknife(sums, *systems, difference, without, confidence, most_df=most_df[some])
             for column, values in zip(columns, (found.value, found.low, found.high), strict=True):
                 column[some] = values
             counted[some] = found.n
@@ -395,19 +460,19 @@ def _hedges(
 
 
 def _without(
-    sums: SpreadSums, pairs: PairDifferences, some: Ints, units: Ints, means: tuple[Ints, Ints, Floats]
+    sums: SpreadSums, pairs: PairDifferences, some: Ints, units: Ints, means: UnitMeans
 ) -> tuple[Floats, Floats]:
     """Return the difference of some pairs, and the same without each unit, shape (pairs, units)."""
     place = np.full(len(pairs), -1, dtype=np.int64)
     place[some] = np.arange(len(some))
-    row = place[means[0]]
+    row = place[means.part]
     own = row >= 0
-    row, column, value = row[own], np.searchsorted(units, means[1][own]), means[2][own]
-    n, total = np.bincount(row, minlength=len(some)), sums_by(row, value, len(some))
+    row, column, value = row[own], np.searchsorted(units, means.unit[own]), means.mean[own]
+    n, share = np.bincount(row, minlength=len(some)), means.share[own]
     with np.errstate(all="ignore"):
-        difference = total / n
+        difference = np.where(n > 0, sums_by(row, share * value, len(some)), np.nan)
         without = np.repeat(difference[:, None], len(units), axis=1)
-        without[row, column] = (total[row] - value) / (n[row] - 1)
+        without[row, column] = (difference[row] - share * value) / (1 - share)
     by_system = sums.means()
     for alone in np.flatnonzero(n == 0).tolist():
         x, y = int(pairs.x[some[alone]]), int(pairs.y[some[alone]])

@@ -17,7 +17,9 @@ TOO_FEW = why("one_annotator_on_one_item")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClusterSums:
-    """One system's values by cluster: ``share`` of its values, and the ``rest`` that they add to its mean.
+    """One system's values by cluster: their weight, its ``square`` added up, and the ``rest`` they add to its mean.
+
+    ``share`` adds up the weights of a cluster's values, which are 1 over all clusters; ``count`` counts the values.
 
     ``times``, where given, says of how many clusters with equal shares a row is, whose squared rests add up to
     ``times`` rest². Where such clusters hold values of another system, too, its row says as many, and the squared
@@ -26,7 +28,9 @@ class ClusterSums:
 
     cluster: Ints
     share: Floats
+    square: Floats
     rest: Floats
+    count: Floats
     times: Floats | None = None
 
     def __len__(self) -> int:
@@ -36,7 +40,7 @@ class ClusterSums:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClusteredValues:
-    """The mean of one system's values, and their sums by annotator, by item, and by both.
+    """The mean of one system's annotators' means, and sums of its values by annotator, by item, and by both.
 
     ``both_known``: the sums by both say which of them hold values of the other system, too.
     """
@@ -74,6 +78,9 @@ class _Variance:
 class SystemClusters:
     """Sums of each system's values by annotator, by item, and by both; made when they are first asked for, O(n).
 
+    Each annotator of a system weighs the same: a value 1 / (G n_a) where G annotators rated it, this one n_a times; or,
+    unless ``annotators_alike``, each value.
+
     Parameters
     ----------
     system, annotator, item : array of int, shape (n,)
@@ -83,7 +90,17 @@ class SystemClusters:
         Largest size of the answers; distances from the mean are rounded to 13 digits of it.
     """
 
-    def __init__(self, system: Ints, values: Floats, annotator: Ints, item: Ints, *, scale: float) -> None:
+    def __init__(
+        self,
+        system: Ints,
+        values: Floats,
+        annotator: Ints,
+        item: Ints,
+        *,
+        scale: float,
+        annotators_alike: bool = True,
+    ) -> None:
+        self._alike = annotators_alike
         self._system, self._values, self._scale = system, values, scale
         self._codes = (annotator, item, annotator * (int(item.max()) + 1) + item)
         self._found: dict[int, ClusteredValues] = {}
@@ -94,17 +111,23 @@ class SystemClusters:
             own = self._system == system
             values = self._values[own]
             n = len(values)
-            mean = float(snap(np.array([values.sum() / n]), scale=self._scale)[0])
+            voters = fold(self._codes[0][own] if self._alike else np.arange(n))
+            means = voters.mean(values)
+            mean = float(snap(np.array([means.sum() / len(means)]), scale=self._scale)[0])
             rest = snap(values - mean, scale=self._scale, digits=13)
-            sums = [_cluster_sums(codes[own], rest) for codes in self._codes]
+            weight = 1 / (len(means) * np.bincount(voters.of)[voters.of])
+            sums = [_cluster_sums(codes[own], weight, rest) for codes in self._codes]
             self._found[system] = ClusteredValues(n=n, mean=mean, annotators=sums[0], items=sums[1], cells=sums[2])
         return self._found[system]
 
 
-def _cluster_sums(codes: Ints, rest: Floats) -> ClusterSums:
-    folded, n = fold(codes), len(rest)
-    total = np.bincount(folded.of, weights=rest).astype(np.float64)
-    return ClusterSums(cluster=codes[folded.first], share=np.bincount(folded.of) / n, rest=total / n)
+def _cluster_sums(codes: Ints, weight: Floats, rest: Floats) -> ClusterSums:
+    folded = fold(codes)
+    share, square, total = (
+        np.bincount(folded.of, weights=column).astype(np.float64) for column in (weight, weight**2, weight * rest)
+    )
+    count = np.bincount(folded.of).astype(np.float64)
+    return ClusterSums(cluster=codes[folded.first], share=share, square=square, rest=total, count=count)
 
 
 def clustered_t(
@@ -112,10 +135,11 @@ def clustered_t(
 ) -> ClusteredTest:
     """Test two-sidedly whether two systems have the same mean, annotators and items both taken as drawn.
 
-    For each cluster g (annotator, item, or both) u_g = Σ (x - mean_x) / n_x - Σ (y - mean_y) / n_y over its values,
-    so that whoever (or whatever) both systems share is set against itself. V_k = Σ u_g² / (1 - h_g) over clusters of
-    kind k, with h_g their leverage: of the shares p_x and p_y of a system's values that lie in it,
-    h = (p_x² / n_x + p_y² / n_y) / (p_x / n_x + p_y / n_y). The variance is V_a + V_i - V_ai and never below V_a or
+    For each cluster g (annotator, item, or both) u_g = Σ w (x - mean_x) - Σ w (y - mean_y) over its values, whose
+    weights w are the same for all annotators of a system, so that whoever (or whatever) both systems share is set
+    against itself. V_k = Σ u_g² / (1 - h_g) over clusters of kind k, with h_g their leverage: of a system's weights in
+    the cluster, W added up, c squared and added up, and C = Σ c over clusters, 1 - h = Σ (c - 2 W c + W² C) / Σ c over
+    the two systems. The variance is V_a + V_i - V_ai and never below V_a or
     V_i; or V_a alone where no item has two annotators, V_i where no annotator has two items. Degrees of freedom are
     the smaller of Satterthwaite's over the clusters of x, of y and of both, and of those that equal spreads would
     give (Bell and McCaffrey). With one value a cluster and equal numbers of x and y it is Welch's test.
@@ -182,17 +206,18 @@ def _variance(
     """Return the variance of the difference by one kind of cluster, and the number of clusters."""
     sides: tuple[ClusterSums, ClusterSums] = getattr(x, kind), getattr(y, kind)
     clusters = np.union1d(sides[0].cluster, sides[1].cluster)
-    share, rest, times = np.zeros((2, len(clusters))), np.zeros((2, len(clusters))), np.ones(len(clusters))
+    share, square, rest = (np.zeros((2, len(clusters))) for _ in range(3))
+    times = np.ones(len(clusters))
     for row, side in enumerate(sides):
         place = np.searchsorted(clusters, side.cluster)
-        share[row, place], rest[row, place] = side.share, side.rest
+        share[row, place], square[row, place], rest[row, place] = side.share, side.square, side.rest
         if side.times is not None:
             times[place] = side.times
     number = round(float(times.sum()))
     if min(map(len, sides)) < 2:
         return _Variance(variance=0.0, squares=0.0), number
-    n = np.array([[x.n], [y.n]])
-    left = 1 - (share**2 / n).sum(axis=0) / (share / n).sum(axis=0)  # one minus the leverage
+    total = (times * square).sum(axis=1, keepdims=True)
+    left = 1 + (share**2 * total - 2 * share * square).sum(axis=0) / square.sum(axis=0)  # one minus the leverage
     weight = times * (share**2).sum(axis=0)
     part = (share[0] > 0) + 2 * (share[1] > 0)  # clusters of x, of y, and of both
     columns = (times * (rest[0] - rest[1]) ** 2 / left, weight * left, weight**2 / times * left)

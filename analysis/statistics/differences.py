@@ -18,14 +18,21 @@ AT_ONCE = 1 << 20  # differences that one part holds, a block more or less
 class DifferencePart:
     """Two ratings in one block, x minus y, for every pair of systems that met there (x before y in the order).
 
-    ``of`` numbers the output of x, from which who rated what is looked up when it is asked for.
+    ``of`` and ``of_y`` number the outputs of x and y, from which who rated what is looked up when it is asked for.
     """
 
     x: Ints
     y: Ints
     value: Floats
     of: Ints
+    of_y: Ints
     whole: Differences
+
+    @cached_property
+    def answers(self) -> Floats | None:
+        """How many ratings each difference is made of; ``None``: two."""
+        times = self.whole.times
+        return None if times is None else (times[self.of] + times[self.of_y]).astype(np.float64)
 
     @cached_property
     def annotator(self) -> Ints:
@@ -61,6 +68,8 @@ class Differences:
         Who rated it in which assignment, and which item it is about.
     scale : float
         Largest size of the ratings, to whose 13th digit differences are rounded.
+    times : array of int, shape (n_outputs,), or None
+        How many ratings each score averages; ``None``: one.
     """
 
     block: Ints
@@ -70,6 +79,7 @@ class Differences:
     assignments: Ints
     items: Ints
     scale: float
+    times: Ints | None = None
 
     def parts(self) -> Iterator[DifferencePart]:
         """Yield the differences, some blocks at a time; O(differences) time, memory of one part."""
@@ -136,5 +146,6 @@ class Differences:
             y=system[y],
             value=snap(score[x] - score[y], scale=self.scale, digits=13),
             of=x + (rows.start or 0),
+            of_y=y + (rows.start or 0),
             whole=self,
         )

@@ -106,7 +106,7 @@ def cohens_d_z(differences: Sequence[float] | Floats, *, confidence: float = 0.9
     return effect_size(mean=found.mean, sd=found.sd, n=found.n, against=0.0, confidence=confidence)
 
 
-def d_z_bounds(d_z: Floats, n: Ints, confidence: float) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
+def d_z_bounds(d_z: Floats, n: Ints | Floats, confidence: float) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
     """Return both bounds of many d_z, over n units each, and which of them are exact; NaN where d_z is NaN."""
     size = np.abs(d_z)  # bounds of the size, then turned: a swapped pair mirrors to the last bit
     root, df = np.sqrt(n), n - 1.0

@@ -25,7 +25,8 @@ def test_the_variance_is_that_of_statsmodels_two_way_clusters() -> None:
     rng = np.random.default_rng(0)
     who, what = sparse(rng, 20, 30, 4)
     value = rng.normal(size=20)[who] + rng.normal(size=30)[what] + rng.normal(size=len(who))
-    fit = sm.OLS(value, np.ones(len(value))).fit()
+    _, whose, times = np.unique(who, return_inverse=True, return_counts=True)
+    fit = sm.WLS(value, np.ones(len(value)), weights=1 / (20 * times[whose])).fit()  # annotators weigh the same
     _, by_who, by_what = cov_cluster_2groups(fit, who, what, use_correction=False)
     both = cov_cluster_2groups(fit, who, what, use_correction=False)[0] - by_who - by_what
     parts = (by_who[0, 0] * 20 / 19, by_what[0, 0] * 30 / 29, both[0, 0] * 120 / 119)

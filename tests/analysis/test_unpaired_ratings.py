@@ -47,7 +47,7 @@ def test_the_variance_is_that_of_statsmodels_two_way_clusters() -> None:
 
 
 def test_shared_annotators_are_set_against_themselves_by_the_sandwich_written_out() -> None:
-    """Uneven, with annotators of x alone, of y alone and of both: dense matrices, and degrees of freedom by hand."""
+    """Uneven, with annotators of x alone, of y alone and of both: weighted least squares and its df by hand."""
     rng = np.random.default_rng(5)
     who = np.array([0, 0, 0, 1, 2, 2, 3, 0, 2, 2, 3, 3, 4, 5, 5, 5])
     system = np.repeat([0, 1], [7, 9])
@@ -55,8 +55,10 @@ def test_shared_annotators_are_set_against_themselves_by_the_sandwich_written_ou
     value = rng.integers(1, 6, 16).astype(float)
     found = difference(value.tolist(), system.tolist(), who.tolist(), what.tolist())
     design = np.stack([system == 0, system == 1], axis=1).astype(float)
-    hat = design @ np.linalg.inv(design.T @ design) @ design.T
-    weight = design @ np.linalg.inv(design.T @ design) @ np.array([1.0, -1.0])
+    alike = np.array([1 / np.sum((who == one) & (system == side)) for one, side in zip(who, system, strict=True)])
+    inverse = np.linalg.inv(design.T @ (alike[:, None] * design))
+    hat = design @ inverse @ (design.T * alike)  # of least squares in which annotators of a system weigh the same
+    weight = alike * (design @ inverse @ np.array([1.0, -1.0]))
     rest = value - hat @ value
     variances, squares = [], []
     for codes in (who, what, who * 100 + what):
@@ -64,8 +66,8 @@ def test_shared_annotators_are_set_against_themselves_by_the_sandwich_written_ou
         for one in np.unique(codes):
             own = codes == one
             s = np.where(own, weight, 0)
-            left = 1 - s @ hat @ s / (s @ s)
-            sizes = np.array([(own & (system == side)).sum() / (system == side).sum() for side in (0, 1)])
+            left = np.sum((s - hat.T @ s) ** 2) / (s @ s)
+            sizes = np.array([abs(s[system == side].sum()) for side in (0, 1)])
             entry = ((s @ rest) ** 2 / left, left, float(sizes @ sizes))
             parts.setdefault((bool(sizes[0]), bool(sizes[1])), []).append(entry)
         columns = {key: np.array(rows).T for key, rows in parts.items()}
@@ -76,7 +78,7 @@ def test_shared_annotators_are_set_against_themselves_by_the_sandwich_written_ou
         satterthwaite = sum(total[key] ** 2 / df[key] for key in parts)
         squares.append(max(satterthwaite, total["all"] ** 2 / df["all"]))  # type: ignore[index]
     variance = max(variances[0] + variances[1] - variances[2], *variances[:2])
-    assert found.test.t == pytest.approx((value[:7].mean() - value[7:].mean()) / np.sqrt(variance))
+    assert found.test.t == pytest.approx((weight @ value) / np.sqrt(variance))
     assert found.test.df == pytest.approx(variance**2 / (squares[0] + squares[1]))
 
 

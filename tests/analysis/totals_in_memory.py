@@ -7,10 +7,11 @@ import polars as pl
 from analysis.answers.groups import group_order
 from analysis.answers.order import order_of
 from analysis.answers.tables import AnswerTables, answered_rows
-from analysis.large.adding import add_up, coded, described, grid_of, keyed_rows
+from analysis.large.adding import add_up, add_weighed, coded, described, grid_of, keyed_rows
 from analysis.large.building import build_totals
 from analysis.large.stand_in import NOBODY, compared_people, judged, stand_in_sums
 from analysis.large.totals import AnswerTotals, LargeKind
+from analysis.large.weighing import uneven_weights
 
 
 def totals_of(tables: AnswerTables, kind: LargeKind) -> AnswerTotals:
@@ -33,8 +34,10 @@ def totals_of(tables: AnswerTables, kind: LargeKind) -> AnswerTotals:
     ids = pl.DataFrame({"annotator": keys["annotator"], "annotator_id": table["annotator_id"].cast(pl.String)})
     people = compared_people(groups, kind, known)
     compared = stand_in_sums(lambda: [judged(answered_rows(keys), kind, grid, people)]) if people else NOBODY
+    sums = add_up(rows, kind, grid)
+    weighed = add_weighed(rows, kind, grid, uneven_weights(sums, grid))
     return build_totals(
-        known | add_up(rows, kind, grid) | compared,
+        known | sums | weighed | compared,
         kind=kind,
         grid=grid,
         groups=groups,
