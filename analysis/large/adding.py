@@ -408,8 +408,10 @@ def _sums(of: str, values: pl.DataFrame, grid: Grid, *, once: bool) -> Sums:
         found[f"{of}_{unit}"] = own.group_by("about", unit).agg(squares, *packed, **added, **together)
     if once:
         one = pl.lit(1, dtype=pl.Int64).alias("n")
-        alone = ("about", one, pl.col("n").alias("clusters"), "total", "squares")
-        return found | {f"{of}_{kind}": found[f"{of}_{unit}"].select(unit, *alone) for kind, unit in TOGETHER.items()}
+        alone = (one, pl.col("n").alias("clusters"), "total", "squares")
+        return found | {
+            f"{of}_{kind}": found[f"{of}_{unit}"].select("about", unit, *alone) for kind, unit in TOGETHER.items()
+        }
     return found | {
         f"{of}_{kind}": _clusters(llms if unit == "assignment" else values, unit) for kind, unit in TOGETHER.items()
     }

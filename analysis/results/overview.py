@@ -49,6 +49,7 @@ WarningKind = Literal[
     "dropped_items",
     "lopsided",
     "documents",
+    "weights_reverse",
     "looked_at",
     "not_ended",
     "decision_contradicted",

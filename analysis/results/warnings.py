@@ -177,6 +177,7 @@ def _about_tests(results: Results, plan: Plan) -> Iterator[WarningRow]:
     for (group, column), n in apart.items():
         why = UNPAIRED[column] if results.study is None else AS_DESIGNED
         yield _of_group("unpaired_ratings", group, f"{n} of {tests[group]} tests of ratings {why}")
+    yield from _about_weights(results)
     partly = partly_paired(results.ratings.pairs)
     for group in dict.fromkeys(row.group for row in partly):
         own = [row for row in partly if row.group == group]
@@ -186,6 +187,31 @@ def _about_tests(results: Results, plan: Plan) -> Iterator[WarningRow]:
         for group in sorted({row.group for row in rows if 1 < row.n < SMALL_CLUSTERS}):
             text = f"some tests of {name} rest on fewer than {SMALL_CLUSTERS} values; read them with care."
             yield _of_group("few_values", group, text)
+
+
+def _about_weights(results: Results) -> Iterator[WarningRow]:
+    """Say in how many tests one annotator gave most answers, and where it matters who weighs how much."""
+    llms = {row.group for row in results.groups if row.annotator_kind == "llm"}
+    for source, rows in tests_by_source(results).items():
+        for group in dict.fromkeys(row.group for row in rows if row.one_gave_most or row.weights_reverse):
+            own = [row for row in rows if row.group == group]
+            who, many = ("form", "forms") if group in llms else ("annotator", "annotators")
+            uneven, turned = [row for row in own if row.one_gave_most], [row for row in own if row.weights_reverse]
+            if uneven:
+                worst = max(uneven, key=lambda row: (row.most_of_one or 0) / (row.n_used or 1))
+                text = (
+                    f"in {len(uneven)} of {plural(len(own), 'test')} of {source} one {who} gave half of the answers or more (up "
+                    f"to {worst.most_of_one} of {worst.n_used}). {many.capitalize()} weigh the same, so that the few "
+                    "answers of the others decide; with a planned unit item, or Welch's t, answers weigh the same."
+                )
+                yield _of_group("lopsided", group, text)
+            if turned:
+                text = (
+                    f"in {len(turned)} of {plural(len(own), 'test')} of {source} the mean over {many} and the mean over answers "
+                    f"speak for different systems, since {many} gave different numbers of answers: no winner can be "
+                    "named."
+                )
+                yield _of_group("weights_reverse", group, text)
 
 
 def _few_paired(rows: Sequence[RatingTest], n_tests: int) -> str:

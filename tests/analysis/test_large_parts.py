@@ -163,7 +163,9 @@ def test_sums_are_those_of_the_cells_and_differences() -> None:
             own = cells.system == system
             of = fold(cells.annotator[own], cells.item[own]).of
             clusters = totals.scores.clusters.filter(**place, system=system)
-            squares = (np.bincount(of, weights=values - values.mean()) ** 2).sum()
+            by_person = fold(cells.annotator[own])
+            rest = values - by_person.mean(values).mean()  # annotators weigh the same
+            squares = (np.bincount(of, weights=rest) ** 2).sum()
             assert clusters["squares"].sum() == pytest.approx(squares, rel=1e-11)
             assert (clusters["n"] * clusters["clusters"]).sum() == len(values)
         found = rating_differences(cells)

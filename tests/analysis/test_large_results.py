@@ -44,14 +44,18 @@ def rated(
     thirds: bool = False,
     samples: int = 1,
     items: int = 9,
+    few: int | None = None,
 ) -> pl.DataFrame:
-    """Rate three systems on items; ``own`` says what each system has for itself, ``llm`` how often an LLM did."""
+    """Rate three systems on items; ``own`` says what each system has for itself, ``llm`` how often an LLM did.
+
+    All but the first annotator (visit) rate ``few`` items.
+    """
     rng, rows = np.random.default_rng(1), []
     who = [(f"p{number:02}", "human", None) for number in range(people)]
     who += [("gpt", "llm", f"visit {number}") for number in range(llm)]
     for place, (annotator, kind, visit) in enumerate(who):
         lean = rng.normal()
-        for item in range(items):
+        for item in range(items if few is None or place in (0, people) else few + place % 2):
             for number, system in enumerate("ABC"):
                 if number != {"items": item, "people": place}.get(own, number) % 3:
                     continue
@@ -65,13 +69,15 @@ def rated(
     return pl.DataFrame(rows, names, orient="row", infer_schema_length=None)
 
 
-def chosen(*, people: int = 12, llm: int = 0, repeats: int = 1, once: bool = False, items: int = 10) -> pl.DataFrame:
-    """Choose between four systems, some pairs in both directions, or ``once`` each in either."""
+def chosen(
+    *, people: int = 12, llm: int = 0, repeats: int = 1, once: bool = False, items: int = 10, few: int | None = None
+) -> pl.DataFrame:
+    """Choose between four systems, some pairs in both directions, or ``once`` each in either; ``few`` as in ratings."""
     rng, rows = np.random.default_rng(2), []
     who = [(f"p{number:02}", "human", None) for number in range(people)]
     who += [("gpt", "llm", f"visit {number}") for number in range(llm)]
-    for annotator, kind, visit in who:
-        for item, x, y in np.ndindex(items, 4, 4):
+    for place, (annotator, kind, visit) in enumerate(who):
+        for item, x, y in np.ndindex(items if few is None or place in (0, people) else few + place % 2, 4, 4):
             if x == y or (once and (x < y) == (int(annotator[-1]) + x + y) % 2) or rng.random() < 0.8:
                 continue
             for repeat in range(repeats):
@@ -181,6 +187,27 @@ def test_ratings_from_sums_are_those_of_the_table(made: dict[str, Any], plan: Pl
 )
 def test_choices_from_sums_are_those_of_the_table(made: dict[str, Any], plan: Plan) -> None:
     assert list(differing(check(choices=chosen(**made)), "choices", plan)) == []
+
+
+@pytest.mark.parametrize(
+    ("made", "plan"),
+    [
+        ({"people": 5, "few": 2, "fine": True}, Plan()),
+        ({"people": 6, "few": 2, "samples": 2}, Plan(unit="item")),
+        ({"people": 12, "few": 3, "llm": 4}, Plan()),
+        ({"people": 7, "few": 5, "llm": 5, "items": 24, "own": "items"}, Plan()),
+    ],
+)
+def test_annotators_weigh_the_same_in_sums(made: dict[str, Any], plan: Plan) -> None:
+    """One rated most of the items; intervals between rankings rest on other resamples."""
+    found = differing(check(ratings=rated(**made)), "ratings", plan)
+    assert [line for line in found if not line.startswith(".ranking_agreement")] == []
+
+
+@pytest.mark.parametrize("made", [{"people": 5, "items": 30}, {"people": 5, "llm": 4, "repeats": 2}])
+def test_annotators_who_choose_weigh_the_same_in_sums(made: dict[str, Any]) -> None:
+    found = differing(check(choices=chosen(**made, few=2)), "choices", Plan())
+    assert [line for line in found if not line.startswith(".ranking_agreement")] == []
 
 
 def test_the_order_of_the_rows_does_not_matter() -> None:
