@@ -134,6 +134,14 @@ def _together(x: AnnotatorSums, y: AnnotatorSums) -> AnnotatorSums:
     return AnnotatorSums(who=who, count=answers, total=answers, answers=answers)
 
 
+def have_votes(x: AnnotatorSums, y: AnnotatorSums) -> bool:
+    """Say whether annotators weigh the same in a test of all ratings of two systems, not ratings.
+
+    They do where both systems have several. Beside a system that one annotator rated, annotators are taken as they are.
+    """
+    return min(len(x.who), len(y.who)) > 1
+
+
 def one_gave_most(x: AnnotatorSums, y: AnnotatorSums) -> bool:
     """Say whether one annotator gave most of the ratings of two systems (:func:`is_lopsided`)."""
     return _together(x, y).lopsided
@@ -150,7 +158,7 @@ def unpaired_weight_fields(x: AnnotatorSums, y: AnnotatorSums, printed: float, *
         "one_gave_most": both.lopsided,
         **compared_weights(
             printed,
-            equal=x.estimate - y.estimate,
+            equal=x.estimate - y.estimate if have_votes(x, y) else x.pooled - y.pooled,
             pooled=x.pooled - y.pooled,
             others=left[0] - left[1] if len(left) == 2 else None,
             against=0.0,

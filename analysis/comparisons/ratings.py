@@ -14,6 +14,7 @@ from analysis.answers.equal_weights import (
     AnnotatorSums,
     Answers,
     PairWeights,
+    have_votes,
     items_of_counts,
     one_gave_most,
     unpaired_weight_fields,
@@ -370,9 +371,10 @@ def _compare(
     if plan.rating_test == "welch" or (units is None and plan.unit != "auto"):
         row = _welch(totals, x, y, chosen, plan)
     else:
-        sides = totals.sides(x, y, who, True)
+        raters = totals.raters(x, who), totals.raters(y, who)
+        sides = totals.sides(x, y, who, have_votes(*raters))
         if units is not None:
-            alike = plan.unit == "auto" and one_gave_most(totals.raters(x, who), totals.raters(y, who))
+            alike = plan.unit == "auto" and one_gave_most(*raters)
             unit, result, holds = compare_all(
                 *totals.sides(x, y, who, alike),
                 names,
