@@ -16,7 +16,7 @@ from analysis.results.live import about_live
 from analysis.results.overview import WarningKind, WarningRow
 from analysis.results.records import Results
 from analysis.results.small_designs import about_coverage, partly_paired, tests_by_source
-from analysis.results.words import listed
+from analysis.results.words import listed, plural
 from analysis.statistics.corrections import OUTSIDE_FAMILY
 from analysis.statistics.reasons import Reason, ReasonCode, why
 
@@ -195,19 +195,20 @@ def _about_weights(results: Results) -> Iterator[WarningRow]:
     for source, rows in tests_by_source(results).items():
         for group in dict.fromkeys(row.group for row in rows if row.one_gave_most or row.weights_reverse):
             own = [row for row in rows if row.group == group]
+            tests = f"{plural(len(own), 'test')} of {source}"
             who, many = ("form", "forms") if group in llms else ("annotator", "annotators")
             uneven, turned = [row for row in own if row.one_gave_most], [row for row in own if row.weights_reverse]
             if uneven:
                 worst = max(uneven, key=lambda row: (row.most_of_one or 0) / (row.n_used or 1))
                 text = (
-                    f"in {len(uneven)} of {plural(len(own), 'test')} of {source} one {who} gave half of the answers or more (up "
+                    f"in {len(uneven)} of {tests} one {who} gave half of the answers or more (up "
                     f"to {worst.most_of_one} of {worst.n_used}). {many.capitalize()} weigh the same, so that the few "
                     "answers of the others decide; with a planned unit item, or Welch's t, answers weigh the same."
                 )
                 yield _of_group("lopsided", group, text)
             if turned:
                 text = (
-                    f"in {len(turned)} of {plural(len(own), 'test')} of {source} the mean over {many} and the mean over answers "
+                    f"in {len(turned)} of {tests} the mean over {many} and the mean over answers "
                     f"speak for different systems, since {many} gave different numbers of answers: no winner can be "
                     "named."
                 )

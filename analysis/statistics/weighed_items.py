@@ -97,5 +97,5 @@ def spread_of_items(part: Ints, share: Floats, square: Floats, rest: Floats, n_p
     with np.errstate(all="ignore"):
         left = 1 - 2 * share + share**2 * total[part] / square
         variance = added(np.where(left > 1e-9, rest**2 / left, 0.0))
-        df: Floats = np.maximum(total**2 / squared - 1, 1.0)
+        df: Floats = np.maximum(np.round(total**2 / squared - 1, 9), 1.0)  # quantiles jump with its last digits
     return variance, df

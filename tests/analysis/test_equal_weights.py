@@ -15,6 +15,7 @@ from analysis.answers.order import order_of
 from analysis.answers.units import average_by_unit
 from analysis.comparisons.choices import ChoiceTest, choice_cells, compare_choices
 from analysis.report.orientation import turned
+from analysis.statistics.reasons import why
 from analysis.statistics.t_tests import one_sample
 from analysis.statistics.weighed_items import WeighedItems
 from tests.analysis.answers import check, choices, ratings, run
@@ -152,7 +153,8 @@ def test_items_that_weigh_the_same_are_those_of_students_t() -> None:
 def test_turning_a_pair_turns_the_estimates_of_other_weights() -> None:
     row = ChoiceTest(
         group="human", criterion="overall", system_x="A", system_y="B", unit="item", n=4, wins_x=1, wins_y=3, ties=0,
-        win_rate=0.25, ci_low=None, ci_high=None, p_value=None, reason="none", pooled_estimate=0.75, others_estimate=0.0,
+        win_rate=0.25, ci_low=None, ci_high=None, p_value=None, reason=why("one_unit"), pooled_estimate=0.75,
+        others_estimate=0.0,
     )  # fmt: skip
     back = turned(row)
     assert (back.pooled_estimate, back.others_estimate) == (0.25, 1.0)

@@ -130,7 +130,7 @@ def test_adding_ratings_side_by_side_leaves_none_of_the_others_out(
         assert row["n_used"] == row["n_answers"]
         mean = {system: sum(int(one[3]) for one in rows if one[2] == system) / n[system] for system in "xy"}  # type: ignore[call-overload]
         pooled = row["mean_difference"] if row["pooled_estimate"] is None else row["pooled_estimate"]
-        assert pooled == pytest.approx(mean["x"] - mean["y"], abs=1e-9)  # annotators weigh the same where they are drawn
+        assert pooled == pytest.approx(mean["x"] - mean["y"], abs=1e-9)  # annotators may weigh the same
 
 
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=2, max_size=6))
