@@ -110,7 +110,7 @@ def weighed_tests(units: UnitMeans, n_parts: int, *, against: float = 0.0, confi
     found = one_sample_tests(units.part, units.mean, n_parts, against=against, confidence=confidence)
     if not units.uneven.any():
         return found
-    mean = sums_by(units.part, units.share * units.mean, n_parts)
+    mean = np.round(sums_by(units.part, units.share * units.mean, n_parts), 12)  # of shares and standard scores
     rest = units.share * (units.mean - mean[units.part])
     variance, df = spread_of_items(units.part, units.share, units.square, rest, n_parts)
     with np.errstate(all="ignore"):

@@ -414,6 +414,7 @@ def _effects(
     )
     t = np.array([test.t if test.test == PAIRED else None for test in tests], dtype=np.float64)
     d_z = t / np.sqrt(n)
+    d_z = np.where(n == np.rint(n), d_z, np.round(d_z, 10))  # quantiles of noncentral t jump with its last digits
     low, high, exact = d_z_bounds(d_z, n, confidence)
     higher = _by_unit(pairs, pairs.higher, 1.0)
     share = weighed_tests(higher, len(pairs), against=0.5, confidence=confidence)
