@@ -34,7 +34,7 @@ class BiasReduced:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Adjusted:
+class AdjustedScores:
     """What some clusters add, in coordinates of ``bread_root``: q = k - 1 directions.
 
     ``score`` (b, q) are their adjusted scores v; ``pull`` (b, q, q) is v's dependence on the estimate,
@@ -56,7 +56,7 @@ def bread_root(bread: Floats) -> Floats:
     return root
 
 
-def adjusted_scores(blocks: Iterable[tuple[Floats, Floats]], root: Floats, n_clusters: int) -> Iterator[Adjusted]:
+def adjusted_scores(blocks: Iterable[tuple[Floats, Floats]], root: Floats, n_clusters: int) -> Iterator[AdjustedScores]:
     """Adjust clusters by their scores u and information N: v = (I - S)^(-1/2) Lᵀ u with S = Lᵀ N L.
 
     Parameters
@@ -80,24 +80,24 @@ def adjusted_scores(blocks: Iterable[tuple[Floats, Floats]], root: Floats, n_clu
             yield adjusted(moved[~light], share[~light])
 
 
-def _by_series(score: Floats, information: Floats, size: Floats) -> Adjusted:
+def _by_series(score: Floats, information: Floats, size: Floats) -> AdjustedScores:
     """Adjust scores by Σ c_n Sⁿ u with c_n = (2n)! / (n! 2ⁿ)², the series of (I - S)^(-1/2)."""
     term, found, factor = score[..., None], score[..., None].copy(), 1.0
     for n in range(1, TERMS):
         term = information @ term
         factor *= (2 * n - 1) / (2 * n)
         found += factor * term
-    return Adjusted(score=found[..., 0], pull=None, variance=information, reach=size / (1 - size))
+    return AdjustedScores(score=found[..., 0], pull=None, variance=information, reach=size / (1 - size))
 
 
-def adjusted(score: Floats, information: Floats) -> Adjusted:
+def adjusted(score: Floats, information: Floats) -> AdjustedScores:
     """Adjust scores (b, q) by their information S (b, q, q), both in coordinates of the root: (I - S)^(-1/2) u."""
     share, turn = np.linalg.eigh(information)
     kept = share < 1 - SOLE
     factor = np.where(kept, 1 / np.sqrt(np.maximum(1 - share, SOLE)), 0.0)
     back = turn.swapaxes(1, 2)
     along = (back @ score[..., None]) * factor[..., None]
-    return Adjusted(
+    return AdjustedScores(
         score=(turn @ along)[..., 0],
         pull=(turn * (factor * share)[:, None]) @ back,
         variance=(turn * np.where(kept, share, 0.0)[:, None]) @ back,
@@ -105,12 +105,12 @@ def adjusted(score: Floats, information: Floats) -> Adjusted:
     )
 
 
-def bias_reduced(parts: Iterable[Adjusted], root: Floats, n_clusters: int) -> BiasReduced:
+def bias_reduced(parts: Iterable[AdjustedScores], root: Floats, n_clusters: int) -> BiasReduced:
     """Return CR2, V = L (Σ_g v_g v_gᵀ) Lᵀ, and Satterthwaite's degrees of freedom of each value and each difference.
 
     Parameters
     ----------
-    parts : iterable of Adjusted
+    parts : iterable of AdjustedScores
         All clusters.
     root : array of float, shape (k, q)
         L, see :func:`bread_root`.

@@ -88,7 +88,7 @@ class _Rows:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Estimate:
+class _FittedStrengths:
     """Strengths of all systems with the reasons of those that have none, and the covariance of the others."""
 
     strength: Floats
@@ -258,13 +258,13 @@ def interval_words(clusters: Sequence[str], regularisation: float | None) -> str
     return made if regularisation is None else f"{made}, of regularised strengths"
 
 
-def _estimate(names: tuple[str, ...], rows: _Rows, regularisation: float | None) -> _Estimate:
+def _estimate(names: tuple[str, ...], rows: _Rows, regularisation: float | None) -> _FittedStrengths:
     """Fit all systems that can be fitted, with the clusters ``rows.alike`` alike, and their covariance."""
     counts = count_wins(rows.x, rows.y, rows.won, len(names), rows.weights)
     fit, wins = fit_strengths(counts.wins, names, regularisation=regularisation), counts.wins
     kept = fit.fitted
     if not len(kept):
-        return _Estimate(strength=fit.strength, reasons=fit.reasons, wins=wins)
+        return _FittedStrengths(strength=fit.strength, reasons=fit.reasons, wins=wins)
     if len(kept) < len(names):
         rows, counts = _restricted(rows, counts, kept)
     strength, reasons = fit.strength, fit.reasons
@@ -278,7 +278,7 @@ def _estimate(names: tuple[str, ...], rows: _Rows, regularisation: float | None)
             listed[place] = reason
         reasons = tuple(listed)
         if len(again.fitted) < len(kept):
-            return _Estimate(strength=strength, reasons=reasons, wins=wins)
+            return _FittedStrengths(strength=strength, reasons=reasons, wins=wins)
     clustering = " and ".join(rows.clusters) or "comparison"
     found = _covariance(rows, counts, strength[kept], regularisation or 0.0)
     even = not rows.clusters or alike_factor(next(iter(rows.clusters.values())), rows.weights)[1]
@@ -286,7 +286,7 @@ def _estimate(names: tuple[str, ...], rows: _Rows, regularisation: float | None)
         no_interval: Reason | None = why("one_cluster", unit=clustering)
     else:
         no_interval = None if found.se.any() else why("clusters_alike", unit=clustering)
-    return _Estimate(
+    return _FittedStrengths(
         strength=strength,
         reasons=reasons,
         wins=wins,

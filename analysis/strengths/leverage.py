@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from analysis.statistics.coding import Floats, Ints
-from analysis.strengths.bias_reduced import SOLE, Adjusted, adjusted, adjusted_scores
+from analysis.strengths.bias_reduced import SOLE, AdjustedScores, adjusted, adjusted_scores
 from analysis.strengths.counting import CellCounts
 from analysis.strengths.fit import share_won
 
@@ -16,7 +16,9 @@ HELD = 1 << 21  # numbers of clusters that are held at once
 CELLS_WORK = 1e9  # sum of cubed cells of clusters; beyond it the square root is taken on a cluster's k numbers
 
 
-def adjusted_clusters(cells: CellCounts, strength: Floats, root: Floats, weight: Floats | None) -> Iterator[Adjusted]:
+def adjusted_clusters(
+    cells: CellCounts, strength: Floats, root: Floats, weight: Floats | None
+) -> Iterator[AdjustedScores]:
     """Adjust each cluster's score so that its variance is right where answers are independent.
 
     Parameters
@@ -32,7 +34,7 @@ def adjusted_clusters(cells: CellCounts, strength: Floats, root: Floats, weight:
 
     Yields
     ------
-    Adjusted
+    AdjustedScores
         The adjustment is A = D B^(-1/2) D with D the root of the working variance and B = D (I - H) D² D (Pustejovsky
         and Tipton 2018, as clubSandwich has it). Rows of one cluster and pair share their variance, so B is needed
         for pairs alone: O(r³) a cluster with r pairs. Where those cubes exceed 1e9 together, where rows of a cluster
@@ -69,7 +71,9 @@ def _padded(start: Ints, size: Ints, width: int) -> Ints:
     return np.where(number < size[:, None], start[:, None] + number, -1)
 
 
-def _by_cell(cells: CellCounts, strength: Floats, root: Floats, weight: Floats, place: Ints) -> Iterator[Adjusted]:
+def _by_cell(
+    cells: CellCounts, strength: Floats, root: Floats, weight: Floats, place: Ints
+) -> Iterator[AdjustedScores]:
     """Adjust clusters with the cells ``place`` (b, r); their rows weigh ``weight`` (b,)."""
     here = place >= 0
     x, y, each = cells.x[place], cells.y[place], weight[:, None]
@@ -95,7 +99,7 @@ def _by_cell(cells: CellCounts, strength: Floats, root: Floats, weight: Floats, 
     back = turn.swapaxes(1, 2)
     inward, outward = back @ inner, back @ outer
     met = factor * (back @ (np.sqrt(uneven) * error)[..., None])
-    yield Adjusted(
+    yield AdjustedScores(
         score=(each * (inward.swapaxes(1, 2) @ met)[..., 0])[sound],
         pull=(each[..., None] * (outward.swapaxes(1, 2) @ (factor * inward)))[sound],
         variance=information[sound],
