@@ -267,10 +267,10 @@ def test_stopping_early_is_a_deviation(tmp_path: Path) -> None:
     assert found.study is not None
     assert found.study.preregistration is not None
     assert found.study.preregistration.deviations == (
-        "By the stopping rule asking goes on, as not everything is decided.",
+        "By the stopping rule the study is not over: not everything is decided.",
     )
     assert found.headline is not None
     problem = found.headline.problems[0]
     assert problem.section == "preferences"
-    assert problem.text == "People: by its own rule the study goes on: 3 of 3 comparisons still open."
+    assert problem.text == "People: by its stopping rule the study is not over: 3 of 3 comparisons still open."
     assert found.headline.certainty.startswith("Not decided after 4 annotators")
