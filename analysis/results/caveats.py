@@ -92,7 +92,8 @@ def _other_source_opposite(known: Known) -> Lines:
 
 def _weights_reverse(known: Known) -> Lines:
     every = _every(known)
-    turned = [row for row in every if row.test.weights_reverse]
+    said = {id(row.test) for claim, e in known.found if claim.strength == "weights_reverse" and (row := e.against)}
+    turned = [row for row in every if row.test.weights_reverse and id(row.test) not in said]
     if turned:
         pairs = _pairs(known, turned)
         yield (

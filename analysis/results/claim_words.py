@@ -161,23 +161,22 @@ class Wording:
         return listed(steps)
 
     def _one_and_the_others(self, evidence: Evidence) -> str:
-        """Return "one person gave 200 of 210 answers; the other 5 prefer B"."""
+        """Return "one person gave 200 of 210 answers; the other 5 choose B", or whom each way of counting favours."""
         row = evidence.against
-        if row is None:
-            return "it turns with the weight of one annotator"
+        if row is None or row.ahead is None:
+            return "who is ahead turns with how answers are weighed"
         test, names = row.test, self.names
-        unit = unit_of(row)
         one = names.units(self.group, "assignment" if self.llm else "annotator", 1).removeprefix("1 ")
+        ahead, behind = names.system(row.ahead), names.system(row.y if row.ahead == row.x else row.x)
         total = test.n_used or test.n_answers
-        gave = "most answers" if test.most_of_one is None or total is None else f"{test.most_of_one} of {total} answers"
-        others = "the others" if unit == "item" else f"the other {test.n - 1}" if test.n > 2 else "the other"
-        s = "s" if unit != "item" and test.n <= 2 else ""
-        favour = replaced(row, test.others_estimate).ahead
-        if favour is None:
-            return f"one {one} gave {gave}, and who is ahead turns with it; {others} favour{s} neither"
-        verb = "rates" if s and row.source == "ratings" else VERBS[row.source] + s
-        rest = f"{verb} {names.system(favour)}{' higher' if row.source == 'ratings' else ''}"
-        return f"one {one} gave {gave}; {others} {rest}"
+        if test.most_of_one is None or total is None or replaced(row, test.others_estimate).ahead != row.ahead:
+            return f"if every {one} counts the same, {ahead} is ahead; if every answer does, {behind}"
+        by_item = unit_of(row) == "item"
+        n = (self.annotators if evidence.two else 0) if by_item else test.n
+        others = "the others" if n < 2 else "the other" if n == 2 else f"the other {n - 1}"
+        verb = VERBS[self.source] + ("s" if n == 2 else "")
+        rest = f"{verb} {ahead}{' higher' if self.source == 'ratings' else ''}"
+        return f"one {one} gave {test.most_of_one} of {total} answers; {others} {rest}"
 
     def alike(self, evidence: Evidence) -> str:
         """Return "all 14 people chose A in all 56 comparisons (chance at most .0002 if there were no preference)"."""

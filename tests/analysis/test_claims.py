@@ -485,6 +485,12 @@ def test_a_winner_that_turns_with_one_annotators_weight_is_not_named() -> None:
     assert lines["Who wins"] == (
         "No winner can be named: one person gave 200 of 210 answers; the other 5 choose birch."
     )
+    assert "weights_reverse" not in caveat_kinds(results)  # the first line says it
+    shared = {**results, "choices": {"pairs": [{**row, "others_estimate": 0.7}]}}
+    assert claim_and_lines(shared)[1]["Who wins"] == (
+        "No winner can be named: if every person counts the same, birch is ahead; if every answer does, alder."
+    )
+    results["choices"]["pairs"].append({**row, "criterion": "wit"})
     assert "weights_reverse" in caveat_kinds(results)
 
 
