@@ -147,9 +147,20 @@ def one_gave_most(x: AnnotatorSums, y: AnnotatorSums) -> bool:
     return _together(x, y).lopsided
 
 
-def unpaired_weight_fields(x: AnnotatorSums, y: AnnotatorSums, printed: float, *, scale: float) -> dict[str, Any]:
-    """Do what :func:`weight_fields` does for a difference of means of ratings that do not pair."""
+def unpaired_weight_fields(
+    x: AnnotatorSums, y: AnnotatorSums, printed: float, *, scale: float, partly: bool = False
+) -> dict[str, Any]:
+    """Do what :func:`weight_fields` does for a difference of means of ratings that do not pair.
+
+    ``partly``: some of them do; then everybody weighs the same in both systems together, not in each.
+    """
     both = _together(x, y)
+    of_answers = [float(snap(np.array([side.pooled]), scale=scale)[0]) for side in (x, y)]  # as the means are
+    pooled = of_answers[0] - of_answers[1]
+    equal = x.estimate - y.estimate if have_votes(x, y) else pooled
+    if partly:
+        means = [_mean_of_equals(side, both) for side in (x, y)]
+        equal = means[0] - means[1]
     others = [side.without(both.busiest()) for side in (x, y)]
     left = [side.estimate for side in others if side is not None]
     return {
@@ -158,13 +169,19 @@ def unpaired_weight_fields(x: AnnotatorSums, y: AnnotatorSums, printed: float, *
         "one_gave_most": both.lopsided,
         **compared_weights(
             printed,
-            equal=x.estimate - y.estimate if have_votes(x, y) else x.pooled - y.pooled,
-            pooled=x.pooled - y.pooled,
+            equal=equal,
+            pooled=pooled,
             others=left[0] - left[1] if len(left) == 2 else None,
             against=0.0,
             scale=scale,
         ),
     }
+
+
+def _mean_of_equals(side: AnnotatorSums, both: AnnotatorSums) -> float:
+    """Return the mean of one system, where everybody weighs the same in both together."""
+    answers = both.answers[np.searchsorted(both.who, side.who)]
+    return math.fsum((side.total / answers).tolist()) / math.fsum((side.count / answers).tolist())
 
 
 def compared_weights(

@@ -65,7 +65,6 @@ def compare_all(
     names: tuple[str, str],
     outputs: PairedOutputs,
     *,
-    weighed: tuple[ClusteredValues, ClusteredValues],
     unit: Unit,
     planned: bool,
     who: Unit,
@@ -82,13 +81,12 @@ def compare_all(
     Parameters
     ----------
     x, y : ClusteredValues
-        Sums of both systems.
+        Sums of both systems: of all ratings alike or, where one annotator gave most, with annotators weighing the same.
+        Else a few ratings of somebody who rated mainly the other system would weigh as much as all of another's.
     names : tuple of str
         The systems.
     outputs : PairedOutputs
         How many of them pair.
-    weighed : tuple of ClusteredValues
-        Sums of both systems in which each annotator weighs the same, for the test by both.
     unit : {"annotator", "assignment", "item"}
         Unit of a paired test.
     planned : bool
@@ -107,7 +105,7 @@ def compare_all(
                 test = replace_fields(test, highly_skewed=True)
             problem = OTHERS_BY_ITEM if unit == "item" and not even else None
             return unit, test, {"level_problem": problem}
-    found_unit, test, holds = compare_clusters(*weighed, names, who=who, llm=llm, confidence=confidence)
+    found_unit, test, holds = compare_clusters(x, y, names, who=who, llm=llm, confidence=confidence)
     if holds["n_items"] and not x.both_known:
         test = no_test(test.n, test.mean, None, why("needs_single_answers"))
         holds["level_problem"] = None

@@ -340,7 +340,9 @@ def compare_totals(totals: RatingTotals, plan: Plan, *, width: float | None = No
                 weights = weight_fields(people, row.mean_difference, against=0.0, scale=totals.scale)
             else:
                 raters = totals.raters(x, who), totals.raters(y, who)
-                weights = unpaired_weight_fields(*raters, row.mean_difference, scale=totals.scale)
+                weights = unpaired_weight_fields(
+                    *raters, row.mean_difference, scale=totals.scale, partly=people is not None
+                )
             n_paired = 0 if people is None else people.used
             rows.append(replace(row, n_answers=n_answers, n_paired=n_paired, **weights))
     if width is None:
@@ -372,14 +374,13 @@ def _compare(
         row = _welch(totals, x, y, chosen, plan)
     else:
         raters = totals.raters(x, who), totals.raters(y, who)
-        sides = totals.sides(x, y, who, have_votes(*raters))
+        alike = have_votes(*raters) if units is None else plan.unit == "auto" and one_gave_most(*raters)
+        sides = totals.sides(x, y, who, alike)
         if units is not None:
-            alike = plan.unit == "auto" and one_gave_most(*raters)
             unit, result, holds = compare_all(
-                *totals.sides(x, y, who, alike),
+                *sides,
                 names,
                 outputs,
-                weighed=sides,
                 unit=units.unit,
                 planned=plan.unit != "auto",
                 who=who,

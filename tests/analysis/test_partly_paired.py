@@ -91,24 +91,28 @@ def test_segments_rated_by_one_of_four_are_compared_over_all_segments(
     assert (row["level_problem"] is None) == (name == "rotating")
 
 
-def test_four_ratings_side_by_side_hardly_move_the_other_476() -> None:
-    """One annotator rated x and four of y, another the rest of y: what is equal is an annotator's weight in the pair.
+@pytest.mark.parametrize("each", [1, 2])
+def test_four_ratings_side_by_side_hardly_move_the_other_476(each: int) -> None:
+    """Annotators of their own rated x, one of these four of y, and others the rest of y.
 
-    Were it equal in each system, these four ratings of y would weigh as much as the other 236.
+    Were annotators' weights equal in each system, these four ratings of y would weigh as much as the other 236.
     """
     rng = np.random.default_rng(7)
     x, y = rng.integers(2, 6, 240), rng.integers(1, 6, 240)
     found = []
     for shared in (0, 4):
-        rows: list[Row] = [("ada", f"i{item}", "x", int(score)) for item, score in enumerate(x)]
-        rows += [("ada" if item < shared else "ben", f"i{item}", "y", int(score)) for item, score in enumerate(y)]
+        rows: list[Row] = [(f"a{item % each}", f"i{item}", "x", int(score)) for item, score in enumerate(x)]
+        rows += [
+            (f"{'a' if item < shared else 'b'}{item % each}", f"i{item}", "y", int(score))
+            for item, score in enumerate(y)
+        ]
         found.append(test_in(run(ratings=ratings(rows))))
     none, four = found
     assert (none["test"], none["unit"], none["n"]) == (four["test"], four["unit"], four["n"])
     assert four["mean_difference"] == pytest.approx(float(x.mean() - y.mean()), abs=0.02)
     assert four["mean_difference"] == pytest.approx(none["mean_difference"], abs=0.02)
-    assert four["p_value"] == pytest.approx(none["p_value"], rel=0.5)
-    assert none["level_problem"] == four["level_problem"] is not None
+    assert abs(four["p_value"] - none["p_value"]) < 0.1
+    assert (none["level_problem"] == four["level_problem"] is not None) == (each == 1)
 
 
 designs = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5), st.integers(1, 5)), min_size=4, max_size=40)
@@ -128,9 +132,9 @@ def test_adding_ratings_side_by_side_leaves_none_of_the_others_out(
     assert row["n_used"] >= 0.9 * row["n_answers"]
     if row["test"] == "clustered t":
         assert row["n_used"] == row["n_answers"]
+    if row["test"] == "clustered t" and not row["one_gave_most"]:
         mean = {system: sum(int(one[3]) for one in rows if one[2] == system) / n[system] for system in "xy"}  # type: ignore[call-overload]
-        pooled = row["mean_difference"] if row["pooled_estimate"] is None else row["pooled_estimate"]
-        assert pooled == pytest.approx(mean["x"] - mean["y"], abs=1e-9)  # annotators may weigh the same
+        assert row["mean_difference"] == pytest.approx(mean["x"] - mean["y"], abs=1e-9)
 
 
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=2, max_size=6))
