@@ -48,7 +48,7 @@ def designs() -> Iterator[Design]:
             name=f"choices by {n} annotators, 5 a pair, clustered by annotator",
             truth=mixed,
             draw=lambda rng, n=n: _people(rng, n, fractional=False),  # type: ignore[misc]
-            enough=n >= 20,
+            enough=n >= 5,
         )
     yield Design(
         name="choices by 20 annotators, 5 a pair, rows taken as independent (wrong)",
@@ -62,7 +62,7 @@ def designs() -> Iterator[Design]:
             name=f"preferences by {n} annotators, 1 a pair, clustered by annotator",
             truth=mixed,
             draw=lambda rng, n=n: _people(rng, n, fractional=True),  # type: ignore[misc]
-            enough=n >= 20,
+            enough=n >= 5,
         )
     crossed = _mixed_truth(2)
     for n in (10, 30):
@@ -70,7 +70,7 @@ def designs() -> Iterator[Design]:
             name=f"choices by {n} annotators on the same {n} items, clustered by both",
             truth=crossed,
             draw=lambda rng, n=n: _crossed(rng, n),  # type: ignore[misc]
-            enough=n >= 30,
+            enough=n >= 10,
         )
 
 
