@@ -190,6 +190,20 @@ def _contamination(known: Known) -> Lines:
         yield from ((line, "contamination") for line in seen_words(model))
 
 
+def _lopsided(known: Known) -> Lines:
+    """Say where one annotator gave most of a pair's answers; the test weighs each alike unless another was planned."""
+    every = _every(known)
+    uneven = [row for row in every if row.test.one_gave_most]
+    if uneven:
+        worst = max(uneven, key=lambda row: (row.test.most_of_one or 0) / (row.test.n_used or 1))
+        llm = known.names.kind(worst.test.group) == "llm"
+        one = known.names.units(worst.test.group, "assignment" if llm else "annotator", 1).removeprefix("1 ")
+        test = worst.test
+        often = f"; one gave half or more in {len(uneven)} of {_tests(every)}" if len(uneven) > 1 else ""
+        text = f"One {one} gave {test.most_of_one} of {test.n_used} answers ({_pairs(known, [worst])}){often}."
+        yield text, worst.source
+
+
 def _part_used(known: Known) -> Lines:
     every = _every(known)
     shares = {
@@ -356,7 +370,7 @@ SEVERITY: tuple[tuple[CaveatKind, Callable[[Known], Lines]], ...] = (
     ("circle", _circle),
     ("disconnected", _disconnected),
     ("live", _live),
-    ("lopsided", _as_warned("lopsided")),
+    ("lopsided", _lopsided),
     ("documents", _as_warned("documents")),
     ("contamination", _contamination),
     ("part_used", _part_used),

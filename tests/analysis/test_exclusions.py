@@ -95,7 +95,7 @@ def test_of_an_llm_the_assignment_leaves_for_its_way_of_asking() -> None:
     assert [(row["assignment_id"], row["group"]) for row in results["exclusions"]] == [("a1", "g/v")]
     kept = {(row["group"], row["n"], row["mean"]) for row in results["ratings"]["means"]}
     assert kept == {("g/v", 1, 3), ("g/w", 1, 2)}
-    assert any(line.startswith("g/v: 1 of 2 assignments (50%) failed self-consistency") for line in results["warnings"])
+    assert any(line.startswith("g/v: 1 of 2 forms (50%) failed self-consistency") for line in results["warnings"])
 
 
 def test_screening_checks_and_submissions_come_from_the_annotators_table() -> None:
