@@ -50,6 +50,7 @@ MOST = 1_000_000  # differences of a part that are held at once
 TOO_LARGE = why("too_many_differences", most=MOST)
 LOPSIDED = why("lopsided")
 NO_D_Z = why("no_d_z")
+FEW_PAIRED = why("few_paired")
 FEW_PAIRED_EFFECTS = why("few_paired_effects")
 ITSELF = why("crossed_itself")
 TOO_MANY = why("no_hedges_g")
@@ -163,8 +164,8 @@ def check_sums(sums: PartSums, tests: Sequence[RatingTest], plan: Plan) -> PartC
     z_tests, left_out = sums.z_scores(pairs)
     lopsided = np.array([test.one_gave_most for test in tests], dtype=np.bool_)
     methods: dict[Method, ManyTests] = {
-        "wilcoxon": _unless(lopsided & pairs.weighed, signed_rank_tests(means.part, means.mean, len(pairs))),
-        "z_scores": z_tests,
+        "wilcoxon": _unless(lopsided & pairs.weighed, _signed_ranks(sums, pairs, tests, means)),
+        "z_scores": _unless(_partly_paired(tests), z_tests, FEW_PAIRED),
         "ordinal": _unless(lopsided, sums.ordinal(pairs)),
         "crossed": _crossed_of_all(sums, pairs, tests, sums.crossed(pairs), plan.confidence),
     }
@@ -176,10 +177,35 @@ def check_sums(sums: PartSums, tests: Sequence[RatingTest], plan: Plan) -> PartC
     )
 
 
-def _unless(flags: Flags, found: ManyTests) -> ManyTests:
-    """Take out the tests that weigh answers alike where one annotator gave most of them."""
+def _signed_ranks(sums: PartSums, pairs: PairDifferences, tests: Sequence[RatingTest], means: UnitMeans) -> ManyTests:
+    """Test the signed ranks of the units; where few ratings pair, of the differences of units' means of all ratings."""
+    partly = _partly_paired(tests)
+    paired = ~partly[means.part]
+    part, value, unknown = [means.part[paired]], [means.mean[paired]], np.zeros(len(pairs), dtype=np.bool_)
+    for kind in np.unique(pairs.kind[partly]).tolist():
+        members = np.flatnonzero(partly & (pairs.kind == kind))
+        spread = sums.spread(UNITS[kind])
+        if spread is None:
+            unknown[members] = True
+            continue
+        by_system = spread[1].means()
+        for place in members.tolist():
+            difference = by_system[pairs.x[place]] - by_system[pairs.y[place]]
+            known = snap(difference[np.isfinite(difference)], scale=sums.scale, digits=13)
+            part.append(np.full(len(known), place, dtype=np.int64))
+            value.append(known)
+    found = signed_rank_tests(np.concatenate(part), np.concatenate(value), len(pairs))
     reasons = [
-        LOPSIDED if flag and reason is None else reason
+        FEW_PAIRED if few and (lost or reason == NOTHING_PAIRED) else reason
+        for few, lost, reason in zip(partly, unknown, found.reasons, strict=True)
+    ]
+    return replace(found, reasons=reasons)
+
+
+def _unless(flags: Flags, found: ManyTests, why_not: Reason = LOPSIDED) -> ManyTests:
+    """Take out the tests that are flagged: by default as they weigh answers alike, most of which one annotator gave."""
+    reasons = [
+        why_not if flag and reason is None else reason
         for flag, reason in zip(flags.tolist(), found.reasons, strict=True)
     ]
     columns = ("estimate", "df", "p_value", "low", "high")

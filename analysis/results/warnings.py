@@ -39,8 +39,8 @@ UNPAIRED = {
 MANY: Mapping[ReasonCode, ReasonCode] = {"between": "between_many", "rated_between": "rated_between_many"}
 Missing = tuple[str, str, str, Reason | None]  # source, group and criterion of systems without a strength, and why
 PAIRED_ONLY = (
-    "Wilcoxon's test, z-scores and strengths of ratings (ratings_bt) compare only what one annotator rated side by "
-    "side; where that is little of a pair's ratings, they may point elsewhere than the means."
+    "strengths of ratings (ratings_bt) compare only what one annotator rated side by side; where that is little of a "
+    "pair's ratings, they may point elsewhere than the means."
 )
 AS_DESIGNED = (
     "compare systems that nobody rated on the same item, as the study was designed, so the tests cannot be paired."

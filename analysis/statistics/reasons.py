@@ -43,6 +43,7 @@ ReasonCode: TypeAlias = Literal[
     "few_for_folds",
     "few_in_common",
     "few_more_units",
+    "few_paired",
     "few_paired_effects",
     "few_ranked",
     "few_shared_items",
@@ -204,6 +205,9 @@ WORDS: dict[ReasonCode, str] = {
     "few_for_folds": "{n} independent answers for {folds} folds",
     "few_in_common": "only {n} in common, at least {needed} are needed",
     "few_more_units": "the LLM answered fewer than two more units",
+    "few_paired": (
+        "less than nine tenths of the ratings were given beside one of the other system by the same annotator"
+    ),
     "few_paired_effects": (
         "no d_z and no interval of superiority: less than nine tenths of the ratings were given beside one of the "
         "other system by the same annotator"
