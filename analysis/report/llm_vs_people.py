@@ -27,6 +27,7 @@ from analysis.results.words import Names, count, interval, listed, number, perce
 
 LISTED = 60  # rows of an open table; more are folded
 MOST_LINES = 6  # LLMs named one by one
+REHEARSAL = "Rehearsal: a program answered in place of an LLM, so this shows how the method works and no more."
 SUGGESTED = "0.2 for experts, 0.15 for skilled annotators, 0.1 for crowds"
 
 
@@ -34,7 +35,8 @@ def llm_vs_people(results: Results) -> Section | None:
     """Report the alternative-annotator test, prediction-powered means, rank tables, bias and unchecked LLM means."""
     found, names = results.llm_vs_people, Names(results)
     confidence = confidence_words(results)
-    blocks = _stand_in(found.alternative_annotator, names)
+    llms = [group.simulated for group in results.groups if group.annotator_kind == "llm"]
+    blocks = _stand_in(found.alternative_annotator, names, rehearsed=bool(llms) and all(llms))
     tall = [block for block in blocks if isinstance(block, Bullets) and len(block.items) > MOST_LINES]
     blocks = [block for block in blocks if block not in tall]
     tests = found.alternative_annotator
@@ -53,13 +55,15 @@ def llm_vs_people(results: Results) -> Section | None:
     return Section(id="llm-vs-people", title="LLMs beside people", blocks=tuple(blocks), appendix=tuple(appendix))
 
 
-def _stand_in(rows: Sequence[AlternativeAnnotatorRow], names: Names) -> list[Block]:
+def _stand_in(rows: Sequence[AlternativeAnnotatorRow], names: Names, *, rehearsed: bool) -> list[Block]:
     """Answer the question criterion by criterion; name an LLM only where the test could be run."""
     if not rows:
         return []
     tested = [row for row in rows if row.passes is not None]
     people = names.group(rows[0].people)
     blocks: list[Block] = [Heading(text="Can an LLM replace annotators?")]
+    if rehearsed:
+        blocks.append(Paragraph(text=REHEARSAL))
     if not tested:
         reasons = list(dict.fromkeys(sentence(str(row.reason)) for row in rows))
         text = f"This cannot be determined from these answers. {listed(reasons[:3])}."
@@ -68,17 +72,18 @@ def _stand_in(rows: Sequence[AlternativeAnnotatorRow], names: Names) -> list[Blo
     blocks.append(
         Paragraph(
             text=f"Each of the {people} is left out in turn: on which {judged} does this one agree better with the "
-            "others, and on which does the LLM? The LLM wins if the first are shown to exceed the second by less than "
-            f"epsilon, here {percent(epsilon)} of all {judged}: a head start, as it costs less. It passes if it wins "
-            "against at least half of them (Calderon, Reichart and Dror, 2025)."
+            "others than the LLM does, and on which does the LLM? The LLM wins where the lead of the one left out is "
+            f"shown to be less than epsilon, here {percent(epsilon)} of all {judged}: a head start, as an LLM costs "
+            "less. It passes if it wins against at least half of them (Calderon, Reichart and Dror, 2025)."
         )
     )
     blocks.append(Bullets(items=tuple(_sentences(tested, names, people))))
     blocks.append(
         Paragraph(
             text=f"A pass says that on {judged} and criteria like these the LLM agrees with the group as well as one "
-            "of its members does; not that it is right, or can replace all of them. A fail does not show that it is "
-            f"worse: few {judged} rarely allow a win. Epsilon is set in the plan, before answers are seen; the authors "
+            "of its members does; not that it is right, or can replace all of them. A failure does not show that it "
+            f"is worse: with few {judged} a win is rarely possible. Epsilon is set in the plan, before answers are "
+            "seen; the authors "
             f"suggest {SUGGESTED}. Where several people share an id, the LLM was compared with a mixture of them."
         )
     )

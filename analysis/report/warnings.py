@@ -31,7 +31,7 @@ def warnings(results: Results) -> Section | None:
     each: tuple[Block, ...] = ()
     if len(merged) < n:
         lines = tuple(_addressed([group], about, names) for own in kinds for group, about in own)
-        each = (Fold(summary=f"Each of the {plural(n, 'warning')}", blocks=(Bullets(items=lines),)),)
+        each = (Fold(summary="The same, group by group", blocks=(Bullets(items=lines),)),)
     return Section(id="warnings", title="Warnings", blocks=tuple(blocks), appendix=each)
 
 

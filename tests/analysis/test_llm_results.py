@@ -241,7 +241,7 @@ def test_the_report_says_what_was_found_and_no_more(results: Results) -> None:
     text = render_report(results)["report.md"]
     assert "gpt (LLM) passes on overall." in text
     assert "less than epsilon, here 10.0% of all outputs" in text
-    assert "not that it is right, or may replace all of them" in text
+    assert "not that it is right, or can replace all of them" in text
     assert "No person rated these systems" in text
     assert "provided that what people answered is a random part of the whole" in text
     few = run(ratings=rows(both=10), llms=("gpt",))

@@ -27,10 +27,12 @@ from analysis.report.document import (
     Figure,
     Fold,
     Links,
+    Paragraph,
     Section,
     Table,
     every_block,
 )
+from analysis.report.llm_vs_people import REHEARSAL
 from analysis.report.parts import FURTHER, LONGEST, SHOWN, appendix, full_report, short_report
 from analysis.report.sections import SECTIONS
 from analysis.report.sections import build_document as build
@@ -60,6 +62,13 @@ def demo(folder: Path, *options: str) -> Results:
 @pytest.fixture(scope="module")
 def shown(made_demo: Path) -> Results:
     return read_results(made_demo / "report" / "results.json")
+
+
+def test_a_rehearsal_says_that_no_llm_was_asked_wherever_the_question_stands(shown: Results) -> None:
+    (section,) = [one for one in build(shown).sections if one.id == "llm-vs-people"]
+    assert section.blocks[1] == Paragraph(text=REHEARSAL)
+    asked = replace(shown, groups=tuple(replace(group, simulated=False) for group in shown.groups))
+    assert REHEARSAL not in str(build(asked).sections)
 
 
 def test_the_subtitle_has_the_day_of_the_last_answer_and_the_version(made_demo: Path, shown: Results) -> None:
@@ -235,7 +244,7 @@ def test_warnings_of_one_kind_are_one_line() -> None:
     assert lines[0].endswith(": 1 to 4 of 6 tests of preferences and ratings rest on few values, in 29% of studies.")
     (fold,) = section.appendix
     assert isinstance(fold, Fold)
-    assert fold.summary == "Each of the 3 warnings"
+    assert fold.summary == "The same, group by group"
 
 
 def test_of_many_criteria_the_first_are_drawn_and_the_report_says_so() -> None:
