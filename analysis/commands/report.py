@@ -383,6 +383,7 @@ def _print(results: Results) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from analysis.report.warnings import warning_lines
     from analysis.results.words import Names
 
     console, names = Console(), Names(results)
@@ -407,4 +408,5 @@ def _print(results: Results) -> None:
     if more > 0:
         console.print(f"{more} more rankings are in the report.")
     excluded = len({row.annotator_id for row in results.exclusions})
-    console.print(f"Annotators with exclusions: {excluded}. Warnings: {len(results.warnings)}. See the report.")
+    warnings = len(warning_lines(results))
+    console.print(f"Annotators with exclusions: {excluded}. Warnings: {warnings}. See the report.")

@@ -71,7 +71,7 @@ def _table(rows: Sequence[PairResult], names: Names, source: Source) -> Table:
             else "distance from 50%, in percentage points",
         ),
         number_column(
-            "Interval",
+            f"{rows[0].confidence} confidence interval",
             lambda row: interval(difference(row.test.ci_low), difference(row.test.ci_high), decimals=digits),
             "of that difference, as everywhere in this report",
         ),

@@ -8,7 +8,7 @@ from analysis.figures.figures import Axis, Dot, draw
 from analysis.preference_checks.filtering import SweepRow
 from analysis.report.cells import VERDICT, Field, number_column, tabulate, text_column, verdict
 from analysis.report.document import Block, Bullets, Figure, Fold, Heading, Paragraph, Table
-from analysis.results.findings import grouped
+from analysis.results.findings import confidence_words, grouped
 from analysis.results.records import Results
 from analysis.results.words import Names, count, p_value, percent, plural, share_interval, signed
 
@@ -36,7 +36,7 @@ def filtering_blocks(results: Results, names: Names) -> list[Block]:
     lines = _changes(rows, names, usual)
     comparisons = list(dict.fromkeys(_key(row) for row in shown))
     shown = sorted(shown, key=lambda row: comparisons.index(_key(row)))
-    table = _table(shown, names)
+    table = _table(shown, names, confidence_words(results))
     some = [row for row in shown if _key(row) in comparisons[:DRAWN]]
     figure = _figure(some, names, len(comparisons))
     blocks: tuple[Block, ...] = (table, figure)
@@ -92,7 +92,7 @@ def _steps(own: Sequence[SweepRow]) -> list[SweepRow]:
     return [row for place, row in enumerate(own) if not place or row.verdict != own[place - 1].verdict]
 
 
-def _table(rows: Sequence[SweepRow], names: Names) -> Table:
+def _table(rows: Sequence[SweepRow], names: Names, confidence: str) -> Table:
     fields: list[Field[SweepRow]] = [
         text_column("Pair", names.over),
         text_column("Group", lambda row: names.group(row.group)),
@@ -102,7 +102,7 @@ def _table(rows: Sequence[SweepRow], names: Names) -> Table:
         number_column("n", lambda row: count(row.n), "those kept"),
         number_column("Left out", lambda row: count(row.n_excluded)),
         number_column("Mean", lambda row: percent(row.mean), "of both directions together"),
-        number_column("Interval (%)", lambda row: share_interval(row.ci_low, row.ci_high)),
+        number_column(f"{confidence} confidence interval (%)", lambda row: share_interval(row.ci_low, row.ci_high)),
         number_column("Adjusted p", lambda row: p_value(row.p_adjusted)),
         number_column(
             "First direction",

@@ -66,7 +66,7 @@ def render_latex(table: Table) -> str:
     r"""Return one ``table`` environment; a ``longtable`` where the rows do not fit on a page."""
     long = len(table.rows) > LONGEST
     shape = "".join("r" if column.numeric else "l" for column in table.columns)
-    head = " & ".join(escape(column.title) for column in table.columns) + r" \\"
+    head = " & ".join(escape(_short(column.title)) for column in table.columns) + r" \\"
     rows = [" & ".join(_cell(field) for field in row) + r" \\" for row in table.rows]
     title = [rf"\caption{{{escape(table.caption)}.}}", rf"\label{{tab:{table.name}}}"]
     notes = escape_notes(table.notes)
@@ -99,6 +99,15 @@ def render_latex(table: Table) -> str:
             r"\end{table}",
         ]
     return "\n".join([*comments, *body]) + "\n"
+
+
+def _short(title: str) -> str:
+    """Return the title of a column as papers abbreviate it, whose columns do not wrap.
+
+    >>> _short("95% confidence interval (%)")
+    '95% CI (%)'
+    """
+    return title.replace("confidence interval", "CI").replace("Confidence interval", "CI")
 
 
 def escape_notes(notes: Iterable[str]) -> list[str]:

@@ -242,7 +242,7 @@ def _test_fields(names: Names, read: Field[Tested], change: Field[Tested]) -> li
         text_column("Test", lambda row: row.test),
         number_column("n", lambda row: count(row.n)),
         change,
-        number_column("Interval", lambda row: interval(row.ci_low, row.ci_high, as_percent=True)),
+        number_column("Confidence interval", lambda row: interval(row.ci_low, row.ci_high, as_percent=True)),
         number_column("t", lambda row: t_value(row.t)),
         number_column("Adjusted p", lambda row: p_value(row.p_adjusted)),
     ]

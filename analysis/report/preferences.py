@@ -144,8 +144,8 @@ def _directions(results: Results, names: Names) -> Fold:
             Paragraph(
                 text="Asked both ways round, the two chances of a pair should add up to about 100%. A sum below that "
                 "is indecision, which counts half for each system; a sum well above it shows a misread question. Sums "
-                "and their test are those before exclusions. Who is kept was selected by this very sum, from above "
-                "only: the excess of those selected is low by construction, and a test of it would be meaningless."
+                "and their test are those before exclusions. Those kept were selected by an upper bound on this very "
+                "sum, so their excess is low by construction and a test of it would be meaningless."
             ),
             tabulate(
                 "preference_directions",

@@ -258,7 +258,9 @@ def _kendall(names: Names, rows: Sequence[RankingAgreement], name: str) -> Table
             "1 = same order, 0 = unrelated, \u22121 = reversed",
         ),
         number_column(
-            "Interval", lambda row: interval(row.ci_low, row.ci_high), "from resampled answers; see the conventions"
+            "Confidence interval",
+            lambda row: interval(row.ci_low, row.ci_high),
+            "from resampled answers; see the conventions",
         ),
         text_column("Note", _note, "what was drawn for the interval, or why there is none"),
     ]

@@ -240,13 +240,11 @@ class Names:
         return plural(n, "simulated annotator" if self.kind(group) == "simulated" else "annotator")
 
     def counted(self, groups: Iterable[str]) -> str:
-        """Return what n counts in rows of these groups: "people", "forms", or "people; for an LLM, forms"."""
+        """Return what n counts in rows of these groups: "people", "forms", or "people (for LLMs, forms)"."""
         given = dict.fromkeys(groups)
         others = {self.units(group, "annotator", 2).removeprefix("2 ") for group in given if self.kind(group) != "llm"}
         if any(self.kind(group) == "llm" for group in given):
-            return (
-                f"{'annotators' if len(others) > 1 else next(iter(others))}; for an LLM, forms" if others else "forms"
-            )
+            return f"{'annotators' if len(others) > 1 else next(iter(others))} (for LLMs, forms)" if others else "forms"
         return next(iter(others)) if len(others) == 1 else "annotators"
 
     @staticmethod

@@ -734,8 +734,8 @@ def test_a_highly_skewed_row_has_one_mark_in_place_of_evidence() -> None:
         ({"gpt": "llm"}, "forms"),
         ({"human": "human"}, "people"),
         ({"simulated": "simulated"}, "simulated annotators"),
-        ({"human": "human", "gpt": "llm"}, "people; for an LLM, forms"),
-        ({"human": "human", "experts": "human", "gpt": "llm"}, "annotators; for an LLM, forms"),
+        ({"human": "human", "gpt": "llm"}, "people (for LLMs, forms)"),
+        ({"human": "human", "experts": "human", "gpt": "llm"}, "annotators (for LLMs, forms)"),
     ],
 )
 def test_tables_say_what_n_counts(groups: dict[str, str], counted: str) -> None:

@@ -7,13 +7,16 @@ from xml.etree import ElementTree
 
 import pytest
 
+from analysis.commands.report import _print
 from analysis.figures.drawing import COLOURS
-from analysis.report.document import Figure, Table
+from analysis.report.document import Bullets, Figure, Table
 from analysis.report.headline import headline
 from analysis.report.orientation import oriented
 from analysis.report.pair_tables import shares_by_criterion
+from analysis.report.warnings import warnings
 from analysis.results.files import from_plain
 from analysis.results.words import Names, share_interval, t_value
+from tests.analysis.answers import render_report
 from tests.analysis.sample_results import empty_results, preference
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -100,3 +103,21 @@ def test_signs_of_the_ranking_are_explained_where_they_stand(order: list[list[st
     assert section is not None
     (table,) = [block for block in section.blocks if isinstance(block, Table)]
     assert table.notes[0] == note
+
+
+def test_columns_of_latex_tables_are_short_and_those_of_readers_spelt_out():
+    files = render_report({**empty_results(), "preferences": ALL})
+    assert r"& 95\% CI (\%) &" in files["tables/preferences.tex"]
+    assert "| 95% confidence interval (%) |" in files["report.md"]
+
+
+def test_the_terminal_counts_the_warnings_that_the_report_prints(capsys: pytest.CaptureFixture[str]):
+    texts = [("human", 1), ("simulated", 2)]
+    rows = [{"kind": "few_values", "group": who, "text": f"{who}: {n} of 6 tests rest on few."} for who, n in texts]
+    results = from_plain({**empty_results(), "warning_rows": rows, "warnings": [row["text"] for row in rows]})
+    section = warnings(results)
+    assert section is not None
+    (bullets,) = [block for block in section.blocks if isinstance(block, Bullets)]
+    assert len(bullets.items) == 1
+    _print(results)
+    assert "Warnings: 1. See the report." in capsys.readouterr().out
