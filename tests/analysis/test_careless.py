@@ -147,7 +147,7 @@ def test_whoever_cannot_be_checked_is_kept_and_counted() -> None:
         ("same_answers", 0.9, "human", 3, 0, 0),
     ]
     assert results["headline"]["excluded"] == (
-        "1 of 3 annotators: outputs seen 0, reading speed 1, same answers 0. Kept, as there was too little to judge "
+        "1 of 3 people: outputs seen 0, reading speed 1, same answers 0. Kept, as there was too little to judge "
         "by: outputs seen 1, reading speed 1. This does not affect pay."
     )
     text = render_report(results)["report.md"]

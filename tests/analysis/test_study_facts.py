@@ -123,7 +123,7 @@ def test_ratings_are_corrected_over_the_pairs_that_the_study_compares(
         assert outside["p_value"] > 0
         nothing = ("p_adjusted", "n_tests", "verdict", "p_equivalence", "p_crossed_adjusted", "crossed_verdict")
         assert [outside[key] for key in nothing] == [None] * len(nothing)
-        assert (outside["stars"], outside["reason"]) == ("", OUTSIDE_FAMILY)
+        assert (outside["stars"], outside["reason"]) == ("", str(OUTSIDE_FAMILY))
         page = render_markdown(build_document(found))
         assert f"no verdict: {OUTSIDE_FAMILY}" in page
         assert "more comparison" not in page

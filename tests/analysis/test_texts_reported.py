@@ -97,7 +97,9 @@ def test_files_of_other_texts_are_left_out_with_a_warning(study: Path, answers: 
     results = results_of(answers, texts=edited, interview=())  # a comment was taken back
     assert (results.contaminations, results.exploration) == ((), None)
     said = [row.text for row in results.warning_rows if row.kind == "outdated_file"]
-    assert [text.split(".json is of other texts than the study has now, so it is left out; ") for text in said] == [
+    assert [
+        text.split(".json is about other texts than those the study has now, so it is left out; ") for text in said
+    ] == [
         ["contamination", "run spa contamination anew."],
         ["contamination-models__other-f94d", "run spa contamination anew."],
         ["explanations", "run spa explanations anew."],
