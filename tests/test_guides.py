@@ -283,7 +283,7 @@ def test_explanations_and_contamination(tmp_path: Path, monkeypatch: pytest.Monk
     assert (tmp_path / "explained" / "map.csv").is_file()
     appendix = (tmp_path / "report" / "appendix.md").read_text()
     assert "## Has my-study/model read these texts before?" in appendix
-    assert "## What explanations speak of" in appendix
+    assert "## What the explanations are about" in appendix
 
 
 def test_the_reproduction_of_published_ratings(tmp_path: Path, shared_data: Path) -> None:

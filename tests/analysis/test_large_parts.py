@@ -356,7 +356,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(
     monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
     with pytest.raises(AnalysisError) as caught:
         read_totals(where, "ratings", Reading(), scratch=scratch)
-    expected = f"{scratch}: temporary files cannot be written or read: no room is left; name another folder"
+    expected = f"{scratch}: temporary files cannot be written or read: no space is left; name another folder"
     assert caught.value.problems == (f"{expected} with --scratch",)
     assert not list(scratch.iterdir())
 

@@ -131,7 +131,7 @@ def test_only_a_third_settles_only_conflicts_and_only_they_take_it_back(reviewed
                 say(reviewer, 1.0, where)
         say("Cem", 1.0, place)
         for reviewer in ("Dee", "Cem"):
-            with pytest.raises(SpaError, match="Cem has settled it, and may take that back; nobody else decides"):
+            with pytest.raises(SpaError, match="Cem has settled it and can undo that; nobody else can"):
                 say(reviewer, 0.0, place)
         third = review().settlements[place]
         assert (third.reviewer, third.score, review().status(place)) == ("Cem", 1.0, "adjudicated")
