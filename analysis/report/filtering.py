@@ -155,5 +155,5 @@ def _figure(rows: Sequence[SweepRow], names: Names, comparisons: int) -> Figure:
     )
     svg = draw(dots, axis, f"Mean preference under several bounds, with intervals; {BESIDE}.")
     only = f" The first {DRAWN} of {comparisons} comparisons are drawn." if comparisons > DRAWN else ""
-    caption = f"Mean chance that the first system is better, under several bounds, with its interval.{only}"
+    caption = f"Mean chance that the first system is better, under several bounds, with confidence intervals.{only}"
     return Figure(name="consistency-sweep", svg=svg, caption=caption, alternative=BESIDE)

@@ -108,7 +108,7 @@ def means_figure(
         alternative=f"Mean rating of each system with its interval; {BESIDE}.",
     )
     caption = (
-        f"Mean ratings with their intervals{_about(names, criterion, several)}. "
+        f"Mean ratings with confidence intervals{_about(names, criterion, several)}. "
         f"The axis shows only the part of the scale that is used.{left_out}"
     )
     return _figure(f"ratings-{slug(criterion)}" if several else "ratings", svg, caption, len(drawn))
@@ -150,7 +150,7 @@ def superiority_figure(rows: Rows, names: Names) -> Figure | Fold:
         value="superiority",
         alternative=f"{what}, with intervals; {BESIDE}.",
     )
-    caption = f"{what}, with its interval. The vertical line is 50%, no difference.{left_out}"
+    caption = f"{what}, with confidence intervals. The line is 50%, no difference.{left_out}"
     return _figure("superiority", svg, caption, len(drawn))
 
 
@@ -204,7 +204,7 @@ def strengths_figure(
         alternative=f"Strength of each system with its interval; {BESIDE}.",
     )
     caption = (
-        f"Bradley-Terry strengths with their intervals: {names.source(source)}, {names.criterion(criterion)}. "
+        f"Bradley-Terry strengths with confidence intervals: {names.source(source)}, {names.criterion(criterion)}. "
         f"Compare strengths only within a group.{left_out}"
     )
     return _figure(f"strengths-{source}-{slug(criterion)}", svg, caption, len(drawn))

@@ -206,7 +206,7 @@ def _figure(curve: Sequence[ExposurePoint], names: Names) -> Figure:
     ]
     axis = Axis(low=0, high=50, title="distance from 50%, in percentage points", ticks=(0, 10, 20, 30, 40, 50))
     svg = draw(dots, axis, f"Mean distance from 50% by outputs read, with intervals; {BESIDE}.")
-    caption = "Mean distance of an answer from 50% by the number of outputs read, with its interval."
+    caption = "Mean distance of an answer from 50% by the number of outputs read, with confidence intervals."
     return Figure(name="exposure-curve", svg=svg, caption=caption, alternative=BESIDE)
 
 
