@@ -84,7 +84,7 @@ def _other_source_opposite(known: Known) -> Lines:
                 by = known.names.source_by_group(source, known.group)
                 about = "" if len(known.found) == 1 else f" on {known.names.criterion(claim.criterion)}"
                 yield (
-                    f"{sentence(by)} say the opposite{about}: {known.names.system(one.winner)} is clearly better than "
+                    f"The opposite is clear in {by}{about}: {known.names.system(one.winner)} is better than "
                     f"{known.names.system(one.loser)} (adjusted {p_words(one.test.p_adjusted)}).",
                     "comparison",
                 )
@@ -97,7 +97,7 @@ def _weights_reverse(known: Known) -> Lines:
     if turned:
         pairs = _pairs(known, turned)
         yield (
-            f"Who is ahead turns with the weight of one annotator in {len(turned)} of {_tests(every)}: {pairs}.",
+            f"Who is ahead turns with how answers are weighed in {len(turned)} of {_tests(every)}: {pairs}.",
             known.section,
         )
 
@@ -226,7 +226,7 @@ def _part_used(known: Known) -> Lines:
     if beside:
         shown = f"{_pairs(known, beside[:1])}: {_paired(beside[0])}" if len(beside) == 1 else _pairs(known, beside)
         yield (
-            f"{len(beside)} of {len(rated)} tests of ratings compare all, as under nine tenths lie side by side "
+            f"{len(beside)} of {len(rated)} tests of ratings {'compares' if len(beside) == 1 else 'compare'} all, as under nine tenths lie side by side "
             f"({shown}).",
             "ratings",
         )

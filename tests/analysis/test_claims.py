@@ -546,7 +546,7 @@ def test_ratings_that_say_the_opposite_of_spa_are_the_first_caveat() -> None:
     found = headline_of(from_plain(both_ways(0.7, -0.4)))
     assert found.problems[0].kind == "other_source_opposite"
     assert found.problems[0].text.replace("\u00a0", " ") == (
-        "Ratings by people say the opposite: birch is clearly better than alder (adjusted p = .003)."
+        "The opposite is clear in ratings by people: birch is better than alder (adjusted p = .003)."
     )
     for results in (both_ways(0.7, 0.4), both_ways(0.7, -0.4, p_likert=0.3)):
         assert "other_source_opposite" not in caveat_kinds(results)
