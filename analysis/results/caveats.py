@@ -226,8 +226,8 @@ def _part_used(known: Known) -> Lines:
     if beside:
         shown = f"{_pairs(known, beside[:1])}: {_paired(beside[0])}" if len(beside) == 1 else _pairs(known, beside)
         yield (
-            f"{len(beside)} of {len(rated)} tests of ratings {'compares' if len(beside) == 1 else 'compare'} all, as under nine tenths lie side by side "
-            f"({shown}).",
+            f"{len(beside)} of {len(rated)} tests of ratings {'compares' if len(beside) == 1 else 'compare'} all, as under "
+            f"nine tenths lie side by side ({shown}).",
             "ratings",
         )
 
