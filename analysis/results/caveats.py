@@ -224,9 +224,10 @@ def _part_used(known: Known) -> Lines:
     mixed = {id(test) for test in partly_paired(row.test for row in rated if isinstance(row.test, RatingTest))}
     beside = [row for row in rated if id(row.test) in mixed]
     if beside:
+        verb = "compares" if len(beside) == 1 else "compare"
         shown = f"{_pairs(known, beside[:1])}: {_paired(beside[0])}" if len(beside) == 1 else _pairs(known, beside)
         yield (
-            f"{len(beside)} of {len(rated)} tests of ratings {'compares' if len(beside) == 1 else 'compare'} all, as under "
+            f"{len(beside)} of {len(rated)} tests of ratings {verb} all, as under "
             f"nine tenths lie side by side ({shown}).",
             "ratings",
         )
