@@ -444,7 +444,7 @@ def _effects(
     low, high, exact = d_z_bounds(d_z, n, confidence)
     higher = _by_unit(pairs, pairs.higher, 1.0)
     share = weighed_tests(higher, len(pairs), against=0.5, confidence=confidence)
-    g = _hedges(sums, pairs, means, confidence)
+    g = _hedges(sums, pairs, means, partly, confidence)
     paired = np.bincount(pairs.pair, minlength=len(pairs)) > 0
     shares = np.where(paired, share.estimate, _unpaired_shares(sums.counts, pairs, paired))
     planned = [NO_D_Z if known and test.test != PAIRED else None for test, known in zip(tests, paired, strict=True)]
@@ -459,7 +459,9 @@ def _effects(
     )
 
 
-def _hedges(part: PartSums, pairs: PairDifferences, means: UnitMeans, confidence: float) -> JackknifeResult:
+def _hedges(
+    part: PartSums, pairs: PairDifferences, means: UnitMeans, partly: Flags, confidence: float
+) -> JackknifeResult:
     """Standardise the difference of every pair by the spread of single ratings, unit kind by unit kind."""
     columns = [np.full(len(pairs), np.nan) for _ in range(3)]
     counted = np.zeros(len(pairs), dtype=np.int64)
@@ -475,7 +477,7 @@ def _hedges(part: PartSums, pairs: PairDifferences, means: UnitMeans, confidence
         size = max(1, CHUNK // sums.n.shape[1])
         for start in range(0, len(members), size):
             some = members[start : start + size]
-            difference, without = _without(sums, pairs, some, units, means)
+            difference, without = _without(sums, pairs, some, units, means, partly)
             systems = pairs.x[some], pairs.y[some]
             found = jackknife(sums, *systems, difference, without, confidence, most_df=most_df[some])
             for column, values in zip(columns, (found.value, found.low, found.high), strict=True):
@@ -487,9 +489,12 @@ def _hedges(part: PartSums, pairs: PairDifferences, means: UnitMeans, confidence
 
 
 def _without(
-    sums: SpreadSums, pairs: PairDifferences, some: Ints, units: Ints, means: UnitMeans
+    sums: SpreadSums, pairs: PairDifferences, some: Ints, units: Ints, means: UnitMeans, partly: Flags
 ) -> tuple[Floats, Floats]:
-    """Return the difference of some pairs, and the same without each unit, shape (pairs, units)."""
+    """Return the difference of some pairs, and the same without each unit, shape (pairs, units).
+
+    ``partly`` tells the pairs that are tested on all ratings although some lie side by side.
+    """
     place = np.full(len(pairs), -1, dtype=np.int64)
     place[some] = np.arange(len(some))
     row = place[means.part]
@@ -503,8 +508,19 @@ def _without(
     by_system = sums.means()
     for alone in np.flatnonzero(n == 0).tolist():
         x, y = int(pairs.x[some[alone]]), int(pairs.y[some[alone]])
-        difference[alone], without[alone] = mean_without(by_system[x], by_system[y])
+        if partly[some[alone]]:
+            difference[alone], without[alone] = _means_without(sums, x, y)
+        else:
+            difference[alone], without[alone] = mean_without(by_system[x], by_system[y])
     return difference, without
+
+
+def _means_without(sums: SpreadSums, x: int, y: int) -> tuple[float, Floats]:
+    """Return the difference of the means of all ratings of two systems, and the same without each unit."""
+    with np.errstate(all="ignore"):
+        whole = [float(sums.total_first[side] / sums.total_n[side]) for side in (x, y)]
+        left = [(sums.total_first[side] - sums.first[side]) / (sums.total_n[side] - sums.n[side]) for side in (x, y)]
+    return whole[0] - whole[1], left[0] - left[1]
 
 
 def _unpaired_shares(counts: Ints, pairs: PairDifferences, paired: Flags) -> Floats:
