@@ -19,6 +19,7 @@ from analysis.statistics.reasons import why
 from analysis.statistics.t_tests import one_sample
 from analysis.statistics.weighed_items import WeighedItems
 from tests.analysis.answers import check, choices, ratings, run
+from tests.calibration.lopsided import Layout, shares
 
 FIVE_FOR_B = [
     *((f"p{who}", f"own {who} {item}", "A", "B", "y") for who in range(1, 6) for item in range(2)),
@@ -159,3 +160,20 @@ def test_turning_a_pair_turns_the_estimates_of_other_weights() -> None:
     back = turned(row)
     assert (back.pooled_estimate, back.others_estimate) == (0.25, 1.0)
     assert turned(back) == replace(row)
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        Layout(name="", counts=(200, 2, 2, 2, 2, 2), items=200, sharing="own"),
+        Layout(name="", counts=(150, 2, 2, 2), items=150, sharing="random"),
+        Layout(name="", counts=(40, 20, 10, 5, *[1] * 16), items=40, sharing="first"),
+    ],
+    ids=lambda layout: f"{len(layout.counts)}-{layout.sharing}",
+)
+@pytest.mark.parametrize("spread", [(0.6, 0.3), (0.6, 1.0)])
+def test_whoever_gave_most_answers_true_nulls_are_rejected_as_rarely_as_promised(
+    layout: Layout, spread: tuple[float, float]
+) -> None:
+    """With answers alike the crossed test rejects 80% of the first, with plain items' variance 40% of the last."""
+    assert max(shares(layout, spread, runs=500, seed=1)) <= 0.06 + 3 * np.sqrt(0.06 * 0.94 / 500)
