@@ -175,5 +175,5 @@ def test_turning_a_pair_turns_the_estimates_of_other_weights() -> None:
 def test_whoever_gave_most_answers_true_nulls_are_rejected_as_rarely_as_promised(
     layout: Layout, spread: tuple[float, float]
 ) -> None:
-    """With answers alike the crossed test rejects 80% of the first, with plain items' variance 40% of the last."""
+    """With answers alike the crossed test rejects 80% of the first, with plain variances of items 50% of the last."""
     assert max(shares(layout, spread, runs=500, seed=1)) <= 0.06 + 3 * np.sqrt(0.06 * 0.94 / 500)
