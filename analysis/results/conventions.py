@@ -111,7 +111,8 @@ def _ratings_and_choices(plan: Plan) -> dict[str, str]:
         "that of y beside it, equal ones half. Of choices the win rate is itself the effect.",
         "crossed test": "Beside each test of ratings and choices stands one (p_crossed) that takes annotators and "
         "items both as drawn: a two-way cluster-robust variance with Satterthwaite's degrees of freedom, every "
-        "annotator (LLM: assignment) weighing the same, corrected as the tests are. It needs two annotators and two items; with few of one kind it finds little.",
+        "annotator (LLM: assignment) weighing the same, corrected as the tests are. It needs two annotators and "
+        "two items; with few of one kind it finds little.",
         "other tests of ratings": "Wilcoxon's signed ranks over the same units (zeros after Pratt, exact up to 50 "
         "units), a paired t of z-scores (each annotator's scores standardised by their own spread) and a cumulative "
         "logit model (clustered by unit), each with a family of its own. None replaces the verdict.",
