@@ -36,9 +36,8 @@ How often two equal systems are said to differ at 5% (`make calibrate`, {runs:,}
 Monte-Carlo SE {error:.1f}). Before the stroke `p_crossed`, after it the test where by default the unit is the item;
 each annotator weighs the same in both. Of ratings, {kept} of {n} cells stay at or below 6% and three standard errors
 ({bound:.1f}%) with both; the largest shares are {crossed:.1f} and {item:.1f}%. Of choices (last column), {kept_choices}
-of {n_choices} do, the largest shares are {crossed_choices:.1f} and {item_choices:.1f}%: a few choices that weigh as
-much as all others are won or lost, which Student's t does not know; where most of the weight lies on one answer, a
-report says that the values are highly skewed.
+of {n_choices} do, the largest shares are {crossed_choices:.1f} and {item_choices:.1f}%; with only a
+dozen choices in all, most of them one annotator's, these tests reach 9 and 11%.
 
 A value is annotator's taste + item + noise (SD 1); of choices, x is chosen with the logistic chance of taste + item.
 Columns are SD of tastes and of items. Under the null of the crossed test both are drawn; the test by item speaks of
