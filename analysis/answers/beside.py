@@ -80,13 +80,15 @@ def read_record(file: FileBeside, kind: type[Kind]) -> Kind:
     from pydantic import TypeAdapter, ValidationError
 
     try:
-        content = json.dumps(folded(json.loads(file.content)), allow_nan=False)
+        content = json.dumps(folded(json.loads(file.content)))
         return rounded(TypeAdapter(kind).validate_json(content, strict=True))
+    except json.JSONDecodeError as error:
+        problem = f"the file: Invalid JSON ({error})"
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "the file"
         problem = f"{place}: {first['msg']}"
-    except (ArithmeticError, ValueError) as error:
+    except ArithmeticError as error:
         problem = str(error)
     command = file.path.stem.partition("-")[0]
     raise AnalysisError(f"{file.path}: expected what spa {command} writes; {problem}; run it anew")

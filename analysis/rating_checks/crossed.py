@@ -18,8 +18,7 @@ from analysis.statistics.weighed_items import spread_of_items
 
 ONE_ANNOTATOR = why("crossed_one_annotator")
 ONE_ITEM = why("crossed_one_item")
-FEW = 3  # of fewer annotators or items the spread is too rough for Satterthwaite's formula, and of so many
-MOST_DF_OF_FEW = 6.0  # it gives too many degrees of freedom
+FEW = 3  # of fewer annotators or items the spread is too rough for Satterthwaite's formula
 EVEN = 0.8  # Kish's number of items, as a share of all, below which their weights are uneven
 SHARED = 2.0  # how many times as large squared weights of items are as those of answers, from which on items are shared
 
@@ -54,7 +53,7 @@ def crossed_test(
     Each annotator weighs the same: one of G who gave n_a differences gives each the weight w = 1 / (G n_a). The
     variance is V = V_a + V_i - V_ai, and never below V_a or V_i alone: of the sums u of w (difference - mean) by
     annotator, by item, and by both, each V is Σ u² times G / (G - 1) of its G clusters. t has V² / (V_a² / (G_a - 1) +
-    V_i² / (G_i - 1)) degrees of freedom (Satterthwaite); of two annotators or two items 1, of three at most 6.
+    V_i² / (G_i - 1)) degrees of freedom (Satterthwaite); of two annotators or two items 1.
     Where few of the items carry the weight (Kish's number (Σ W)² / Σ W² of their weights W is below 0.8 of them) and
     several annotators share these, V_i and its degrees of freedom are those of
     :func:`analysis.statistics.weighed_items.spread_of_items`: G / (G - 1) and G - 1 would reject true nulls in up to
@@ -222,9 +221,7 @@ def crossed_of_squares(
         of_annotator, of_item, of_both = annotators.between(), items.variance, both.between()
         variance = np.maximum(of_annotator + of_item - of_both, np.maximum(of_annotator, of_item))
         df = variance**2 / (of_annotator**2 / (annotators.clusters - 1) + of_item**2 / items.df)
-        fewest = np.minimum(annotators.clusters, items.clusters)
-        most = np.where(fewest < FEW, 1.0, np.where(fewest == FEW, MOST_DF_OF_FEW, np.inf))
-        df = np.where(fewest < FEW, 1.0, np.clip(df, 1.0, most))
+        df = np.where(np.minimum(annotators.clusters, items.clusters) < FEW, 1.0, np.maximum(df, 1.0))
         se = np.sqrt(variance)
         p_value = np.minimum(1.0, 2 * stdtr(df, -np.abs(mean - against) / se))
         half = stdtrit(df, (1 + confidence) / 2) * se

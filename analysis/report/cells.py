@@ -119,4 +119,7 @@ def verdict(row: PairTest | SweepRow, names: Names, source: str) -> Cell:
         return Cell(text=f"{words}; equivalent" if equivalent else words, detail=graded, tone="even")
     if row.p_value is not None:
         return Cell(text=f"no verdict: {row.reason}", tone="untested")
+    bound = getattr(row, "p_unanimous", None)  # not of every test
+    if bound is not None:
+        return Cell(text="all answered alike", detail=evidence(bound), tone="even")
     return Cell(text=f"not tested: {row.reason or 'no reason was recorded'}", tone="untested")

@@ -60,7 +60,7 @@ def caveats(known: Known) -> list[HeadlineProblem]:
 def _all_excluded(known: Known) -> Lines:
     for row in known.results.groups:
         if row.annotator_kind != "llm" and row.annotators and row.annotators <= row.excluded_annotators:
-            yield f"Every annotator of {known.names.group(row.group)} was excluded.", "excluded"
+            yield f"{sentence(known.names.group(row.group))}: every annotator was excluded.", "excluded"
 
 
 def _other_source_opposite(known: Known) -> Lines:

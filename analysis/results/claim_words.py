@@ -21,6 +21,7 @@ MOST_CLAIMS = 3  # criteria worded one by one; of more, how many systems lead on
 VERBS = {"preferences": "prefer", "choices": "choose", "ratings": "rate"}
 SUPERLATIVES = {"preferences": "most", "choices": "most", "ratings": "best"}
 PAST = {"preferences": "preferred", "choices": "chosen", "ratings": "rated"}
+NOBODY_FIRST = ("contradicted", "circle", "tests_opposed", "weights_reverse")  # whose words begin with "no winner"
 Found: TypeAlias = tuple[HeadlineClaim, Evidence]
 
 
@@ -42,7 +43,8 @@ class Wording:
         claims = [claim for claim, _ in found]
         if len(found) == 1:
             text = f"{self._verdict(*found[0])}{_turn(claims)}."
-            named = (self.llm and self.group != SIMULATED_RATER) or _names_first(claims[0])  # a name keeps its letters
+            llm_first = self.llm and self.group != SIMULATED_RATER and claims[0].strength not in NOBODY_FIRST
+            named = llm_first or _names_first(claims[0])  # a name keeps its letters
             return text if named else sentence(text)
         alike = len({claim.direction for claim in claims}) == 1
         if len(found) <= MOST_CLAIMS:
@@ -136,7 +138,12 @@ class Wording:
             reason = f" ({claim.reason})" if claim.reason else ""
             return f"{best} won every comparison by {who}, but no test could be run{reason}"
         reason = f" ({claim.reason})" if claim.reason else ""
-        return f"the first place cannot be determined from the answers of {who}{reason}"
+        if claim.leader is not None:
+            return f"{who} put{s} {best} first, but no test could be run{reason}"
+        shared = [names.system(one) for one in evidence.first]
+        if 1 < len(shared) <= MOST_CLAIMS:
+            return f"{who} put{s} no system alone in first place: {listed(shared)} share it"
+        return f"by the answers of {who}, the first place cannot be determined{reason}"
 
     def _passed_over(self, claim: HeadlineClaim) -> str:
         if not claim.passed_over:

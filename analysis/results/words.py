@@ -15,6 +15,7 @@ from analysis.llm_vs_people.alternative_annotator import AlternativeAnnotatorRow
 from analysis.results.records import Results
 from spa.simulation import SIMULATED_RATER
 
+LEVEL, MOST_DECIMALS = 0.05, 6  # of p-values: one above the level is not printed as it
 SPACE = "\u00a0"  # where a line must not break
 SOURCES = {
     "preferences": "SPA",
@@ -48,14 +49,19 @@ def count(value: float | None) -> str:
 
 
 def p_value(value: float | None) -> str:
-    r"""Return a p-value to three digits, without the zero before the point.
+    r"""Return a p-value to three digits, without the zero before the point; more where three would make it .05.
 
-    >>> p_value(0.0121), p_value(0.00004), p_value(1.0)
-    ('.012', '<\xa0.001', '1.000')
+    >>> p_value(0.0121), p_value(0.00004), p_value(1.0), p_value(0.0502)
+    ('.012', '<\xa0.001', '1.000', '.0502')
     """
     if value is None:
         return NONE
-    return f"<{SPACE}.001" if value < 0.001 else number(value, 3).removeprefix("0")
+    if value < 0.001:
+        return f"<{SPACE}.001"
+    decimals = 3
+    while value > LEVEL and decimals < MOST_DECIMALS and round(value, decimals) <= LEVEL:
+        decimals += 1
+    return number(value, decimals).removeprefix("0")
 
 
 def p_words(value: float | None) -> str:

@@ -17,6 +17,7 @@ from analysis.statistics.coding import Floats
 SOLE = 1e-10  # share of a direction's information that other clusters must have, or one alone determines it
 CROSSED = 60  # systems whose differences are taken with all products of clusters: 8 k^4 bytes
 WORK = 8e9  # multiplications for those products; beyond it, and beyond CROSSED, their bound
+MANY = 400  # systems beyond which the bound serves each value, too: its products take 8 k^3 bytes
 CUBES = 2e9  # clusters times cubed systems; beyond it clusters of little weight are adjusted by a series
 LIGHT, TERMS = 0.1, 14  # size of S up to which the series is exact to rounding, and how many terms that takes
 
@@ -122,7 +123,7 @@ def bias_reduced(parts: Iterable[AdjustedScores], root: Floats, n_clusters: int)
     BiasReduced
         O(G k³), and O(G k⁴) for the differences of up to 60 systems. Beyond that or 8e9 multiplications their degrees
         of freedom are a lower bound, (Σ|w_g|²)² for |Σ w_g w_gᵀ|², which is close where clusters are many; and so are
-        all where clusters come without ``pull``.
+        all beyond 400 systems, and where clusters come without ``pull``.
 
     References
     ----------
@@ -135,7 +136,7 @@ def bias_reduced(parts: Iterable[AdjustedScores], root: Floats, n_clusters: int)
     crossed = k <= CROSSED and n_clusters * float(k * q) ** 2 <= WORK
     meat, sole = np.zeros((q, q)), np.zeros((q, q))
     total, squares, lengths, fourth, bound = (np.zeros((k, k)) for _ in range(5))
-    products = np.zeros((k * q, k * q)) if crossed else np.zeros((k, q, q))
+    products = np.zeros((k * q, k * q)) if crossed else np.zeros((k, q, q)) if k <= MANY else None
     for part in parts:
         meat += part.score.T @ part.score
         sole += 0.0 if part.sole is None else part.sole
@@ -153,7 +154,7 @@ def bias_reduced(parts: Iterable[AdjustedScores], root: Floats, n_clusters: int)
         if crossed:
             rows = pull.reshape(-1, k * q)
             products += rows.T @ rows
-        else:
+        elif products is not None:
             by_value = np.ascontiguousarray(pull.swapaxes(0, 1))
             products += by_value.swapaxes(1, 2) @ by_value
     norms = np.sqrt(_squared_norms(products, k, q, lengths)) + bound
@@ -175,8 +176,10 @@ def _spread(table: Floats) -> Floats:
     return np.maximum(found, 0.0)
 
 
-def _squared_norms(products: Floats, k: int, q: int, lengths: Floats) -> Floats:
-    """Return |Σ_g w_g w_gᵀ|² of every value and difference; of differences a bound where only the values' are known."""
+def _squared_norms(products: Floats | None, k: int, q: int, lengths: Floats) -> Floats:
+    """Return |Σ_g w_g w_gᵀ|² of every value and difference; a bound of those whose products are not known."""
+    if products is None:
+        return lengths**2
     if products.ndim == 3:
         found = lengths**2
         np.fill_diagonal(found, (products**2).sum(axis=(1, 2)))

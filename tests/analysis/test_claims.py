@@ -30,7 +30,7 @@ from analysis.results.headline import headline_of
 from analysis.results.headline_rows import Headline, HeadlineClaim
 from analysis.results.live import live_row
 from analysis.results.records import Results
-from analysis.results.words import Names, percent
+from analysis.results.words import Names, p_value, percent
 from tests.analysis.answers import choices, preferences, ratings, run
 from tests.analysis.sample_results import empty_results, preference, rating_pair
 
@@ -129,7 +129,7 @@ def hold_words_to_claim(results: Results, headline: Headline) -> None:
     known = {claim.leader, claim.runner_up, *claim.circle, *claim.passed_over, *claim.unbeaten}
     first = next((row.order[0] for row in results.rankings if row.order and row.source == headline.source), ())
     row = row_of(results, headline, claim)
-    if claim.strength == "no_leader":
+    if claim.strength in ("no_leader", "untested"):
         known |= {*first, *(SYSTEMS if len({*_compared(results, headline)}) == 2 else ())}
     assert said <= known
     assert ("where the two were compared" in headline.winner) <= (len({*_compared(results, headline)}) > 2)
@@ -757,3 +757,18 @@ def test_an_expected_preference_that_is_not_found_is_undecided() -> None:
     texts = [cell.text for table in tables for cells in table.rows for cell in cells]
     assert "not recovered: ~ undecided" in texts
     assert not any("no difference" in text for text in texts)
+
+
+def test_what_was_not_tested_is_said_as_it_is_ranked() -> None:
+    for scores, order, said in (
+        ({"alder": 5, "birch": 4, "cedar": 4}, [["alder"], ["birch", "cedar"]], "People put alder first, but no test"),
+        ({"alder": 5, "birch": 5, "cedar": 4}, [["alder", "birch"], ["cedar"]], "People put no system alone in first"),
+    ):
+        rows = [(f"p{one}", f"i{one % 3}", *each) for one in range(12) for each in scores.items()]
+        results = run(ratings=ratings(rows))
+        assert [row["order"] for row in results["rankings"] if row["source"] == "ratings"] == [order]
+        assert results["headline"]["winner"].startswith(said)
+
+
+def test_a_p_value_above_the_level_is_not_printed_as_the_level() -> None:
+    assert [p_value(value) for value in (0.05, 0.0501, 0.0499, 0.0506)] == [".050", ".0501", ".050", ".051"]
