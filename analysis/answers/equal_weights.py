@@ -44,7 +44,7 @@ def equal_weights(part: Ints, who: Ints, n_parts: int) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AnnotatorSums:
+class AnnotatorTotals:
     """The values of one pair by annotator (LLM: assignment), shape (n_annotators,).
 
     Attributes
@@ -97,17 +97,17 @@ class AnnotatorSums:
         first = np.flatnonzero(self.answers == self.answers.max())
         return int(self.who[first[0]]) if len(first) == 1 else None
 
-    def without(self, who: int | None) -> AnnotatorSums | None:
+    def without(self, who: int | None) -> AnnotatorTotals | None:
         """Return the sums of the others; ``None`` for nobody, or where nobody is left."""
         if who is None:
             return None
         rest = self.who != who
         columns = (column[rest] for column in (self.who, self.count, self.total, self.answers))
         who_, count, total, answers = columns
-        return AnnotatorSums(who=who_, count=count, total=total, answers=answers) if len(count) else None
+        return AnnotatorTotals(who=who_, count=count, total=total, answers=answers) if len(count) else None
 
 
-def weight_fields(people: AnnotatorSums, printed: float, *, against: float, scale: float) -> dict[str, Any]:
+def weight_fields(people: AnnotatorTotals, printed: float, *, against: float, scale: float) -> dict[str, Any]:
     """Return the fields of a test row that say who gave the answers, and what other weights would give."""
     others = people.without(people.busiest())
     return {
@@ -125,16 +125,16 @@ def weight_fields(people: AnnotatorSums, printed: float, *, against: float, scal
     }
 
 
-def _together(x: AnnotatorSums, y: AnnotatorSums) -> AnnotatorSums:
+def _together(x: AnnotatorTotals, y: AnnotatorTotals) -> AnnotatorTotals:
     """Count the ratings of two systems by annotator."""
     who = np.union1d(x.who, y.who)
     answers = np.zeros(len(who))
     for side in (x, y):
         answers[np.searchsorted(who, side.who)] += side.answers
-    return AnnotatorSums(who=who, count=answers, total=answers, answers=answers)
+    return AnnotatorTotals(who=who, count=answers, total=answers, answers=answers)
 
 
-def have_votes(x: AnnotatorSums, y: AnnotatorSums) -> bool:
+def have_votes(x: AnnotatorTotals, y: AnnotatorTotals) -> bool:
     """Say whether annotators weigh the same in a test of all ratings of two systems, not ratings.
 
     They do where both systems have several. Beside a system that one annotator rated, annotators are taken as they are.
@@ -142,13 +142,13 @@ def have_votes(x: AnnotatorSums, y: AnnotatorSums) -> bool:
     return min(len(x.who), len(y.who)) > 1
 
 
-def one_gave_most(x: AnnotatorSums, y: AnnotatorSums) -> bool:
+def one_gave_most(x: AnnotatorTotals, y: AnnotatorTotals) -> bool:
     """Say whether one annotator gave most of the ratings of two systems (:func:`is_lopsided`)."""
     return _together(x, y).lopsided
 
 
 def unpaired_weight_fields(
-    x: AnnotatorSums, y: AnnotatorSums, printed: float, *, scale: float, partly: bool = False
+    x: AnnotatorTotals, y: AnnotatorTotals, printed: float, *, scale: float, partly: bool = False
 ) -> dict[str, Any]:
     """Do what :func:`weight_fields` does for a difference of means of ratings that do not pair.
 
@@ -178,7 +178,7 @@ def unpaired_weight_fields(
     }
 
 
-def _mean_of_equals(side: AnnotatorSums, both: AnnotatorSums) -> float:
+def _mean_of_equals(side: AnnotatorTotals, both: AnnotatorTotals) -> float:
     """Return the mean of one system, where everybody weighs the same in both together."""
     answers = both.answers[np.searchsorted(both.who, side.who)]
     return math.fsum((side.total / answers).tolist()) / math.fsum((side.count / answers).tolist())
@@ -230,12 +230,12 @@ class PairWeights:
         self, parts: Callable[[], Iterable[Answers]], n_pairs: int, *, width: Mapping[str, int], scale: float
     ) -> None:
         self._parts, self._n_pairs, self._width, self._scale = parts, n_pairs, width, scale
-        self._people: list[AnnotatorSums | None] | None = None
+        self._people: list[AnnotatorTotals | None] | None = None
         self._items: dict[int, WeighedItems] | None = None
         self._key: Ints = np.zeros(0, dtype=np.int64)
         self._weight: Floats = np.zeros(0)
 
-    def people(self, pair: int) -> AnnotatorSums:
+    def people(self, pair: int) -> AnnotatorTotals:
         """Return the sums of a pair that has values, by annotator."""
         if self._people is None:
             self._people = self._by_annotator()
@@ -249,7 +249,7 @@ class PairWeights:
             self._items = self._by_item()
         return self._items[pair]
 
-    def _by_annotator(self) -> list[AnnotatorSums | None]:
+    def _by_annotator(self) -> list[AnnotatorTotals | None]:
         width = self._width["who"]
         values, made = CellSums(self._n_pairs * width), CellSums(self._n_pairs * width)
         for part in self._parts():
@@ -281,12 +281,14 @@ class PairWeights:
 
 def annotator_sums(
     pair: Ints, who: Ints, count: Floats, total: Floats, answers: Floats, n_pairs: int
-) -> list[AnnotatorSums | None]:
+) -> list[AnnotatorTotals | None]:
     """Split sums by pair and annotator into those of each pair; ``None`` for a pair without values."""
     columns = [who.astype(np.float64), *(column.astype(np.float64) for column in (count, total, answers))]
     found = zip(*(split_by(pair, column, n_pairs) for column in columns), strict=True)
     return [
-        AnnotatorSums(who=own[0].astype(np.int64), count=own[1], total=own[2], answers=own[3]) if len(own[0]) else None
+        AnnotatorTotals(who=own[0].astype(np.int64), count=own[1], total=own[2], answers=own[3])
+        if len(own[0])
+        else None
         for own in found
     ]
 

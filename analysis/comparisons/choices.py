@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from analysis.answers.equal_weights import (
-    AnnotatorSums,
+    AnnotatorTotals,
     Answers,
     PairWeights,
     items_of_counts,
@@ -171,7 +171,7 @@ class ChoiceTotals:
     annotators: Ints
     outcomes: Ints
     averages: Callable[[Sequence[Unit]], list[UnitValues | None]]
-    people: Callable[[int], AnnotatorSums]
+    people: Callable[[int], AnnotatorTotals]
     items: Callable[[int], WeighedItems]
 
 

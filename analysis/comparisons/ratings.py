@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from analysis.answers.equal_weights import (
-    AnnotatorSums,
+    AnnotatorTotals,
     Answers,
     PairWeights,
     have_votes,
@@ -433,12 +433,12 @@ def _totals_of(cells: RatingCells, differences: Differences) -> RatingTotals:
     width = {"who": int(cells.column(votes).max()) + 1, "item": int(cells.item.max()) + 1}
     weights = PairWeights(values, len(cells.systems) ** 2, width=width, scale=cells.scale)
 
-    def raters(system: int, who: Unit) -> AnnotatorSums:
+    def raters(system: int, who: Unit) -> AnnotatorTotals:
         own = cells.system == system
         folded = fold(cells.column(who)[own])
         count = np.bincount(folded.of).astype(np.float64)
         total = np.bincount(folded.of, weights=cells.value[own]).astype(np.float64)
-        return AnnotatorSums(who=cells.column(who)[own][folded.first], count=count, total=total, answers=count)
+        return AnnotatorTotals(who=cells.column(who)[own][folded.first], count=count, total=total, answers=count)
 
     k = len(cells.systems)
     rated = np.zeros((int(cells.annotator.max()) + 1, k), dtype=np.int64)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.answers.equal_weights import AnnotatorSums
+from analysis.answers.equal_weights import AnnotatorTotals
 from analysis.answers.units import Unit, UnitValues, count_by
 from analysis.statistics.clustered_difference import ClusteredValues
 from analysis.statistics.coding import Floats, Ints, fold, snap
@@ -85,8 +85,8 @@ class RatingTotals:
     unit_means: Callable[[int, Unit], Floats]
     same_annotators: Callable[[int, int], bool]
     sides: Callable[[int, int, Unit, bool], tuple[ClusteredValues, ClusteredValues]]
-    raters: Callable[[int, Unit], AnnotatorSums]
-    people: Callable[[int], AnnotatorSums]
+    raters: Callable[[int, Unit], AnnotatorTotals]
+    people: Callable[[int], AnnotatorTotals]
     items: Callable[[int], WeighedItems]
     scale: float
 

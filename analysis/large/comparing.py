@@ -33,7 +33,8 @@ from analysis.large.rating_sums import mean_sums, part_sums, rating_totals, scor
 from analysis.large.totals import AnswerTotals
 from analysis.ranking.replicates import MOST_UNITS
 from analysis.ranking.sources import RankingSources
-from analysis.rating_checks.part import UNITS, check_sums, pair_numbers
+from analysis.rating_checks.pair_differences import UNITS, pair_numbers
+from analysis.rating_checks.part import check_sums
 from analysis.rating_checks.rows import OtherTests
 from analysis.results.comparison_tests import ComparisonResults, conclude
 

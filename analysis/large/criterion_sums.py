@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from analysis.answers.equal_weights import AnnotatorSums
+from analysis.answers.equal_weights import AnnotatorTotals
 from analysis.answers.units import Unit, who_answers
 from analysis.large.adding import PACKED, PART, ROOM
 from analysis.large.totals import AnswerTotals, SummedKind, ValueTotals
 from analysis.rating_checks.crossed import ClusterSquares, crossed_of_squares, items_by_pair
 from analysis.rating_checks.many_tests import Flags, ManyTests
-from analysis.rating_checks.part import UNITS, pair_lookup
+from analysis.rating_checks.pair_differences import UNITS, pair_lookup
 from analysis.statistics.coding import Floats, Ints, snap
 from analysis.statistics.record import names_of
 from analysis.statistics.weighed_items import WeighedItems
@@ -208,12 +208,12 @@ def equal_sums(part: CriterionSums, of: Literal["scores", "pairs"], who: Unit) -
     return EqualSums(key=key, who=who, by_unit=with_weight, people=people, uneven=uneven, items={**ids, **rows})
 
 
-def people_of_pair(equal: EqualSums, number: int) -> AnnotatorSums:
+def people_of_pair(equal: EqualSums, number: int) -> AnnotatorTotals:
     """Return the sums of one pair (system) by annotator (assignment)."""
     own = equal.of(number, equal.by_unit)
     count = own["n"].astype(np.float64)
     answers = own["answers"].astype(np.float64) if "answers" in own else count
-    return AnnotatorSums(who=own[equal.who], count=count, total=own["total"], answers=answers)
+    return AnnotatorTotals(who=own[equal.who], count=count, total=own["total"], answers=answers)
 
 
 def items_of_pair(equal: EqualSums, number: int, *, scale: float) -> WeighedItems:

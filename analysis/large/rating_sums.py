@@ -35,15 +35,8 @@ from analysis.ranking.replicates import ReplicateSums, sums_of_units
 from analysis.rating_checks.effects import SpreadSums
 from analysis.rating_checks.many_tests import ManyTests, untested
 from analysis.rating_checks.ordinal import TOO_MANY, Counted, OrdinalFit, fit_counted
-from analysis.rating_checks.part import (
-    UNITS,
-    PairDifferences,
-    PartSums,
-    ordinal_tests,
-    pair_lookup,
-    standardised_tests,
-    weighed_units,
-)
+from analysis.rating_checks.pair_differences import UNITS, PairDifferences, pair_lookup
+from analysis.rating_checks.part import PartSums, ordinal_tests, standardised_tests, weighed_units
 from analysis.rating_checks.respacing import scale_levels
 from analysis.statistics.clustered_difference import ClusteredValues, ClusterSums
 from analysis.statistics.coding import Floats, Ints, snap

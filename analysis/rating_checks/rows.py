@@ -14,7 +14,8 @@ from analysis.comparisons.choices import CHANCE, ChoiceTest
 from analysis.comparisons.ratings import RatingTest
 from analysis.rating_checks.effects import known_number
 from analysis.rating_checks.many_tests import ManyTests
-from analysis.rating_checks.part import METHODS, Effects, Method, PartChecks
+from analysis.rating_checks.pair_effects import Effects
+from analysis.rating_checks.part import METHODS, Method, PartChecks
 from analysis.rating_checks.respacing import Holds, Respacing
 from analysis.statistics.coding import Floats
 from analysis.statistics.corrections import OUTSIDE_FAMILY, Verdict, adjust, members_by_family

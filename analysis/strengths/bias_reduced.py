@@ -151,10 +151,12 @@ def bias_reduced(parts: Iterable[AdjustedScores], root: Floats, n_clusters: int)
         length = _spread(pull @ pull.swapaxes(1, 2))
         lengths += length.sum(axis=0)
         fourth += (length**2).sum(axis=0)
+        if products is None:
+            continue
         if crossed:
             rows = pull.reshape(-1, k * q)
             products += rows.T @ rows
-        elif products is not None:
+        else:
             by_value = np.ascontiguousarray(pull.swapaxes(0, 1))
             products += by_value.swapaxes(1, 2) @ by_value
     norms = np.sqrt(_squared_norms(products, k, q, lengths)) + bound
