@@ -17,7 +17,9 @@ from typing import Any, NamedTuple
 
 import click
 
-ROOT = Path(__file__).parents[1]
+import spa
+
+ROOT = Path(spa.__file__).parents[1]  # the checkout, or where the wheel is installed
 PACKAGES = ("analysis", "spa", "streamlit_app", "mturk", "prolific")
 UNPRINTED_CALLS = {  # whose arguments nobody reads
     *("compile", "match", "fullmatch", "search", "sub", "split", "findall", "finditer", "exec_driver_sql", "execute"),

@@ -19,7 +19,7 @@ from analysis.statistics.weighed_items import spread_of_items
 ONE_ANNOTATOR = why("crossed_one_annotator")
 ONE_ITEM = why("crossed_one_item")
 FEW = 3  # of fewer annotators or items the spread is too rough for Satterthwaite's formula
-EVEN = 0.8  # Kish's number of items, as a share of all, below which their weights are uneven
+EVEN = 0.5  # Kish's number of items, as a share of all, below which their weights are uneven
 SHARED = 2.0  # how many times as large squared weights of items are as those of answers, from which on items are shared
 
 
@@ -54,7 +54,7 @@ def crossed_test(
     variance is V = V_a + V_i - V_ai, and never below V_a or V_i alone: of the sums u of w (difference - mean) by
     annotator, by item, and by both, each V is Σ u² times G / (G - 1) of its G clusters. t has V² / (V_a² / (G_a - 1) +
     V_i² / (G_i - 1)) degrees of freedom (Satterthwaite); of two annotators or two items 1.
-    Where few of the items carry the weight (Kish's number (Σ W)² / Σ W² of their weights W is below 0.8 of them) and
+    Where few of the items carry the weight (Kish's number (Σ W)² / Σ W² of their weights W is below half of them) and
     several annotators share these, V_i and its degrees of freedom are those of
     :func:`analysis.statistics.weighed_items.spread_of_items`: G / (G - 1) and G - 1 would reject true nulls in up to
     69% of studies.

@@ -76,7 +76,7 @@ SINGLE_MISTAKES = [
     ({"head": HEAD + "language = 5\n"}, 'language: expected a language tag such as "en"'),
     ({"systems": "[systems]\nid = 'x'\n"}, "[[systems]]: expected an array of tables"),
     ({"systems": '[[systems]]\nid = "x"\n'}, "[[systems]]: expected at least 2 that are no reference, got 1; "),
-    ({"rest": SPA + "[analysis]\nconfidence = 95\n"}, "less than 1, got 95; 0.95 means 95 %"),
+    ({"rest": SPA + "[analysis]\nconfidence = 95\n"}, "less than 1, got 95; 0.95 means 95%"),
     ({"systems": '[[systems]]\nid = "x"\n[[systems]]\nid = "y "\n'}, "[[systems]] 2, id: expected a text of 1 to 80"),
     (
         {"systems": '[[systems]]\nid = "x"\n[[systems]]\nid = "x"\n'},
