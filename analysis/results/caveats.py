@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
@@ -97,7 +97,7 @@ def _weights_reverse(known: Known) -> Lines:
     if turned:
         pairs = _pairs(known, turned)
         yield (
-            f"Who is ahead turns with how answers are weighed in {len(turned)} of {_tests(every)}: {pairs}.",
+            f"Who is ahead turns with how answers are weighed in {_of(turned, every)}: {pairs}.",
             known.section,
         )
 
@@ -216,7 +216,7 @@ def _part_used(known: Known) -> Lines:
         least = min(part, key=lambda row: shares[id(row)])
         rest = "rests" if len(part) == 1 else "rest"
         yield (
-            f"{len(part)} of {_tests(every)} {rest} on less than nine tenths of the answers about the pair: "
+            f"{sentence(_of(part, every))} {rest} on less than nine tenths of the answers about the pair: "
             f"{known.names.against(least.test)} on {least.test.n_used:,} of {least.test.n_answers:,}.",
             least.source,
         )
@@ -224,11 +224,10 @@ def _part_used(known: Known) -> Lines:
     mixed = {id(test) for test in partly_paired(row.test for row in rated if isinstance(row.test, RatingTest))}
     beside = [row for row in rated if id(row.test) in mixed]
     if beside:
-        verb = "compares" if len(beside) == 1 else "compare"
         shown = f"{_pairs(known, beside[:1])}: {_paired(beside[0])}" if len(beside) == 1 else _pairs(known, beside)
         yield (
-            f"{len(beside)} of {len(rated)} tests of ratings {verb} all, as under "
-            f"nine tenths lie side by side ({shown}).",
+            f"Few ratings lie side by side ({shown}), so that {_of(beside, rated, 'of ratings')} "
+            f"{'compares' if len(beside) == 1 else 'compare'} all of them.",
             "ratings",
         )
 
@@ -250,14 +249,14 @@ def _untested(known: Known) -> Lines:
     if untested:
         reasons = Counter(row.test.reason or "no reason was recorded" for row in untested)
         reason = max(reasons, key=lambda one: reasons[one])
-        yield f"{len(untested)} of {_tests(every)} could not be run ({reason}).", known.section
+        yield f"{sentence(_of(untested, every))} could not be run ({reason}).", known.section
 
 
 def _level_not_held(known: Known) -> Lines:
     rows = known.results.ratings.pairs
     level = [row.level_problem for row in rows if row.level_problem]
     if level:
-        yield f"{len(level)} of {len(rows)} tests of ratings: {level[0]}.", "ratings"
+        yield f"{sentence(_of(level, rows, 'of ratings'))}: {level[0]}.", "ratings"
 
 
 def _highly_skewed(known: Known) -> Lines:
@@ -286,7 +285,11 @@ def _unpaired(known: Known) -> Lines:
     rows = known.results.ratings.pairs
     apart = sum(row.separated_by == "item_id" for row in rows)
     if apart:
-        yield f"{apart} of {len(rows)} tests of ratings compare systems without a common item_id.", "warnings"
+        compare = "compares" if apart == 1 else "compare"
+        yield (
+            f"{sentence(_of(range(apart), rows, 'of ratings'))} {compare} systems without a common item_id.",
+            "warnings",
+        )
 
 
 def _inconsistent(known: Known) -> Lines:
@@ -354,7 +357,13 @@ def _every(known: Known) -> list[PairResult]:
 
 
 def _tests(rows: Sequence[PairResult]) -> str:
-    return f"{len(rows)} tests"
+    return plural(len(rows), "test")
+
+
+def _of(some: Sized, rows: Sized, what: str = "") -> str:
+    """Return "2 of 6 tests", or "the only test" where there is one."""
+    of = f" {what}" if what else ""
+    return f"the only test{of}" if len(rows) == 1 else f"{len(some)} of {len(rows)} tests{of}"
 
 
 def _pairs(known: Known, rows: Iterable[PairResult]) -> str:
