@@ -46,7 +46,7 @@ soak: $(VENV)/.installed-test
 calibrate: $(VENV)/.installed-test
 	$(BIN)/python -m tests.calibration --out tests/calibration/calibration.md
 	$(BIN)/python -m tests.calibration.unpaired --out tests/calibration/unpaired.md
-	$(BIN)/python -m tests.calibration.lopsided --out tests/calibration/lopsided.md
+	$(BIN)/python -m tests.calibration.one_gave_most --out tests/calibration/one_gave_most.md
 	$(BIN)/python -m tests.calibration.partly_paired --out tests/calibration/partly_paired.md
 	$(BIN)/python -m tests.calibration.uneven --out tests/calibration/uneven.md
 	$(BIN)/python -m tests.calibration.planning --out tests/calibration/planning.md

@@ -16,17 +16,17 @@ from analysis.statistics.cell_sums import CellSums
 from analysis.statistics.coding import Floats, Ints, fold, snap, split_by
 from analysis.statistics.weighed_items import WeighedItems
 
-LOPSIDED_SHARE: Final = 0.5  # of a pair's answers that one annotator gave, from which on there is a caveat,
-LOPSIDED_TIMES: Final = 1.5  # where it is also so many times an equal share
+MOST_SHARE: Final = 0.5  # of a pair's answers that one annotator gave, from which on there is a caveat,
+MOST_TIMES: Final = 1.5  # where it is also so many times an equal share
 
 
-def is_lopsided(most: float, used: float, n_annotators: int) -> bool:
+def gave_most(most: float, used: float, n_annotators: int) -> bool:
     """Say whether one annotator gave half of the answers or more, and at least 1.5 times an equal share.
 
-    >>> is_lopsided(200, 210, 6), is_lopsided(100, 200, 2), is_lopsided(20, 20, 1)
+    >>> gave_most(200, 210, 6), gave_most(100, 200, 2), gave_most(20, 20, 1)
     (True, False, False)
     """
-    share = max(LOPSIDED_SHARE, LOPSIDED_TIMES / max(n_annotators, 1))
+    share = max(MOST_SHARE, MOST_TIMES / max(n_annotators, 1))
     return n_annotators > 1 and most >= share * used
 
 
@@ -88,9 +88,9 @@ class AnnotatorTotals:
         return round(float(self.answers.sum()))
 
     @property
-    def lopsided(self) -> bool:
-        """Whether one annotator gave most of the answers (:func:`is_lopsided`)."""
-        return is_lopsided(self.most, self.used, len(self.count))
+    def one_gave_most(self) -> bool:
+        """Whether one annotator gave most of the answers (:func:`gave_most`)."""
+        return gave_most(self.most, self.used, len(self.count))
 
     def busiest(self) -> int | None:
         """Return the number of the annotator who gave most answers; ``None`` where several gave as many."""
@@ -113,7 +113,7 @@ def weight_fields(people: AnnotatorTotals, printed: float, *, against: float, sc
     return {
         "n_used": people.used,
         "most_of_one": people.most,
-        "one_gave_most": people.lopsided,
+        "one_gave_most": people.one_gave_most,
         **compared_weights(
             printed,
             equal=people.estimate,
@@ -143,8 +143,8 @@ def have_votes(x: AnnotatorTotals, y: AnnotatorTotals) -> bool:
 
 
 def one_gave_most(x: AnnotatorTotals, y: AnnotatorTotals) -> bool:
-    """Say whether one annotator gave most of the ratings of two systems (:func:`is_lopsided`)."""
-    return _together(x, y).lopsided
+    """Say whether one annotator gave most of the ratings of two systems (:func:`gave_most`)."""
+    return _together(x, y).one_gave_most
 
 
 def unpaired_weight_fields(
@@ -166,7 +166,7 @@ def unpaired_weight_fields(
     return {
         "n_used": both.used,
         "most_of_one": both.most,
-        "one_gave_most": both.lopsided,
+        "one_gave_most": both.one_gave_most,
         **compared_weights(
             printed,
             equal=equal,

@@ -61,8 +61,8 @@ def crossed_test(
 
     In simulations at 5% it rejects a true null in at most 7% of studies with 3 to 30 annotators, whoever gave most
     answers and whichever items are shared, and too rarely (0 to 3%) where neither annotators nor items differ, there
-    are two of them, or few items carry the weight (``tests/calibration/lopsided.md``). With every difference weighing
-    the same, as in least squares, one annotator who gave most of them makes it reject 85%.
+    are two of them, or few items carry the weight (``tests/calibration/one_gave_most.md``). With every difference
+    weighing the same, as in least squares, one annotator who gave most of them makes it reject 85%.
 
     Parameters
     ----------

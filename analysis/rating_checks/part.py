@@ -46,7 +46,7 @@ Method = Literal["wilcoxon", "z_scores", "ordinal", "crossed"]
 METHODS: tuple[Method, ...] = get_args(Method)
 MOST = 1_000_000  # differences of a part that are held at once
 TOO_LARGE = why("too_many_differences", most=MOST)
-LOPSIDED = why("lopsided")
+ONE_GAVE_MOST = why("one_gave_most")
 FEW_PAIRED = why("few_paired")
 ITSELF = why("crossed_itself")
 UNCOUNTED = Respacing(holds=None, ratio=None, share=None, reason=why("too_many_scores"))
@@ -118,11 +118,11 @@ def check_sums(sums: PartSums, tests: Sequence[RatingTest], plan: Plan) -> PartC
     pairs = sums.pairs(x, y, kind)
     means = average_by_unit(pairs, pairs.total, sums.scale)
     z_tests, left_out = sums.z_scores(pairs)
-    lopsided = np.array([test.one_gave_most for test in tests], dtype=np.bool_)
+    dominated = np.array([test.one_gave_most for test in tests], dtype=np.bool_)
     methods: dict[Method, ManyTests] = {
-        "wilcoxon": _unless(lopsided & pairs.weighed, _signed_ranks(sums, pairs, tests, means)),
+        "wilcoxon": _unless(dominated & pairs.weighed, _signed_ranks(sums, pairs, tests, means)),
         "z_scores": _unless(partly_paired_tests(tests), z_tests, FEW_PAIRED),
-        "ordinal": _unless(lopsided, sums.ordinal(pairs)),
+        "ordinal": _unless(dominated, sums.ordinal(pairs)),
         "crossed": _crossed_of_all(sums, pairs, tests, sums.crossed(pairs), plan.confidence),
     }
     return PartChecks(
@@ -158,7 +158,7 @@ def _signed_ranks(sums: PartSums, pairs: PairDifferences, tests: Sequence[Rating
     return replace(found, reasons=reasons)
 
 
-def _unless(flags: Flags, found: ManyTests, why_not: Reason = LOPSIDED) -> ManyTests:
+def _unless(flags: Flags, found: ManyTests, why_not: Reason = ONE_GAVE_MOST) -> ManyTests:
     """Take out the tests that are flagged: by default as they weigh answers alike, most of which one annotator gave."""
     reasons = [
         why_not if flag and reason is None else reason

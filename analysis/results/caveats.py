@@ -190,7 +190,7 @@ def _contamination(known: Known) -> Lines:
         yield from ((line, "contamination") for line in seen_words(model))
 
 
-def _lopsided(known: Known) -> Lines:
+def _one_gave_most(known: Known) -> Lines:
     """Say where one annotator gave most of a pair's answers; the test weighs each alike unless another was planned."""
     every = _every(known)
     uneven = [row for row in every if row.test.one_gave_most]
@@ -380,7 +380,7 @@ SEVERITY: tuple[tuple[CaveatKind, Callable[[Known], Lines]], ...] = (
     ("circle", _circle),
     ("disconnected", _disconnected),
     ("live", _live),
-    ("lopsided", _lopsided),
+    ("one_gave_most", _one_gave_most),
     ("documents", _as_warned("documents")),
     ("contamination", _contamination),
     ("part_used", _part_used),

@@ -30,7 +30,7 @@ CaveatKind = Literal[
     "circle",
     "disconnected",
     "live",
-    "lopsided",
+    "one_gave_most",
     "documents",
     "contamination",
     "part_used",

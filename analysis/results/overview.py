@@ -47,7 +47,7 @@ WarningKind = Literal[
     "missing_answers",
     "few_outputs_read",
     "dropped_items",
-    "lopsided",
+    "one_gave_most",
     "documents",
     "weights_reverse",
     "looked_at",

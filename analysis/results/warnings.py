@@ -205,7 +205,7 @@ def _about_weights(results: Results) -> Iterator[WarningRow]:
                     f"to {worst.most_of_one} of {worst.n_used}). {many.capitalize()} weigh the same, so that the few "
                     "answers of the others decide; with a planned unit item, or Welch's t, answers weigh the same."
                 )
-                yield _of_group("lopsided", group, text)
+                yield _of_group("one_gave_most", group, text)
             if turned:
                 text = (
                     f"in {len(turned)} of {tests} the mean over {many} and the mean over answers "

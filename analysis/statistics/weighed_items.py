@@ -84,7 +84,7 @@ def spread_of_items(
     (``rest``): V = Σ u² / (1 - h), h = 2 W - W² Σc / c, which is right on average for independent answers, or with
     ``items_differ`` h = 2 W - Σ W², for items that differ; df = (Σc)² / Σc² - 1, at least 1. If all weigh the same, V
     = G / (G - 1) Σ u² and df = G - 1. With these throughout, a test by item finds equal systems different in up to 55%
-    of studies in which few items have most of the weight (``tests/calibration/lopsided.md``).
+    of studies in which few items have most of the weight (``tests/calibration/one_gave_most.md``).
 
     References
     ----------

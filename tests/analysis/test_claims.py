@@ -502,7 +502,7 @@ def test_one_of_six_who_gave_most_answers_decides_nothing() -> None:
     (claim,) = found["claims"]
     assert (claim["strength"], claim["winner"]) == ("weights_reverse", None)
     assert found["winner"] == "No winner can be named: one person gave 200 of 210 answers; the other 5 choose B."
-    assert found["problems"][0]["kind"] == "lopsided"
+    assert found["problems"][0]["kind"] == "one_gave_most"
     assert found["problems"][0]["text"] == "One person gave 200 of 210 answers (A\u2013B)."
 
 

@@ -19,7 +19,7 @@ from analysis.statistics.reasons import why
 from analysis.statistics.t_tests import one_sample
 from analysis.statistics.weighed_items import WeighedItems
 from tests.analysis.answers import check, choices, ratings, run
-from tests.calibration.lopsided import Layout, shares
+from tests.calibration.one_gave_most import Layout, shares
 
 FIVE_FOR_B = [
     *((f"p{who}", f"own {who} {item}", "A", "B", "y") for who in range(1, 6) for item in range(2)),
@@ -49,7 +49,7 @@ def test_one_person_with_most_answers_does_not_decide_for_five_who_see_it_otherw
     assert row["verdict"] != "x"
     assert row["crossed_verdict"] != "x"
     kinds = {warning["kind"] for warning in results["warning_rows"]}
-    assert {"lopsided", "weights_reverse"} <= kinds
+    assert {"one_gave_most", "weights_reverse"} <= kinds
     assert any("up to 200 of 210" in text for text in results["warnings"])
 
 

@@ -1,6 +1,6 @@
 """Tests in which every annotator weighs the same, where one gave most of the answers.
 
-``python -m tests.calibration.lopsided --out FILE`` writes the tables, as ``make calibrate`` does.
+``python -m tests.calibration.one_gave_most --out FILE`` writes the tables, as ``make calibrate`` does.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def _row(cells: Iterable[str]) -> str:
 
 def main() -> None:
     """Run all cells."""
-    parser = argparse.ArgumentParser(prog="python -m tests.calibration.lopsided", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.calibration.one_gave_most", description=__doc__)
     parser.add_argument("--runs", type=int, default=5000, help="simulated studies a cell")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, required=True, help="file to write")
