@@ -226,8 +226,8 @@ def _part_used(known: Known) -> Lines:
     if beside:
         shown = f"{_pairs(known, beside[:1])}: {_paired(beside[0])}" if len(beside) == 1 else _pairs(known, beside)
         yield (
-            f"Few ratings lie side by side ({shown}), so that {_of(beside, rated, 'of ratings')} "
-            f"{'compares' if len(beside) == 1 else 'compare'} all of them.",
+            f"Less than nine tenths of the ratings lie side by side ({shown}), so that "
+            f"{_of(beside, rated, 'of ratings')} {'compares' if len(beside) == 1 else 'compare'} all of them.",
             "ratings",
         )
 

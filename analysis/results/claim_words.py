@@ -14,7 +14,7 @@ from analysis.results.findings import PairResult
 from analysis.results.headline_rows import HeadlineClaim
 from analysis.results.records import Results
 from analysis.results.words import Names, listed, number, percent, plural, sentence
-from analysis.statistics.record import Source
+from analysis.statistics.record import Source, replace_fields
 from spa.simulation import SIMULATED_RATER
 
 MOST_CLAIMS = 3  # criteria worded one by one; of more, how many systems lead on how many
@@ -215,8 +215,6 @@ class Wording:
 
 def replaced(row: PairResult, estimate: float | None) -> PairResult:
     """Return a row with another estimate of its own, in its direction."""
-    from analysis.statistics.record import replace_fields
-
     name = {"preferences": "mean", "choices": "win_rate", "ratings": "mean_difference"}[row.source]
     return PairResult(
         source=row.source,

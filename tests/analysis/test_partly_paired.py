@@ -23,13 +23,10 @@ PUBLISHED = Path(__file__).parents[2].parent / "shared" / "cases" / "published" 
 Row = tuple[str, str, str, object]
 
 
-def test_in(results: dict[str, Any]) -> dict[str, Any]:
+def pair_of(results: dict[str, Any]) -> dict[str, Any]:
     (row,) = results["ratings"]["pairs"]
     found: dict[str, Any] = row
     return found
-
-
-test_in.__test__ = False  # type: ignore[attr-defined]
 
 
 def rotation(items: int, same: int, *, annotators: int = 4, seed: int = 1) -> list[Row]:
@@ -54,7 +51,7 @@ def item_differences(rows: list[Row]) -> np.ndarray[Any, Any]:
 def test_with_one_rating_of_each_output_it_is_the_paired_t_over_items(same: int) -> None:
     rows = rotation(60, same)
     found = run(ratings=ratings(rows))
-    row, wanted = test_in(found), stats.ttest_1samp(item_differences(rows), 0)
+    row, wanted = pair_of(found), stats.ttest_1samp(item_differences(rows), 0)
     assert (row["test"], row["unit"], row["n"], row["n_items"]) == ("clustered t", "item", 60, None)
     assert row["unit_note"] == "these annotators only"
     assert (row["t"], row["df"], row["p_value"]) == pytest.approx((wanted.statistic, 59, wanted.pvalue), rel=1e-9)
@@ -69,7 +66,7 @@ def test_with_one_rating_of_each_output_it_is_the_paired_t_over_items(same: int)
 
 def test_where_nine_tenths_pair_the_paired_test_stays() -> None:
     found = run(ratings=ratings(rotation(60, 54)))
-    row = test_in(found)
+    row = pair_of(found)
     assert (row["test"], row["n"], row["n_answers"], row["n_used"]) == ("paired t", 54, 120, 108)
     assert "few_paired" not in {one["kind"] for one in found["warning_rows"]}
 
@@ -83,7 +80,7 @@ def test_segments_rated_by_one_of_four_are_compared_over_all_segments(
 ) -> None:
     if not (file := PUBLISHED / f"{name}.csv").is_file():
         pytest.skip("the data are not here")
-    row = test_in(run(ratings=pl.read_csv(file, infer_schema=False)))
+    row = pair_of(run(ratings=pl.read_csv(file, infer_schema=False)))
     assert (row["unit"], row["n"], row["verdict"]) == ("item", 240, "x")
     assert row["mean_difference"] == pytest.approx(difference, abs=5e-5)
     assert row["p_value"] == pytest.approx(p_value, rel=5e-3)
@@ -106,7 +103,7 @@ def test_four_ratings_side_by_side_hardly_move_the_other_476(each: int) -> None:
             (f"{'a' if item < shared else 'b'}{item % each}", f"i{item}", "y", int(score))
             for item, score in enumerate(y)
         ]
-        found.append(test_in(run(ratings=ratings(rows))))
+        found.append(pair_of(run(ratings=ratings(rows))))
     none, four = found
     assert (none["test"], none["unit"], none["n"]) == (four["test"], four["unit"], four["n"])
     assert four["mean_difference"] == pytest.approx(float(x.mean() - y.mean()), abs=0.02)
@@ -126,7 +123,7 @@ def test_adding_ratings_side_by_side_leaves_none_of_the_others_out(
     rated = {(f"a{a}", f"i{i}", system): score for system, own in (("x", x), ("y", y)) for a, i, score in own}
     rows: list[Row] = [(*key, score) for key, score in rated.items()]
     rows += [(f"a{who}", f"new{number}", system, 3) for number in range(blocks) for system in "xy"]
-    row = test_in(run(ratings=ratings(rows)))
+    row = pair_of(run(ratings=ratings(rows)))
     n = {system: sum(one[2] == system for one in rows) for system in "xy"}
     assert row["n_answers"] == len(rows)
     assert row["n_used"] >= 0.9 * row["n_answers"]
@@ -158,10 +155,10 @@ def test_unevenly_spread_annotators_are_taken_as_drawn() -> None:
             who = int(rng.integers(0, 2)) + 2 * (side if item >= 6 else item % 2)
             rows.append((f"a{who}", f"i{item}", system, int(np.clip(round(3 + (who - 1.5) / 2 + rng.normal()), 1, 5))))
     found = run(ratings=ratings(rows))
-    row = test_in(found)
+    row = pair_of(found)
     assert (row["test"], row["unit"], row["n"], row["n_items"]) == ("clustered t", "annotator", 4, 60)
     assert row["crossed_reason"] == "the test is itself over annotators and items at once"
-    planned = test_in(run(ratings=ratings(rows), plan=Plan(unit="item")))
+    planned = pair_of(run(ratings=ratings(rows), plan=Plan(unit="item")))
     wanted = stats.ttest_1samp(item_differences(rows), 0)
     assert (planned["test"], planned["unit"], planned["n"]) == ("clustered t", "item", 60)
     assert planned["p_value"] == pytest.approx(wanted.pvalue)
@@ -176,7 +173,7 @@ def test_with_ten_annotators_errors_are_by_annotator_and_beside_them_by_both() -
         for place in range(8):
             for side, system in enumerate("xy"):
                 rows.append((f"a{who}", f"i{(place + 6 * side + who) % 12}", system, int(rng.integers(1, 6))))
-    row = test_in(run(ratings=ratings(rows)))
+    row = pair_of(run(ratings=ratings(rows)))
     assert (row["test"], row["unit"], row["n"], row["n_items"]) == ("clustered t", "annotator", 12, None)
     assert (row["n_paired"], row["n_used"]) == (96, 192)
     score = {(who, system): 0.0 for who, _, system, _ in rows}
@@ -190,7 +187,7 @@ def test_with_ten_annotators_errors_are_by_annotator_and_beside_them_by_both() -
 def test_what_stands_beside_the_test_is_of_all_ratings_or_says_of_how_many() -> None:
     rows = rotation(60, 12)
     found = run(ratings=ratings(rows))
-    row = test_in(found)
+    row = pair_of(found)
     scores = [[int(one[3]) for one in rows if one[2] == system] for system in "xy"]  # type: ignore[call-overload]
     assert row["superiority"] == pytest.approx(stats.mannwhitneyu(*scores).statistic / 3600)
     assert row["superiority_low"] is row["d_z"] is None
