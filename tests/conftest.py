@@ -29,7 +29,7 @@ EXTRAS = {  # module -> the extra, or the dependency group, that brings it
     **dict.fromkeys(("mypy", "ruff", "importlinter"), "group check"),
     **dict.fromkeys(("sklearn", "umap"), "extra explanations"),
     "yake": "extra keywords",
-    **dict.fromkeys(("rouge_score", "sacrebleu", "textstat"), "extra metrics"),
+    **dict.fromkeys(("rouge_score", "sacrebleu"), "extra metrics"),
     **dict.fromkeys(("errant", "spacy"), "extra errant"),
     "psycopg": "extra postgres",
     **dict.fromkeys(("cryptography", "dask", "distributed"), "extra cluster"),

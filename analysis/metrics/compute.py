@@ -48,7 +48,7 @@ KINDS: Mapping[str, Kind] = {
         module="bertscore", libraries=("transformers", "torch"), extra="local", references=True, model=True
     ),
     "length": Kind(module="surface"),
-    "readability": Kind(module="surface", libraries=("textstat",), english=True),
+    "readability": Kind(module="surface", english=True),
 }
 
 

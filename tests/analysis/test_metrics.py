@@ -19,7 +19,7 @@ from analysis.metrics.rouge import rouge
 from analysis.metrics.sacrebleu_scores import bleu, chrf, ter
 from analysis.metrics.sari import sari, sari_of_words
 from analysis.metrics.scores import MetricScores, MetricSettings, SystemTexts
-from analysis.metrics.surface import length, readability
+from analysis.metrics.surface import count_text, length, readability
 from spa.errors import AnalysisError
 from tests.spa.tiny_models import need_local_models
 
@@ -232,6 +232,49 @@ def test_length_and_readability_by_hand() -> None:
     assert found["words"].values == [6, 5, 2]
     assert found["characters"].values == [23, 22, 10]
     assert found["words"].higher_is_better is None
-    # 17 letters and the full stop in 6 words of one sentence: 4.71 * 18 / 6 + 0.5 * 6 / 1 - 21.43
-    assert found["automated_readability_index"].values[0] == pytest.approx(4.71 * 18 / 6 + 0.5 * 6 - 21.43)
+    # 17 letters in 6 words of one sentence, none longer than 6 letters
+    assert found["automated_readability_index"].values[0] == pytest.approx(4.71 * 17 / 6 + 0.5 * 6 - 21.43)
+    assert found["coleman_liau_index"].values[0] == pytest.approx(0.0588 * 1700 / 6 - 0.296 * 100 / 6 - 15.8)
+    assert found["lix"].values[0] == 6
     assert readability(SystemTexts(outputs=["..."], references=[[]], sources=[""]), ENGLISH)[0].values == [0]
+
+
+def test_short_sentences_are_sentences() -> None:
+    """Eight words in four sentences of two are easier than the same eight in two of four."""
+    short = [
+        "Open settings. Choose language. Press save. Restart now.",
+        "Boil water. Add tea. Wait briefly. Remove it.",
+    ]
+    joined = [
+        f"{a}, {b[0].lower()}{b[1:]}. {c}, {d[0].lower()}{d[1:]}" for a, b, c, d in (s.split(". ") for s in short)
+    ]
+    one, two = (
+        named(readability(SystemTexts(outputs=texts, references=[()] * 2, sources=[""] * 2), ENGLISH))
+        for texts in (short, joined)
+    )
+    for name, words in (("automated_readability_index", 0.5), ("lix", 1.0)):
+        assert [two[name].values[i] - one[name].values[i] for i in range(2)] == pytest.approx([2 * words] * 2)
+    assert one["lix"].values == [2 + 100 * 3 / 8, 2 + 100 * 1 / 8]
+    # 45 letters in 8 words
+    assert one["coleman_liau_index"].values[0] == pytest.approx(0.0588 * 562.5 - 0.296 * 50 - 15.8)
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "sentences"),
+    [
+        ("He left at 5 p.m. on Monday.", 7, 1),
+        ("So did I. Then we went.", 6, 2),
+        ("Dr. J. R. Smith is in the U.S. Army.", 9, 1),
+        ("See Fig. 3. It is 2.5 cm.", 7, 2),
+        ("Stop? No. Then go!", 4, 3),
+        ("Hello… he said. Wait... What?", 5, 3),
+        ('He said "no." Then he left', 6, 2),
+        ("A heading\n\nOne line\nand another", 6, 3),
+        ("你好。 क्या हुआ। ما هذا؟", 5, 3),
+        ("well-known—not e.g. 1,000 - or so", 6, 1),
+        ("... !", 0, 0),
+    ],
+)
+def test_words_and_sentences_are_counted(text: str, words: int, sentences: int) -> None:
+    found = count_text(text)
+    assert (found.words, found.sentences) == (words, sentences)
