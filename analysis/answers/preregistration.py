@@ -17,6 +17,7 @@ from spa.study.study import Study
 
 FACT = "preregistered"  # name of the fact in the store
 NOT_PLANNED = ("seed",)
+FORMER_STOPPING = {"counted": "completed"}  # what plans meant that were frozen before [stopping] could say it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +118,8 @@ def deviations(
     used = json.loads(_canonical(content))
     for part, place in (("plan", ""), ("stopping", "[stopping] ")):
         before, after = frozen.content.get(part, {}), used.get(part, {})
+        if part == "stopping" and before and after:
+            before, after = FORMER_STOPPING | before, FORMER_STOPPING | after
         for name in sorted({*before, *after}):
             if before.get(name) != after.get(name):
                 found.append(f"{place}{name}: planned {_shown(before.get(name))}, used {_shown(after.get(name))}.")

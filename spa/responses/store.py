@@ -22,7 +22,7 @@ from spa.responses.database import CHUNK, Database
 from spa.responses.migration import migrate
 from spa.responses.store_schema import meta, metadata, tokens
 from spa.responses.store_versions import SCHEMA
-from spa.responses.stored_assignments import StoredAssignments
+from spa.responses.stored_assignments import LIVE_RULES, StoredAssignments
 from spa.responses.submission import Submission
 from spa.responses.tokens import add_token, random_token
 from spa.responses.visits import StoredVisits
@@ -109,6 +109,15 @@ class Store(Database):
         if found is None:
             raise ResponseError(f"{self.name}: nothing has been built into this store yet; run `spa build`")
         return found
+
+    @property
+    def live_rules(self) -> int:
+        """Which rules decide in a live study where its file leaves them open: those of the release that built it.
+
+        1: families of one criterion each, people in order of completion; 2: one family, people in the order in which
+        they began.
+        """
+        return int(self.meta(LIVE_RULES) or 1)
 
     def new_token(self, name: str = "") -> str:
         """Make and record a token: one person's link; this store always makes the same one of a name."""

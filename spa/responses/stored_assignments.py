@@ -25,6 +25,8 @@ from spa.study.assignment import (
 )
 from spa.study.narrowing import DealtPair, Pair, Respondents, narrowed, redealt
 
+LIVE_RULES = "live_rules"  # name of the fact in the store, see Store.live_rules
+NEWEST_LIVE_RULES = 2
 _ID = assignments.c.assignment_id
 
 
@@ -74,6 +76,8 @@ class StoredAssignments:
             if seed is not None:
                 note(connection, "seed", str(seed))
             before = _count(connection)
+            if before == 0:
+                note(connection, LIVE_RULES, str(NEWEST_LIVE_RULES))
             stream = iter(draws)
             _compare(connection, islice(stream, before), store)
             while chunk := list(islice(stream, CHUNK)):

@@ -169,6 +169,21 @@ def test_a_rater_is_another_annotator_in_each_variant_and_repeat_and_the_same_se
         lease_for_rater(store, "gpt", "a00001", replace(explained, fingerprint="g"))
 
 
+def test_a_store_keeps_the_live_rules_of_the_release_that_built_it(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "new.sqlite") as store:
+        store.assignments.save("f", draws(2))
+        assert store.live_rules == 2
+    path = tmp_path / "old.sqlite"
+    with Store.create(path) as store:
+        store.assignments.save("f", draws(2))
+    with contextlib.closing(sqlite3.connect(path)) as file, file:
+        file.execute("DELETE FROM meta WHERE name = 'live_rules'")  # which no store of the last release had
+    with Store.open(path) as store:
+        assert store.live_rules == 1
+        assert store.assignments.save("f", draws(4)) == 2
+        assert store.live_rules == 1
+
+
 def test_twenty_people_at_once_get_twenty_assignments(database: str) -> None:
     """Two stores on one database, as two processes would have, each used by ten threads."""
     with Store.create(database) as one, Store.open(database) as two, ThreadPoolExecutor(20) as threads:
