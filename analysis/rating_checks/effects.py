@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 
 from analysis.rating_checks.many_tests import one_sample_tests, sums_by, unit_means
 from analysis.statistics.checks import check_level, check_values
-from analysis.statistics.coding import Floats, Ints
+from analysis.statistics.coding import ROUNDED, Floats, Ints
 from analysis.statistics.effect_sizes import EffectSize
 from analysis.statistics.reasons import Reason, why
 from analysis.statistics.t_tests import NO_VARIATION, ONE_UNIT
@@ -228,6 +228,7 @@ def jackknife(
         correction = 1 - 3 / (4 * df - 1)
         spread = _spread(totals, x, y)[:, 0]
         value = np.where((n > 1) & (spread > 0), correction * difference / spread, np.nan)
+        value = np.where(np.abs(value) <= ROUNDED, 0.0, value)
         left = correction[:, None] * without / _spread(rest, x, y)
         broken = (own & ~np.isfinite(left)).any(axis=1)
         left = np.sort(np.where(own, left, np.inf), axis=1)

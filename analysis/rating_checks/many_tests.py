@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtr, stdtrit
 
-from analysis.statistics.coding import Floats, Ints, fold
+from analysis.statistics.coding import ROUNDED, Floats, Ints, fold
 from analysis.statistics.reasons import Reason, why
 from analysis.statistics.t_tests import NO_VARIATION, ONE_UNIT
 from analysis.statistics.weighed_items import spread_of_items
@@ -90,6 +90,9 @@ def one_sample_tests(
     n = np.bincount(part, minlength=n_parts).astype(np.int64)
     with np.errstate(all="ignore"):
         mean = sums_by(part, values, n_parts) / n
+        largest = np.zeros(n_parts)
+        np.maximum.at(largest, part, np.abs(values))
+        mean = np.where(np.abs(mean - against) <= ROUNDED * largest, against, mean)
         df = (n - 1).astype(np.float64)
         se = np.sqrt(sums_by(part, (values - mean[part]) ** 2, n_parts) / df / n)
         t = (mean - against) / se

@@ -20,6 +20,7 @@ Ints = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.integer[Any]]  # of any width
 Floats = npt.NDArray[np.float64]
 DENSE = 4  # possible combinations a row up to which rows are folded by counting instead of sorting
+ROUNDED = 1e-12  # of the largest value: what a mean differs by from one that is equal in exact arithmetic
 DIGITS = 12  # significant digits that a mean keeps: sums in another order differ behind them
 
 
@@ -213,6 +214,15 @@ def snap(values: Floats, *, scale: float, digits: int = DIGITS) -> Floats:
         return values + 0.0
     rounded: Floats = np.round(values, digits - 1 - math.floor(math.log10(scale))) + 0.0  # + 0.0 turns -0 into 0
     return rounded
+
+
+def at_target(value: float, target: float, *, scale: float) -> float:
+    """Return ``target`` where a mean differs from it by no more than rounding: 1e-12 of its largest value.
+
+    >>> at_target((0.1 + 0.2 - 0.3) / 3, 0.0, scale=0.3), at_target(1e-9, 0.0, scale=0.3)
+    (0.0, 1e-09)
+    """
+    return target if abs(value - target) <= ROUNDED * scale else value
 
 
 def scale_of(values: Floats) -> float:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.special import bdtr, stdtr, stdtrit
 
-from analysis.statistics.coding import Floats
+from analysis.statistics.coding import Floats, at_target
 from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import replace_fields
 
@@ -80,6 +80,7 @@ def one_sample(values: Floats, *, against: float, confidence: float) -> TTest:
         return no_test(n, mean, None, ONE_UNIT)
     if min(listed) == max(listed):
         return no_test(n, listed[0], 0.0, NO_VARIATION)
+    mean = at_target(mean, against, scale=max(abs(min(listed)), abs(max(listed))))
     sd = math.sqrt(_squares(listed, mean) / (n - 1))
     found = t_of_estimate(n, mean, sd, against, sd / math.sqrt(n), n - 1, confidence)
     return replace_fields(found, highly_skewed=True) if is_highly_skewed(values) else found
@@ -124,14 +125,15 @@ def welch(values_x: Floats, values_y: Floats, *, confidence: float) -> TTest:
     x, y = values_x.tolist(), values_y.tolist()
     n = len(x) + len(y)
     mean_x, mean_y = exact_mean(x), exact_mean(y)
+    difference = at_target(mean_x - mean_y, 0.0, scale=max(map(abs, (*x, *y))))
     if min(len(x), len(y)) < 2:
-        return no_test(n, mean_x - mean_y, None, why("one_unit_on_one_side"))
+        return no_test(n, difference, None, why("one_unit_on_one_side"))
     if min(x) == max(x) and min(y) == max(y):
-        return no_test(n, mean_x - mean_y, None, NO_VARIATION)
+        return no_test(n, difference, None, NO_VARIATION)
     part_x = _squares(x, mean_x) / (len(x) - 1) / len(x)
     part_y = _squares(y, mean_y) / (len(y) - 1) / len(y)
     df = (part_x + part_y) ** 2 / (part_x**2 / (len(x) - 1) + part_y**2 / (len(y) - 1))
-    return t_of_estimate(n, mean_x - mean_y, None, 0.0, math.sqrt(part_x + part_y), df, confidence)
+    return t_of_estimate(n, difference, None, 0.0, math.sqrt(part_x + part_y), df, confidence)
 
 
 def t_bound(df: float, confidence: float) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.statistics.coding import Floats, Ints
+from analysis.statistics.coding import Floats, Ints, at_target, scale_of
 from analysis.statistics.record import replace_fields
 from analysis.statistics.t_tests import (
     ENOUGH_FOR_SKEW,
@@ -54,7 +54,7 @@ class WeighedItems:
         n = len(self.mean)
         if self.even:
             return one_sample(self.mean, against=against, confidence=confidence)
-        mean = math.fsum((self.share * self.mean).tolist())
+        mean = at_target(math.fsum((self.share * self.mean).tolist()), against, scale=scale_of(self.mean))
         if float(self.mean.min()) == float(self.mean.max()):
             return no_test(n, float(self.mean[0]), 0.0, NO_VARIATION)
         part = np.zeros(n, dtype=np.int64)

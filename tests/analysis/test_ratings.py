@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 import statsmodels.api as sm
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from analysis import Plan
+from analysis.statistics.t_tests import one_sample
 from tests.analysis.answers import Results, ratings, run
 
 
@@ -157,6 +160,33 @@ def test_means_equal_in_exact_arithmetic_are_tied() -> None:
     ranking = next(row for row in results["rankings"] if row["source"] == "ratings")
     assert ranking["order"] == [["x", "y", "z"]]
     assert pair(results, system_x="x", system_y="z")["mean_difference"] == 0
+
+
+@pytest.mark.parametrize("step", [1.0, 0.1, 0.7])
+@pytest.mark.parametrize("plan", [Plan(), Plan(unit="item"), Plan(rating_test="welch")])
+def test_no_difference_is_exactly_none(step: float, plan: Plan) -> None:
+    """Shuffled scores of one multiset: the means are equal on paper, the averages by unit are thirds and sevenths."""
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        scores = rng.integers(0, 6, size=(3, 7)) * step
+        shuffled = rng.permutation(scores.ravel()).reshape(3, 7)
+        rows: list[tuple[str, str, str, object]] = [
+            (f"p{a}", f"i{i}", system, float(values[a, i]))
+            for a in range(3)
+            for i in range(7)
+            for system, values in (("x", scores), ("y", shuffled))
+        ]
+        row = pair(run(ratings=ratings(rows), plan=plan))
+        assert [row[name] for name in ("mean_difference", "t", "hedges_g")] == [0, 0, 0]
+        assert row["d_z"] in (0, None)
+        assert row["ci_low"] == -row["ci_high"]
+
+
+@given(st.lists(st.integers(-50, 50), min_size=2, max_size=30), st.sampled_from([3, 7, 10, 11]))
+def test_means_that_cancel_are_zero(values: list[int], parts: int) -> None:
+    listed = np.array([value / parts for value in [*values, *(-value for value in values[::-1]), 1, -1]])
+    assert one_sample(listed, against=0.0, confidence=0.95).mean == 0
+    assert one_sample(listed + 0.5, against=0.5, confidence=0.95).mean == 0.5
 
 
 def test_ratings_bt_counts_who_was_rated_higher() -> None:
