@@ -94,12 +94,13 @@ def _draw(
     outputs, texts = load_outputs(study), load_texts(study.language, study.texts)
     if seed is None:
         seed = int(store.meta("seed") or study.seed)
-    for assignment, key in sample_assignments(study, outputs, count=1, rng=study_rng(seed)):
+    balancing = store.assignments.balancing  # that of the earlier build
+    for assignment, key in sample_assignments(study, outputs, count=1, rng=study_rng(seed), balancing=balancing):
         build_form(study, outputs, assignment, key, texts)  # a study without a form is refused before anything is saved
-    draws = sample_assignments(study, outputs, count=annotators, rng=study_rng(seed))
+    draws = sample_assignments(study, outputs, count=annotators, rng=study_rng(seed), balancing=balancing)
     hidden = not progress or annotators < BAR_FROM or not sys.stderr.isatty()
     with click.progressbar(draws, length=annotators, label="Drawing", hidden=hidden, file=sys.stderr) as drawn:
-        new = store.assignments.save(fingerprint, drawn, seed=seed)
+        new = store.assignments.save(fingerprint, drawn, seed=seed, balancing=balancing)
     return {
         "store": store.name,
         "study": study.id,

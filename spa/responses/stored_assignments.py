@@ -23,10 +23,12 @@ from spa.study.assignment import (
     key_from_json,
     key_to_json,
 )
+from spa.study.balanced_orders import NEIGHBOURS, Balancing
 from spa.study.narrowing import DealtPair, Pair, Respondents, narrowed, redealt
 
 LIVE_RULES = "live_rules"  # name of the fact in the store, see Store.live_rules
 NEWEST_LIVE_RULES = 2
+BALANCING = "balancing"  # the fact; stores of earlier releases have none
 _ID = assignments.c.assignment_id
 
 
@@ -51,12 +53,17 @@ class StoredAssignments:
         self._database = database
 
     def save(
-        self, fingerprint: str, draws: Iterable[tuple[Assignment, BlindingKey]], *, seed: int | None = None
+        self,
+        fingerprint: str,
+        draws: Iterable[tuple[Assignment, BlindingKey]],
+        *,
+        seed: int | None = None,
+        balancing: Balancing = NEIGHBOURS,
     ) -> int:
         """Save a draw of assignments, or the further ones of the same draw; return how many are new.
 
         Existing assignments are compared with the draw and never changed. Each new one gets a token. All is one
-        transaction, and the seed is kept as the fact "seed". Raise ResponseError if the store holds another study, or
+        transaction; the seed and what orders balance are kept as the facts "seed" and "balancing". Raise ResponseError if the store holds another study, or
         another draw of this one.
         """
         store = self._database.name
@@ -78,11 +85,19 @@ class StoredAssignments:
             before = _count(connection)
             if before == 0:
                 note(connection, LIVE_RULES, str(NEWEST_LIVE_RULES))
+                note(connection, BALANCING, balancing)
             stream = iter(draws)
             _compare(connection, islice(stream, before), store)
             while chunk := list(islice(stream, CHUNK)):
                 _insert(connection, chunk)
             return _count(connection) - before
+
+    @property
+    def balancing(self) -> Balancing:
+        """What the orders of this draw balance: places alone where it was begun before neighbours were balanced."""
+        with self._database.reading() as connection:
+            known = connection.scalar(select(meta.c.value).where(meta.c.name == BALANCING)) == NEIGHBOURS
+            return NEIGHBOURS if known or _count(connection) == 0 else "places"
 
     def __len__(self) -> int:
         with self._database.reading() as connection:

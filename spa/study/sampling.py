@@ -7,8 +7,7 @@ does not depend on how many are drawn after it, so a study may grow without chan
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import cycle
+from collections.abc import Callable, Iterator, Sequence
 from math import lcm
 
 import numpy as np
@@ -25,6 +24,15 @@ from spa.study.assignment import (
     ShownOutput,
 )
 from spa.study.balanced_draws import Deck, SpreadDeck, draw_order
+from spa.study.balanced_orders import (
+    NEIGHBOURS,
+    Balancing,
+    CyclicOrders,
+    FixedOrders,
+    Orders,
+    RotatedOrders,
+    WilliamsOrders,
+)
 from spa.study.outputs import Output, Outputs, too_few_outputs
 from spa.study.study import RatingSection, RatingTable, Study
 
@@ -35,14 +43,21 @@ def study_rng(seed: int) -> np.random.Generator:
 
 
 def sample_assignments(
-    study: Study, outputs: Outputs, *, count: int, rng: np.random.Generator
+    study: Study,
+    outputs: Outputs,
+    *,
+    count: int,
+    rng: np.random.Generator,
+    balancing: Balancing = NEIGHBOURS,
 ) -> Iterator[tuple[Assignment, BlindingKey]]:
     """Draw assignments one after another, in flat memory.
 
     After any number of assignments every item has been shown equally often to within one, and so has every
     sample of an item and system. Within each run of k assignments (k labels) every system bears every label once;
-    columns stand in label order, so positions are balanced too. In an exposure study both systems bear every
-    label, and are first at every exposure, equally often in each run of :func:`exposure_run` assignments.
+    columns stand in label order, so positions are balanced too. Orders of labels, of comparisons, of an item's
+    choices, of blocked systems and of outputs to be ranked are rows of Williams squares: in each full run every
+    ordered pair of neighbours occurs equally often. In an exposure study both systems bear every label, and are
+    first at every exposure, equally often in each run of :func:`exposure_run` assignments.
     Each pair's first direction, and the first side of its choices, is balanced to within one. Where single outputs
     are dealt, every output is shown equally often to within one, each under a label of its own, and an assignment
     holds outputs of each system by its share. Systems are ranked equally often to within one; where all are, each
@@ -58,6 +73,8 @@ def sample_assignments(
         How many assignments, 0 or more. The first ones are the same for any count.
     rng : numpy.random.Generator
         Only the raw bits of its bit generator are used; ``study_rng(study.seed)`` for the study's own draw.
+    balancing : {"places and neighbours", "places"}
+        "places" continues the draw of a store that was built before neighbours were balanced.
 
     Raises
     ------
@@ -67,7 +84,7 @@ def sample_assignments(
     if count < 0:
         raise ValueError(f"count must be 0 or more, got {count}")
     _check_drawable(study, outputs)
-    sampler = _Sampler(study, outputs, rng)
+    sampler = _Sampler(study, outputs, rng, balancing)
     return (sampler.draw(number) for number in range(count))
 
 
@@ -117,9 +134,10 @@ def _check_drawable(study: Study, outputs: Outputs) -> None:
 class _Sampler:
     """The decks of one draw; every assignment takes the next cards."""
 
-    def __init__(self, study: Study, outputs: Outputs, rng: np.random.Generator) -> None:
+    def __init__(self, study: Study, outputs: Outputs, rng: np.random.Generator, balancing: Balancing) -> None:
         self.study = study
         self.rng = rng
+        self.neighbours = balancing == NEIGHBOURS
         self.items = Deck([item.item_id for item in outputs.items], rng)
         self.single: Deck[Output] | None = None
         if study.single_outputs:
@@ -136,16 +154,29 @@ class _Sampler:
             self.systems = tuple(system.id for system in study.compared)
             self.exposures = (study.spa.exposure if study.spa is not None else study.design.items,)
         self.same_items = exposure_study is not None or study.spa is None or study.spa.same_items
-        self.order = _LatinOrder(len(self.systems), rng)
+        self.order: Orders = _drawn_orders(len(self.systems), rng, self.neighbours)
         self.turned = Deck((0, 1), rng)  # of each run of an exposure study: the system that is first to begin with
+        size = len(self.systems)
+        self.blocked: Orders = WilliamsOrders(size, rng) if self.neighbours else RotatedOrders(size)
+        self.exposure_order = self._question_orders(len(self.exposures), mirrored=True)
+        self.comparison_order = self._question_orders(len(study.pairs))
+        self.choice_order = self._question_orders(len(study.choice_pairs), former=FixedOrders)
         self.turn = 0
         self.directions = [[Deck((False, True), rng) for _ in study.pairs] for _ in self.exposures]
-        self.ranked = _RankedOutputs(study, rng) if study.ranking is not None else None
+        self.ranked = _RankedOutputs(study, rng, self.neighbours) if study.ranking is not None else None
         self.sides = {
             (place, pair): Deck((False, True), rng)
             for place in range(len(self.exposures))
             for pair in study.choice_pairs
         }
+
+    def _question_orders(
+        self, size: int, *, mirrored: bool = False, former: Callable[[int], Orders] = RotatedOrders
+    ) -> Orders:
+        """Return orders of what is asked; ``former`` is what stores have that balance places alone."""
+        if self.study.design.question_order == "fixed":
+            return FixedOrders(size)
+        return WilliamsOrders(size, self.rng, mirrored=mirrored) if self.neighbours else former(size)
 
     def draw(self, number: int) -> tuple[Assignment, BlindingKey]:
         assignment_id = f"a{number + 1:05d}"
@@ -153,8 +184,8 @@ class _Sampler:
             return self._single_outputs(assignment_id, number, self.single.deal(self.study.design.outputs))
         if self.pairs is not None:
             return self._dealt_pairs(assignment_id, number, self.pairs)
-        places = self._block_order(number)
-        orders = self._orders(number)
+        places = self.exposure_order.deal()  # in the study's list of exposures, in the order shown
+        orders = self._orders(number, places)
         systems: dict[str, str] = {}
         columns: list[dict[str, str]] = []  # of each block as shown: label -> system
         for appearance, place in enumerate(places):
@@ -169,7 +200,7 @@ class _Sampler:
             assignment_id=assignment_id,
             number=number,
             blocks=blocks,
-            comparisons=self._comparisons(number, places, columns),
+            comparisons=self._comparisons(places, columns),
             rated=self._rated(blocks),
             choices=self._choices(places, columns, blocks),
             rankings=self._rankings(columns, blocks),
@@ -180,8 +211,7 @@ class _Sampler:
         """Return outputs in random order, each under a label of its own: labels reveal no system."""
         cards = [hand[card] for card in draw_order(len(hand), self.rng)]
         if any(getattr(self.study, table).order == "blocked" for table in self.study.rating_tables):
-            first = number % len(self.systems)  # each system comes first equally often
-            turn = {system: place for place, system in enumerate((*self.systems[first:], *self.systems[:first]))}
+            turn = {self.systems[system]: place for place, system in enumerate(self.blocked.deal())}
             cards.sort(key=lambda card: turn[card.system])
         dealt = {label_name(place): card for place, card in enumerate(cards)}
         outputs = tuple(
@@ -213,19 +243,14 @@ class _Sampler:
         drawn = Assignment(assignment_id=assignment_id, number=number, blocks=tuple(blocks), choices=tuple(choices))
         return drawn, _key(drawn, systems)
 
-    def _block_order(self, number: int) -> list[int]:
-        """Return places in the study's list of exposures, in the order shown."""
-        places = range(len(self.exposures))
-        shift = number if self.study.design.question_order == "counterbalanced" else 0
-        return [(place + shift) % len(places) for place in places]
-
-    def _orders(self, number: int) -> list[Sequence[int]]:
-        """Return the order of the systems at each exposure.
+    def _orders(self, number: int, places: Sequence[int]) -> list[Sequence[int]]:
+        """Return the order of the systems at each exposure; ``places`` are the exposures in the order shown.
 
         In an exposure study some labels' pairs show one system first and some the other, so that nobody can infer
-        which is which from the place. The exposure at one place on the form has the number ``place + assignment``,
-        modulo how many there are; adding ``(assignment + 1) // 2`` turns every exposure in the rhythm 0110 and the
-        pair at every place on the form in the rhythm 0011, each of them half of the time.
+        which is which from the place. Turns alternate along a form, and from form to form at each place on it. In
+        the mirror image of a square with an even number of exposures each stands at a place of the other kind; with
+        an odd number the alternation itself is the other way round by then. So each exposure, too, has both turns
+        equally often.
         """
         if self.study.design.labels == "fixed":
             return [range(len(self.systems))] * len(self.exposures)
@@ -233,8 +258,11 @@ class _Sampler:
             return [self.order.deal()]
         if number % exposure_run(len(self.exposures)) == 0:
             self.turn = self.turned.deal_one()
-        turn = self.turn + (number + 1) // 2
-        return [(1, 0) if (turn + place) % 2 else (0, 1) for place in range(len(self.exposures))]
+        if not self.neighbours:
+            turn = self.turn + (number + 1) // 2
+            return [(1, 0) if (turn + place) % 2 else (0, 1) for place in range(len(self.exposures))]
+        turns = {place: self.turn + number + shown for shown, place in enumerate(places)}
+        return [(1, 0) if turns[place] % 2 else (0, 1) for place in range(len(self.exposures))]
 
     def _labels(self, order: Sequence[int], place: int, appearance: int) -> dict[str, str]:
         lettered = place if self.study.design.labels == "fixed" else appearance
@@ -257,17 +285,16 @@ class _Sampler:
             deck = self.samples[item_id, system] = Deck(numbers, self.rng)
         return deck.deal_one()
 
-    def _comparisons(self, number: int, places: list[int], columns: list[dict[str, str]]) -> tuple[Comparison, ...]:
+    def _comparisons(self, places: Sequence[int], columns: list[dict[str, str]]) -> tuple[Comparison, ...]:
         spa, design, pairs = self.study.spa, self.study.design, self.study.pairs
         if spa is None:
             return ()
-        shift = number % len(pairs) if design.question_order == "counterbalanced" else 0
         turns = [[deck.deal_one() for deck in decks] for decks in self.directions]  # dealt in the study's order
+        asked = self.comparison_order.deal()
         comparisons = []
         for block, (place, column) in enumerate(zip(places, columns, strict=True)):
             label_of = {system: label for label, system in column.items()}
-            for index in range(len(pairs)):
-                listed = (index + shift) % len(pairs)
+            for listed in asked:
                 x, y = (label_of[system] for system in pairs[listed])
                 turned = turns[place][listed] and design.directions == "counterbalanced"
                 directions = ((y, x), (x, y)) if turned else ((x, y), (y, x))
@@ -309,16 +336,17 @@ class _Sampler:
         return rows
 
     def _choices(
-        self, places: list[int], columns: list[dict[str, str]], blocks: tuple[Block, ...]
+        self, places: Sequence[int], columns: list[dict[str, str]], blocks: tuple[Block, ...]
     ) -> tuple[OutputPair, ...]:
         if self.study.choices is None:
             return ()
         choices = []
         for place, column, block in zip(places, columns, blocks, strict=True):
-            pairs = [pair for pair in self.study.choice_pairs if set(pair) <= set(column.values())]
+            systems = set(column.values())
             for row in self._rows(self.study.choices.outputs, block):
                 made_by = {column[output.label]: output for output in row}
-                for pair in pairs:
+                asked = [self.study.choice_pairs[listed] for listed in self.choice_order.deal()]
+                for pair in (pair for pair in asked if systems.issuperset(pair)):
                     x, y = (made_by[system] for system in pair)
                     turned = self.sides[place, pair].deal_one() and self.study.design.directions == "counterbalanced"
                     choices.append(OutputPair(output_x=y, output_y=x) if turned else OutputPair(output_x=x, output_y=y))
@@ -342,33 +370,21 @@ def _key(drawn: Assignment, systems: dict[str, str]) -> BlindingKey:
     return BlindingKey(assignment_id=drawn.assignment_id, systems=systems, blocks=blocks)
 
 
+def _drawn_orders(size: int, rng: np.random.Generator, neighbours: bool) -> Orders:
+    return WilliamsOrders(size, rng) if neighbours else CyclicOrders(size, rng)
+
+
 class _RankedOutputs:
     """Systems whose outputs are put in order: each as often as any other, and as often in every place."""
 
-    def __init__(self, study: Study, rng: np.random.Generator) -> None:
+    def __init__(self, study: Study, rng: np.random.Generator, neighbours: bool) -> None:
         systems = [system.id for system in study.compared]
         size = len(systems) if study.ranking is None else study.ranking.size or len(systems)
         self.size = size
         self.listed = {system: place for place, system in enumerate(systems)}
         self.systems = Deck(systems, rng)
-        self.places = _LatinOrder(size, rng)
+        self.places = _drawn_orders(size, rng, neighbours)
 
     def deal(self) -> list[str]:
         hand = sorted(self.systems.deal(self.size), key=self.listed.__getitem__)
         return [hand[place] for place in self.places.deal()]
-
-
-class _LatinOrder:
-    """Orders of k things such that each run of k orders has every thing once in every place."""
-
-    def __init__(self, size: int, rng: np.random.Generator) -> None:
-        self.size = size
-        self.rng = rng
-        self.shifts = cycle(range(size))
-        self.base: list[int] = []
-
-    def deal(self) -> list[int]:
-        shift = next(self.shifts)
-        if shift == 0:
-            self.base = draw_order(self.size, self.rng)
-        return self.base[shift:] + self.base[:shift]

@@ -6,8 +6,9 @@ import hashlib
 import json
 import random
 import tracemalloc
-from collections import Counter
-from itertools import islice, pairwise
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import groupby, islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from spa.study.assignment import (
     key_to_json,
 )
 from spa.study.balanced_draws import Deck
+from spa.study.balanced_orders import Balancing, WilliamsOrders
 from spa.study.outputs import Outputs
 from spa.study.sampling import exposure_run, label_name, sample_assignments, study_rng
 from spa.study.study import Study
@@ -33,7 +35,10 @@ from tests.strategies import outputs_of, small_study, studies
 
 EXPOSURE_STUDY = {"exposure_study": {"system_x": "zzgood", "system_y": "zzpoor"}}
 # Drawn once and kept: a change here changes every study that is under way.
-GOLDEN = "4a8d7cc6745b6935ea7c1b55978153dd2e268a83ded661327d33474286ad7bfb"
+GOLDEN = {
+    "places and neighbours": "2610a78a0ca0520abac9a08368820b2803aa324975bb7cba066867002c389b71",
+    "places": "4a8d7cc6745b6935ea7c1b55978153dd2e268a83ded661327d33474286ad7bfb",  # of stores of version 0.1
+}
 
 
 def drawn(study: Study, outputs: Outputs, count: int) -> list[tuple[Assignment, BlindingKey]]:
@@ -46,11 +51,13 @@ def within_one(counts: Counter[Any], *, over: int) -> bool:
     return len(counts) <= over and max(values) - min(values) <= 1
 
 
-def test_the_same_study_and_seed_give_the_same_bytes_on_any_machine():
+@pytest.mark.parametrize("balancing", GOLDEN)
+def test_the_same_study_and_seed_give_the_same_bytes_on_any_machine(balancing: Balancing):
     study = small_study(seed=7, likert={"outputs": 1}, choices={}, spa={"exposure": 3, "directions": "both"})
-    draws = drawn(study, outputs_of(study, items=11, samples=2), 20)
+    outputs = outputs_of(study, items=11, samples=2)
+    draws = sample_assignments(study, outputs, count=20, rng=study_rng(study.seed), balancing=balancing)
     lines = [assignment_to_json(assignment) + key_to_json(key) for assignment, key in draws]
-    assert hashlib.sha256("\n".join(lines).encode()).hexdigest() == GOLDEN
+    assert hashlib.sha256("\n".join(lines).encode()).hexdigest() == GOLDEN[balancing]
 
 
 def test_only_raw_bits_are_used():
@@ -219,6 +226,79 @@ def test_directions_and_sides_are_balanced(case: tuple[Study, Outputs], count: i
                 assert abs(counts[x, y] - counts[y, x]) <= 1
 
 
+def neighbours(orders: Iterable[Sequence[Hashable]]) -> Counter[tuple[Hashable, Hashable]]:
+    """Count how often one thing came right after another."""
+    return Counter(pair for order in orders for pair in pairwise(order))
+
+
+@given(st.integers(1, 15), st.integers(0, 3), st.integers(0, 40), st.booleans(), st.integers(0, 99))
+@hypothesis_settings(max_examples=80, deadline=None)
+def test_orders_balance_places_and_neighbours(size: int, runs: int, more: int, mirrored: bool, seed: int):
+    run = 2 * size if mirrored or size % 2 else size
+    dealing = WilliamsOrders(size, study_rng(seed), mirrored=mirrored)
+    orders = [dealing.deal() for _ in range(runs * run + more % run)]
+    assert all(sorted(order) == list(range(size)) for order in orders)
+    for start in range(0, len(orders) - size + 1, size):  # every thing once in every place
+        places = zip(*orders[start : start + size], strict=True)
+        assert all(len(set(place)) == size for place in places)
+    in_full_runs = neighbours(orders[: runs * run])
+    assert set(in_full_runs.values()) <= {runs * run // size}
+    assert len(in_full_runs) == (size * (size - 1) if runs else 0)
+    counts = neighbours(orders).values()
+    assert max(counts, default=0) - (min(counts) if len(counts) == size * (size - 1) and size > 1 else 0) <= run // size
+
+
+def test_each_run_is_drawn_anew():
+    dealing = WilliamsOrders(6, study_rng(1))
+    assert len({tuple(dealing.deal()) for _ in range(600)}) > 300
+
+
+def shown_orders(study: Study, count: int) -> dict[str, list[list[str]]]:
+    """Return all that annotators meet one after another, in the systems' names."""
+    found: dict[str, list[list[str]]] = defaultdict(list)
+    for assignment, key in drawn(study, outputs_of(study, items=24), count):
+        systems = key.systems
+        found["labels"] += [[systems[label] for label in block.labels] for block in assignment.blocks]
+        found["rankings"] += [[systems[output.label] for output in ranking] for ranking in assignment.rankings]
+        found["comparisons"].append([pair_name(systems, each.directions[0]) for each in assignment.comparisons])
+        chosen = [
+            (each.output_x.item_id, pair_name(systems, (each.output_x.label, each.output_y.label)))
+            for each in assignment.choices
+        ]
+        found["choices"] += [[pair for _, pair in own] for _, own in groupby(chosen, key=lambda each: each[0])]
+        read = [systems[each.output.label] for each in assignment.rated]
+        found["blocked"].append([system for system, _ in groupby(read)])
+    return found
+
+
+def pair_name(systems: Mapping[str, str], labels: Iterable[str]) -> str:
+    return " ".join(sorted(systems[label] for label in labels))
+
+
+@pytest.mark.parametrize("k", [2, 3, 4, 5])
+@pytest.mark.parametrize(
+    ("shown", "asked"),
+    {
+        "labels": {"spa": {"exposure": 1}},
+        "rankings": {"spa": None, "ranking": {"outputs": "first"}, "design": {"items": 1}},
+        "comparisons": {"spa": {"exposure": 1, "comparisons": "all"}},
+        "choices": {"spa": None, "choices": {"outputs": "all"}, "design": {"items": 1}},
+        "blocked": {"spa": None, "likert": {"pages": "output", "order": "blocked"}, "design": {"outputs": 10}},
+    }.items(),
+)
+def test_whatever_is_shown_comes_after_everything_else_alike(shown: str, asked: dict[str, Any], k: int):
+    """A system that always follows the same one is compared with it by contrast, however many annotators come."""
+    study = small_study(systems=[{"id": f"s{number}"} for number in range(k)], seed=k, **asked)
+    things = k * (k - 1) // 2 if shown in ("comparisons", "choices") else k
+    full = 2 * (2 * things if things % 2 else things)
+    orders = shown_orders(study, full + 1)[shown]
+    counted = neighbours(orders[:full])
+    if things > 1:
+        assert set(counted.values()) == {full // things}
+        assert len(counted) == things * (things - 1)
+        assert max(Counter(order[0] for order in orders[:full]).values()) == full // things
+
+
 def test_question_order_rotates_with_the_assignment_and_is_not_tied_to_direction():
     study = small_study(spa={"exposure": 1, "comparisons": "all", "directions": "one"}, seed=5)
     places: Counter[tuple[frozenset[str], int]] = Counter()
@@ -262,7 +342,9 @@ def test_an_exposure_study_has_disjoint_blocks_with_labels_of_their_own():
             first_letter[block.exposure, key.systems[one]] += 1
         assert len(assignment.rated) == 8
         assert len(assignment.choices) == 4
-    assert order == {(1, 2, 4, 8): 10, (2, 4, 8, 1): 10, (4, 8, 1, 2): 10, (8, 1, 2, 4): 10}
+    after = Counter(pair for exposures, times in order.items() for pair in list(pairwise(exposures)) * times)
+    assert set(after.values()) == {10}
+    assert len(after) == 12
     assert set(first_letter.values()) == {20}
 
 
