@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from sqlalchemy import delete
 
 from spa.cli import main
 from spa.commands.workspace import open_workspace
 from spa.errors import ResponseError, StudyError
 from spa.responses.store import Store
+from spa.responses.store_schema import meta
+from spa.responses.stored_assignments import BALANCING
+from spa.study.load import load_study, study_fingerprint
+from spa.study.outputs import load_outputs
+from spa.study.sampling import sample_assignments, study_rng
 from tests.spa.small_study import STUDY, answer_form, write_study
 from tests.spa.store_steps import complete, lease_assignment
 from tests.spa.study_files import write_study as write_small
@@ -90,6 +97,22 @@ def test_more_annotators_go_on_with_the_same_draw(tmp_path: Path) -> None:
     assert assignments_of(tmp_path / "study.sqlite") == assignments_of(tmp_path / "at-once.sqlite")
     with Store.open(tmp_path / "study.sqlite") as store:
         assert links.read_text().split() == [f"/a/{token}" for token in store.tokens()]
+
+
+def test_a_store_built_before_neighbours_were_balanced_goes_on_with_its_draw(tmp_path: Path) -> None:
+    path = write_study(tmp_path)
+    study = load_study(path)
+    outputs, places = load_outputs(study), partial(sample_assignments, balancing="places")
+    former = list(places(study, outputs, count=40, rng=study_rng(study.seed)))
+    with Store.being_created(tmp_path / "study.sqlite") as store:
+        store.assignments.save(study_fingerprint(study), former[:10], seed=study.seed)
+        with store.transaction() as connection:
+            connection.execute(delete(meta).where(meta.c.name == BALANCING))
+    assert build(path, "--annotators", 40)["new"] == 30
+    with Store.open(tmp_path / "study.sqlite") as store:
+        assert list(store.assignments) == [assignment for assignment, _ in former]
+    build(path, "--annotators", 40, "--store", tmp_path / "new.sqlite")
+    assert assignments_of(tmp_path / "new.sqlite") != assignments_of(tmp_path / "study.sqlite")
 
 
 def test_answers_outlive_every_build(tmp_path: Path) -> None:

@@ -484,8 +484,8 @@ def test_attention_checks_stand_between_pages_at_places_that_differ():
 
 def test_hostile_outputs_are_shown_as_they_are_but_for_characters_that_cannot_be():
     study = small_study()
-    form = forms_of(study, outputs_of(study, texts=HOSTILE))[0]
-    texts = {each.text for page in form.pages for each in exhibits_of(page)}
+    forms = forms_of(study, outputs_of(study, texts=HOSTILE), count=5)
+    texts = {each.text for form in forms for page in form.pages for each in exhibits_of(page)}
     assert "<script>alert(1)</script>" in texts
     assert any("{{7*7}}" in text for text in texts)
     assert "nul \ufffd, surrogate \ufffd, escape \ufffd[31m" in texts
