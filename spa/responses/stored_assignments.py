@@ -63,8 +63,8 @@ class StoredAssignments:
         """Save a draw of assignments, or the further ones of the same draw; return how many are new.
 
         Existing assignments are compared with the draw and never changed. Each new one gets a token. All is one
-        transaction; the seed and what orders balance are kept as the facts "seed" and "balancing". Raise ResponseError if the store holds another study, or
-        another draw of this one.
+        transaction; the seed and what orders balance are kept as the facts "seed" and "balancing". Raise
+        ResponseError if the store holds another study, or another draw of this one.
         """
         store = self._database.name
         with self._database.transaction() as connection:

@@ -30,6 +30,7 @@ class FixedOrders:
         self.listed = list(range(size))
 
     def deal(self) -> list[int]:
+        """Return the order listed."""
         return self.listed
 
 
@@ -66,6 +67,7 @@ class WilliamsOrders:
         self.things: list[int] = []
 
     def deal(self) -> list[int]:
+        """Return the next row of the run."""
         row = next(self.rows)
         if row == 0:
             self.things = draw_order(self.size, self.rng)
@@ -83,6 +85,7 @@ class CyclicOrders:
         self.base: list[int] = []
 
     def deal(self) -> list[int]:
+        """Return the next row of the run."""
         shift = next(self.shifts)
         if shift == 0:
             self.base = draw_order(self.size, self.rng)
@@ -97,5 +100,6 @@ class RotatedOrders:
         self.shifts = count()
 
     def deal(self) -> list[int]:
+        """Return the next rotation."""
         shift = next(self.shifts)
         return [(place + shift) % self.size for place in range(self.size)]
