@@ -140,6 +140,11 @@ def margin_words(margin: float | None, scale_width: float | None) -> str:
     return f"{100 * (margin or 0.0):g} percentage points of 50%"
 
 
+def compared_with(margin: float | None) -> tuple[float, ...]:
+    """Return the means that a bound is compared with: no difference, and the ends of the margin."""
+    return (0.5,) if margin is None else (0.5 - margin, 0.5, 0.5 + margin)
+
+
 def ranked(systems: Iterable[Ranked]) -> list[Ranked]:
     """Return systems by their share of wins, the leaders first."""
     return sorted(systems, key=lambda row: (not row.leads, -(row.score or 0)))

@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.figures.plain_text import number, percent
+from analysis.figures.plain_text import percent
 from analysis.statistics.coding import Floats
 from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Positive, Probability, Record, Share
+from spa.rounding import number
 
 FOLDS = 5
 SHUFFLES = 999

@@ -13,7 +13,8 @@ from itertools import repeat
 from typing import TypeVar
 from xml.sax.saxutils import escape, quoteattr
 
-from analysis.figures.plain_text import MINUS, clean, shown_name
+from analysis.figures.plain_text import clean, shown_name
+from spa.rounding import MINUS
 
 Value = TypeVar("Value")
 # Of systems: Okabe & Ito (2008), those with enough contrast on white and on black first, then two as far from them.

@@ -32,8 +32,9 @@ from analysis.figures.drawing import (
     wrap_text,
 )
 from analysis.figures.matrices import agreement_matrix, pair_matrix
-from analysis.figures.plain_text import clean, number, percent
+from analysis.figures.plain_text import clean, percent
 from analysis.figures.rating_bars import rating_bars
+from spa.rounding import number
 
 __all__ = [
     "Axis",

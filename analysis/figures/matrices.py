@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any
 
 from analysis.figures.drawing import INK, LINE, box, figure, grey, named, stacked, text, wrap_text
-from analysis.figures.plain_text import number, percent
+from analysis.figures.plain_text import percent
+from spa.rounding import number
 
 CELL = 42  # pixels of a cell's side
 NAME_WIDTH = 170  # pixels for a name beside the matrix

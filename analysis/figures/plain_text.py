@@ -6,17 +6,14 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import is_dataclass
-from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
 from typing import Any
 
 from analysis.statistics.record import rows_with_fields, with_fields
+from spa.rounding import NONE, number
 
 LONGEST_NAME = 80
-MINUS = "\u2212"
 NUMBERS = frozenset({int, bool, float, type(None)})
-NONE = "\u2013"  # stands where there is no number
-ROUNDING = Context(prec=400, rounding=ROUND_HALF_UP)  # any float, with its decimals
 NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
 SET_APART = re.compile("(\u2068[^\u2066-\u2069]*\u2069)")  # a first strong isolate, closed
 UNMARKED = str.maketrans("", "", "\u2068\u2069")
@@ -65,26 +62,6 @@ def shown_name(text: str) -> str:
     if any(unicodedata.bidirectional(character) in ("R", "AL") for character in line):
         return f"\u2068{line}\u2069"  # first strong isolate: neighbours keep their direction
     return line
-
-
-@lru_cache(maxsize=4096)
-def number(value: float | None, decimals: int = 2, *, shift: int = 0) -> str:
-    """Return a number, times 10 to the ``shift``, with a true minus sign.
-
-    A half is rounded away from zero, of the number as results.json writes it and not of its nearest binary fraction.
-
-    >>> number(-0.822), number(-0.001), number(None)
-    ('\u22120.82', '0.00', '\u2013')
-    >>> number(0.625), number(-0.225), number(0.2885, 1, shift=2), len(number(1e300))
-    ('0.63', '\u22120.23', '28.9', 404)
-    """
-    if value is None:
-        return NONE
-    exact = Decimal(repr(float(value))).scaleb(shift)
-    text = f"{exact.quantize(Decimal(1).scaleb(-decimals), context=ROUNDING):,f}"
-    if not text.strip("-0.,"):
-        text = text.lstrip("-")
-    return text.replace("-", MINUS)
 
 
 def percent(value: float | None, decimals: int = 1) -> str:

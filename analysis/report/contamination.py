@@ -33,6 +33,7 @@ WITHOUT = (
     "say nothing of whether it has seen them. Add texts of the same kind of which you know whether it has."
 )
 NAME, TITLE = "contamination", "Contamination"
+CHANCE = 0.5  # AUC of a measure that tells nothing
 SIMILAR = 1.5  # most by which median lengths may differ without a word
 WIDTH, HEIGHT, GAP = 480, 70, 24  # pixels of one histogram, and of the room above it for its name
 
@@ -110,20 +111,22 @@ def _blocks(found: Contamination, stem: str, model: str = "") -> Iterator[Block]
 def conclusions(found: Contamination) -> list[str]:
     """Return in words what was found, of Min-K% Prob alone, which was chosen beforehand."""
     lines = []
+    rate = found.false_positive_rate
     for row in found.predicted:
         if row.measure == "min_k" and row.source != SEEN:
+            limits = share_interval(row.ci_low, row.ci_high, marks=(rate,))
             lines.append(
                 f"{sentence(row.source)}: {row.seen:,} of {row.n:,} texts ({percent(row.share)}, "
-                f"{percent(found.confidence, 0)} confidence interval {share_interval(row.ci_low, row.ci_high)}) are "
-                f"predicted as seen; of unseen texts at most {percent(found.false_positive_rate)} would be."
+                f"{percent(found.confidence, 0)} confidence interval {limits}) are "
+                f"predicted as seen; of unseen texts at most {percent(rate)} would be."
             )
     if "min_k" in found.aucs:
         area = found.aucs["min_k"]
         lines.append(
             f"On the controls Min-K% Prob tells seen from unseen texts with an AUC of {number(area.value)} "
-            f"({interval(area.ci_low, area.ci_high)}); 0.5 is chance."
+            f"({interval(area.ci_low, area.ci_high, marks=(CHANCE,))}); {CHANCE:g} is chance."
         )
-        if area.ci_low <= 0.5:
+        if area.ci_low <= CHANCE:
             lines.append("Chance lies within that interval, so these predictions say nothing.")
     if not found.thresholds:
         unseen = sum(row.n for row in found.sources if row.source == UNSEEN)
@@ -181,7 +184,10 @@ def _predictions(found: Contamination) -> Table:
         number_column("Predicted as seen", lambda row: f"{row.seen:,} of {row.n:,}", "of all"),
         number_column(
             "Share (%)",
-            lambda row: cell(percent(row.share).rstrip("%"), detail=share_interval(row.ci_low, row.ci_high)),
+            lambda row: cell(
+                percent(row.share).rstrip("%"),
+                detail=share_interval(row.ci_low, row.ci_high, marks=(found.false_positive_rate,)),
+            ),
             "with Wilson's interval",
         ),
     ]
@@ -195,7 +201,8 @@ def _aucs(found: Contamination) -> Table:
         number_column(
             "AUC",
             lambda name: cell(
-                number(areas[name].value, 3), detail=interval(areas[name].ci_low, areas[name].ci_high, decimals=3)
+                number(areas[name].value, 3),
+                detail=interval(areas[name].ci_low, areas[name].ci_high, decimals=3, marks=(CHANCE,)),
             ),
             "chance that a seen control scores higher than an unseen one",
         ),

@@ -42,7 +42,7 @@ def equivalence(results: Results) -> Section | None:
                 f"{'is' if found == 1 else 'are'} shown to be equivalent within {within}."
             )
         )
-        table = _table(rows, names, source)
+        table = _table(rows, names, source, margin)
         many = len(rows) > OPEN
         blocks.append(Fold(summary=f"All {len(rows)} comparisons", blocks=(table,)) if many else table)
     if not blocks:
@@ -51,8 +51,10 @@ def equivalence(results: Results) -> Section | None:
     return Section(id="equivalence", title=title, blocks=(Paragraph(text=EXPLAINED), *blocks))
 
 
-def _table(rows: Sequence[PairResult], names: Names, source: Source) -> Table:
+def _table(rows: Sequence[PairResult], names: Names, source: Source, margin: float) -> Table:
     scale, start, digits = (1, 0.0, 3) if source == "ratings" else (100, 0.5, 1)
+
+    marks = (-scale * margin, 0.0, scale * margin)
 
     def difference(value: float | None) -> float | None:
         return None if value is None else scale * (value - start)
@@ -72,7 +74,9 @@ def _table(rows: Sequence[PairResult], names: Names, source: Source) -> Table:
         ),
         number_column(
             f"{rows[0].confidence} confidence interval",
-            lambda row: interval(difference(row.test.ci_low), difference(row.test.ci_high), decimals=digits),
+            lambda row: interval(
+                difference(row.test.ci_low), difference(row.test.ci_high), decimals=digits, marks=marks
+            ),
             "of that difference, as everywhere in this report",
         ),
         number_column(

@@ -38,6 +38,7 @@ from analysis.results.words import (
     MINUS,
     SPACE,
     Names,
+    compared_with,
     count,
     interval,
     p_value,
@@ -164,6 +165,7 @@ def how_tested(rows: Sequence[PairTest]) -> tuple[tuple[str, ...], list[str]]:
 def _fields(results: Results, names: Names, source: Source) -> list[Field[Any]]:
     rated, preferred = source == "ratings", source == "preferences"
     confidence, correction = confidence_words(results), correction_name(results)
+    marks = compared_with(results, source)
     joined, counted = f" {MINUS} " if rated else " over ", names.counted(names.groups)
     unit: Field[Any] = text_column(
         "Unit", lambda row: names.unit(row.unit), "what the test counts, and so what its result holds for"
@@ -172,7 +174,9 @@ def _fields(results: Results, names: Names, source: Source) -> list[Field[Any]]:
         number_column(
             "Difference", lambda row: signed(row.mean_difference, 3), "mean rating of the first minus the second"
         ),
-        number_column(f"{confidence} confidence interval", lambda row: interval(row.ci_low, row.ci_high, decimals=3)),
+        number_column(
+            f"{confidence} confidence interval", lambda row: interval(row.ci_low, row.ci_high, decimals=3, marks=marks)
+        ),
         text_column("Test", lambda row: row.test, "paired where the same unit rated both systems"),
     ]
     if not rated:
@@ -184,7 +188,9 @@ def _fields(results: Results, names: Names, source: Source) -> list[Field[Any]]:
         estimate = [
             number_column(title, lambda row: percent(getattr(row, SHARES[source])), what),
             number_column(
-                f"{confidence} confidence interval (%)", lambda row: share_interval(row.ci_low, row.ci_high), limits
+                f"{confidence} confidence interval (%)",
+                lambda row: share_interval(row.ci_low, row.ci_high, marks=marks),
+                limits,
             ),
         ]
     p_adjusted: Field[Any] = number_column(

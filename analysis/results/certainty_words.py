@@ -12,7 +12,16 @@ from analysis.results.findings import PairResult
 from analysis.results.headline_rows import Crossed, HeadlineClaim
 from analysis.results.live import turned_live
 from analysis.results.live_words import live_evidence
-from analysis.results.words import number, p_value, percent, plural, sentence, share_interval
+from analysis.results.words import (
+    compared_with,
+    interval,
+    number,
+    p_value,
+    percent,
+    plural,
+    sentence,
+    share_interval,
+)
 
 FEW_USED = 0.9  # share of a pair's answers; where fewer enter its test, the share is said
 
@@ -85,7 +94,7 @@ class CertaintyWording(Wording):
 
     def _estimate(self, row: PairResult, evidence: Evidence) -> str:
         names, test, low, high = self.names, row.test, row.test.ci_low, row.test.ci_high
-        value = row.value or 0.0
+        value, marks = row.value or 0.0, compared_with(self.results, row.source)
         turned = row.ahead == row.y
         best, other = (names.system(one) for one in ((row.y, row.x) if turned else (row.x, row.y)))
         level, unsaid = f"{row.confidence} confidence interval", evidence.ahead != evidence.leader
@@ -95,7 +104,7 @@ class CertaintyWording(Wording):
                 shown = f"The mean ratings of {best} and {other} differ by {number(0.0)} points"
             if low is not None and high is not None:
                 low, high = (low, high) if value >= 0 else (-high, -low)
-                shown += f" ({level} {number(low)} to {number(high)})"
+                shown += f" ({level} {interval(low, high, marks=marks)})"
         else:
             share, than = 1 - value if turned else value, f" than {other}" if unsaid else ""
             what = "{they} put{s} the chance that {best} is better{than} at {share} on average"
@@ -105,7 +114,7 @@ class CertaintyWording(Wording):
                     what = "{they} ranked {best} above {other} {share} of the time on average, ties half"
             shown = what.format(they=self.they, s=self.s, best=best, other=other, than=than, share=percent(share))
             if low is not None and high is not None:
-                shown += f" ({level} {share_interval(*((1 - high, 1 - low) if turned else (low, high)))})"
+                shown += f" ({level} {share_interval(*((1 - high, 1 - low) if turned else (low, high)), marks=marks)})"
         return f"{shown}; adjusted {p_words(test.p_adjusted)}, n = {names.units(self.group, unit_of(row), test.n)}"
 
     def _used(self, row: PairResult) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analysis.answers.live_rows import LivePairRow, LiveStudy
 from analysis.results.words import Names, count, interval, listed, percent, plural, share_interval, signed
-from spa.live import margin_words, ranked
+from spa.live import compared_with, margin_words, ranked
 
 MOST_NAMED = 10  # systems of an order, in a line
 
@@ -23,9 +23,11 @@ def live_value(live: LiveStudy, value: float | None) -> str:
 
 def live_interval(live: LiveStudy, row: LivePairRow) -> str:
     """Return the bounds of a confidence sequence as :func:`live_value` shows means."""
+    marks = compared_with(live.margin)
     if live.scale_width is None:
-        return share_interval(row.low, row.high)
-    return interval((2 * row.low - 1) * live.scale_width, (2 * row.high - 1) * live.scale_width)
+        return share_interval(row.low, row.high, marks=marks)
+    low, high, *shown = ((2 * value - 1) * live.scale_width for value in (row.low, row.high, *marks))
+    return interval(low, high, marks=shown)
 
 
 def ranking_words(live: LiveStudy, group: str, names: Names) -> str:

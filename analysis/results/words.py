@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import Protocol
 
-from analysis.figures.plain_text import MINUS as MINUS
-from analysis.figures.plain_text import NONE as NONE
-from analysis.figures.plain_text import number as number
 from analysis.figures.plain_text import percent as percent
 from analysis.figures.plain_text import shown_name
 from analysis.llm_vs_people.alternative_annotator import AlternativeAnnotatorRow
 from analysis.results.records import Results
+from spa.rounding import MINUS as MINUS
+from spa.rounding import NONE as NONE
+from spa.rounding import bound, bounds
+from spa.rounding import number as number
 from spa.simulation import SIMULATED_RATER
 
 LEVEL, MOST_DECIMALS = 0.05, 6  # of p-values: one above the level is not printed as it
@@ -70,19 +71,33 @@ def p_words(value: float | None) -> str:
     return f"adjusted p{SPACE}{text}" if text.startswith("<") else f"adjusted p{SPACE}={SPACE}{text}"
 
 
-def interval(low: float | None, high: float | None, *, as_percent: bool = False, decimals: int = 2) -> str:
-    """Return "61.0 to 75.0"; no percent signs, the column says them."""
+def interval(
+    low: float | None,
+    high: float | None,
+    *,
+    as_percent: bool = False,
+    decimals: int = 2,
+    marks: Iterable[float] = (0.0,),
+) -> str:
+    """Return "61.0 to 75.0"; no percent signs, the column says them.
+
+    ``marks`` are values that a reader looks for in it, on the scale of the ends; no end is rounded onto one.
+
+    >>> interval(0.2, 0.711), interval(-0.3, -0.001), interval(0.0004, 0.02, as_percent=True)
+    ('0.20 to 0.71', '\u22120.30 to below 0', 'above 0 to 2.0')
+    """
     if low is None or high is None:
         return NONE
-    shift, decimals = (2, 1) if as_percent else (0, decimals)
-    return f"{number(low, decimals, shift=shift)} to {number(high, decimals, shift=shift)}"
+    return bounds(low, high, 1 if as_percent else decimals, shift=2 if as_percent else 0, marks=marks)
 
 
-def share_interval(low: float | None, high: float | None) -> str:
+def share_interval(low: float | None, high: float | None, *, marks: Iterable[float] = (0.5,)) -> str:
     """Return the interval of a share in percent, cut at 0 and 100: a t interval does not know that it ends there.
 
-    >>> share_interval(0.86, 0.95), share_interval(0.86, 1.029)
-    ('86.0 to 95.0', '86.0 to 100 (cut)')
+    ``marks`` are as for :func:`interval`.
+
+    >>> share_interval(0.86, 0.95), share_interval(0.86, 1.029), share_interval(0.11, 0.4997)
+    ('86.0 to 95.0', '86.0 to 100 (cut)', '11.0 to below 50')
     >>> share_interval(-0.02, 0.14), share_interval(-0.2, 1.2)
     ('0 (cut) to 14.0', '0 to 100 (both cut)')
     """
@@ -90,8 +105,16 @@ def share_interval(low: float | None, high: float | None) -> str:
         return NONE
     if low < 0 and high > 1:
         return "0 to 100 (both cut)"
-    ends = "0 (cut)" if low < 0 else number(low, 1, shift=2), "100 (cut)" if high > 1 else number(high, 1, shift=2)
-    return " to ".join(ends)
+    first, last = (bound(end, 1, shift=2, marks=tuple(marks)) for end in (low, high))
+    return f"{'0 (cut)' if low < 0 else first} to {'100 (cut)' if high > 1 else last}"
+
+
+def compared_with(results: Results, source: str) -> tuple[float, ...]:
+    """Return what the ends of a test's interval are compared with: no difference, and a declared margin around it."""
+    rated, settings = source == "ratings", results.settings
+    margin = settings.equivalence_margin_ratings if rated else settings.equivalence_margin
+    none = 0.0 if rated else 0.5
+    return (none,) if margin is None else (none - margin, none, none + margin)
 
 
 def t_value(value: float | None) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spa.live import decision_words, margin_words, rank_words, ranked
+from spa.live import compared_with, decision_words, margin_words, rank_words, ranked
+from spa.rounding import bounds
 from spa.study.stopping import deciding_answers, rating_scale_width
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def live_lines(study: Study, state: LiveState) -> list[str]:
         about = f" ({', '.join(place)})" if place else ""
         x, y = names[pair.system_x], names[pair.system_y]
         words = progress_words(study, pair, {pair.system_x: x, pair.system_y: y})
-        lines.append(f"  {x} over {y}{about}: {100 * pair.low:.0f} to {100 * pair.high:.0f}%; {words}")
+        lines.append(f"  {x} over {y}{about}: {interval_words(study, pair.low, pair.high)}; {words}")
     return lines
 
 
@@ -61,9 +62,17 @@ def _systems(study: Study, state: LiveState, names: dict[str, str]) -> list[str]
         return "; among the best so far" if row.leads else ""
 
     return [
-        f"  {names[row.system]}: {100 * row.low:.0f} to {100 * row.high:.0f}%{place(row)}"
+        f"  {names[row.system]}: {interval_words(study, row.low, row.high)}{place(row)}"
         for row in ranked(state.systems)
     ]
+
+
+def interval_words(study: Study, low: float, high: float) -> str:
+    """Return a confidence interval in percent, of which no bound is rounded onto 50% or the margin.
+
+    An interval that leaves 50% out is shown to do so: "11 to below 50%".
+    """
+    return f"{bounds(low, high, 0, shift=2, marks=compared_with(study.stopping.margin))}%"
 
 
 def progress_words(study: Study, pair: LivePair, names: dict[str, str]) -> str:

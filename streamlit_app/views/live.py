@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from spa.commands.live_lines import UNITS, progress_words, units_of
+from spa.commands.live_lines import UNITS, interval_words, progress_words, units_of
 from spa.live import rank_words, ranked
 from streamlit_app import loading
 from streamlit_app.rendering import plain, show_counts, show_metrics
@@ -88,7 +88,7 @@ def _row(state: LiveState, pair: LivePair) -> dict[str, object]:
         "Pair": _title(state, pair),
         "n": pair.n,
         "Mean (%)": None if pair.mean is None else round(100 * pair.mean, 1),
-        "Interval (%)": f"{100 * pair.low:.0f} to {100 * pair.high:.0f}",
+        "Interval": _interval(pair.low, pair.high),
         "Decision": progress_words(loading.workspace().study, pair, loading.system_names()),
     }
 
@@ -101,11 +101,15 @@ def _systems(state: LiveState) -> list[dict[str, object]]:
             "System": names[row.system],
             "n": row.n,
             "Share won (%)": None if row.score is None else round(100 * row.score, 1),
-            "Interval (%)": f"{100 * row.low:.0f} to {100 * row.high:.0f}",
+            "Interval": _interval(row.low, row.high),
         }
         | ({"Ranks": rank_words(row)} if in_order else {"Among the best": "yes" if row.leads else "no"})
         for row in ranked(state.systems)
     ]
+
+
+def _interval(low: float, high: float) -> str:
+    return interval_words(loading.workspace().study, low, high)
 
 
 def _title(state: LiveState, pair: LivePair) -> str:
@@ -131,7 +135,7 @@ def _chart(state: LiveState, pair: LivePair, path: tuple[LivePoint, ...]) -> Non
     st.markdown(f"**{plain(_title(state, pair))}**  \n{plain(words)}")
     rows = [
         {"units": point.units, "mean": None if point.mean is None else 100 * point.mean, "low": 100 * point.low,
-         "high": 100 * point.high}
+         "high": 100 * point.high, "interval": _interval(point.low, point.high)}
         for point in path
     ]  # fmt: skip
     x = {
@@ -153,9 +157,12 @@ def _chart(state: LiveState, pair: LivePair, path: tuple[LivePoint, ...]) -> Non
     ]
     if pair.decided_after is not None:
         layers.append(_mark(pair.decided_after))
-    tooltip = [{"field": name, "type": "quantitative", "format": ".0f"} for name in ("units", "mean", "low", "high")]
+    tooltip: list[dict[str, str]] = [
+        *({"field": name, "type": "quantitative", "format": ".0f"} for name in ("units", "mean")),
+        {"field": "interval", "type": "nominal"},
+    ]
     spec = {"data": {"values": rows}, "encoding": {"x": x, "tooltip": tooltip}, "layer": layers, "height": 190}
-    alt = f"{_title(state, pair)}: interval from {100 * pair.low:.0f} to {100 * pair.high:.0f}%, {words}"
+    alt = f"{_title(state, pair)}: interval from {_interval(pair.low, pair.high)}, {words}"
     st.vega_lite_chart(spec, alt=alt)
 
 

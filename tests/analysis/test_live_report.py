@@ -23,6 +23,7 @@ from analysis.results.live import NOT_UNDER_LOOKING, contradicted, turned_live, 
 from analysis.results.live_words import live_evidence, live_interval, live_value, ranking_words
 from analysis.results.records import Results
 from analysis.results.words import Names
+from spa.commands.live_lines import live_lines
 from spa.commands.workspace import open_workspace
 from spa.forms.effort import SECONDS_A_QUESTION
 from spa.responses.decisions import Decision, add_decision
@@ -210,6 +211,20 @@ def test_ratings_are_told_in_points(results: Results) -> None:
     said = live_evidence(RATED, ROW, Names(results))
     assert said.startswith("Decided after 20 annotators; a's difference of mean ratings in points against b: 0.00 to")
     assert "equal within 0.8 points" in live_evidence(RATED, replace(ROW, decision="equal"), Names(results))
+
+
+def test_no_bound_is_rounded_onto_what_a_decision_leaves_out(finished: Path) -> None:
+    shares, worse = replace(RATED, scale_width=None), replace(ROW, low=0.11, high=0.4997, decision="y")
+    assert live_interval(shares, worse) == "11.0 to below 50"
+    assert live_interval(RATED, replace(ROW, low=0.11, high=0.4999)) == "\u22123.12 to below 0"
+    equal = replace(ROW, low=0.4004, high=0.5996, decision="equal")  # of a margin of 0.1: 0.8 points
+    assert live_interval(RATED, equal) == "above \u22120.8 to below 0.8"
+    assert live_interval(shares, equal) == "above 40 to below 60"
+    with open_workspace(finished, read_only=True) as workspace:
+        (state,) = live_states(workspace.study, workspace.store)
+        pairs = tuple(replace(pair, low=0.11, high=0.497) for pair in state.pairs)
+        said = live_lines(workspace.study, replace(state, pairs=pairs))
+    assert all(re.search(r": 11 to below 50%; ", line) for line in said[2:])
 
 
 def test_the_best_few_are_named_once_they_are_found(results: Results) -> None:

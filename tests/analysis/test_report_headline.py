@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from analysis.figures.plain_text import number
 from analysis.llm_vs_people.rows import LLMsAndPeople
+from analysis.report import render_report
 from analysis.report.document import Bullets, Fold, Paragraph, Table, Terms
 from analysis.report.headline import headline
 from analysis.report.preferences import preferences
@@ -20,6 +20,7 @@ from analysis.statistics.rank_orders import Ranking, Unranked
 from analysis.statistics.reasons import beside
 from analysis.statistics.record import names_of
 from analysis.strengths.fit import LOST_ALL, WON_ALL
+from spa.rounding import number
 from tests.analysis.sample_results import (
     empty_results,
     full_results,
@@ -82,6 +83,20 @@ def test_a_pair_that_was_asked_the_other_way_round_is_turned():
     assert winner(results) == "People prefer B most, clearly ahead of A."
     said = lines_of(results)["By how much"]
     assert "B is better at 68.0% on average (95% confidence interval 63.3 to 72.7); adjusted p = .004" in said
+
+
+def test_no_bound_is_rounded_onto_what_the_verdict_rests_on():
+    """50.02 to 58.8 leaves 50 out; 45.04 to 54.96 lies within five points of it."""
+    clear = preference("human", "A", "B", 0.544, ci_low=0.5002, ci_high=0.588, p_adjusted=0.004)
+    results = {**empty_results(), "preferences": [clear]}
+    assert "(95% confidence interval above 50 to 58.8)" in lines_of(results)["By how much"]
+    equal = {"p_equivalence": 0.01, "p_equivalence_adjusted": 0.01, "equivalent": True}
+    alike = preference("human", "A", "B", 0.5, ci_low=0.4504, ci_high=0.5496, p_adjusted=0.9, **equal)
+    results = {**results, "settings": {**results["settings"], "equivalence_margin": 0.05}, "preferences": [alike]}
+    shown = render_report(from_plain(results), full=True)["report.md"]
+    assert "above 45 to below 55" in shown  # the table of tests
+    assert "above \u22125 to below 5 " in shown  # that of equivalence
+    assert "45.0 to 55.0" not in shown
 
 
 def test_a_share_lies_between_0_and_100():
