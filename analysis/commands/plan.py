@@ -13,7 +13,8 @@ import click
 from spa.commands.options import Finite, json_option, out_folder_option, print_json
 
 if TYPE_CHECKING:
-    from analysis.planning.plan import Assumptions, Kind, PowerPlan
+    from analysis.planning.assumptions import Assumptions, Kind
+    from analysis.planning.plan import PowerPlan
     from spa.study.conclusions import Conclusion
 
 SHARES = (55.0, 60.0, 65.0)
@@ -135,8 +136,9 @@ def estimate_plans(
 
     import numpy as np
 
+    from analysis.planning.assumptions import assumed
     from analysis.planning.conclusions import reachable_conclusions
-    from analysis.planning.plan import assumed, make_plan
+    from analysis.planning.plan import make_plan
     from analysis.planning.study_design import planned_live_costs, study_assumptions
 
     kind: Kind | None = options["elicitation"]
@@ -183,6 +185,8 @@ def estimate_plans(
 
 def _design(options: dict[str, Any]) -> dict[str, Any]:
     given_values = {"n_tests": options["pairs"], "n_items": options["exposure"]}
+    if options["exposure"] and options["elicitation"] in ("ranking", "choices"):
+        given_values["judged"] = ((options["exposure"], 1.0),)
     if options["directions"]:
         given_values["directions"] = 2 if options["directions"] == "both" else 1
     return {name: value for name, value in given_values.items() if value is not None}

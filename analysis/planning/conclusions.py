@@ -11,7 +11,8 @@ from typing import Any, TypeVar, get_args
 from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.llm_vs_people.alternative_annotator import ENOUGH_ANNOTATORS as STAND_IN_ANNOTATORS
 from analysis.llm_vs_people.alternative_annotator import ENOUGH_UNITS as STAND_IN_ITEMS
-from analysis.planning.plan import Assumptions, annotators_for, detectable
+from analysis.planning.assumptions import Assumptions
+from analysis.planning.plan import annotators_for, detectable
 from analysis.planning.power import equivalence_power
 from analysis.planning.study_design import planned_kinds, study_design
 from analysis.rating_checks.crossed import FEW as CROSSED
@@ -130,7 +131,7 @@ def _difference(study: Study, design: Assumptions, *, paired: bool) -> Conclusio
     found = detectable(design, annotators, POWER)
     tests = f"{design.n_tests} test{'' if design.n_tests == 1 else 's'}"
     usual = USUAL[design.kind]
-    needed = annotators_for(design, usual, POWER, design.alpha, study.seed).annotators
+    needed = annotators_for(design, usual, POWER, design.alpha).annotators
     more = needed is not None and needed > annotators
     change = f"{needed:,} annotators for {design.shown(usual)} (spa plan)" if more else None
     if found.difference is None:

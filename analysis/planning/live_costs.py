@@ -9,7 +9,9 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import stdtr
 
-from analysis.planning.plan import Assumptions, LiveCost, Truth, answers
+from analysis.planning.assumptions import Assumptions
+from analysis.planning.contributions import answers
+from analysis.planning.plan import LiveCost, Truth
 from analysis.planning.simulate import holm_rejects
 from analysis.sequential.replay import replay
 from analysis.sequential.rule import StoppingRule

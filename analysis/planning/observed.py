@@ -21,7 +21,7 @@ from analysis.planning.power import t_power
 from analysis.statistics.record import Probability, Record, Source, record_like
 
 if TYPE_CHECKING:
-    from analysis.planning.plan import Kind
+    from analysis.planning.assumptions import Kind
 
 Test = PreferenceTest | RatingTest
 FIGURE_ALPHA = 0.001  # of its Figure 2
@@ -99,7 +99,7 @@ def observed_power_rows(
 def _row(
     row: PreferenceTest | RatingTest, counts: list[int], study: StudyFacts | None, alpha: float
 ) -> ObservedPowerRow:
-    from analysis.planning.plan import assumed
+    from analysis.planning.assumptions import assumed
 
     assert row.t is not None
     assert row.p_value is not None

@@ -16,7 +16,8 @@ from spa.errors import AnalysisError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from analysis.planning.plan import Assumptions, LiveCost, NeedRow, PowerPlan
+    from analysis.planning.assumptions import Assumptions
+    from analysis.planning.plan import LiveCost, NeedRow, PowerPlan
 
 NAMES = {"spa": "SPA", "likert": "Likert", "spans": "Error spans", "ranking": "Rankings", "choices": "Choices"}
 PAIRED = (
@@ -153,7 +154,8 @@ def _design(assumptions: Assumptions) -> str:
     if assumptions.in_points:
         return f"{tests}, {outputs} rated by each annotator, SD {assumptions.sd:.3g} of the difference"
     if assumptions.kind in JUDGED:
-        judged = f"{assumptions.n_items} {JUDGED[assumptions.kind]}{'' if assumptions.n_items == 1 else 's'}"
+        times = max(times for times, _ in assumptions.judged)
+        judged = f"{times} {JUDGED[assumptions.kind]}{'' if times == 1 else 's'}"
         first = "of both systems by each annotator, SD {:.3g} of the share in which one comes first"
         won = "between both systems by each annotator, SD {:.3g} of the share that one wins"
         return f"{tests}, {judged} {(first if assumptions.kind == 'ranking' else won).format(assumptions.sd)}"

@@ -85,5 +85,6 @@ def choice_design(study: Study) -> dict[str, Any]:
 
 
 def _judged(expected: float) -> dict[str, Any]:
-    """Return how often an annotator who meets a pair judges it, and the share of annotators who meet it."""
-    return {"n_items": max(1, round(expected)), "meets": min(1.0, expected)}
+    """Return how often an annotator judges a pair, taken as never or a whole number of times."""
+    times, meets = max(1, round(expected)), min(1.0, expected)
+    return {"judged": ((times, 1.0),) if meets == 1 else ((0, 1 - meets), (times, meets))}

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtr, stdtrit
 
 from analysis.planning.power import LEAST, chances_to_stay, expected_power, t_power
 from analysis.planning.simulate import simulate_family
-from analysis.planning.solve import Need, annotators_needed
 from analysis.statistics.coding import Floats
 
 FEW = 12  # annotators expected to stay, up to which power is simulated
@@ -137,35 +134,3 @@ class ScaleTest:
             for n in nodes
         ]
         return self.formula(annotators) + float(chances @ np.interp(kept, nodes, changed))
-
-
-def smallest_need(test: ScaleTest, formula: Need) -> Need:
-    """Return the smallest number of annotators whose power on the scale reaches the one asked for.
-
-    Parameters
-    ----------
-    test : ScaleTest
-        What is tested.
-    formula : Need
-        What the normal formula says; the search starts there.
-    """
-    if formula.annotators is None:
-        return formula
-    power: Callable[[int], float] = cache(test.power)
-    count, seen = formula.annotators, set[int]()
-    while count not in seen:  # move by what the scale changes at the last number
-        seen.add(count)
-        wanted = formula.power - power(count) + test.formula(count)
-        moved = annotators_needed(
-            test.effect,
-            sd=1.0,
-            alpha=test.alpha,
-            power=min(max(wanted, 1.01 * test.alpha), 1 - 1e-9),
-            exclusion_rate=test.exclusion_rate,
-        )
-        count = count if moved.annotators is None else moved.annotators
-    while power(count) < formula.power:
-        count += 1
-    while count > LEAST and power(count - 1) >= formula.power:
-        count -= 1
-    return replace(formula, annotators=count, reached=power(count))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from scipy.optimize import brentq
 
 from analysis.planning.power import LEAST, chances_to_stay, expected_power
 
 MOST = 1_000_000  # annotators; beyond that no plan is meant
+HALVINGS = 20  # of the scale, in search of the smallest difference that is found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +96,72 @@ def smallest_number(enough: Callable[[int], bool], most: int) -> int | None:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
+
+
+def lasting_number(
+    power: Callable[[int], float], wanted: float, *, start: int | None, most: int, jagged: bool
+) -> int | None:
+    """Return the smallest number of annotators from which on power stays at or above the one wanted.
+
+    Parameters
+    ----------
+    power : callable
+        Power of a number of annotators.
+    wanted : float
+        Power asked for.
+    start : int or None
+        A number near which it is expected; ``None`` where no number up to ``most`` is.
+    most : int
+        Largest number tried.
+    jagged : bool
+        Whether power can step down with one annotator more.
+    """
+    if start is None:
+        return None
+    enough = cache(lambda count: power(count) >= wanted)
+    low, high, step = LEAST - 1, min(max(start, LEAST), most), max(1, start // 32)
+    if enough(high):
+        while high - step > LEAST - 1 and enough(high - step):
+            high, step = high - step, 2 * step
+        low = max(high - step, LEAST - 1)
+    else:
+        while not enough(high):
+            if high >= most:
+                return None
+            low, high, step = high, min(high + step, most), 2 * step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    if jagged:
+        count, end = high, high + _teeth(high)
+        while count < min(end, most):
+            count += 1
+            if not enough(count):
+                high, end = count + 1, count + 1 + _teeth(count)
+        while high > LEAST and enough(high - 1):
+            high -= 1
+    return high
+
+
+def _teeth(annotators: int) -> int:
+    """Return how far power can step down after a number of annotators that is enough."""
+    return 2
+
+
+def smallest_found(
+    power: Callable[[float], float], wanted: float, *, largest: float, possible: Callable[[float], bool]
+) -> float | None:
+    """Return the smallest difference that is found with a power, none where the largest possible is not."""
+    low, high, found = 0.0, largest, None
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        if not possible(middle):
+            high = middle
+        elif power(middle) >= wanted:
+            high = found = middle
+        else:
+            low = middle
+    return found
 
 
 def detectable_difference(

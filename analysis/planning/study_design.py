@@ -9,8 +9,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from analysis.live.rule import stopping_rule
+from analysis.planning.assumptions import Assumptions, Kind, assumed
 from analysis.planning.live_costs import live_costs
-from analysis.planning.plan import Assumptions, Kind, LiveCost, PowerPlan, annotators_for, assumed
+from analysis.planning.plan import LiveCost, PowerPlan, annotators_for
 from analysis.planning.ranked import choice_design, ranking_design
 from analysis.planning.unpaired import OwnItems
 from spa.errors import AnalysisError
@@ -111,7 +112,7 @@ def planned_live_costs(
             return ()
         chosen = rule.effect * (1 if design.kind == "spa" else 2 * design.largest)
     power = min(row.need.power for row in rows)
-    units = annotators_for(design, chosen, power, design.alpha, 0).annotators
+    units = annotators_for(design, chosen, power, design.alpha).annotators
     if units is None:
         return ()
     minutes = form_minutes(study, outputs)

@@ -6,13 +6,12 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri, stdtrit
 
 from analysis.planning.power import LEAST, chances_to_stay, t_power
-from analysis.planning.solve import Detectable, Need, smallest_number
 from analysis.planning.variance import Components
 from analysis.statistics.coding import Floats, Ints
 
@@ -65,6 +64,8 @@ class UnpairedTest:
     seed: int
     drawn: dict[int, DrawnErrors] = field(default_factory=dict)
     bounds: dict[tuple[int, float], Floats] = field(default_factory=dict)  # errors times critical t, at a level
+    most: int = MOST
+    jagged: bool = False
 
     def standard_error(self, n: int) -> float:
         """Return the SD of the difference of means with n annotators who stay, averaged over dealings."""
@@ -107,6 +108,17 @@ class UnpairedTest:
         effects = np.array([difference / self.standard_error(int(n)) for n in kept])
         return float(chances @ ndtr(effects + shifts))
 
+    def possible(self, difference: float) -> bool:
+        """Whether ratings can differ so much: normal ones can."""
+        return True
+
+    def too_few(self, difference: float, power: float, alpha: float) -> str | None:
+        """Return why no number of annotators is enough: infinitely many would not find it on so few items."""
+        pool, item_sd = self.items.pool, self.components.item_sd
+        if not item_sd or t_power(difference / item_sd, pool, alpha=alpha) > power:
+            return None
+        return f"more than {MOST:,} annotators, or more items than the study's {pool:,}"
+
 
 def _nodes(low: int, high: int) -> list[int]:
     """Return the numbers to simulate that enclose a range, the same for every range."""
@@ -117,26 +129,10 @@ def _nodes(low: int, high: int) -> list[int]:
     return grid[first if grid[first] == low else first - 1 :]
 
 
-def unpaired_need(test: UnpairedTest, difference: float, power: float, alpha: float) -> Need:
-    """Return the smallest number of annotators that finds a difference; null where the items are too few for any."""
-    pool, item_sd = test.items.pool, test.components.item_sd
-    number = None
-    if not item_sd or t_power(difference / item_sd, pool, alpha=alpha) > power:  # what infinitely many would find
-        number = smallest_number(lambda count: test.power(count, difference, alpha) >= power, MOST)
-    if number is None:
-        reason = f"more than {MOST:,} annotators, or more items than the study's {pool:,}"
-        return Need(difference=difference, power=power, annotators=None, reached=None, reason=reason)
-    reached = test.power(number, difference, alpha)
-    return Need(difference=difference, power=power, annotators=number, reached=reached)
-
-
-def unpaired_detectable(test: UnpairedTest, annotators: int, power: float, alpha: float, largest: float) -> Detectable:
-    """Return the smallest difference, at most ``largest``, that so many annotators find."""
-    if annotators > MOST or test.power(annotators, largest, alpha) < power:
-        reason = f"more than {MOST:,} annotators" if annotators > MOST else "too few annotators for any difference"
-        return Detectable(annotators=annotators, power=power, difference=None, reason=reason)
-    found = brentq(lambda difference: test.power(annotators, difference, alpha) - power, 0.0, largest, xtol=1e-6)
-    return Detectable(annotators=annotators, power=power, difference=float(found))
+@lru_cache(maxsize=8)  # its draws serve all differences, powers and levels
+def unpaired_test(components: Components, items: OwnItems, exclusion_rate: float) -> UnpairedTest:
+    """Return the test of ratings of which nothing pairs, with the draws that were made for it."""
+    return UnpairedTest(components=components, items=items, exclusion_rate=exclusion_rate, seed=0)
 
 
 def draw_errors(

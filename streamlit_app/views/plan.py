@@ -8,7 +8,8 @@ import numpy as np
 import streamlit as st
 import tomlkit
 
-from analysis.planning.plan import Assumptions, PowerPlan, make_plan
+from analysis.planning.assumptions import Assumptions
+from analysis.planning.plan import PowerPlan, make_plan
 from analysis.planning.plan_text import NAMES, curve_csv, curve_svg, notes
 from analysis.planning.ranked import share_components
 from analysis.planning.study_design import study_assumptions
@@ -49,12 +50,15 @@ def _choose(design: Assumptions) -> tuple[int, Assumptions]:
     people = loading.workspace().study.people
     columns = st.columns(4)
     annotators = columns[0].slider("Annotators", 2, MOST, min(people.annotators, MOST))
-    n_items = columns[1].slider(JUDGED[design.kind], 1, max(50, design.n_items), design.n_items)
-    excluded = columns[2].slider("Excluded (%)", 0, 60, round(100 * design.exclusion_rate))
     shares = design.kind in ("ranking", "choices")
+    times = max(times for times, _ in design.judged) if shares else design.n_items
+    n_items = columns[1].slider(JUDGED[design.kind], 1, max(50, times), times)
+    excluded = columns[2].slider("Excluded (%)", 0, 60, round(100 * design.exclusion_rate))
     known, most = (design.components.annotator_sd, 0.49) if shares else (design.sd, design.largest)
     sd = columns[3].number_input("SD between annotators", 0.01, most, known, 0.01, format="%.2f")
-    changed = replace(design, n_items=n_items, exclusion_rate=excluded / 100)
+    changed = replace(design, exclusion_rate=excluded / 100)
+    if n_items != times:
+        changed = replace(changed, judged=((n_items, 1.0),)) if shares else replace(changed, n_items=n_items)
     if abs(sd - known) >= 0.005:
         components = share_components(sd) if shares else Components(annotator_sd=sd)
         changed = replace(changed, components=components, source="set on this page")

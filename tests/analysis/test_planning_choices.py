@@ -12,7 +12,9 @@ from click.testing import CliRunner, Result
 from scipy import stats
 
 from analysis.frames.frames import choice_tests
-from analysis.planning.plan import annotators_for, assumed, detectable, scale_test
+from analysis.planning.assumptions import assumed
+from analysis.planning.contributions import scale_test
+from analysis.planning.plan import annotators_for, detectable
 from analysis.planning.ranked import choice_design, share_answers, share_components
 from spa.cli import main
 from spa.study.load import load_study
@@ -62,7 +64,7 @@ def test_power_of_one_choice_each_is_that_of_all_outcomes(annotators: int, exclu
     kept = np.arange(int(0.7 * annotators), annotators + 1)
     expected = stats.binom.pmf(kept, annotators, 1 - excluded) @ [power(n) for n in kept.tolist()]
     design = assumed("choices", exclusion_rate=excluded)
-    test = scale_test(design, share_answers(design.components, 1, chance - 0.5), alpha, 0)
+    test = scale_test(design, share_answers(design.components, 1, chance - 0.5), alpha)
     assert test.power(annotators) == pytest.approx(expected, abs=0.001)
 
 
@@ -75,9 +77,14 @@ def test_the_reports_test_finds_what_was_planned(width: float) -> None:
     ties, mean = float(np.mean(value == 0.5)), float(value.mean())
     sd = float(np.sqrt(np.cov(value.T)[0, 1]))
     design = assumed(
-        "choices", components=share_components(sd, ties), n_items=n_items, ties=ties, n_tests=3, exclusion_rate=0.0
+        "choices",
+        components=share_components(sd, ties),
+        judged=((n_items, 1.0),),
+        ties=ties,
+        n_tests=3,
+        exclusion_rate=0.0,
     )
-    needed = annotators_for(design, mean - 0.5, 0.8, design.alpha, 0).annotators
+    needed = annotators_for(design, mean - 0.5, 0.8, design.alpha).annotators
     assert needed is not None
     tastes = better + taste * rng.standard_normal((4000, needed, 1))
     drawn = tastes + noise * rng.standard_normal((4000, needed, n_items))
@@ -106,7 +113,7 @@ def test_a_study_of_choices_is_planned(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     said = json.loads(result.stdout)
     (found,) = said["plans"]
-    assert [found["assumptions"][name] for name in ("kind", "n_tests", "n_items", "meets")] == ["choices", 3, 6, 1.0]
+    assert [found["assumptions"][name] for name in ("kind", "n_tests", "judged")] == ["choices", 3, [[6, 1.0]]]
     assert found["rows"][0]["alone"]["power"]["value"] == pytest.approx(0.8, abs=0.08)
     assert {one["truth"] for one in found["live"]} >= {"all differ", "one differs"}
     assert "which system is chosen more often" in {one["question"] for one in said["conclusions"]}
@@ -118,10 +125,10 @@ def test_a_study_of_choices_is_planned(tmp_path: Path) -> None:
 
 def test_dealt_pairs_need_more_annotators_each_pair_as_many(tmp_path: Path) -> None:
     path = write_study(tmp_path, STUDY + "per_annotator = 1")
-    assert choice_design(load_study(path)) == {"n_tests": 3, "n_items": 1, "meets": 1 / 3}
+    assert choice_design(load_study(path)) == {"n_tests": 3, "judged": ((0, 1 - 1 / 3), (1, 1 / 3))}
     whole = assumed("choices", n_tests=3)
-    dealt = assumed("choices", n_tests=3, meets=1 / 3)
-    all_, third = (annotators_for(one, 0.2, 0.8, one.alpha, 0).annotators for one in (whole, dealt))
+    dealt = assumed("choices", n_tests=3, judged=((0, 1 - 1 / 3), (1, 1 / 3)))
+    all_, third = (annotators_for(one, 0.2, 0.8, one.alpha).annotators for one in (whole, dealt))
     assert all_ is not None
     assert third is not None
     assert third == pytest.approx(3 * all_, rel=0.05)
@@ -151,10 +158,8 @@ def test_what_ties_leave_no_room_for_is_refused(options: tuple[str, ...], said: 
 
 def test_pairs_of_many_systems_are_planned_unless_only_the_best_are_looked_for(tmp_path: Path) -> None:
     """Of 50 systems hardly anybody meets a pair, at a level of 0.05 / 1225."""
-    few = assumed("choices", n_tests=1225, meets=12 / 1225)
-    missed = "even the largest difference of the scale, 0.5, would be missed too often"
-    assert detectable(few, 400, 0.8).reason == missed
-    assert detectable(few, 200, 0.8).reason == "no difference is large enough: too often fewer than 2 annotators remain"
+    few = assumed("choices", n_tests=1225, judged=((0, 1 - 12 / 1225), (1, 12 / 1225)))
+    assert "is missed" in str(detectable(few, 400, 0.8).reason)
     live = '\n[stopping]\nrule = "when_decided"\ntop = 1\n'
     path = write_study(tmp_path, STUDY + "per_annotator = 1" + live)
     expected = (

@@ -17,8 +17,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from analysis.commands.plan import plan
-from analysis.planning.plan import unpaired_test
 from analysis.planning.solve import annotators_needed
+from analysis.planning.unpaired import unpaired_test
 
 FEWER = cache(unpaired_test.__wrapped__)  # other tests of the process see none of these draws
 
@@ -28,7 +28,7 @@ def few_studies(monkeypatch: pytest.MonkeyPatch) -> None:
     """Simulate few live studies, whose numbers are tested elsewhere."""
     monkeypatch.setattr("analysis.planning.live_costs.STUDIES", 40)
     monkeypatch.setattr("analysis.planning.unpaired.LAYOUTS", 10)
-    monkeypatch.setattr("analysis.planning.plan.unpaired_test", FEWER)
+    monkeypatch.setattr("analysis.planning.engines.unpaired_test", FEWER)
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
 
+from analysis.planning.assumptions import assumed
 from analysis.planning.live_costs import _holm_power, live_costs
-from analysis.planning.plan import LiveCost, annotators_for, assumed
+from analysis.planning.plan import LiveCost, annotators_for
 from spa.forms.effort import SECONDS_A_QUESTION
 from tests.analysis.live_study import STUDY, build
 from tests.analysis.peers import multipletests
@@ -21,7 +22,7 @@ MINUTES = 12.0
 
 def costs(n_tests: int, difference: float = 0.1) -> tuple[LiveCost, ...]:
     design = assumed("spa", n_tests=n_tests, directions=2, exclusion_rate=0.1)
-    need = annotators_for(design, difference, 0.8, design.alpha, 0).annotators
+    need = annotators_for(design, difference, 0.8, design.alpha).annotators
     assert need is not None
     return live_costs(
         design, difference=difference, power=0.8, units=need, rule=None, minutes=MINUTES, rng=np.random.default_rng(3)
@@ -32,7 +33,7 @@ def test_the_fixed_number_of_one_test_is_that_of_the_plan() -> None:
     """The plan's power is an exact sum; here 300 studies are drawn, whose power has a standard error of 2.3 points."""
     design = assumed("spa", n_tests=1, directions=2, exclusion_rate=0.1)
     (cost,) = costs(1)
-    need = annotators_for(design, 0.1, cost.power, design.alpha, 0).annotators
+    need = annotators_for(design, 0.1, cost.power, design.alpha).annotators
     assert cost.fixed == pytest.approx(need, rel=0.1)
     assert cost.annotators < cost.fixed < cost.most
 

@@ -13,8 +13,8 @@ from scipy.special import stdtrit
 from statsmodels.stats.power import TTestPower
 
 from analysis import Plan
+from analysis.planning.assumptions import DEFAULTS
 from analysis.planning.observed import FIGURE_ALPHA
-from analysis.planning.plan import DEFAULTS
 from analysis.planning.power import t_power
 from analysis.report.markdown import render_markdown
 from analysis.report.orientation import oriented

@@ -10,7 +10,9 @@ import pytest
 from click.testing import CliRunner
 from scipy import stats
 
-from analysis.planning.plan import annotators_for, assumed, scale_test
+from analysis.planning.assumptions import assumed
+from analysis.planning.contributions import scale_test
+from analysis.planning.plan import annotators_for
 from analysis.planning.ranked import ranking_design, share_answers, share_components
 from spa.cli import main
 from spa.commands.init import write_example
@@ -41,17 +43,21 @@ def test_power_is_that_of_rankers_with_tastes_of_their_own() -> None:
     spread = NOISE * np.sqrt(2)
     own = stats.norm.cdf((better + TASTE * np.sqrt(2) * rng.standard_normal(1_000_000)) / spread)
     design = assumed(
-        "ranking", components=share_components(float(own.std())), n_items=n_items, n_tests=6, exclusion_rate=0.0
+        "ranking",
+        components=share_components(float(own.std())),
+        judged=((n_items, 1.0),),
+        n_tests=6,
+        exclusion_rate=0.0,
     )
     difference = float(own.mean()) - 0.5
-    needed = annotators_for(design, difference, 0.8, design.alpha, 0).annotators
+    needed = annotators_for(design, difference, 0.8, design.alpha).annotators
     assert needed is not None
     tastes = better + TASTE * np.sqrt(2) * rng.standard_normal((RUNS, needed, 1))
     first = tastes + spread * rng.standard_normal((RUNS, needed, n_items)) > 0
     tested = stats.ttest_1samp(first.mean(axis=2), 0.5, axis=1)
     seen = float(np.mean((tested.pvalue < design.alpha) & (tested.statistic > 0)))
     answers = share_answers(design.components, n_items, difference)
-    assert scale_test(design, answers, design.alpha, 0).power(needed) == pytest.approx(seen, abs=0.02)
+    assert scale_test(design, answers, design.alpha).power(needed) == pytest.approx(seen, abs=0.02)
     assert seen == pytest.approx(0.8, abs=0.02)
 
 
@@ -62,7 +68,7 @@ def test_a_ranking_study_is_planned_and_told_what_it_finds(tmp_path: Path) -> No
     assert result.exit_code == 0, result.output
     said = json.loads(result.stdout)
     (plan,) = said["plans"]
-    assert (plan["assumptions"]["n_tests"], plan["assumptions"]["n_items"]) == (6, 4)
+    assert (plan["assumptions"]["n_tests"], plan["assumptions"]["judged"]) == (6, [[4, 1.0]])
     assert [one["truth"] for one in plan["live"]] == ["all differ", "unequal", "one differs"]
     row = plan["rows"][0]
     assert row["shown"] == "60%"
@@ -71,7 +77,7 @@ def test_a_ranking_study_is_planned_and_told_what_it_finds(tmp_path: Path) -> No
     assert found["answerable"]
     assert f"{row['need']['annotators']} annotators for 60%" in found["change"]
     path.write_text(path.read_text().replace("[ranking]", "[ranking]\nsize = 2"))
-    found = {"n_tests": 6, "n_items": 1, "meets": 4 / 6}  # 4 orders of 2, of 6 pairs
+    found = {"n_tests": 6, "judged": ((0, 1 - 4 / 6), (1, 4 / 6))}  # 4 orders of 2, of 6 pairs
     assert ranking_design(load_study(path)) == found
 
 

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from scipy.stats import ttest_1samp
 from statsmodels.stats.power import TTestPower
 
-from analysis.planning.plan import Assumptions, answers, assumed, detectable, scale_test
-from analysis.planning.scale_power import ScaleTest, smallest_need, sum_power
+from analysis.planning.assumptions import Assumptions, assumed
+from analysis.planning.contributions import answers, scale_test
+from analysis.planning.plan import annotators_for, detectable
+from analysis.planning.scale_power import ScaleTest, sum_power
 from analysis.planning.simulate import scale_answers
-from analysis.planning.solve import annotators_needed
 from analysis.planning.variance import Components
 from tests.calibration.planning import simulated_power
 
@@ -25,7 +26,7 @@ def spa(sd: float = 0.3, **changes: object) -> Assumptions:
 
 
 def scaled(assumptions: Assumptions, difference: float) -> ScaleTest:
-    return scale_test(assumptions, answers(assumptions, difference), assumptions.alpha, seed=1)
+    return scale_test(assumptions, answers(assumptions, difference), assumptions.alpha)
 
 
 def test_fine_answers_that_are_nearly_normal_have_the_power_of_statsmodels():
@@ -69,8 +70,7 @@ def test_strong_preferences_of_few_annotators_have_less_power_than_normal_answer
 @settings(deadline=None, max_examples=25)
 @given(st.floats(0.04, 0.2), st.floats(0.15, 0.35), st.sampled_from([0.7, 0.8, 0.95]))
 def test_the_number_needed_is_the_smallest_that_reaches_the_power(difference: float, sd: float, power: float):
-    test = scaled(spa(sd), difference)
-    need = smallest_need(test, annotators_needed(difference, sd=sd, alpha=0.05, power=power, exclusion_rate=0.1))
+    test, need = scaled(spa(sd), difference), annotators_for(spa(sd), difference, power, 0.05)
     assert need.annotators is not None
     assert need.reached == test.power(need.annotators) >= power
     assert test.power(need.annotators - 1) < power

@@ -12,7 +12,9 @@ from click.testing import CliRunner, Result
 from scipy import stats
 
 from analysis.frames.frames import rating_tests
-from analysis.planning.plan import annotators_for, answers, assumed
+from analysis.planning.assumptions import assumed
+from analysis.planning.contributions import answers
+from analysis.planning.plan import annotators_for
 from analysis.planning.simulate import count_answers
 from analysis.planning.variance import Components
 from spa.cli import main
@@ -66,7 +68,7 @@ def test_the_reports_test_finds_what_was_planned() -> None:
     components = Components(annotator_sd=float((x - y).std()))
     mean, difference = float((x + y).mean()) / 2, float((x - y).mean())
     design = assumed("spans", components=components, errors=mean, n_items=2, n_tests=3, exclusion_rate=0.0)
-    needed = annotators_for(design, difference, 0.8, design.alpha, 0).annotators
+    needed = annotators_for(design, difference, 0.8, design.alpha).annotators
     assert needed is not None
     picked = rng.integers(len(x), size=(4000, needed))
     tested = stats.ttest_1samp((x - y)[picked], 0, axis=1)
@@ -117,7 +119,7 @@ def test_power_does_not_change_with_the_unit_of_weights() -> None:
         design = assumed("spans", components=Components(annotator_sd=30.0), errors=errors, exclusion_rate=0.0)
         assert answers(design, 10.0)[1].sum() == pytest.approx(1)
         normal = stats.norm.isf(0.025) + stats.norm.isf(0.2)
-        assert annotators_for(design, 10.0, 0.8, 0.05, 0).annotators == pytest.approx((3 * normal) ** 2 + 2, abs=1)
+        assert annotators_for(design, 10.0, 0.8, 0.05).annotators == pytest.approx((3 * normal) ** 2 + 2, abs=1)
 
 
 @pytest.mark.parametrize(

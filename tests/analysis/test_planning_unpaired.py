@@ -9,7 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from analysis.planning.plan import assumed, detectable, unpaired_test
+from analysis.planning.assumptions import assumed
+from analysis.planning.plan import annotators_for, detectable
 from analysis.planning.unpaired import (
     OwnItems,
     UnpairedTest,
@@ -19,7 +20,7 @@ from analysis.planning.unpaired import (
     draw_sums,
     score_sums,
     standard_errors,
-    unpaired_need,
+    unpaired_test,
 )
 from analysis.planning.variance import Components
 from analysis.statistics.clustered_difference import SystemClusters, clustered_t
@@ -80,8 +81,8 @@ def test_power_is_that_of_studies_drawn_score_by_score() -> None:
 
 @pytest.mark.parametrize(("items", "difference"), [(FEW, 0.8), (MANY, 0.8)])
 def test_the_number_needed_is_the_smallest(items: OwnItems, difference: float) -> None:
-    test = planned(items)
-    need = unpaired_need(test, difference, 0.8, 0.05)
+    test, design = planned(items), assumed("likert", n_items=items.n_items, own_items=items)
+    need = annotators_for(design, difference, 0.8, 0.05)
     assert need.annotators is not None
     assert need.reached == test.power(need.annotators, difference, 0.05) >= 0.8
     assert test.power(need.annotators - 1, difference, 0.05) < 0.8
@@ -90,7 +91,7 @@ def test_the_number_needed_is_the_smallest(items: OwnItems, difference: float) -
 
 
 def test_more_annotators_do_not_make_up_for_few_items() -> None:
-    need = unpaired_need(planned(FEW), 0.3, 0.8, 0.05)
+    need = annotators_for(assumed("likert", n_items=8, own_items=FEW), 0.3, 0.8, 0.05)
     assert need.annotators is None
     assert need.reason == "more than 5,000 annotators, or more items than the study's 36"
 
@@ -100,7 +101,7 @@ def test_the_difference_that_can_be_detected_is_detected_with_that_power() -> No
     found = detectable(design, 24, 0.8)
     assert found.difference is not None
     assert planned(FEW).power(24, found.difference, 0.05) == pytest.approx(0.8, abs=1e-4)
-    assert detectable(design, 2, 0.9).reason == "too few annotators for any difference"
+    assert detectable(design, 2, 0.9).difference is None
 
 
 @given(pool=st.integers(1, 9), dealt=st.integers(1, 9), hands=st.integers(1, 12), seed=st.integers(0, 99))

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import stdtr
 
-from analysis.planning.plan import DEFAULTS
+from analysis.planning.assumptions import DEFAULTS
 from analysis.planning.variance import CONFOUNDED, TOO_FEW, Components, estimate_components, fit_exposures
 
 sds = st.floats(0.01, 3)

@@ -15,12 +15,14 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import t as student
 
-from analysis.planning.plan import Assumptions, answers, assumed, scale_test, unpaired_test
+from analysis.planning.assumptions import Assumptions, assumed
+from analysis.planning.contributions import answers, scale_test
+from analysis.planning.plan import annotators_for
 from analysis.planning.ranked import share_components
-from analysis.planning.scale_power import ScaleTest, smallest_need
+from analysis.planning.scale_power import ScaleTest
 from analysis.planning.simulate import Share
 from analysis.planning.solve import annotators_needed
-from analysis.planning.unpaired import OwnItems, unpaired_need
+from analysis.planning.unpaired import OwnItems
 from analysis.planning.variance import Components
 from analysis.statistics.clustered_difference import SystemClusters, clustered_t
 from analysis.statistics.coding import Floats
@@ -123,7 +125,7 @@ def choice_designs() -> Iterator[PlannedDesign]:
         (10, 0.0, 0.1, 0.9, 3),
     ):
         parts = {"components": share_components(0.1, ties), "ties": ties}
-        design = assumed("choices", n_items=n_items, n_tests=n_tests, **parts)
+        design = assumed("choices", judged=((n_items, 1.0),), n_tests=n_tests, **parts)
         yield PlannedDesign(assumptions=design, difference=difference, power=power)
 
 
@@ -211,11 +213,8 @@ def check_plan(design: PlannedDesign, *, runs: int, rng: np.random.Generator) ->
     )
     test = None
     if assumptions.own_items is None:
-        test = scale_test(assumptions, answers(assumptions, difference), assumptions.alpha, seed=1)
-        need = smallest_need(test, by_formula)
-    else:
-        unpaired = unpaired_test(assumptions.components, assumptions.own_items, assumptions.exclusion_rate)
-        need = unpaired_need(unpaired, difference, design.power, assumptions.alpha)
+        test = scale_test(assumptions, answers(assumptions, difference), assumptions.alpha)
+    need = annotators_for(assumptions, difference, design.power, assumptions.alpha)
     assert by_formula.annotators is not None
     assert need.annotators is not None
     assert need.reached is not None
@@ -263,7 +262,7 @@ def _row(line: PlannedLine) -> str:
     if made.kind == "likert":
         what = f"Likert, {made.points} points, {made.n_items} output{'' if made.n_items == 1 else 's'}"
     if made.kind == "choices":
-        what = f"Choices, {made.n_items} a pair, {100 * made.ties:g} % ties"
+        what = f"Choices, {made.judged[0][0]} a pair, {100 * made.ties:g} % ties"
     if made.kind == "spans":
         what = f"Error spans, {made.errors:.1f} points in {made.n_items} output{'' if made.n_items == 1 else 's'}"
     if made.own_items is not None:

@@ -1,0 +1,42 @@
+"""Which engine reckons the power of a design: the one place where that is chosen."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from analysis.planning.assumptions import Assumptions
+from analysis.planning.contributions import Contributions
+from analysis.planning.unpaired import unpaired_test
+
+
+class Engine(Protocol):
+    """Power of one design, by the test that the report runs on it."""
+
+    @property
+    def most(self) -> int:
+        """Annotators up to which it reckons."""
+        ...
+
+    @property
+    def jagged(self) -> bool:
+        """Whether power can step down with one annotator more."""
+        ...
+
+    def power(self, annotators: int, difference: float, alpha: float) -> float:
+        """Return the chance to find a difference above 0, in its direction, with so many recruited."""
+        ...
+
+    def possible(self, difference: float) -> bool:
+        """Whether answers such as assumed can differ so much."""
+        ...
+
+    def too_few(self, difference: float, power: float, alpha: float) -> str | None:
+        """Return why no number of annotators is enough, where that is known beforehand."""
+        ...
+
+
+def engine_for(assumptions: Assumptions) -> Engine:
+    """Return the engine of a design."""
+    if assumptions.own_items is not None:
+        return unpaired_test(assumptions.components, assumptions.own_items, assumptions.exclusion_rate)
+    return Contributions(assumptions=assumptions)
