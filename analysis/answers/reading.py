@@ -39,6 +39,10 @@ class RawTable:
     sha256: str | None
 
 
+class NoRows(AnalysisError):
+    """A table has no row: as a part of a larger one it may be left out."""
+
+
 def read_raw(path: Path, mapping: Mapping[str, str], known: frozenset[str], *, coded: bool = False) -> RawTable:
     """Read one file as strings, rename columns by ``mapping`` (old -> new) and keep the ``known`` ones.
 
@@ -217,7 +221,7 @@ def _json_frames(
             block.clear()
             done = number
     if not number:
-        raise AnalysisError(f"{path}: expected one JSON object a line, got an empty file")
+        raise NoRows(f"{path}: expected one JSON object a line, got an empty file")
     if number > done:
         yield frame()
 
@@ -267,7 +271,7 @@ def _tidy(
             got = "lists or objects" if source.schema[old].is_nested() else "durations"
             raise AnalysisError(f"{place}: expected one text or number a cell, got {got} in column {new}")
     if not source.height:
-        raise AnalysisError(f"{place}: a header without rows; expected at least one answer")
+        raise NoRows(f"{place}: a header without rows; expected at least one answer")
     return pl.DataFrame(
         [
             (_coded(source.column(old), several=new == WIDE_COLUMN) if coded else _plain(source.column(old))).alias(new)

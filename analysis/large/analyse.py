@@ -114,13 +114,9 @@ def finished(results: Results, totals: TableTotals, plan: Plan, left_out: Mappin
         replace(row, agreement_reason=SINGLE) if single else row for row, single in zip(raters, unknown, strict=True)
     ]
     results = replace(results, raters=rounded(tuple(raters)))
-    text = f"The {totals.kind} were read in parts and added up. Left out, as they need single answers: "
-    drawn = ""
-    if any(row.ci_low is not None for row in results.ranking_agreement):
-        drawn = " Intervals of Kendall's tau between rankings rest on other resamples than those of the whole table."
-    row = WarningRow(
-        kind="summed", group=None, text=f"{text}{', '.join(left_out.values())}.{drawn}", left_out=tuple(left_out)
-    )
+    empty = f" ({totals.empty_parts} of {totals.n_parts} parts had no row)" if totals.empty_parts else ""
+    text = f"The {totals.kind} were read in parts{empty} and added up. Left out, as they need single answers: "
+    row = WarningRow(kind="summed", group=None, text=f"{text}{', '.join(left_out.values())}.", left_out=tuple(left_out))
     rows = (*warn(results, plan), row)
     results = replace(results, warnings=tuple(row.text for row in rows), warning_rows=rows)
     return replace(results, headline=headline_of(results))

@@ -31,7 +31,6 @@ from analysis.large.criterion_sums import (
 )
 from analysis.large.rating_sums import mean_sums, part_sums, rating_totals, score_totals
 from analysis.large.totals import AnswerTotals
-from analysis.ranking.replicates import MOST_UNITS
 from analysis.ranking.sources import RankingSources
 from analysis.rating_checks.pair_differences import UNITS, pair_numbers
 from analysis.rating_checks.part import check_sums
@@ -129,10 +128,9 @@ def _choice_totals(part: CriterionSums) -> ChoiceTotals:
 
 
 class NumberedUnits(Sequence[str]):
-    """Names of units by number; where units are too many to be drawn one by one, each is a bundle of some."""
+    """Names of units by number."""
 
     def __init__(self, n_units: int) -> None:
-        self._names = [f"{number:04}" for number in range(min(n_units, MOST_UNITS))]
         self._n_units = n_units
 
     def __len__(self) -> int:
@@ -145,7 +143,7 @@ class NumberedUnits(Sequence[str]):
     def __getitem__(self, number: int | slice) -> str | Sequence[str]:
         if isinstance(number, slice):
             return [self[one] for one in range(*number.indices(self._n_units))]
-        return self._names[number % len(self._names)]  # numbers are those of hashes: their order is random
+        return str(number)
 
 
 def _unit_names(totals: AnswerTotals) -> dict[str, Sequence[str]]:

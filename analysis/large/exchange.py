@@ -65,6 +65,8 @@ class Exchange:
         How many rows each bucket has.
     files : tuple of str
         All that hold rows.
+    empty_parts, n_parts : int
+        Parts without a row, and all.
     """
 
     tasks: Sequence[PartTask]
@@ -77,6 +79,8 @@ class Exchange:
     files: tuple[str, ...]
     scratch: Path
     input: InputFile
+    empty_parts: int
+    n_parts: int
 
     def range(self, first: int, last: int) -> BucketRange:
         """Return the buckets from first to last."""
@@ -141,6 +145,8 @@ def exchanged(
             files=tuple(file for part in parts for file in part.files),
             scratch=folder,
             input=_input(where, kind, parts),
+            empty_parts=sum(part.empty for part in parts),
+            n_parts=len(parts),
         )
 
 
@@ -253,6 +259,8 @@ def _gathered(found: Iterable[PartFound]) -> tuple[list[PartFound], Sums, pl.Dat
 def _refuse_problems(parts: Sequence[PartFound], where: str, reading: Reading) -> None:
     """Raise the problems of all parts, and those that only all parts together show."""
     problems = [problem for part in parts for problem in part.problems]
+    if all(part.empty for part in parts):
+        problems = [f"{where}: expected at least one answer, got {len(parts)} parts without a row"]
     if len(problems) > SHOWN:
         others = len({part.number for part in parts if part.problems})
         more = f"{where}: {len(problems) - SHOWN} more mistakes; {others} of {len(parts)} parts have some"

@@ -19,7 +19,7 @@ from analysis.answers.columns import KNOWN, LAYOUTS, Check
 from analysis.answers.exclusions import Exclusion, apply_exclusions
 from analysis.answers.groups import distinct, fill_groups
 from analysis.answers.order import Order, order_of
-from analysis.answers.reading import RawTable, read_slices
+from analysis.answers.reading import NoRows, RawTable, read_slices
 from analysis.answers.tables import Reading
 from analysis.large.adding import Sums, described, keyed_rows, merged
 from analysis.large.building import NAMED
@@ -61,6 +61,7 @@ class PartFound:
     columns: tuple[str, ...] = ()  # those known, renamed
     fractional: frozenset[str] = frozenset()  # those stored as fractional numbers
     sha256: str | None = None
+    empty: bool = False  # no row
     sums: Sums
     groups: tuple[tuple[str, str], ...]  # group and kind, as they first appear
     order: Order  # criteria with their elicitation
@@ -72,6 +73,8 @@ class PartFound:
 def checked_slices(task: PartTask) -> Iterator[tuple[RawTable, Check]]:
     """Yield a part some rows at a time, with their checks; problems call the part by its address."""
     with local_file(task.address) as path:
+        if path.suffix.lower() != ".parquet" and path.is_file() and not path.stat().st_size:
+            raise NoRows(f"{task.address}: expected a header and one row an answer, got an empty file")
         for table in read_slices(path, task.reading.mapping, KNOWN[task.kind], rows=ROWS, coded=task.kind in CODED):
             named = replace(table, place=task.address)
             yield named, check_part(named, task.kind, task.reading.scales)
@@ -99,6 +102,8 @@ def read_part(task: PartTask) -> PartFound:
             problems += check.problems
             if not problems:
                 slices.append(_read_slice(task, len(slices), check.frame))
+    except NoRows:
+        file = {"empty": True}
     except AnalysisError as error:
         problems += error.problems
     names = pl.concat([own.names for own in slices if own.names is not None] or [no_names()]).unique()

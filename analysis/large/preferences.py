@@ -131,6 +131,8 @@ def read_preferences(
         counted=count_answers(found.known),
         columns=found.known["columns"],
         inputs=(found.input, *beside.inputs),
+        empty_parts=found.empty_parts,
+        n_parts=found.n_parts,
         scales=reading.scales,
         tests=tests,
         units=_joined([part.units for part in parts if part.units is not None]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -102,7 +103,7 @@ def read_totals(
         beside.add(NOBODY)
         for own in watched(compared, "LLMs compared with people", len(pairs), progress):
             beside.add(own)
-    return build_totals(
+    totals = build_totals(
         found.known | first | weighed.total() | beside.total(),
         kind=kind,
         grid=grid,
@@ -111,3 +112,4 @@ def read_totals(
         inputs=[found.input],
         scales=reading.scales,
     )
+    return replace(totals, empty_parts=found.empty_parts, n_parts=found.n_parts)

@@ -78,6 +78,8 @@ class TableTotals:
     columns : DataFrame
         ``group, criterion, column, value: n``: what ``elicitation``, ``form``, ``readout``, ``variant`` and ``visit``
         say, rows counted, those with missing answers, too. Names, no numbers.
+    empty_parts, n_parts : int
+        Parts without a row, and all.
     """
 
     kind: LargeKind
@@ -88,6 +90,8 @@ class TableTotals:
     counted: RaterCounts
     columns: pl.DataFrame
     inputs: tuple[InputFile, ...] = ()
+    empty_parts: int = 0
+    n_parts: int = 1
     scales: tuple[Scale, ...] = ()
 
 

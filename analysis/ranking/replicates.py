@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from zlib import crc32
 
 import numpy as np
 import polars as pl
@@ -15,13 +16,14 @@ from analysis.answers.units import Unit, UnitRule, unit_name
 from analysis.comparisons.ratings import RatingCells
 from analysis.comparisons.score_totals import RatingTotals
 from analysis.statistics.cell_sums import CellSums
-from analysis.statistics.coding import Floats, Ints, code, fold
+from analysis.statistics.coding import Floats, Ints, code, fold, scale_of, snap
 from analysis.strengths.bootstrap import ComparedPairs, Marks
 from analysis.strengths.rows import Judgements, StrengthTable
 from analysis.strengths.sandwich import bread
 
 REPLICATES = 1000
 MOST_UNITS = 4000  # more are dealt at random into as many bundles, which are drawn whole
+ALIKE = 10  # digits to which weighted sums of two units agree where they gave the same
 HELD = 1 << 22  # weights held at once
 ROWS = 1 << 20  # ratings summed at a time
 DENSE = 1 << 18  # sums of units that are kept as a full table
@@ -227,7 +229,8 @@ def draw_scores(rankings: Sequence[ReplicateSums], *, seed: int, n_replicates: i
 
     Rankings that share units (the same people, or the same items) form one pool: a replicate draws
     as many units from the pool as it has, with replacement, and every ranking of the pool counts the
-    same draw. Pools are independent.
+    same draw. Pools are independent. Units stand in an order that their answers give, so that neither the order of
+    rows, names nor the parts in which a table is read change what is drawn.
 
     Returns
     -------
@@ -236,9 +239,10 @@ def draw_scores(rankings: Sequence[ReplicateSums], *, seed: int, n_replicates: i
         with fewer than two units.
     """
     found: list[Floats | None] = [None] * len(rankings)
-    for number, members in enumerate(pools(rankings)):
-        rng = np.random.default_rng([seed, number])
-        names = sorted({name for place in members for name in rankings[place].names})
+    for members in pools(rankings):
+        keys = sorted(_key(rankings[place]) for place in members)
+        rng = np.random.default_rng([seed, crc32(keys[0].encode())])
+        names = _by_answers([rankings[place] for place in members])
         n_units = min(len(names), MOST_UNITS)
         dealt = np.arange(len(names)) if n_units == len(names) else rng.permutation(len(names)) % n_units
         unit_of = dict(zip(names, dealt.tolist(), strict=True))
@@ -252,6 +256,38 @@ def draw_scores(rankings: Sequence[ReplicateSums], *, seed: int, n_replicates: i
         for place, scores in parts.items():
             found[place] = np.concatenate(scores)
     return found
+
+
+def _key(ranking: ReplicateSums) -> str:
+    return "\x1f".join((ranking.source, ranking.group, ranking.criterion))
+
+
+def _by_answers(rankings: Sequence[ReplicateSums]) -> list[str]:
+    """Return the names of all units, ordered by a weighted sum of what each gave; those who gave the same are alike.
+
+    A weight follows from the scores of the system, or of two in their order, and from the ranking; only among units
+    that these leave equal (of two tied systems each gave the other's sum) names of systems decide.
+    """
+    found: dict[str, Floats] = {}
+    for own in rankings:
+        number = np.random.default_rng(crc32(_key(own).encode())).random()
+        score = np.nan_to_num(own.scores(np.ones((own.sums.shape[1], 1)))[0])
+        name = np.argsort(np.argsort(own.systems)).astype(np.float64)
+        totals = []
+        for value in (score, name):
+            if own.pairs is None:
+                of_sums, of_counts = np.cos(number + value), np.sin(number + 2 * value)
+            else:
+                low, high = value[own.pairs.low], value[own.pairs.high]
+                won, lost = np.cos(number + 2 * low - high), np.cos(number + 2 * high - low)
+                of_sums, of_counts = won - lost, lost
+            totals.append(own.sums.T @ of_sums + own.counts.T @ of_counts)
+        for unit, both in zip(own.names, np.column_stack(totals), strict=True):
+            found[unit] = found.get(unit, np.zeros(2)) + both
+    first, second = np.array([*found.values()]).T
+    names = [*found]
+    order = np.lexsort((second, snap(first, scale=scale_of(first), digits=ALIKE)))
+    return [names[place] for place in order.tolist()]
 
 
 def _weights(n_units: int, replicates: int, rng: np.random.Generator) -> Floats:

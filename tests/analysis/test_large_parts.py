@@ -19,14 +19,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from analysis import Reading, check_frames, read_tables
+from analysis import Plan, Reading, check_frames, read_tables
 from analysis.answers.columns import Scale
 from analysis.answers.exclusions import Exclusion
 from analysis.answers.order import order_of
+from analysis.answers.tables import AnswerTables
 from analysis.commands.report import report
 from analysis.comparisons.ratings import rating_cells, rating_differences
 from analysis.large import exchange, parts, reading
+from analysis.large.analyse import analyse_totals
 from analysis.large.locations import find_parts, is_in_parts
+from analysis.large.preferences import analyse_preferences_in_parts, read_preferences
 from analysis.large.reading import read_totals
 from analysis.large.totals import AnswerTotals, LargeKind
 from analysis.statistics.coding import fold
@@ -102,7 +105,7 @@ def assert_same(one: AnswerTotals, other: AnswerTotals) -> None:
                 assert_frame_equal(getattr(mine, unit.name), getattr(yours, unit.name), check_exact=True)
         elif isinstance(mine, pl.DataFrame):
             assert_frame_equal(mine, yours, check_row_order=False, check_exact=True)
-        elif field.name != "inputs":
+        elif field.name not in ("inputs", "n_parts", "empty_parts"):
             assert mine == yours, field.name
 
 
@@ -319,14 +322,43 @@ def test_a_report_is_named_as_the_folder_of_its_parts(pattern: str, name: str | 
     assert found.file == ("p/part-00[01].csv (2 parts)" if name is None else f"{name} (3 parts)")
 
 
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl"])
+@pytest.mark.parametrize("kind", ["ratings", "choices"])
+def test_empty_parts_are_left_out_and_counted(kind: LargeKind, suffix: TableFormat, tmp_path: Path) -> None:
+    """As Spark writes them: a header alone, or of text no byte."""
+    table = TABLES[kind]()
+    whole = read_totals(split(table, tmp_path / "one", [60], suffix), kind, Reading())
+    where = split(table, tmp_path / "some", [0, 60, 60], suffix)
+    if suffix != "parquet":
+        (tmp_path / "some" / f"part-002.{suffix}").write_text("")
+    found = read_totals(where, kind, Reading())
+    assert_same(whole, found)
+    assert (found.empty_parts, found.n_parts) == (2, 4)
+    warnings = analyse_totals(found, Plan()).warnings
+    assert f"The {kind} were read in parts (2 of 4 parts had no row) and added up." in warnings[-1]
+    split(table[:0], tmp_path / "none", [0, 0], suffix)
+    with pytest.raises(AnalysisError) as raised:
+        read_totals(str(tmp_path / "none"), kind, Reading())
+    assert raised.value.problems == (f"{tmp_path}/none: expected at least one answer, got 3 parts without a row",)
+
+
+def test_an_empty_part_of_preferences_is_left_out(tmp_path: Path) -> None:
+    rows = [{"annotator_id": f"p{n}", "system_x": "a", "system_y": "b", "preference": 0.5 + n / 20} for n in range(6)]
+    table = pl.DataFrame(rows)
+    found = [
+        read_preferences(split(table, tmp_path / name, cuts), Reading(), Plan(), beside=AnswerTables())
+        for name, cuts in (("one", [3]), ("some", [0, 3, 6]))
+    ]
+    assert (found[1].empty_parts, found[1].n_parts) == (2, 4)
+    one, other = (analyse_preferences_in_parts(totals, Plan()) for totals in found)
+    assert one.preferences == other.preferences
+    assert "(2 of 4 parts had no row)" in other.warnings[-1]
+
+
 def test_parts_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     where = split(ratings(), tmp_path / "p", [50, 100])
     (tmp_path / "p" / "part-001.parquet").write_bytes(b"PAR1 and no more")
     assert problems_of(where)[0].startswith(f"{tmp_path}/p/part-001.parquet: cannot be read as parquet: ")
-    ratings()[:0].write_parquet(tmp_path / "p" / "part-001.parquet")
-    assert problems_of(where) == (
-        f"{tmp_path}/p/part-001.parquet: a header without rows; expected at least one answer",
-    )
     assert "got none" in problems_of(str(tmp_path / "q*.csv"))[0]
     assert problems_of(str(tmp_path))[0].endswith("/p; name files with a pattern that ends in /*/*.parquet")
     with pytest.raises(AnalysisError, match="/none: cannot be read: No such file or directory"):

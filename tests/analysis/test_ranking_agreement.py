@@ -153,8 +153,8 @@ def test_names_of_systems_and_annotators_do_not_matter(places: list[int], seed: 
     rng = np.random.default_rng(seed)
     likes, scores = liked(rng, (0.5, 0.2, 0, -0.6)), scored(rng, (0.2, 0.5, -0.6, 0))
     new = dict(zip(SYSTEMS, (f"s{place}" for place in places), strict=True))
-    renamed = [(f"w{who}", new[x], new[y], value) for who, x, y, value in likes]
-    again = [(f"w{who}", item, new[system], value) for who, item, system, value in scores]
+    renamed = [(f"w{who[::-1]}", new[x], new[y], value) for who, x, y, value in likes]
+    again = [(f"w{who[::-1]}", item, new[system], value) for who, item, system, value in scores]
     one = rows_of(run(preferences=preferences(likes), ratings=ratings(scores)))
     two = rows_of(run(preferences=preferences(renamed), ratings=ratings(again)))
     for key, row in one.items():
