@@ -156,7 +156,9 @@ def _answer_source(
         @cache
         def answer(assignment_id: str) -> tuple[Form, Mapping[str, str]]:
             form = workspace.form(assignment_id)
-            annotator = SimulatedAnnotator(truth, temperament, rng=one.rng(seed))
+            again = workspace.study.people.sessions > 1
+            noise = np.random.default_rng([seed, one.number, 2, *assignment_id.encode()]) if again else None
+            annotator = SimulatedAnnotator(truth, temperament, rng=one.rng(seed), answering=noise)
             return form, annotator.answers(form, workspace.store.assignments.key(assignment_id))
 
         return answer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import AbstractContextManager, ExitStack
-from functools import lru_cache, partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from spa.commands.workspace import with_store
 from spa.errors import ResponseError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from spa.commands.workspace import Workspace
     from spa.forms.form import Form
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 SOURCE = "simulated"
 FIRST_SEAT = "person 1"
+MOST_ATTEMPTS = 100  # simulated annotators for one place
 
 
 @click.command(epilog="Example: spa simulate my-study/study.toml --annotators 24 --seed 7")
@@ -72,7 +73,8 @@ def simulate(
     finished = sum(visit.completion_code is not None for visit in visits)
     pages = sum(visit.pages for visit in visits)
     if as_json:
-        facts = {"annotators": len(visits), "with_code": finished, "pages": pages, "truth": known.utilities}
+        people = len({visit.token for visit in visits})
+        facts = {"annotators": people, "with_code": finished, "pages": pages, "truth": known.utilities}
         print_json({**facts, "seed": seed, "store": workspace.store.name})
         return
     if visits:
@@ -101,12 +103,27 @@ def run_annotators(
     visits: list[CompletedVisit] = []
     with click.progressbar(length=most, label="simulated annotators answer, one by one", hidden=quiet) as bar:
         while (state := live.refresh()) is None or not state.enough:
-            taken = sum(lease.annotator_kind == "simulated" for lease in store.visits.leases())
+            simulated = [lease for lease in store.visits.leases() if lease.annotator_kind == SOURCE]
+            taken = sum(lease.seat is not None for lease in simulated)
             tokens = reserve_links(store, min(taken + 1, most), people)
             if not tokens:
                 break
+            check_attempts(store, tokens)
             visits += visit_all(address, tokens, who, threads=1, progress=lambda done, total: bar.update(1))
     return visits
+
+
+def check_attempts(store: Store, tokens: Sequence[str]) -> None:
+    """Refuse to send one simulated annotator after another to a place that nobody completes."""
+    for token in tokens:
+        lease = store.visits.of_token(token)
+        if lease is not None and store.visits.attempt(lease.submission_id) > MOST_ATTEMPTS:
+            raise ResponseError(
+                f"{store.name}: expected one of {MOST_ATTEMPTS} simulated annotators to complete "
+                f"{lease.assignment_id}, got none: all were screened out or ended early; lower not_eligible and "
+                "failing_checks in the [temperament] of --truth, or correct [[screening]], [[attention_checks]] and "
+                "[[people.groups]] of the study, and build into a new store"
+            )
 
 
 def check_server(address: str, store: Store) -> None:
@@ -130,22 +147,26 @@ def check_server(address: str, store: Store) -> None:
 def reserve_links(store: Store, annotators: int | None, people: People | None = None) -> list[str]:
     """Return links of simulated annotators: unfinished visits first, then new ones up to ``annotators`` in all.
 
-    Each is given their assignment here, marked as simulated, so that no server that shares the
+    Each is given their (first) assignment here, marked as simulated, so that no server that shares the
     store takes them for people.
     """
     from spa.responses.admission import AdmissionRules
 
     rules = AdmissionRules() if people is None else AdmissionRules.of(people)
-    places = [lease for lease in store.visits.leases() if lease.annotator_kind != "llm" and lease.seat is not None]
-    simulated = [lease for lease in places if lease.annotator_kind == "simulated"]
-    unfinished = {lease.annotator_id for lease in simulated if not lease.finished}
-    tokens = [token for token in store.tokens() if store.keyed(token) in unfinished] if unfinished else []
-    free = len(store.assignments) * rules.per_assignment - len(places)
-    new = free if annotators is None else max(annotators - len(simulated), 0)
+    visits = [lease for lease in store.visits.leases() if lease.annotator_kind != "llm"]
+    latest = {lease.annotator_id: lease for lease in visits if lease.annotator_kind == "simulated"}
+    seated = {name: lease for name, lease in latest.items() if lease.seat is not None}
+    open_ = {name for name, lease in seated.items() if not lease.finished or lease.session < rules.sessions}
+    tokens = [token for token in store.tokens() if store.keyed(token) in open_] if open_ else []
+    taken = sum(lease.seat is not None for lease in visits)
+    to_come = sum(rules.sessions - lease.session for lease in seated.values())  # by those who have begun
+    free = (len(store.assignments) * rules.per_assignment - taken - to_come) // rules.sessions
+    new = max(free, 0) if annotators is None else max(annotators - len(seated), 0)
     if new > free:
+        each = "" if rules.sessions == 1 else f", {rules.sessions} each"
         raise ResponseError(
-            f"{store.name}: expected {new} free assignments for simulated annotators, got {free}; "
-            "build more of them with `spa build STUDY --annotators N`"
+            f"{store.name}: expected {new * rules.sessions} free assignments for simulated annotators{each}, got "
+            f"{max(free, 0) * rules.sessions}; build more of them with `spa build STUDY --annotators N`"
         )
     made = len(store.tokens()) if new else 0
     for place in range(new):
@@ -166,20 +187,33 @@ def serving(workspace: Workspace) -> AbstractContextManager[str]:
 def annotators_by_link(
     workspace: Workspace, truth: TrueUtilities, temperament: Temperament, seed: int
 ) -> Callable[[str], Answering]:
-    """Return who comes with which link: the same annotator at each place of an assignment, whoever is served first."""
+    """Return who comes with which link: the same annotator at each place of an assignment, whoever is served first.
+
+    Whoever comes to a place that another has given up is another annotator; in all sessions of a study it is the same.
+    """
     from spa.simulation.simulated_annotators import SimulatedAnnotator
     from spa.simulation.simulated_endpoint import assignment_rng
 
-    @lru_cache(maxsize=64)
-    def answers(assignment_id: str, seat: str | None) -> tuple[Form, Mapping[str, str]]:
-        form = workspace.form(assignment_id)
-        rng = assignment_rng(seed, assignment_id, None if seat in (None, FIRST_SEAT) else {"seat": seat})
-        annotator = SimulatedAnnotator(truth, temperament, rng=rng)
-        evidence = annotator.habit.evidence(form, workspace.study.people.seconds_per_100_words)
-        return form, {**annotator.answers(form, workspace.store.assignments.key(assignment_id)), **evidence}
+    visits = workspace.store.visits
 
     def annotator_of(token: str) -> Answering:
-        lease = workspace.store.visits.of_token(token)
-        return partial(answers, seat=None if lease is None else lease.seat)
+        person = workspace.store.keyed(token)
+
+        @cache
+        def answers(assignment_id: str) -> tuple[Form, Mapping[str, str]]:
+            first, *later = visits.of_annotator(person)
+            who: dict[str, object] = {} if first.seat in (None, FIRST_SEAT) else {"seat": first.seat}
+            if (attempt := visits.attempt(first.submission_id)) > 1:
+                who["attempt"] = attempt
+            again = None
+            if assignment_id in {lease.assignment_id for lease in later}:
+                again = assignment_rng(seed, assignment_id, {**who, "first": first.assignment_id})
+            rng = assignment_rng(seed, first.assignment_id, who)
+            annotator = SimulatedAnnotator(truth, temperament, rng=rng, answering=again)
+            form = workspace.form(assignment_id)
+            evidence = annotator.habit.evidence(form, workspace.study.people.seconds_per_100_words)
+            return form, {**annotator.answers(form, workspace.store.assignments.key(assignment_id)), **evidence}
+
+        return answers
 
     return annotator_of

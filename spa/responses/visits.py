@@ -109,6 +109,20 @@ class StoredVisits:
         with self._database.reading() as connection:
             return leases.lease_of_token(connection, token)
 
+    def of_annotator(self, annotator_id: str) -> list[Lease]:
+        """Return all visits of a person, oldest first."""
+        with self._database.reading() as connection:
+            return leases.leases_of(connection, annotator_id)
+
+    def attempt(self, submission_id: str) -> int:
+        """Return 1 and as many as visits of the same kind to the same assignment have given their place up before."""
+        before, own = submissions.alias(), submissions.c
+        gone = before.c.number < own.number, before.c.seat.is_(None), before.c.annotator_kind == own.annotator_kind
+        count = select(func.count()).select_from(before).where(before.c.assignment_id == own.assignment_id, *gone)
+        with self._database.reading() as connection:
+            earlier = select(count.scalar_subquery()).where(own.submission_id == submission_id)
+            return 1 + (connection.scalar(earlier) or 0)
+
     def release(self, submission_id: str, reason: str, *, now: float, finished: bool = False) -> bool:
         """Give up the place of a visit, so that its assignment goes out again, and return whether one became free.
 

@@ -82,16 +82,22 @@ class SimulatedAnnotator:
     """One annotator of known truth, drawn from the population of a ``temperament``.
 
     The annotator sees only what the form shows: a preference is estimated from the outputs under the two labels, so
-    more exposure makes it surer. ``rng`` draws who the annotator is, and then the noise of each answer.
+    more exposure makes it surer. ``rng`` draws who the annotator is, and then the noise of each answer, unless
+    ``answering`` draws that: another one each time that the same annotator comes again.
     """
 
     def __init__(
-        self, truth: TrueUtilities, temperament: Temperament | None = None, *, rng: np.random.Generator
+        self,
+        truth: TrueUtilities,
+        temperament: Temperament | None = None,
+        *,
+        rng: np.random.Generator,
+        answering: np.random.Generator | None = None,
     ) -> None:
         temperament = Temperament() if temperament is None else temperament
         self.truth = truth
         self.temperament = temperament
-        self._rng = rng
+        self._rng = rng if answering is None else answering
         self._taste = {
             system: temperament.taste_sd * float(rng.standard_normal()) for system in sorted(truth.utilities)
         }
@@ -114,7 +120,7 @@ class SimulatedAnnotator:
             * math.exp(temperament.words_per_minute_sd * float(reading.standard_normal())),
             skips=skips < temperament.skipping_outputs,
             races=races < temperament.racing,
-            rng=reading,
+            rng=reading if answering is None else answering.spawn(1)[0],
         )
 
     def answers(self, form: Form, key: BlindingKey) -> dict[str, str]:

@@ -6,7 +6,7 @@ It reads the fields from the HTML alone and compares them with the form.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -32,6 +32,7 @@ THREADS = 4
 MOST_STEPS = 2  # requests a page, before a server that leads in circles is given up
 MOST_REDIRECTS = 10
 SECONDS = 30.0
+NONE_LEFT = 410  # status of the page that says so
 UNSENT = ("submit", "button", "reset", "image", "file")
 
 Origin = tuple[str, str]  # scheme and host
@@ -47,6 +48,7 @@ class CompletedVisit:
     assignment_id: str
     completion_code: str | None  # None: screened out, or sent on to the platform's own page
     pages: int
+    next_session: str | None = None  # address that begins it
 
 
 def visit_all(
@@ -60,9 +62,10 @@ def visit_all(
     """Answer the forms of several people at the survey server, ``threads`` of them at a time.
 
     ``annotator_of`` says who answers behind a link: assignment id -> its form, and the answers by question id, beside
-    which the evidence of reading may stand by page id; pages without are sent as by a browser without script.
-    ``progress`` is called with (visits done, visits in all). Return the visits in the order of the tokens. Raise
-    ResponseError if the server fails, refuses an answer, or serves fields that are not the form's questions.
+    which the evidence of reading may stand by page id; pages without are sent as by a browser without script. Whoever
+    completed one of several sessions goes on with the next. ``progress`` is called with (people done, people in all).
+    Return the visits in the order of the tokens. Raise ResponseError if the server fails, refuses an answer, or serves
+    fields that are not the form's questions.
     """
     local = threading.local()
     clients: list[httpx2.Client] = []
@@ -71,16 +74,16 @@ def visit_all(
         local.client = httpx2.Client(timeout=SECONDS, trust_env=False)
         clients.append(local.client)
 
-    done: dict[str, CompletedVisit] = {}
+    def come(token: str) -> list[CompletedVisit]:
+        return list(visit_sessions(local.client, base_url, token, annotator_of(token)))
+
+    done: dict[str, list[CompletedVisit]] = {}
     try:
         with ThreadPoolExecutor(max_workers=threads, initializer=connect) as pool:
-            waiting = [
-                pool.submit(lambda token: visit(local.client, base_url, token, annotator_of(token)), t) for t in tokens
-            ]
+            waiting = {pool.submit(come, token): token for token in tokens}
             try:
                 for finished in as_completed(waiting):
-                    result = finished.result()
-                    done[result.token] = result
+                    done[waiting[finished]] = finished.result()
                     if progress is not None:
                         progress(len(done), len(tokens))
             finally:
@@ -88,7 +91,23 @@ def visit_all(
     finally:
         for client in clients:
             client.close()
-    return [done[token] for token in tokens]
+    return [each for token in tokens for each in done[token]]
+
+
+def visit_sessions(client: httpx2.Client, base_url: str, token: str, answering: Answering) -> Iterator[CompletedVisit]:
+    """Answer one session after another, until the last page offers no further one or no assignment is left for it."""
+    while True:
+        yield (found := visit(client, base_url, token, answering))
+        if found.next_session is None:
+            return
+        try:
+            status = client.post(urljoin(base_url, found.next_session)).status_code
+        except httpx2.HTTPError as error:
+            raise ResponseError(f"{base_url}: expected the next session, got {_reason(error)}") from error
+        if status == NONE_LEFT:
+            return
+        if status != 303:
+            raise ResponseError(f"{base_url}: expected the next session, got status {status}")
 
 
 def visit(client: httpx2.Client, base_url: str, token: str, answering: Answering) -> CompletedVisit:
@@ -102,7 +121,11 @@ def visit(client: httpx2.Client, base_url: str, token: str, answering: Answering
             if pages == 0 and served.completion_code is None:
                 raise ResponseError(f"{origin[1]}: expected a page with a form, got {response.url.path} without one")
             return CompletedVisit(
-                token=token, assignment_id=assignment_id, completion_code=served.completion_code, pages=pages
+                token=token,
+                assignment_id=assignment_id,
+                completion_code=served.completion_code,
+                pages=pages,
+                next_session=served.next_session,
             )
         assignment_id = served.form.assignment_id
         form, answers = answering(assignment_id)
@@ -224,6 +247,7 @@ class ServedPage:
     form: ServedForm | None = None
     completion_code: str | None = None
     onward: str | None = None  # where a link leads that ends the visit
+    next_session: str | None = None  # address that begins it
 
 
 def read_page(html: str) -> ServedPage:
@@ -256,6 +280,8 @@ class PageReader(HTMLParser):
             self.page.form = ServedForm(
                 given.get("action", ""), given["data-assignment"], given.get("data-page", ""), "data-reading" in given
             )
+        elif tag == "form" and given.get("action", "").endswith("/next"):
+            self.page.next_session = given["action"]
         elif tag == "code" and "data-completion-code" in given:
             self._in_code = True
             self.page.completion_code = ""
