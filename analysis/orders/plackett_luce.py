@@ -1,27 +1,28 @@
-"""Plackett-Luce strengths of systems from outputs put in order, ties averaged over the orders that they allow."""
+"""Plackett-Luce strengths of systems from outputs put in order.
+
+Outputs tied in last place are a partial ranking, as of people who name the best three: its likelihood is the product of
+the choices before them. Other ties are averaged over the orders that they allow.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, permutations, product
-from math import factorial, prod
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from analysis.orders.patterns import MOST_ORDERS, AllowedOrders, beaten, dense_ranks, orders_of
 from analysis.orders.thurstone import thurstone
 from analysis.statistics.coding import Floats, Ints, fold
 from analysis.statistics.reasons import Reason, why
 from analysis.strengths.bias_reduced import BiasReduced, adjusted_scores, bias_reduced, bread_root
 from analysis.strengths.estimate import LEAST_DF, ROUNDING, t_quantile
-from analysis.strengths.fit import fit_strengths
+from analysis.strengths.existence import NEVER_COMPARED, determined_systems, why_no_spread
 from analysis.strengths.ranks import rank_intervals
-from analysis.strengths.sandwich import NOISE
 from analysis.strengths.sweeps import Levels, levels_of
 
-MOST_ORDERS = 24  # orders that the ties of one ordering may allow; one that allows more is left out
 AT_ONCE = 256  # clusters whose information is held at once
 STEPS = 100
 LONGEST_STEP = 2.0
@@ -38,8 +39,8 @@ class PlackettLuce:
     ``thurstone`` are strengths by that model (:mod:`analysis.orders.thurstone`). ``df`` are the degrees of freedom of
     each interval; ``rank_low`` and ``rank_high`` the ranks that the orderings allow, all systems jointly (0: unknown).
     ``alike`` says that clusters have the same total weight each, since their orderings as they are left too few degrees
-    of freedom. ``no_interval`` says why intervals are missing. ``n_tied`` of ``n_orderings`` have ties; ``n_left_out``
-    more allowed too many orders.
+    of freedom. ``no_interval`` says why intervals are missing. ``n_tied`` of ``n_orderings`` have ties, ``n_partial``
+    of these in last place; ``n_left_out`` more allowed too many orders.
     """
 
     strength: Floats
@@ -57,6 +58,7 @@ class PlackettLuce:
     levels: Levels
     n_orderings: int
     n_tied: int
+    n_partial: int
     n_left_out: int
 
 
@@ -72,9 +74,10 @@ def plackett_luce(
 ) -> PlackettLuce:
     """Estimate strengths by maximum likelihood: the best of those left is i with chance exp(s_i) / sum exp(s_j).
 
-    The log-likelihood of an ordering with ties is the mean over the orders that its ties allow, of which there may be
-    24; an ordering that allows more is left out and counted. The spectral estimate of choix, which takes neither
-    ties nor weights, is the start of Newton's steps. Intervals are cluster-robust: CR2, whose working model takes the
+    Of outputs tied in last place nothing is said: the likelihood of an ordering is the product of the choices before
+    them. With other ties its logarithm is the mean over the orders that these allow, of which there may be 24; an
+    ordering that allows more is left out and counted. The spectral estimate of choix, which takes neither ties nor
+    weights, is the start of Newton's steps. Intervals are cluster-robust: CR2, whose working model takes the
     choices of a stage for independent, and t with Satterthwaite's degrees of freedom.
 
     Parameters
@@ -98,7 +101,8 @@ def plackett_luce(
     Returns
     -------
     PlackettLuce
-        A system that was first or last in all it was compared in has no strength, and the others are fitted without it.
+        NaN with a reason where :func:`analysis.strengths.existence.determined_systems` finds no strength. Where every
+        ordering ties all it has, strengths are 0 and there is no interval, as of Bradley-Terry.
 
     References
     ----------
@@ -110,23 +114,31 @@ def plackett_luce(
     >>> found.strength.round(4).tolist()
     [0.5493, -0.5493]
     """
-    patterns, of = np.unique(_dense(ranks), axis=0, return_inverse=True)
-    orders = [_orders(pattern) for pattern in patterns]
-    left_out = np.array([not allowed for allowed in orders])[of]
-    tied = np.array([len(allowed) > 1 for allowed in orders])[of]
+    patterns, of = np.unique(dense_ranks(ranks), axis=0, return_inverse=True)
+    orders = [orders_of(pattern) for pattern in patterns]
+    left_out = np.array([own is None for own in orders])[of]
+    tied = np.array([len(np.unique(own := pattern[pattern > 0])) < len(own) for pattern in patterns])[of]
+    partial = np.array([own is not None and own.n_last > 1 for own in orders])[of]
     used = fold(cluster[~left_out])
     here = of[~left_out]
     counts = csr_array((np.ones(len(here)), (used.of, here)), shape=(len(used), len(patterns)))
-    beaten = np.array([_beaten(pattern) for pattern in patterns])
+    halves = np.array([beaten(pattern) for pattern in patterns])
+    chosen = np.array([beaten(pattern, partial=True) for pattern in patterns])
     total: Floats = np.asarray(counts.sum(axis=0), dtype=np.float64)
     wanted = total
-    wins = np.tensordot(total, beaten, 1)
-    fitted = fit_strengths(wins, systems)
-    kept = fitted.fitted
+    wins = np.tensordot(total, chosen, 1)
+    nobody_chose = not wins.any()
+    if nobody_chose:
+        wins = np.tensordot(total, halves, 1)
+    determined = determined_systems(wins, systems)
+    kept = determined.kept
     strength, probit, low, high, df = (np.full(len(systems), np.nan) for _ in range(5))
     rank_low, rank_high = np.zeros((2, len(systems)), dtype=np.int64)
     no_interval, alike = None, False
-    if len(kept):
+    if len(kept) and nobody_chose:
+        strength[kept] = probit[kept] = 0.0
+        no_interval = why_no_spread(np.zeros(len(kept)) if len(used) > 1 else None, unit)
+    elif len(kept):
         data = _Stages.of(orders, kept)
         start = data.start(len(kept))
         centre = data.solve(total[None], start)[0]
@@ -139,18 +151,16 @@ def plackett_luce(
             centre = data.solve(total[None], centre)[0]
             found = data.covariance(counts, centre)
         strength[kept] = centre
-        probit[kept] = thurstone(np.tensordot(total, beaten, 1)[kept][:, kept])
-        if found is None:
-            no_interval = why("one_cluster", unit=unit)
-        elif np.diagonal(found.matrix).max() <= NOISE**2:
-            no_interval = why("clusters_alike", unit=unit)
-        else:
+        probit[kept] = thurstone(np.tensordot(total, halves, 1)[kept][:, kept])
+        se = None if found is None else np.sqrt(np.diagonal(found.matrix))
+        no_interval = why_no_spread(se, unit)
+        if found is not None and se is not None and no_interval is None:
             least = max(least_df - ROUNDING, ROUNDING)
             enough = found.df >= least
             no_interval = None if enough.all() else why("few_degrees_of_freedom", unit=unit)
-            own, se = kept[enough], np.sqrt(np.diagonal(found.matrix))[enough]
+            own = kept[enough]
             df[own] = found.df[enough]
-            half = t_quantile(df[own], confidence) * se
+            half = t_quantile(df[own], confidence) * se[enough]
             low[own], high[own] = strength[own] - half, strength[own] + half
             places = rank_intervals(
                 centre, found.matrix, df=found.df_differences, confidence=confidence, rng=rng, least_df=least
@@ -170,40 +180,25 @@ def plackett_luce(
         df=df,
         rank_low=rank_low,
         rank_high=rank_high,
-        reasons=(ALL_LEFT_OUT,) * len(systems) if left_out.all() else fitted.reasons,
+        reasons=_reasons(determined.reasons, (patterns[of][left_out] > 0).any(axis=0)),
         interval="sandwich" if np.isfinite(low).any() else None,
         n_clusters=len(used),
         alike=alike,
         no_interval=no_interval,
-        levels=levels_of(wins, strength, fit=fit_set),
+        levels=levels_of(wins, strength, fit=None if nobody_chose else fit_set),
         n_orderings=int((~left_out).sum()),
-        n_tied=int(tied.sum()),
+        n_tied=int((tied & ~left_out).sum()),
+        n_partial=int(partial.sum()),
         n_left_out=int(left_out.sum()),
     )
 
 
-def _dense(ranks: Floats) -> Floats:
-    """Return ranks without gaps, 0 where there is none, so that "1, 3, 3" and "1, 2, 2" are one pattern."""
-    order = np.argsort(ranks, axis=1)
-    listed = np.take_along_axis(ranks, order, axis=1)
-    found = np.empty(ranks.shape)
-    np.put_along_axis(found, order, 1.0 + np.cumsum(np.diff(listed, axis=1, prepend=listed[:, :1]) > 0, axis=1), axis=1)
-    return np.where(np.isnan(ranks), 0.0, found)
-
-
-def _orders(pattern: Floats) -> list[tuple[int, ...]]:
-    """Return the orders that a pattern of ranks (0: absent) allows, best first; none where there are too many."""
-    ranked = sorted(np.flatnonzero(pattern).tolist(), key=lambda system: pattern[system])
-    tied = [list(group) for _, group in groupby(ranked, key=lambda system: pattern[system])]
-    if prod(factorial(len(group)) for group in tied) > MOST_ORDERS:
-        return []
-    return [tuple(i for group in order for i in group) for order in product(*map(permutations, tied))]
-
-
-def _beaten(pattern: Floats) -> Floats:
-    """Return for each two systems whether the first has the better rank, shape (k, k); a tie is half for both."""
-    both = np.outer(pattern > 0, pattern > 0) & ~np.eye(len(pattern), dtype=bool)
-    return both * (0.5 + np.sign(pattern[None, :] - pattern[:, None]) / 2)
+def _reasons(found: Sequence[Reason | None], left_out: Marks) -> tuple[Reason | None, ...]:
+    """Say of systems that only orderings with too many ties have that these were left out."""
+    return tuple(
+        ALL_LEFT_OUT if reason == NEVER_COMPARED and place in np.flatnonzero(left_out) else reason
+        for place, reason in enumerate(found)
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -211,26 +206,26 @@ class _Stages:
     """What a pattern says: how often the best was taken from each set of systems, and who was taken.
 
     ``member`` marks the systems of each set, shape (sets, k); ``times`` (patterns, sets) and ``won`` (patterns, k) are
-    means over the orders of a pattern.
+    means over the orders of a pattern; ``choices`` are the different sets with who was taken first.
     """
 
     member: Marks
     times: csr_array
     won: Floats
-    orders: list[tuple[int, ...]]
+    choices: list[tuple[int, ...]]
 
     @staticmethod
-    def of(orders: Sequence[Sequence[tuple[int, ...]]], kept: Ints) -> _Stages:
+    def of(orders: Sequence[AllowedOrders | None], kept: Ints) -> _Stages:
         """Cut the orders of each pattern into stages, over fitted systems alone, which are numbered anew."""
         number = {system: place for place, system in enumerate(kept.tolist())}
-        anew = [[tuple(number[one] for one in order if one in number) for order in own] for own in orders]
         sets: dict[frozenset[int], int] = {}
+        choices: dict[tuple[int, ...], None] = {}
         stages: list[tuple[int, int, int, float]] = []
-        for pattern, own in enumerate(anew):
-            for order in own:
-                for place, first in enumerate(order[:-1]):
-                    rest = sets.setdefault(frozenset(order[place:]), len(sets))
-                    stages.append((pattern, rest, first, 1 / len(own)))
+        for pattern, own in enumerate(orders):
+            for left, share in own.stages(number) if own is not None else ():
+                rest = sets.setdefault(frozenset(left), len(sets))
+                stages.append((pattern, rest, left[0], share))
+                choices.setdefault((left[0], *sorted(left[1:])))
         member = np.zeros((len(sets), len(kept)), dtype=bool)
         for systems, row in sets.items():
             member[row, list(systems)] = True
@@ -238,15 +233,15 @@ class _Stages:
         patterns, of, best, weight = (np.array(column) for column in zip(*stages, strict=True))
         times = csr_array((weight, (patterns, of)), shape=(len(orders), len(sets)))
         np.add.at(won, (patterns, best), weight)
-        return _Stages(member=member, times=times, won=won, orders=[own[0] for own in anew if own and len(own[0]) > 1])
+        return _Stages(member=member, times=times, won=won, choices=[*choices])
 
     def start(self, k: int) -> Floats:
-        """Return choix's spectral estimate over the different orders; zeros where these alone give none."""
-        from choix import lsr_rankings
+        """Return choix's spectral estimate over the different choices; zeros where these alone give none."""
+        from choix import lsr_top1
 
         try:
             with np.errstate(all="ignore"):
-                found: Floats = lsr_rankings(k, self.orders)
+                found: Floats = lsr_top1(k, [(own[0], own[1:]) for own in self.choices])
         except ValueError:
             return np.zeros(k)
         return np.clip(found, -5, 5) if np.isfinite(found).all() else np.zeros(k)

@@ -34,9 +34,11 @@ class OrderSummary(Record):
     """Used; those left out are not among them."""
     n_annotators: Count
     n_tied: Count
-    """With ties; their likelihood is averaged over the orders that the ties allow."""
+    """With ties; but for those in last place the likelihood is averaged over the orders that they allow."""
+    n_partial: Count
+    """Of these with ties in last place: partial rankings, whose likelihood is that of the choices before."""
     n_left_out: Count
-    """Whose ties allow more than 24 orders, from the strengths alone."""
+    """Whose ties before the last place allow more than 24 orders, from the strengths alone."""
     kendall_w: Share | None
     """Concordance of the annotators' mean ranks of the systems; 1: all order them alike."""
     kendall_w_reason: Reason | None = None
@@ -190,6 +192,7 @@ def _summary(group: str, criterion: str, found: _Orderings, fit: PlackettLuce, p
         n_orderings=fit.n_orderings,
         n_annotators=len(np.unique(found.annotator)),
         n_tied=fit.n_tied,
+        n_partial=fit.n_partial,
         n_left_out=fit.n_left_out,
         kendall_w=agreement.value,
         kendall_w_reason=agreement.reason if agreement.value is None else None,

@@ -45,8 +45,19 @@ def _pairwise(results: Results) -> dict[tuple[str, str, str], float | None]:
     }
 
 
+def _note(row: OrderStrength) -> str:
+    return "; ".join(part for part in (str(row.reason or ""), counts_alike(row.alike)) if part)
+
+
+def _common_note(results: Results, group: str, criterion: str) -> str:
+    """Return the note that all systems of a group and criterion have, to be said once."""
+    found = {_note(row) for row in results.order_strengths if (row.group, row.criterion) == (group, criterion)}
+    return found.pop() if len(found) == 1 else ""
+
+
 def _strengths(results: Results, names: Names) -> Table:
     pairwise = _pairwise(results)
+    common = {(row.group, row.criterion): _common_note(results, row.group, row.criterion) for row in results.orders}
     fields: list[Field[OrderStrength]] = [
         text_column("System", lambda row: names.system(row.system)),
         text_column("Group", lambda row: names.group(row.group)),
@@ -60,16 +71,14 @@ def _strengths(results: Results, names: Names) -> Table:
         number_column(
             "Bradley-Terry",
             lambda row: number(pairwise.get((row.group, row.criterion, row.system))),
-            "strength from every two outputs of an ordering",
+            "strength from every two outputs of an ordering, a tie half a win for each",
         ),
         number_column(
             "Thurstone", lambda row: number(row.thurstone), "the same with a normal instead of a logistic model"
         ),
         number_column("Mean rank", lambda row: number(row.mean_rank), "tied outputs at the mean of their places"),
         number_column("Orderings", lambda row: count(row.n)),
-        text_column(
-            "Note", lambda row: "; ".join(part for part in (str(row.reason or ""), counts_alike(row.alike)) if part)
-        ),
+        text_column("Note", lambda row: "" if common.get((row.group, row.criterion)) else _note(row)),
     ]
     made = sorted({row.interval for row in results.order_strengths if row.interval})
     notes = [f"Intervals: {', '.join(made)}."] if made else []
@@ -91,10 +100,20 @@ def _reliance(names: Names, row: OrderSummary, results: Results) -> str:
         f"{group if names.kind(row.group) == 'llm' else sentence(group)}, {names.criterion(row.criterion)}: "
         f"{plural(row.n_orderings, 'ordering')} by {plural(row.n_annotators, 'annotator')}."
     ]
-    if row.n_tied:
-        parts.append(f"{row.n_tied} have ties, and count as the mean over the orders that these allow.")
+    if row.n_partial:
+        parts.append(
+            f"{row.n_partial} end in a tied last place (as who names the best few), of whose systems they say nothing: "
+            "Plackett-Luce counts the choices before it. Bradley-Terry and Thurstone count such a tie as half a win "
+            "for each, which pulls strengths together, so that Plackett-Luce is shown first."
+        )
+    if row.n_tied > row.n_partial:
+        parts.append(
+            f"{row.n_tied - row.n_partial} have other ties, and count as the mean over the orders that these allow."
+        )
     if row.n_left_out:
         parts.append(f"{row.n_left_out} allow more than 24 orders and are left out of the strengths.")
+    if note := _common_note(results, row.group, row.criterion):
+        parts.append(f"{sentence(note)}.")
     parts.append(_models(names, row, results))
     if row.kendall_w is not None:
         parts.append(f"Kendall\u2019s W of the annotators\u2019 mean ranks is {number(row.kendall_w)}.")

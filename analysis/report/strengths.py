@@ -15,6 +15,10 @@ from analysis.results.words import Names, count, interval, number, percent, plur
 from analysis.statistics.rank_orders import Ranking
 from analysis.strengths.rows import SystemStrength
 
+PARTIAL = (
+    "Two outputs in a tied last place of a ranking count as half a win for each, which pulls strengths together; "
+    "the Plackett-Luce strengths count the choices before it alone"
+)
 APART = ("ratings_bt",)  # a second reading of the same answers
 Strengths: TypeAlias = Sequence[SystemStrength]
 
@@ -117,11 +121,14 @@ def _strengths(results: Results, names: Names, rows: Strengths) -> Table:
         text_column("Note", _note, "how the interval was made, or why there is no strength"),
     ]
     apart = all(row.source in APART for row in rows)
+    partial = {(row.group, row.criterion) for row in results.orders if row.n_partial}
+    half = any(row.source == "choices" and (row.group, row.criterion) in partial for row in rows)
     return tabulate(
         "bradley_terry_ratings" if apart else "bradley_terry",
         f"Strength of each system (Bradley-Terry{' of ratings' if apart else ''})",
         fields,
         rows,
+        [f"{PARTIAL}."] if half else [],
         constant=("From", "Criterion"),
     )
 

@@ -62,6 +62,7 @@ ReasonCode: TypeAlias = Literal[
     "needs_single_answers",
     "negative_ratio",
     "negative_variance",
+    "never_compared",
     "no_answers",
     "no_answers_left",
     "no_d_z",
@@ -231,6 +232,7 @@ WORDS: dict[ReasonCode, str] = {
     "negative_variance": (
         "the three correlations give no positive variance (rank correlations need not fit together as Pearson's do)"
     ),
+    "never_compared": "never compared here",
     "no_answers": "no answers",
     "no_answers_left": "no answers are left",
     "no_d_z": "no d_z: the plan asks for Welch's t",

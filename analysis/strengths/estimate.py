@@ -14,6 +14,7 @@ from analysis.statistics.coding import Floats, Ints, code, fold
 from analysis.statistics.rank_orders import STRENGTH_TIE
 from analysis.statistics.reasons import Reason, why
 from analysis.strengths.counting import Codes, WinCounts, count_cells, count_wins
+from analysis.strengths.existence import why_no_spread
 from analysis.strengths.fit import fit_strengths
 from analysis.strengths.ranks import rank_intervals
 from analysis.strengths.sandwich import Covariance, over_clusters, over_rows, over_two_clusterings
@@ -282,10 +283,7 @@ def _estimate(names: tuple[str, ...], rows: _Rows, regularisation: float | None)
     clustering = " and ".join(rows.clusters) or "comparison"
     found = _covariance(rows, counts, strength[kept], regularisation or 0.0)
     even = not rows.clusters or alike_factor(next(iter(rows.clusters.values())), rows.weights)[1]
-    if found is None:
-        no_interval: Reason | None = why("one_cluster", unit=clustering)
-    else:
-        no_interval = None if found.se.any() else why("clusters_alike", unit=clustering)
+    no_interval = why_no_spread(None if found is None else found.se, clustering)
     return _FittedStrengths(
         strength=strength,
         reasons=reasons,

@@ -8,17 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.statistics.coding import Floats, Ints
-from analysis.statistics.graphs import connected_parts
 from analysis.statistics.reasons import Reason, why
+from analysis.strengths.existence import determined_systems
 
 TOLERANCE = 1e-9  # largest gap left between wins and expected wins, relative to the comparisons of a system
 STEPS = 200
 SMALL = 1e-8  # a step after which strengths are exact: the error left is about its square
 HALVINGS = 40
-MOST_NAMED = 3  # systems named in a reason
-WON_ALL = why("won_all")
 TOO_UNEVEN = why("too_uneven")
-LOST_ALL = why("lost_all")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -53,13 +50,11 @@ def fit_bradley_terry(wins: Floats, names: Sequence[str], *, regularisation: flo
     Returns
     -------
     Strengths
-        A disconnected comparison graph gives NaN for all. A system that won or lost everything is NaN
-        and the others are fitted without it, again and again until none is left.
+        NaN with a reason where :func:`analysis.strengths.existence.determined_systems` finds no strength.
 
     References
     ----------
     Bradley, R. A. and Terry, M. E. (1952). Rank analysis of incomplete block designs: I. Biometrika, 39, 324-345.
-    Ford, L. R. (1957). Solution of a ranking problem from binary comparisons. Am. Math. Monthly, 64(8), 28-33.
     Maystre, L. and Grossglauser, M. (2015). Fast and accurate inference of Plackett-Luce models. NeurIPS 28 (choix).
 
     >>> fit_bradley_terry(np.array([[0.0, 3.0], [1.0, 0.0]]), ["a", "b"]).strength.round(4).tolist()
@@ -81,32 +76,14 @@ def fit_strengths(
     if regularisation is not None:
         table += regularisation * (1 - np.eye(len(table)))
     strength = np.full(len(table), np.nan)
-    reasons: list[Reason | None] = [None] * len(table)
-    kept = np.arange(len(table))
-    reason = _disconnected(table, kept, names)
-    while reason is None and len(kept) > 0:
-        own = table[np.ix_(kept, kept)]
-        losers, winners = own.sum(axis=1) == 0, own.sum(axis=0) == 0
-        if not np.any(losers | winners):
-            break
-        for place in kept[losers | winners].tolist():
-            reasons[place] = _swept(table, place, names) or _left_alone(names, kept)
-        kept = kept[~(losers | winners)]
-        if len(kept) == 1:
-            reason = _swept(table, int(kept[0]), names)
-        else:
-            reason = _disconnected(table, kept, names)
-    if reason is None and len(kept) > 1:
-        reason = _one_sided(table, kept, names)
-    if reason is None and len(kept) > 1:
+    found = determined_systems(table, names)
+    if len(kept := found.kept):
         try:
             own = table[np.ix_(kept, kept)]
             strength[kept] = newton(own, None if start is None else start(own))
         except (ArithmeticError, np.linalg.LinAlgError):
-            reason = TOO_UNEVEN
-    for place in kept.tolist() if reason is not None else ():
-        reasons[place] = reason
-    return Strengths(strength=strength, reasons=tuple(reasons), regularisation=regularisation)
+            found = found.without(kept, TOO_UNEVEN)
+    return Strengths(strength=strength, reasons=found.reasons, regularisation=regularisation)
 
 
 def gap_to_likelihood(wins: Floats, strength: Floats) -> Floats:
@@ -188,54 +165,6 @@ def _spectral(wins: Floats) -> Floats | None:
     except ValueError:
         return None
     return start if np.isfinite(start).all() else None
-
-
-def _parts(table: Floats, kept: Ints, *, both_ways: bool) -> list[Ints]:
-    won = table[np.ix_(kept, kept)] > 0
-    if (won | np.eye(len(kept), dtype=bool)).all():
-        return [kept]
-    of = connected_parts(won, both_ways=both_ways)
-    return [kept[of == part] for part in range(of.max() + 1)]
-
-
-def _named(parts: Sequence[Ints], names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    return tuple(sorted((tuple(names[place] for place in part.tolist()) for part in parts), key=", ".join))
-
-
-def _disconnected(table: Floats, kept: Ints, names: Sequence[str]) -> Reason | None:
-    if len(kept) < 2:
-        return why("none_left")
-    parts = _parts(table, kept, both_ways=False)
-    if len(parts) == 1:
-        return None
-    return why("disconnected", parts=_named(parts, names))
-
-
-def _one_sided(table: Floats, kept: Ints, names: Sequence[str]) -> Reason | None:
-    parts = _parts(table, kept, both_ways=True)
-    if len(parts) == 1:
-        return None
-    return why("one_sided", parts=_named(parts, names))
-
-
-def _swept(table: Floats, place: int, names: Sequence[str]) -> Reason | None:
-    """Say that a system won everything against some and lost everything to the others; ``None``: it met nobody."""
-    won, lost = table[place] > 0, table[:, place] > 0
-    above, below = (np.flatnonzero(side).tolist() for side in (lost & ~won, won & ~lost))
-    if not above and not below:
-        return None
-    if not above:
-        return WON_ALL
-    if not below:
-        return LOST_ALL
-    listed = {"above": above, "below": below}
-    data = {name: tuple(names[one] for one in own[:MOST_NAMED]) for name, own in listed.items()}
-    more = {f"more_{name}": max(0, len(own) - MOST_NAMED) for name, own in listed.items()}
-    return why("between", **data, **more)
-
-
-def _left_alone(names: Sequence[str], kept: Ints) -> Reason:
-    return why("left_alone", systems=tuple(names[place] for place in kept.tolist()))
 
 
 def check_counts(name: str, table: Floats, n_systems: int) -> Floats:

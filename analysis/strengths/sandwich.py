@@ -13,10 +13,10 @@ import numpy as np
 from analysis.statistics.coding import Floats
 from analysis.strengths.bias_reduced import bias_reduced, bread_root
 from analysis.strengths.counting import CellCounts, WinCounts
+from analysis.strengths.existence import NOISE
 from analysis.strengths.fit import information, share_won
 from analysis.strengths.leverage import adjusted_clusters, cluster_scores
 
-NOISE = 1e-8  # of a strength: where every cluster says the same, rounding leaves a standard error below it
 BLOCK = 1 << 14  # clusters whose scores are held at once
 
 

@@ -16,7 +16,8 @@ from scipy.stats import norm, rankdata, t, ttest_1samp
 
 from analysis.answers.plan import Plan
 from analysis.answers.tables import AnswerTables, Reading, check_frames
-from analysis.orders.plackett_luce import MOST_ORDERS, PlackettLuce, plackett_luce
+from analysis.orders.patterns import MOST_ORDERS
+from analysis.orders.plackett_luce import PlackettLuce, plackett_luce
 from analysis.report.sections import build_document
 from analysis.results.analyse import analyse
 from analysis.results.records import Results
@@ -59,15 +60,113 @@ def test_parts_of_the_systems_are_ranked() -> None:
 
 def test_an_ordering_with_ties_is_the_mean_of_the_orders_that_they_allow() -> None:
     ranks = drawn(120, seed=3)
-    ranks[::3] = np.where(ranks[::3] > 2, 3, ranks[::3])
+    ranks[::3] = np.where((ranks[::3] == 2) | (ranks[::3] == 3), 2, ranks[::3])
     orders = []
     for row in ranks:
         order = np.argsort(row, kind="stable").tolist()
         tied = len(set(row)) < 4
-        orders += [order, [*order[:2], order[3], order[2]] if tied else order]
+        orders += [order, [order[0], order[2], order[1], order[3]] if tied else order]
     found = fit(ranks)
     assert found.strength == pytest.approx(by_choix(orders), abs=1e-6)
-    assert (found.n_tied, found.n_left_out, found.interval) == (40, 0, "sandwich")
+    assert (found.n_tied, found.n_partial, found.n_left_out, found.interval) == (40, 0, 0, "sandwich")
+
+
+def best_of(ranks: Floats, few: int) -> Floats:
+    """Keep the places of the best few; all others share the next."""
+    return np.minimum(ranks, few + 1)
+
+
+@pytest.mark.parametrize("few", [1, 3, 7])
+def test_a_tied_last_place_is_a_partial_ranking_at_any_length(few: int) -> None:
+    """The product of the first choices, maximised by choix from (best, those left)."""
+    truth = np.linspace(0.8, -0.8, 12)
+    ranks = best_of(drawn(400, seed=11, truth=truth), few)
+    ranks[::5, 6:] = np.nan  # some are about six of the systems
+    data = []
+    for row in ranks:
+        ranked = np.flatnonzero(np.isfinite(row)).tolist()
+        top = sorted((one for one in ranked if row[one] < np.nanmax(row)), key=lambda one: row[one])
+        data += [(one, [other for other in ranked if row[other] > row[one]]) for one in top]
+    wanted = choix.ilsr_top1(12, data, max_iter=1000, tol=1e-12)
+    found = plackett_luce(ranks, systems="abcdefghijkl", cluster=np.arange(400), rng=np.random.default_rng(0))
+    assert found.strength == pytest.approx(wanted - wanted.mean(), abs=1e-6)
+    assert found.n_left_out == 0
+    assert np.isfinite(found.ci_low).all()
+
+
+def test_two_tied_in_last_place_are_nothing_of_each_other() -> None:
+    """Which of the two that share the last place is better, others alone say."""
+    ranks = drawn(200, seed=12)
+    partial = np.where(ranks >= 3, 3, ranks)
+    by_hand = minimize(lambda s: -_log_likelihood(s, np.argsort(ranks, axis=1)[:, :2]), np.zeros(4), tol=1e-12).x
+    assert fit(partial).strength == pytest.approx(by_hand - by_hand.mean(), abs=1e-4)
+    assert (fit(partial).n_tied, fit(partial).n_partial) == (200, 200)
+    with_more = np.vstack([partial, np.ones((50, 4)), [[1, 1, np.nan, np.nan]]])  # all tied: no choice
+    again = fit(with_more)
+    assert again.strength == pytest.approx(fit(partial).strength, abs=1e-8)
+    assert (again.n_orderings, again.n_partial, again.n_left_out) == (251, 251, 0)
+
+
+def _log_likelihood(strength: Floats, top: Ints) -> float:
+    first, second = top.T
+    left = np.exp(strength).sum() - np.exp(strength)[first]
+    whole = np.log(np.exp(strength).sum())
+    return float((strength[first] - whole + strength[second] - np.log(left)).sum())
+
+
+def test_intervals_of_partial_rankings_hold_the_truth() -> None:
+    truth, inside = np.linspace(0.6, -0.6, 6), []
+    for seed in range(150):
+        ranks = best_of(drawn(60, seed=3000 + seed, truth=truth), 2)
+        found = plackett_luce(ranks, systems="abcdef", cluster=np.arange(60) // 4, rng=np.random.default_rng(0))
+        inside.append((found.ci_low <= truth) & (found.ci_high >= truth))
+    assert np.mean(inside) == pytest.approx(0.95, abs=0.03)
+
+
+def test_a_system_that_a_group_never_ranked_leaves_the_others_as_they_are() -> None:
+    ranks = drawn(80, seed=13)
+    ranks[:, 3] = np.nan
+    found, without = fit(ranks), fit(ranks[:, :3])
+    assert found.strength[:3].tolist() == without.strength.tolist()
+    assert found.ci_low[:3].tolist() == without.ci_low.tolist()
+    assert list(map(str, filter(None, found.reasons))) == ["never compared here"]
+    by_pairs = bradley_terry(["a", "b", "a"], ["b", "a", "b"], [1, 1, 1], systems=["a", "b", "c"])
+    assert [reason and reason.code for reason in by_pairs.reasons] == [None, None, "never_compared"]
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_where_all_is_tied_both_models_say_that_nothing_varies(k: int) -> None:
+    found = plackett_luce(np.ones((12, k)), systems="abcde"[:k], cluster=np.arange(12), rng=np.random.default_rng(0))
+    x, y = np.triu_indices(k, 1)
+    pairs = bradley_terry(
+        np.tile(x, 12),
+        np.tile(y, 12),
+        np.full(12 * len(x), 0.5),
+        systems=[*"abcde"[:k]],
+        clusters={"annotator": np.repeat(np.arange(12), len(x))},
+    )
+    assert found.strength.tolist() == found.thurstone.tolist() == [0.0] * k
+    assert pairs.strength == pytest.approx(np.zeros(k), abs=1e-12)
+    assert found.no_interval == pairs.no_interval
+    assert str(found.no_interval) == "no variation: every annotator says the same, so there is no interval"
+    assert np.isnan([found.ci_low, found.ci_high]).all()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.permutations(range(4)), min_size=2, max_size=8), st.integers(2, 4))
+def test_both_models_find_strengths_of_the_same_systems(orders: list[list[int]], k: int) -> None:
+    """Of orderings without ties the tables of wins are the same, and so are the reasons."""
+    ranks = np.argsort(orders, axis=1)[:, :k].argsort(axis=1) + 1.0
+    x, y = np.triu_indices(k, 1)
+    pairs = bradley_terry(
+        np.tile(x, len(ranks)),
+        np.tile(y, len(ranks)),
+        (ranks[:, x] < ranks[:, y]).astype(float).ravel(),
+        systems=[*SYSTEMS[:k]],
+    )
+    found = fit(ranks)
+    assert found.reasons == pairs.reasons
+    assert np.isfinite(found.strength).tolist() == np.isfinite(pairs.strength).tolist()
 
 
 def test_two_systems_give_bradley_terry_with_its_sandwich() -> None:
@@ -172,11 +271,13 @@ def test_who_is_always_first_or_tied_too_widely_has_no_strength() -> None:
     assert np.isnan(found.strength[0])
     assert "won every comparison" in str(found.reasons[0])
     assert np.isfinite(found.strength[1:]).all()
-    wide = np.vstack([np.ones((1, 5)), rankdata(np.random.default_rng(8).random((40, 5)), axis=1)])
+    tied = [[1, 1, 1, 1, 1, 2]]
+    wide = np.vstack([tied, rankdata(np.random.default_rng(8).random((40, 6)), axis=1)])
     assert MOST_ORDERS < 120
-    all_five = plackett_luce(wide, systems="abcde", cluster=np.arange(41), rng=np.random.default_rng(0))
+    all_five = plackett_luce(wide, systems="abcdef", cluster=np.arange(41), rng=np.random.default_rng(0))
     assert (all_five.n_left_out, all_five.n_orderings, all_five.interval) == (1, 40, "sandwich")
-    none = plackett_luce(np.ones((3, 5)), systems="abcde", cluster=np.arange(3), rng=np.random.default_rng(0))
+    none = plackett_luce(np.tile(tied, (3, 1)), systems="abcdef", cluster=np.arange(3), rng=np.random.default_rng(0))
+    assert (none.n_left_out, none.n_orderings) == (3, 0)
     assert set(map(str, none.reasons)) == {"every ordering has ties that allow more than 24 orders"}
 
 
@@ -354,3 +455,49 @@ def test_the_report_puts_the_best_on_top_and_says_where_the_order_depends_on_the
     words, top = said("acb", *["bca"] * 3, *["cab"] * 3)
     assert "Plackett-Luce c > a > b; Bradley-Terry and Thurstone c > b > a" in words
     assert top == ["c", "b", "a"]
+
+
+def test_the_report_says_once_what_a_tied_last_place_and_a_common_reason_mean() -> None:
+    def said(table: pl.DataFrame) -> tuple[Results, str, list[str]]:
+        found = analysed(table)
+        section = next(one for one in build_document(found).sections if one.id == "orders")
+        _, strengths, bullets, *_ = section.blocks
+        notes = [column.title for column in strengths.columns]  # type: ignore[union-attr]
+        return found, bullets.items[0], notes  # type: ignore[union-attr]
+
+    table = orders_table()
+    best = pl.col("rank").rank("min").over("annotator_id", "item_id")
+    found, words, _ = said(table.with_columns(rank=pl.min_horizontal(best, 2)))
+    (row,) = found.orders
+    assert (row.n_partial, row.n_left_out, row.n_orderings) == (row.n_tied, 0, 60)
+    assert f"{row.n_partial} end in a tied last place" in words
+    assert "Plackett-Luce is shown first" in words
+    assert all(one.strength is not None for one in found.order_strengths)
+    _, words, titles = said(table.with_columns(rank=1))
+    assert words.count("every annotator says the same, so there is no interval") == 1
+    assert "Note" not in titles
+
+
+def test_a_group_that_never_ranked_a_system_has_strengths_of_the_others() -> None:
+    """The comparisons of people with the fourth system leave those of the LLM as they are."""
+    human = orders_table()
+    llm = orders_table(seed=2).filter(pl.col("system") != "d")
+    rows = pl.concat(
+        [
+            human.with_columns(annotator_kind=pl.lit("human")),
+            llm.with_columns(
+                annotator_kind=pl.lit("llm"),
+                assignment_id="annotator_id",
+                annotator_id=pl.lit("m"),
+                rank=pl.col("rank").rank("min").over("annotator_id", "item_id").cast(pl.Int64),
+            ).select(*human.columns, "annotator_kind", "assignment_id"),
+        ],
+        how="diagonal",
+    )
+    found = [row for row in analysed(rows).order_strengths if row.group == "m"]
+    alone = analysed(rows.filter(annotator_kind="llm")).order_strengths
+    assert [(row.system, row.strength, row.ci_low) for row in sorted(found, key=lambda row: row.system)] == [
+        (row.system, row.strength, row.ci_low) for row in sorted(alone, key=lambda row: row.system)
+    ]
+    assert len(found) == 3
+    assert all(row.strength is not None for row in found)

@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri, stdtr, stdtrit
 
-from analysis.orders.plackett_luce import _dense, _orders, _Stages
+from analysis.orders.patterns import dense_ranks, orders_of
+from analysis.orders.plackett_luce import _Stages
 from analysis.statistics.coding import Floats
 from analysis.strengths.bias_reduced import SOLE
 from analysis.strengths.bootstrap import Marks
@@ -92,7 +93,7 @@ class Studies:
     @staticmethod
     def of_orders(design: Design, counts: Floats, ranks: Floats) -> Studies:
         """Take outcomes for ranks of all systems, shape (outcomes, k)."""
-        stages = _Stages.of([_orders(pattern) for pattern in _dense(ranks)], np.arange(design.systems))
+        stages = _Stages.of([orders_of(pattern) for pattern in dense_ranks(ranks)], np.arange(design.systems))
         member = stages.member.astype(np.float64)
         return Studies(design=design, counts=counts, member=member, times=stages.times.toarray(), won=stages.won)
 
