@@ -18,7 +18,6 @@ from analysis.planning.plan import annotators_for, detectable
 from analysis.planning.scale_power import ScaleTest, sum_power
 from analysis.planning.simulate import scale_answers
 from analysis.planning.variance import Components
-from tests.calibration.planning import simulated_power
 
 
 def spa(sd: float = 0.3, **changes: object) -> Assumptions:
@@ -44,21 +43,6 @@ def test_few_answers_have_the_power_of_all_studies_that_there_can_be():
             wanted += float(np.prod(chances[list(study)]))
     found = ScaleTest(points=points, chances=chances, null=0.0, alpha=0.1, exclusion_rate=0.0, seed=3).power(5)
     assert found == pytest.approx(wanted, abs=0.006)
-
-
-@pytest.mark.parametrize(
-    ("design", "difference", "annotators"),
-    [
-        (spa(n_tests=6), 0.15, 61),
-        (spa(0.25), 0.2, 20),
-        (assumed("likert", n_tests=6), 1.0, 40),
-        (assumed("likert", n_tests=3, points=3, exclusion_rate=0.0), 0.5, 60),
-    ],
-)
-def test_power_is_that_of_studies_drawn_answer_by_answer(design: Assumptions, difference: float, annotators: int):
-    test = scaled(design, difference)
-    drawn = simulated_power(test, annotators, runs=20_000, rng=np.random.default_rng(12))
-    assert test.power(annotators) == pytest.approx(drawn.value, abs=4 * drawn.standard_error)
 
 
 def test_strong_preferences_of_few_annotators_have_less_power_than_normal_answers():

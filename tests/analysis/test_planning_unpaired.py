@@ -24,7 +24,6 @@ from analysis.planning.unpaired import (
 )
 from analysis.planning.variance import Components
 from analysis.statistics.clustered_difference import SystemClusters, clustered_t
-from tests.calibration.planning import PlannedDesign, simulated_unpaired_power
 
 PARTS = Components(annotator_sd=0.5, item_sd=0.8, residual_sd=1.25)
 FEW, ONE, MANY = (
@@ -68,15 +67,6 @@ def test_sums_are_drawn_as_if_scores_were() -> None:
     assert drawn.std() == pytest.approx(errors.std(), abs=within)
     assert drawn_df.mean() == pytest.approx(df.mean(), rel=0.01)
     assert drawn_df.std() == pytest.approx(df.std(), rel=0.15)
-
-
-def test_power_is_that_of_studies_drawn_score_by_score() -> None:
-    design = assumed("likert", n_items=4, own_items=replace(FEW, n_items=4, dealt=8), pool=36)
-    drawn = simulated_unpaired_power(
-        PlannedDesign(assumptions=design, difference=0.8, power=0.8), 20, runs=3000, rng=np.random.default_rng(3)
-    )
-    assert design.own_items is not None
-    assert planned(design.own_items).power(20, 0.8, 0.05) == pytest.approx(drawn.value, abs=4 * drawn.standard_error)
 
 
 @pytest.mark.parametrize(("items", "difference"), [(FEW, 0.8), (MANY, 0.8)])

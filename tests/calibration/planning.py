@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from analysis import Plan
-from analysis.planning.plan import Assumptions, annotators_for, power_at
+from analysis.planning.assumptions import Assumptions
+from analysis.planning.plan import annotators_for, power_at
 from analysis.planning.ranked import share_components
 from analysis.planning.study_design import study_design
 from analysis.planning.variance import Components
@@ -30,7 +31,7 @@ from spa.study.study import Study
 from tests.calibration.planning_answers import Booleans, draw_answers, draw_sides
 from tests.calibration.planning_designs import PlannedDesign, planned_designs
 from tests.calibration.planning_studies import Layout, draw_layout
-from tests.calibration.planning_tests import CHANCE, found, rated, reported, tested_by_item
+from tests.calibration.planning_tests import found, rated, reported, tested_by_item
 
 TOLERATED = 0.01  # of power, beside three standard errors
 LAYOUTS = 20, 50  # draws of assignments of a design, fewer of many annotators; of SPA, where all are alike, one
@@ -73,9 +74,7 @@ def assumptions_of(design: PlannedDesign, study: Study, outputs: Outputs) -> Ass
     if truth.kind in ("choices", "ranking"):
         changes |= {"components": share_components(truth.sd, truth.ties), "ties": truth.ties}
     else:
-        changes["components"] = Components(
-            annotator_sd=truth.sd, item_sd=truth.item_sd, residual_sd=truth.residual_sd
-        )
+        changes["components"] = Components(annotator_sd=truth.sd, item_sd=truth.item_sd, residual_sd=truth.residual_sd)
     if truth.kind == "spans":
         changes["errors"] = truth.errors
     return replace(made, **changes)
@@ -148,9 +147,7 @@ def simulated_power(
     return hits / runs, over_items / runs
 
 
-def _compare(
-    values: Floats, layout: Layout, stay: Booleans, p_value: float, design: PlannedDesign, plan: Plan
-) -> None:
+def _compare(values: Floats, layout: Layout, stay: Booleans, p_value: float, design: PlannedDesign, plan: Plan) -> None:
     """Compare a p-value with that of the report's own functions."""
     theirs, _ = reported(values, layout, stay, kind=design.truth.kind, plan=plan)
     if not math.isclose(p_value, 1.0 if theirs is None else theirs, rel_tol=1e-6, abs_tol=1e-12):

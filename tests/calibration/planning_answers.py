@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from analysis.planning.plan import Kind
+from analysis.planning.assumptions import Kind
 from analysis.statistics.coding import Floats
 from tests.calibration.planning_studies import Answered, Layout
 
@@ -181,4 +181,3 @@ def draw_sides(truth: Truth, layout: Layout, rng: np.random.Generator) -> tuple[
         items = rng.normal(0, half * truth.item_sd, layout.items)[side.item]
         found.append(mean + own + items + rng.normal(0, half * truth.residual_sd, len(side)))
     return found[0], found[1]
-

@@ -95,7 +95,7 @@ def _spa() -> Iterator[PlannedDesign]:
             often=percent == 60,
         )
     spa = Truth(kind="spa", difference=0.1, sd=0.3)
-    exposures = "[spa]\ncriteria = []\ndirections = \"one\"\n[spa.exposure_study]\n"
+    exposures = '[spa]\ncriteria = []\ndirections = "one"\n[spa.exposure_study]\n'
     exposures += 'system_x = "s0"\nsystem_y = "s1"\nexposures = [1, 2, 4]\n'
     yield PlannedDesign(label="SPA, exposures 1, 2, 4", study=MadeStudy(asked=exposures), truth=spa, annotators=90)
     chain = _spa_table(both=False, comparisons='"chain"')
@@ -117,9 +117,7 @@ def _spa_table(*, both: bool, comparisons: str = '"all"', criteria: int = 0) -> 
 
 
 def _likert(outputs: str = '"all"', points: int = 5, *more: str) -> str:
-    return _asks(
-        "likert", f"points = {points}", f"outputs = {outputs}", 'criteria = ["c0"]', "overall = false", *more
-    )
+    return _asks("likert", f"points = {points}", f"outputs = {outputs}", 'criteria = ["c0"]', "overall = false", *more)
 
 
 def _rating_design(
@@ -193,13 +191,13 @@ def _ratings() -> Iterator[PlannedDesign]:
     yield _rating_design(6, 24, 0.35, annotators=60, people="per_assignment = 2")
     for points, sd, difference, annotators in (
         (2, 0.9, 0.1, 300),
-        (2, 0.05, 0.9, 12),
+        (2, 0.32, 0.9, 12),
         (3, 1.9, 0.5, 60),
         (3, 0.5, 1.5, 12),
         (7, 3.0, 1.0, 150),
-        (11, 0.3, 0.2, 40),
+        (11, 0.42, 0.2, 40),
         (11, 9.0, 2.0, 200),
-        (5, 0.12, 3.98, 14),
+        (5, 0.15, 3.98, 14),
         (5, 3.9, 0.8, 300),
         (5, 1.57, 1.0, 11),
         (5, 1.57, 1.0, 12),
@@ -253,7 +251,9 @@ def _ratings_by_item() -> Iterator[PlannedDesign]:
         (12, 60, 60, 0.35),
         (15, 3, 60, 0.6),
     ):
-        yield _rating_design(shown, items, difference, annotators=annotators, systems=3, unit="item", often=annotators == 65)
+        yield _rating_design(
+            shown, items, difference, annotators=annotators, systems=3, unit="item", often=annotators == 65
+        )
     yield _rating_design(10, 60, 0.3, power=0.8, unit="item")
     yield _rating_design(10, 60, 0.3, annotators=30, unit="item", sessions=2)
 
@@ -315,7 +315,8 @@ def _spans() -> Iterator[PlannedDesign]:
         (5, 5, 4.0, 3.0, 14, {"sd": 1.0, "residual_sd": 5.0}),
         (2, 30, 4.0, 6.0, 12, {"sd": 4.0}),
     ):
-        yield _span_design(shown, items, errors, difference, annotators, **spread)
+        often = (shown, items) == (10, 10)
+        yield _span_design(shown, items, errors, difference, annotators, often=often, **spread)
     yield _span_design(10, 40, 4.0, 1.0, 40, sessions=3, **MARKS)
     yield _span_design(60, 60, 4.0, 2.0, 4, exclusion_rate=0, **MARKS)
     yield _span_design(100, 100, 4.0, 1.5, 8, exclusion_rate=0, **MARKS)
@@ -332,6 +333,7 @@ def _span_design(
     sessions: int = 1,
     unit: PlannedUnit = "auto",
     exclusion_rate: float = 0.1,
+    often: bool = False,
     **spread: float,
 ) -> PlannedDesign:
     said = f"Error spans, {errors:g} an output, " + (f"{shown} of {items} items" if shown < items else f"all {items}")
@@ -350,6 +352,7 @@ def _span_design(
         annotators=annotators,
         exclusion_rate=exclusion_rate,
         unit=unit,
+        often=often,
     )
 
 
@@ -422,7 +425,8 @@ def _choices() -> Iterator[PlannedDesign]:
         (60, 300, 6),
     ):
         sd = min(0.1, 0.9 * (percent / 100 * (1 - percent / 100)) ** 0.5)
-        yield _choice_design(percent, systems=systems, annotators=annotators, sd=sd)
+        often = (percent, annotators) in ((95, 14), (80, 11))
+        yield _choice_design(percent, systems=systems, annotators=annotators, sd=sd, often=often)
     for shown, percent, annotators in ((5, 60, 60), (10, 60, 50), (2, 70, 30), (20, 55, 40), (3, 80, 12)):
         yield _choice_design(percent, systems=3, shown=shown, annotators=annotators, exclusion_rate=0.3)
     for ties, percent, annotators, shown in (
@@ -434,7 +438,7 @@ def _choices() -> Iterator[PlannedDesign]:
         (0.99, 50.4, 300, 10),
         (0.99, 50.45, 100, 40),
     ):
-        sd = min(0.1, 0.3 * (1 - ties))
+        sd = min(0.1, 0.15 * (1 - ties))
         yield _choice_design(percent, ties=ties, annotators=annotators, shown=shown, sd=sd)
     yield _choice_design(60, systems=3, annotators=150, ties=0.3, dealt=4, sd=0.05)
     yield _choice_design(60, systems=2, annotators=120, shown=1, sd=0.01)
@@ -453,7 +457,13 @@ def _choices_by_item() -> Iterator[PlannedDesign]:
         (9, 200, 55, 0.1),
     ):
         yield _choice_design(
-            percent, shown=items, items=items, annotators=annotators, item_sd=item_sd, exclusion_rate=0
+            percent,
+            shown=items,
+            items=items,
+            annotators=annotators,
+            item_sd=item_sd,
+            exclusion_rate=0,
+            often=items == 60,
         )
     yield _choice_design(60, shown=60, items=60, annotators=6, item_sd=0.1)
     yield _choice_design(65, systems=3, dealt=30, annotators=8, item_sd=0.1, exclusion_rate=0)

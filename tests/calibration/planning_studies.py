@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.planning.plan import Kind
+from analysis.planning.assumptions import Kind
 from analysis.statistics.coding import Ints
 from spa import load_outputs, load_study, sample_assignments, study_rng
 from spa.study.assignment import Assignment, BlindingKey
@@ -143,9 +143,7 @@ def _pairs(study: Study, kind: Kind) -> Sequence[tuple[str, str]]:
     return {"spa": study.pairs, "choices": study.choice_pairs}.get(kind) or every
 
 
-def _judged(
-    assignment: Assignment, key: BlindingKey, kind: Kind, pair: tuple[str, str]
-) -> tuple[list[str], list[str]]:
+def _judged(assignment: Assignment, key: BlindingKey, kind: Kind, pair: tuple[str, str]) -> tuple[list[str], list[str]]:
     """Return the items that one visit asks about for either system of a pair."""
     both = list(_both(assignment, key, kind, set(pair)))
     if kind in ("likert", "spans"):

@@ -11,7 +11,7 @@ from analysis import Plan
 from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.comparisons.choices import ChoiceCells, compare_choices
 from analysis.comparisons.ratings import RatingCells, compare_ratings, rating_differences
-from analysis.planning.plan import Kind
+from analysis.planning.assumptions import Kind
 from analysis.statistics.coding import Floats, Ints, fold, scale_of
 from analysis.statistics.t_tests import one_sample
 from tests.calibration.planning_answers import Booleans, there
@@ -41,7 +41,6 @@ def found(
     who stays weighs the same: with u = W (item's mean - mean), W an item's weights, c their squares added up,
     V = Σ u² / (1 - 2 W + W² Σc / c) with (Σc)² / Σc² - 1 degrees of freedom.
     """
-    right = np.zeros(len(stay), dtype=bool)
     p_values, above = np.ones(len(stay)), np.zeros(len(stay))
     for over_items in np.unique(by_item).tolist():
         rows = by_item == over_items
@@ -80,22 +79,16 @@ def _student(means: Floats, here: Booleans) -> tuple[Floats, Floats]:
     return np.where(varied, 2 * stdtr(np.maximum(n - 1, 1), -np.abs(mean / error)), 1.0), mean
 
 
-def _over_items(
-    values: Floats, layout: Layout, stay: Booleans, null: float, *, weighed: bool
-) -> tuple[Floats, Floats]:
+def _over_items(values: Floats, layout: Layout, stay: Booleans, null: float, *, weighed: bool) -> tuple[Floats, Floats]:
     asked = layout.x
     here = stay[:, asked.who].astype(np.float64)
     if not weighed:
         counts = _added(here, asked.item, layout.items)
-        return _student(
-            _added(values * here, asked.item, layout.items) / np.maximum(counts, 1) - null, counts > 0
-        )
+        return _student(_added(values * here, asked.item, layout.items) / np.maximum(counts, 1) - null, counts > 0)
     times = np.bincount(asked.who, minlength=layout.annotators)
     people = (stay & (times > 0)).sum(axis=1, keepdims=True)
     weight = here / times[asked.who] / np.maximum(people, 1)
-    share, square, total = (
-        _added(column, asked.item, layout.items) for column in (weight, weight**2, weight * values)
-    )
+    share, square, total = (_added(column, asked.item, layout.items) for column in (weight, weight**2, weight * values))
     seen = share > 0
     mean = total.sum(axis=1, keepdims=True)
     of_item = total / np.where(seen, share, 1.0)
@@ -137,9 +130,7 @@ def reported(values: Floats, layout: Layout, stay: Booleans, *, kind: Kind, plan
         )
         row = compare_choices(choices, plan)[0]
         return row.p_value, row.effect
-    return rated(
-        (who, visit, item, value), (who, visit, item, np.zeros(len(kept))), plan
-    )
+    return rated((who, visit, item, value), (who, visit, item, np.zeros(len(kept))), plan)
 
 
 Rated = tuple[Ints, Ints, Ints, Floats]
