@@ -326,7 +326,7 @@ def test_an_llm_may_stand_in_as_the_test_of_single_answers_says() -> None:
 
 
 def test_units_that_are_too_many_to_be_drawn_are_drawn_in_bundles(monkeypatch: pytest.MonkeyPatch) -> None:
-    tables = check(ratings=rated(people=4, llm=2))
+    tables = check(ratings=rated(people=4, llm=2, items=40))
     singly = from_sums(tables, "ratings", Plan())["ranking_agreement"]
     monkeypatch.setattr("analysis.ranking.replicates.MOST_UNITS", 5)
     bundled = from_sums(tables, "ratings", Plan())["ranking_agreement"]

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
+from scipy.stats import rankdata
 
-from analysis.ranking.agreement import agreement_of_rankings
+from analysis.answers.plan import Plan
+from analysis.ranking.agreement import FEWEST_UNITS, agreement_of_rankings
 from analysis.ranking.replicates import ReplicateSums
+from analysis.ranking.sources import RankingSources, rank_systems
 from analysis.statistics.coding import Floats
 from analysis.statistics.rank_orders import Ranking, kendall_tau, order_systems
+from analysis.strengths.rows import Judgements
 from tests.calibration.table import Line
 
 LEVEL = 0.95
 TASTE = 0.5  # spread of an annotator's liking of one system, the same in both rankings
 NOISE = 1.0  # of one answer
+ITEMS = 2  # that each annotator orders
 ORDERS = {  # true order of the systems in the second ranking
     "the same order": (0, 1, 2, 3, 4),
     "tau 0.8": (1, 0, 2, 3, 4),
@@ -26,12 +32,16 @@ ORDERS = {  # true order of the systems in the second ranking
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """True values of the systems in two rankings that the same annotators give, by means over annotators."""
+    """True values of the systems in two rankings that the same annotators give, by means over annotators.
+
+    ``ordered``: instead of answers to single systems the second are two orders of all systems by each annotator.
+    """
 
     name: str
     first: Floats
     second: Floats
     annotators: int
+    ordered: Literal["", "without ties", "with ties", "best two"] = ""
 
 
 def designs() -> Iterator[Design]:
@@ -54,6 +64,17 @@ def designs() -> Iterator[Design]:
             second=ten,
             annotators=annotators,
         )
+    close = 0.15 * even
+    for ordered in ("without ties", "with ties", "best two"):
+        for named in ("the same order", "the reverse order"):
+            for annotators in (5, 10, 20, 30, 40):
+                yield Design(
+                    name=f"orders of 5 systems {ordered}, {named}, {annotators} annotators",
+                    first=close,
+                    second=0.15 * np.array(ORDERS[named], dtype=np.float64),
+                    annotators=annotators,
+                    ordered=ordered,
+                )
 
 
 def coverage(design: Design, runs: int, seed: int) -> Line:
@@ -64,9 +85,15 @@ def coverage(design: Design, runs: int, seed: int) -> Line:
     held, width, lost = 0, 0.0, 0
     for run in range(runs):
         taste = rng.normal(0, TASTE, (len(design.first), design.annotators))
-        made = [_ranking(source, values, taste, rng) for source, values in _sides(design)]
+        (first, one), (second, two) = _sides(design)
+        made = [_ranking(first, one, taste, rng)]
+        made += [_ordered(two, taste, design.ordered, rng) if design.ordered else _ranking(second, two, taste, rng)]
         (found,) = agreement_of_rankings(
-            [ranking for ranking, _ in made], [sums for _, sums in made], confidence=LEVEL, seed=run
+            [ranking for ranking, _ in made],
+            [sums for _, sums in made],
+            confidence=LEVEL,
+            seed=run,
+            fewest_units=2,  # the report gives none below FEWEST_UNITS
         )
         if found.ci_low is None or found.ci_high is None:
             lost += 1
@@ -81,7 +108,7 @@ def coverage(design: Design, runs: int, seed: int) -> Line:
         runs=runs,
         lost=lost,
         width=width / kept,
-        promised=design.annotators >= 30,
+        promised=design.annotators >= FEWEST_UNITS,
     )
 
 
@@ -104,3 +131,26 @@ def _ranking(source: str, values: Floats, taste: Floats, rng: np.random.Generato
         counts=np.ones_like(answers),
     )
     return Ranking(**named, order=order_systems(means, tie=0.0)), sums
+
+
+def _ordered(values: Floats, taste: Floats, kind: str, rng: np.random.Generator) -> tuple[Ranking, ReplicateSums]:
+    """Draw two orders of all systems by each annotator, and rank the systems by what every two of each imply."""
+    k, people = taste.shape
+    utility = (values[:, None] + taste)[None] + rng.normal(0, NOISE, (ITEMS, k, people))
+    rank = rankdata(-(np.round(utility) if kind == "with ties" else utility), axis=1, method="min")
+    rank = np.minimum(rank, 3) if kind == "best two" else rank
+    x, y = np.triu_indices(k, 1)
+    won = 0.5 + np.sign(rank[:, y] - rank[:, x]) / 2  # orders, pairs, people
+    judged = Judgements(
+        x=np.broadcast_to(x[None, :, None], won.shape).ravel(),
+        y=np.broadcast_to(y[None, :, None], won.shape).ravel(),
+        won=won.ravel(),
+        unit="annotator",
+        of_unit=np.broadcast_to(np.arange(people)[None, None], won.shape).ravel(),
+        item=None,
+    )
+    sources = RankingSources(plan=Plan())
+    names = {"annotator": [f"{number:03}" for number in range(people)]}
+    sources.add_comparisons("choices", "human", "overall", judged, [str(number) for number in range(k)], names)
+    (ranking,) = rank_systems(sources, (), ())
+    return ranking, sources.sums[0]

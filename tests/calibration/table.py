@@ -49,7 +49,7 @@ def as_markdown(lines: Iterable[Line], seen: str = "covered") -> str:
     columns: dict[str, Sequence[str]] = {
         "design": [row.name for row in rows],
         "nominal": [f"{100 * row.nominal:g} %" for row in rows],
-        seen: [f"{100 * row.seen:.1f} %" for row in rows],
+        seen: ["" if row.lost == row.runs else f"{100 * row.seen:.1f} %" for row in rows],
         "Monte-Carlo SE": [f"{100 * row.error:.1f}" for row in rows],
         "promised": ["yes" if row.promised else "no" for row in rows],
     }
